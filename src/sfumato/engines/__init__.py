@@ -1,0 +1,14 @@
+"""Who does the heavy lifting on rows: one protocol of few verbs, DuckDB behind it."""
+
+from sfumato.engines.duckdb import DuckDBEngine
+from sfumato.engines.protocol import (
+    Coding,
+    CountedCodes,
+    DistinctValues,
+    Engine,
+    Layout,
+    Placement,
+    Texts,
+)
+
+__all__ = ["Coding", "CountedCodes", "DistinctValues", "DuckDBEngine", "Engine", "Layout", "Placement", "Texts"]

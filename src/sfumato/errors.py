@@ -1,0 +1,21 @@
+"""The two ways a request can end without a release, each with one sentence for the person who asked."""
+
+from __future__ import annotations
+
+
+class SfumatoError(Exception):
+    """Base of all errors that carry a sentence for the user; the command line prints it without a traceback."""
+
+    exit_code = 2
+
+
+class BadInputError(SfumatoError):
+    """Something that was handed in cannot be used: names file, column, value and the remedy (exit code 2)."""
+
+    exit_code = 2
+
+
+class InfeasibleError(SfumatoError):
+    """No release of this kind satisfies the requirement: says which part fails and what would do (exit code 1)."""
+
+    exit_code = 1

@@ -1,0 +1,94 @@
+"""The decorator of all numba kernels, and the folder in which their machine code is kept.
+
+Numba decides whether cached code is fresh by the file of the kernel alone, so a kernel that calls a kernel
+of another file keeps running the old one after an edit. Here the cache folder carries a digest of all
+sources of the package: any edit starts an empty folder. Where neither the user's cache folder nor the
+package folder can be written, a private temporary folder serves for the life of the process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import TypeVar, cast
+
+import numba
+
+Function = TypeVar("Function", bound=Callable[..., object])
+PACKAGE = Path(__file__).resolve().parent
+KEPT_FOLDERS = 4
+"""Cache folders of other versions of the sources that are left in place; older ones are removed."""
+
+
+@cache
+def source_digest() -> str:
+    """Digest the sources of the package together with the versions that shape machine code."""
+    digest = hashlib.sha256(f"numba {numba.__version__}".encode())
+    for path in sorted(PACKAGE.rglob("*.py")):
+        digest.update(path.relative_to(PACKAGE).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@cache
+def cache_folder() -> Path:
+    """Find or make the first folder that can be written and that belongs to this user alone."""
+    for base in _candidates():
+        folder = base / f"sfumato-{source_digest()}"
+        if _usable(folder):
+            _remove_old(base, folder)
+            return folder
+    return Path(tempfile.mkdtemp(prefix="sfumato-numba-"))
+
+
+def _candidates() -> list[Path]:
+    named = os.environ.get("NUMBA_CACHE_DIR")
+    caches = os.environ.get("XDG_CACHE_HOME")
+    home = os.path.expanduser("~")
+    candidates = [Path(named)] if named else []
+    if caches:
+        candidates.append(Path(caches) / "sfumato")
+    elif home != "~":
+        candidates.append(Path(home) / ".cache" / "sfumato")
+    return [*candidates, PACKAGE / "__pycache__"]
+
+
+def _usable(folder: Path) -> bool:
+    """Say whether machine code may be kept here: writable, and not somebody else's (it will be executed)."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+        return not hasattr(os, "getuid") or folder.stat().st_uid == os.getuid()
+    except OSError:
+        return False
+
+
+def _remove_old(base: Path, current: Path) -> None:
+    try:
+        others = [path for path in base.glob("sfumato-*") if path != current and path.is_dir()]
+        others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+        for path in others[KEPT_FOLDERS:]:
+            shutil.rmtree(path, ignore_errors=True)
+    except OSError:
+        return
+
+
+def compiled_before() -> bool:
+    """Say whether these sources have left machine code behind, so that a first run can announce the wait."""
+    return any(cache_folder().rglob("*.nbi"))
+
+
+def kernel(function: Function) -> Function:
+    """Compile a function without the GIL and keep the machine code in `cache_folder`."""
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(cache_folder())
+    try:
+        return cast("Function", numba.njit(nogil=True, cache=True)(function))
+    finally:
+        numba.config.CACHE_DIR = before

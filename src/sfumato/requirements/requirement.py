@@ -1,0 +1,375 @@
+"""What a release must satisfy: requirements as frozen values, joined with `&`, checked group by group.
+
+Every requirement is one or two predicates over a group's histogram. `monotone` says whether merging two admitted
+groups always gives an admitted one; searches rely on it, and a test tries to refute it.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.configuration import (
+    Configured,
+    check_choice,
+    check_number,
+    check_whole,
+    parse,
+    split_outside_quotes,
+)
+from sfumato.errors import BadInputError
+from sfumato.requirements import distances, predicates
+from sfumato.requirements.predicates import Rules, groups_admitted
+from sfumato.table import Histograms, Sensitive
+from sfumato.table.cells import find_sensitive
+
+Rule = tuple[int, float, float]
+"""A kind of predicate and its two parameters."""
+
+DISTANCES = {
+    "equal": predicates.EQUAL,
+    "ordered": predicates.ORDERED,
+    "hierarchical": predicates.HIERARCHICAL,
+    "js": predicates.JS,
+}
+VARIANTS = ("frequency", "distinct", "entropy", "recursive")
+
+
+class Requirement(Configured, ABC):
+    """A condition on every group of a release."""
+
+    on: str | None = None
+    """The sensitive attribute it speaks of; needed only where there are several."""
+
+    monotone: bool = True
+    """Whether two admitted groups always merge to an admitted one."""
+
+    @property
+    def parts(self) -> tuple[Requirement, ...]:
+        """The requirements this one is joined of."""
+        return (self,)
+
+    @property
+    def about_sensitive(self) -> bool:
+        """Whether it speaks of a sensitive attribute, and not of group sizes alone."""
+        return True
+
+    @abstractmethod
+    def rules(self) -> Sequence[Rule]:
+        """List the predicates this requirement is made of."""
+
+    @abstractmethod
+    def would_admit(self, size: int, counts: NDArray[np.int64], attribute: Sensitive | None) -> str:
+        """Name the parameter nearest to the own one that admits a group with these counts."""
+
+    def __and__(self, other: Requirement) -> Requirement:
+        return All((*self.parts, *other.parts))
+
+    def compile(self, sensitive: tuple[Sensitive, ...]) -> Rules:
+        """Compile to the numbers that kernels read."""
+        rules, places = [], []
+        for part in self.parts:
+            place = find_sensitive(sensitive, part.on) if part.about_sensitive else -1
+            for rule in part.rules():
+                rules.append(rule)
+                places.append(place)
+        return _compiled(rules, places, sensitive)
+
+    def admits(self, histograms: Histograms) -> NDArray[np.bool_]:
+        """Say for every group whether it satisfies the requirement."""
+        return groups_admitted(self.compile(histograms.sensitive), histograms.counts, histograms.sizes)
+
+    def explain_failure(self, histograms: Histograms, group: int) -> str:
+        """Say which part a group fails and what would admit it."""
+        reasons = []
+        alone = Histograms(histograms.sensitive, histograms.sizes[[group]], histograms.counts[[group]])
+        for part in self.parts:
+            if not part.admits(alone)[0]:
+                place = find_sensitive(histograms.sensitive, part.on) if part.about_sensitive else None
+                attribute = None if place is None else histograms.sensitive[place]
+                counts = alone.counts[0] if place is None else alone.of(place)[0]
+                reasons.append(f"{part} does not hold ({part.would_admit(int(alone.sizes[0]), counts, attribute)})")
+        return "; ".join(reasons)
+
+
+@dataclass(frozen=True)
+class All(Requirement):
+    """Several requirements at once; made with `&`."""
+
+    joined: tuple[Requirement, ...]
+    name: ClassVar[str] = "all"
+
+    @property
+    def monotone(self) -> bool:  # type: ignore[override]
+        """Whether all of its parts are monotone."""
+        return all(part.monotone for part in self.joined)
+
+    @property
+    def parts(self) -> tuple[Requirement, ...]:
+        """The requirements this one is joined of."""
+        return self.joined
+
+    def rules(self) -> Sequence[Rule]:
+        """List the predicates of all parts."""
+        return [rule for part in self.joined for rule in part.rules()]
+
+    def would_admit(self, size: int, counts: NDArray[np.int64], attribute: Sensitive | None) -> str:
+        """Name for every part what would admit the group."""
+        return "; ".join(part.would_admit(size, counts, attribute) for part in self.joined)
+
+    def __str__(self) -> str:
+        return " & ".join(map(str, self.joined))
+
+
+@dataclass(frozen=True)
+class KAnonymity(Requirement):
+    """Every group has at least k records (Samarati & Sweeney 1998).
+
+    >>> str(KAnonymity(10))
+    'k-anonymity k=10'
+    """
+
+    k: int
+    name: ClassVar[str] = "k-anonymity"
+
+    def __post_init__(self) -> None:
+        check_whole("k", self.k, least=1)
+
+    @property
+    def about_sensitive(self) -> bool:
+        """Whether it speaks of a sensitive attribute: no."""
+        return False
+
+    def rules(self) -> Sequence[Rule]:
+        """List the one predicate: the size."""
+        return [(predicates.SIZE, float(self.k), 0.0)]
+
+    def would_admit(self, size: int, counts: NDArray[np.int64], attribute: Sensitive | None) -> str:
+        """Name the largest k."""
+        return f"feasible up to k={size}"
+
+
+@dataclass(frozen=True)
+class LDiversity(Requirement):
+    """The sensitive values of every group are diverse, in one of four named senses.
+
+    frequency: the largest share is at most 1/l (l real); distinct: at least l values; entropy: at least ln l;
+    recursive: r_1 < c (r_l + ... + r_m) (Machanavajjhala et al. 2006).
+    """
+
+    l: float  # noqa: E741
+    variant: str
+    c: float | None = None
+    on: str | None = None
+    name: ClassVar[str] = "l-diversity"
+
+    def __post_init__(self) -> None:
+        check_choice("variant", self.variant, VARIANTS)
+        check_number("l", self.l, least=1)
+        if self.variant in ("distinct", "recursive") and not float(self.l).is_integer():
+            raise BadInputError(f"l must be a whole number for variant={self.variant}, not {self.l!r}")
+        if self.variant == "recursive":
+            if self.c is None:
+                raise BadInputError("l-diversity variant=recursive needs c as well, for example c=3")
+            check_number("c", self.c, least=0, strict=True)
+        elif self.c is not None:
+            raise BadInputError(f"c belongs to variant=recursive, not to variant={self.variant}")
+
+    def rules(self) -> Sequence[Rule]:
+        """List the one predicate of the variant."""
+        return {
+            "frequency": [(predicates.FREQUENCY, 1 / self.l, 0.0)],
+            "distinct": [(predicates.DISTINCT, float(self.l), 0.0)],
+            "entropy": [(predicates.ENTROPY, float(self.l), 0.0)],
+            "recursive": [(predicates.RECURSIVE, float(self.l), float(self.c or 0))],
+        }[self.variant]
+
+    def would_admit(self, size: int, counts: NDArray[np.int64], attribute: Sensitive | None) -> str:
+        """Name the largest l, or for recursive diversity the bound of c."""
+        if self.variant == "frequency":
+            return f"feasible up to l={_down(size / counts.max())}"
+        if self.variant == "distinct":
+            return f"feasible up to l={np.count_nonzero(counts)}"
+        if self.variant == "entropy":
+            return f"feasible up to l={_down(math.exp(distances.entropy(counts, size)))}"
+        falling = np.sort(counts)[::-1]
+        tail = int(falling[int(self.l) - 1 :].sum())
+        if tail == 0:
+            return f"feasible up to l={np.count_nonzero(counts)}, with c large enough"
+        return f"feasible from c={_up(falling[0] / tail)}, or with a smaller l"
+
+
+@dataclass(frozen=True)
+class TCloseness(Requirement):
+    """The sensitive distribution of every group is within t of the whole table's (Li et al. 2007).
+
+    distance: equal (half L1), ordered and hierarchical (earth mover's), js (Jensen-Shannon, in nats).
+    """
+
+    t: float
+    distance: str
+    on: str | None = None
+    name: ClassVar[str] = "t-closeness"
+
+    def __post_init__(self) -> None:
+        check_choice("distance", self.distance, DISTANCES)
+        check_number("t", self.t, least=0)
+
+    def rules(self) -> Sequence[Rule]:
+        """List the one predicate of the distance."""
+        return [(DISTANCES[self.distance], float(self.t), 0.0)]
+
+    def would_admit(self, size: int, counts: NDArray[np.int64], attribute: Sensitive | None) -> str:
+        """Name the smallest t."""
+        assert attribute is not None
+        if self.distance == "hierarchical":
+            value = distances.hierarchical_distance(counts, size, attribute.shares, sensitive_levels(attribute))
+        else:
+            measure = {
+                "equal": distances.equal_distance,
+                "ordered": distances.ordered_distance,
+                "js": distances.js_distance,
+            }[self.distance]
+            value = measure(counts, size, attribute.shares)
+        return f"feasible from t={_up(value)}"
+
+
+@dataclass(frozen=True)
+class DeltaDisclosure(Requirement):
+    """|ln(p/q)| < delta for every group and every sensitive value (Brickell & Shmatikov 2008).
+
+    A value of the table that is absent from a group is infinite; `absent="ignore"` compares present values only,
+    and then merging two good groups may give a bad one.
+    """
+
+    delta: float
+    absent: str = "infinite"
+    on: str | None = None
+    name: ClassVar[str] = "delta-disclosure"
+
+    def __post_init__(self) -> None:
+        check_number("delta", self.delta, least=0, strict=True)
+        check_choice("absent", self.absent, ("infinite", "ignore"))
+
+    @property
+    def monotone(self) -> bool:  # type: ignore[override]
+        """Whether it survives merging: only where absent values count."""
+        return self.absent == "infinite"
+
+    def rules(self) -> Sequence[Rule]:
+        """List the one predicate of the reading."""
+        return [(predicates.DELTA if self.absent == "infinite" else predicates.DELTA_PRESENT, float(self.delta), 0.0)]
+
+    def would_admit(self, size: int, counts: NDArray[np.int64], attribute: Sensitive | None) -> str:
+        """Name the bound of delta."""
+        assert attribute is not None
+        value = distances.largest_log_ratio(counts, size, attribute.shares, self.absent == "infinite")
+        return "a value of the table is absent" if math.isinf(value) else f"feasible above delta={_up(value)}"
+
+
+@dataclass(frozen=True)
+class BetaLikeness(Requirement):
+    """No sensitive value is much more frequent in a group than in the table (Cao & Karras 2012).
+
+    basic: (p - q)/q <= beta; enhanced: (p - q)/q <= min(beta, -ln q).
+    """
+
+    beta: float
+    variant: str
+    on: str | None = None
+    name: ClassVar[str] = "beta-likeness"
+
+    def __post_init__(self) -> None:
+        check_number("beta", self.beta, least=0, strict=True)
+        check_choice("variant", self.variant, ("basic", "enhanced"))
+
+    def rules(self) -> Sequence[Rule]:
+        """List the one predicate of the variant."""
+        return [(predicates.BETA if self.variant == "basic" else predicates.BETA_ENHANCED, float(self.beta), 0.0)]
+
+    def would_admit(self, size: int, counts: NDArray[np.int64], attribute: Sensitive | None) -> str:
+        """Name the smallest beta."""
+        assert attribute is not None
+        value = distances.largest_gain(counts, size, attribute.shares)
+        return f"feasible from beta={_up(value)}" + ("" if self.variant == "basic" else " with variant=basic")
+
+
+@dataclass(frozen=True)
+class AlphaK(Requirement):
+    """At least k records, and no sensitive value with a share above alpha (Wong et al. 2006, general form)."""
+
+    alpha: float
+    k: int
+    on: str | None = None
+    name: ClassVar[str] = "alpha-k"
+
+    def __post_init__(self) -> None:
+        check_number("alpha", self.alpha, least=0, strict=True, most=1)
+        check_whole("k", self.k, least=1)
+
+    def rules(self) -> Sequence[Rule]:
+        """List the two predicates: the size and the largest share."""
+        return [(predicates.SIZE, float(self.k), 0.0), (predicates.FREQUENCY, float(self.alpha), 0.0)]
+
+    def would_admit(self, size: int, counts: NDArray[np.int64], attribute: Sensitive | None) -> str:
+        """Name the largest k and the smallest alpha."""
+        return f"feasible up to k={size} and from alpha={_up(counts.max() / size)}"
+
+
+REQUIREMENTS: tuple[type[Requirement], ...] = (
+    KAnonymity,
+    LDiversity,
+    TCloseness,
+    DeltaDisclosure,
+    BetaLikeness,
+    AlphaK,
+)
+
+
+def requirement(text: str) -> Requirement:
+    """Read a requirement from its text form, parts joined by `&`.
+
+    >>> str(requirement("k-anonymity k=10 & t-closeness t=0.20 distance=js"))
+    'k-anonymity k=10 & t-closeness t=0.2 distance=js'
+    """
+    parts = [parse(part, REQUIREMENTS, "requirement") for part in split_outside_quotes(text, "&")]
+    return parts[0] if len(parts) == 1 else All(tuple(parts))
+
+
+def sensitive_levels(attribute: Sensitive) -> NDArray[np.int64]:
+    """Return the node above every occurring value at every level of its hierarchy."""
+    return attribute.hierarchy.ancestors[:, attribute.leaves].astype(np.int64)
+
+
+def _compiled(rules: Sequence[Rule], places: Sequence[int], sensitive: tuple[Sensitive, ...]) -> Rules:
+    starts = np.cumsum([0, *(attribute.size for attribute in sensitive)], dtype=np.int64)
+    shares = [attribute.shares for attribute in sensitive]
+    heights = [attribute.hierarchy.height for attribute in sensitive]
+    levels = np.zeros((max(heights, default=0) + 1, int(starts[-1])), dtype=np.int64)
+    for attribute, start in zip(sensitive, starts[:-1], strict=True):
+        own = sensitive_levels(attribute)
+        levels[: len(own), start : start + attribute.size] = own
+    known = [place >= 0 for place in places]
+    return Rules(
+        np.array([kind for kind, _, _ in rules], dtype=np.int64),
+        np.array([starts[place] if ok else 0 for place, ok in zip(places, known, strict=True)], dtype=np.int64),
+        np.array([starts[place + 1] if ok else 0 for place, ok in zip(places, known, strict=True)], dtype=np.int64),
+        np.array([[first, second] for _, first, second in rules], dtype=np.float64).reshape(-1, 2),
+        np.concatenate(shares) if shares else np.zeros(0),
+        levels,
+        np.array([heights[place] if ok else 0 for place, ok in zip(places, known, strict=True)], dtype=np.int64),
+    )
+
+
+def _down(value: float) -> str:
+    return f"{math.floor(value * 1000) / 1000:g}"
+
+
+def _up(value: float) -> str:
+    return f"{math.ceil(value * 1000) / 1000:g}"

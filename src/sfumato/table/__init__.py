@@ -1,0 +1,31 @@
+"""What comes in: reading, roles, hierarchies, missing values, the table, its cells, the bundled data sets."""
+
+from sfumato.table.building import dates, flat, from_level_table, numeric, prefixes, tree
+from sfumato.table.bundled import DATASETS, Dataset, load
+from sfumato.table.cells import Cells, Histograms, Quasi, Sensitive
+from sfumato.table.declared import read_hierarchies, read_level_table
+from sfumato.table.hierarchy import Hierarchy, Level
+from sfumato.table.table import Roles, Table, read
+
+__all__ = [
+    "DATASETS",
+    "Cells",
+    "Dataset",
+    "Hierarchy",
+    "Histograms",
+    "Level",
+    "Quasi",
+    "Roles",
+    "Sensitive",
+    "Table",
+    "dates",
+    "flat",
+    "from_level_table",
+    "load",
+    "numeric",
+    "prefixes",
+    "read",
+    "read_hierarchies",
+    "read_level_table",
+    "tree",
+]

@@ -1,0 +1,101 @@
+"""Automatic hierarchies for columns that have none: from the values that occur, by what they look like."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from math import isfinite
+
+from sfumato.errors import BadInputError
+from sfumato.table.building import MOST_LEAVES, dates, flat, numeric, prefixes
+from sfumato.table.hierarchy import Hierarchy, read_date, read_number
+
+MOST_CATEGORIES = 10_000
+"""A text column with more distinct values than this gets no automatic hierarchy."""
+
+NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|nan|inf|infinity)\s*", re.IGNORECASE)
+LEADING_ZERO = re.compile(r"0\d+")
+DATE = re.compile(r"\d{4}-\d{2}-\d{2}([ T].*)?")
+CODE = re.compile(r"(?=.*\d)[0-9A-Za-z]{3,12}")
+FEW = 20
+"""Up to this many distinct codes are shown as plain categories."""
+
+
+def looks_numeric(values: Sequence[str]) -> bool:
+    """Say whether all values are numbers (NaN and infinities included, so that they can be named in an error)."""
+    return (
+        all(NUMBER.fullmatch(value) for value in values)
+        and any(isfinite(read_number(value)) for value in values)
+        and not any(LEADING_ZERO.fullmatch(value) for value in values)
+    )
+
+
+def looks_like_dates(values: Sequence[str]) -> bool:
+    """Say whether all values are ISO dates or timestamps."""
+    return all(DATE.fullmatch(value) and isfinite(read_date(value)) for value in values)
+
+
+def looks_like_codes(values: Sequence[str]) -> bool:
+    """Say whether values are many codes of one length, such as ZIP codes."""
+    return len(values) > FEW and len({len(value) for value in values}) == 1 and all(map(CODE.fullmatch, values))
+
+
+def automatic(column: str, values: Sequence[str]) -> Hierarchy:
+    """Build the hierarchy of a quasi-identifier from its distinct values."""
+    if not values:
+        raise BadInputError(f"column {column!r} has no value at all; leave it out of the quasi-identifiers")
+    if looks_numeric(values):
+        numbers = [read_number(value) for value in values]
+        if all(map(isfinite, numbers)):
+            return _numbers(values)
+        bad = next(value for value, number in zip(values, numbers, strict=True) if not isfinite(number))
+        raise BadInputError(
+            f"column {column!r} holds numbers but also {bad!r}, which is not a finite number; "
+            f"correct it or declare it a missing value (--na {bad})"
+        )
+    if looks_like_dates(values):
+        return dates(*(_day(extreme(map(read_date, values))) for extreme in (min, max)), observed=True)
+    if looks_like_codes(values):
+        return prefixes(values, observed=True)
+    if len(values) > MOST_CATEGORIES:
+        raise BadInputError(
+            f"column {column!r} has {len(values):,} distinct texts and no hierarchy; give it one (--hierarchies), "
+            "or give it another role: --identifier drops it, --neutral publishes it as it is"
+        )
+    return flat(values, observed=True)
+
+
+def _day(ordinal: float) -> datetime.date:
+    return datetime.date.fromordinal(int(ordinal))
+
+
+def _numbers(values: Sequence[str]) -> Hierarchy:
+    """Leaves at the resolution of the data, or coarser where these would be too many, and levels x5, x2, x5, ..."""
+    numbers = [Decimal(value.strip()) for value in values]
+    low, high = min(numbers), max(numbers)
+    exponent = min(_last_digit(number) for number in numbers)
+    finest = Decimal(1).scaleb(max(exponent, -6))
+    step = finest
+    factors = _factors()
+    while (high - low) / step >= MOST_LEAVES / 2:
+        step *= next(factors)
+    continuous = exponent < -6 or (step > finest and finest < 1)
+    widths = [step]
+    while widths[-1] * 2 < high - low:
+        widths.append(widths[-1] * next(factors))
+    intervals = [*widths[1:]]
+    return numeric(low, high, step, intervals=intervals, continuous=continuous, observed=True)
+
+
+def _last_digit(number: Decimal) -> int:
+    """The power of ten of the last digit that is not zero, at most 0."""
+    exponent = number.normalize().as_tuple().exponent
+    return min(int(exponent), 0)
+
+
+def _factors() -> Iterator[int]:
+    while True:
+        yield 5
+        yield 2

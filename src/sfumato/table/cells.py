@@ -1,0 +1,148 @@
+"""Cells: the table compressed to distinct tuples of codes with a count each, and histograms of groups of them.
+
+All search and all measures run on these values; nothing here knows where the rows are. Attributes stand in the
+order of their names, so no result can depend on the order of columns; cells stand in lexicographic order, so no
+result can depend on the order of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import BadInputError
+from sfumato.table.hierarchy import Hierarchy
+
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Quasi:
+    """A quasi-identifier: its name and the hierarchy whose leaf codes the cells hold."""
+
+    name: str
+    hierarchy: Hierarchy
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitive:
+    """A sensitive attribute: the values that occur, in the order of their hierarchy, and how often (Q)."""
+
+    name: str
+    hierarchy: Hierarchy
+    leaves: NDArray[np.int32]
+    counts: Counts
+
+    @property
+    def size(self) -> int:
+        """The number of values that occur."""
+        return len(self.leaves)
+
+    @property
+    def labels(self) -> list[str]:
+        """The values that occur, as text."""
+        return [self.hierarchy.leaves[leaf] for leaf in self.leaves]
+
+    @cached_property
+    def shares(self) -> NDArray[np.float64]:
+        """Q, the baseline distribution: that of the whole table."""
+        return self.counts / self.counts.sum()
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The distinct tuples of a table: codes of the quasi-identifiers, values of the sensitive attributes, counts."""
+
+    quasi: tuple[Quasi, ...]
+    sensitive: tuple[Sensitive, ...]
+    codes: NDArray[np.int32]
+    """One row per cell, one column per quasi-identifier."""
+
+    values: NDArray[np.int32]
+    """One row per cell, one column per sensitive attribute: an index into its occurring values."""
+
+    counts: Counts
+
+    @property
+    def size(self) -> int:
+        """The number of cells."""
+        return len(self.counts)
+
+    @cached_property
+    def records(self) -> int:
+        """The number of records."""
+        return int(self.counts.sum())
+
+    @cached_property
+    def spans(self) -> Counts:
+        """Where each sensitive attribute's values stand among the columns of a histogram: starts and the end."""
+        return np.cumsum([0, *(attribute.size for attribute in self.sensitive)], dtype=np.int64)
+
+    @cached_property
+    def baseline(self) -> Histograms:
+        """The histograms of the whole table as one group."""
+        counts = [attribute.counts for attribute in self.sensitive]
+        joined = np.concatenate(counts) if counts else np.zeros(0, np.int64)
+        return Histograms(self.sensitive, np.array([self.records]), joined[None, :].astype(np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class Histograms:
+    """For every group its size and its counts of each sensitive value, all attributes side by side."""
+
+    sensitive: tuple[Sensitive, ...]
+    sizes: Counts
+    counts: Counts
+
+    def of(self, position: int) -> Counts:
+        """Return the counts of one sensitive attribute: groups x values."""
+        starts = np.cumsum([0, *(attribute.size for attribute in self.sensitive)])
+        return self.counts[:, starts[position] : starts[position + 1]]
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+
+def find_sensitive(sensitive: Sequence[Sensitive], name: str | None) -> int:
+    """Find the position of a sensitive attribute; None means the only one there is."""
+    names = [attribute.name for attribute in sensitive]
+    if not names:
+        raise BadInputError("this requirement is about a sensitive attribute, and the table has none (--sensitive)")
+    if name is None and len(names) > 1:
+        raise BadInputError(f"there are several sensitive attributes ({', '.join(names)}): say which one with on=...")
+    if name is not None and name not in names:
+        raise BadInputError(f"on={name!r} is no sensitive attribute of the table; these are: {', '.join(names)}")
+    return 0 if name is None else names.index(name)
+
+
+def sensitive_attribute(
+    name: str, hierarchy: Hierarchy, codes: NDArray[np.int32], counts: Counts
+) -> tuple[Sensitive, NDArray[np.int32]]:
+    """Keep the leaves that occur, and say for every cell which of them it holds."""
+    leaves, values = np.unique(codes, return_inverse=True)
+    totals = np.bincount(values.ravel(), weights=counts, minlength=len(leaves)).astype(np.int64)
+    if len(leaves) < 2:
+        only = hierarchy.leaves[leaves[0]] if len(leaves) else "none"
+        raise BadInputError(
+            f"the sensitive attribute {name!r} has one value only ({only!r}), so there is nothing to protect or to learn; "
+            "publish it as --neutral or leave it out"
+        )
+    return Sensitive(name, hierarchy, leaves.astype(np.int32), totals), values.ravel().astype(np.int32)
+
+
+def sorted_cells(
+    quasi: Sequence[Quasi], sensitive: Sequence[tuple[str, Hierarchy]], codes: NDArray[np.int32], counts: Counts
+) -> Cells:
+    """Assemble cells from counted codes, quasi-identifiers' columns first, then the sensitive attributes'."""
+    attributes, columns = [], []
+    for offset, (name, hierarchy) in enumerate(sensitive):
+        attribute, values = sensitive_attribute(name, hierarchy, codes[:, len(quasi) + offset], counts)
+        attributes.append(attribute)
+        columns.append(values)
+    values = np.stack(columns, axis=1) if columns else np.zeros((len(counts), 0), np.int32)
+    kept = np.ascontiguousarray(codes[:, : len(quasi)], dtype=np.int32)
+    return Cells(tuple(quasi), tuple(attributes), kept, np.ascontiguousarray(values), counts)

@@ -1,0 +1,101 @@
+"""Hierarchies that a person declared: TOML entries and level tables in ARX's format (`value;level1;level2;...`)."""
+
+from __future__ import annotations
+
+import csv
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from sfumato.errors import BadInputError
+from sfumato.table.building import dates, flat, from_level_table, numeric, prefixes, tree
+from sfumato.table.hierarchy import Hierarchy
+
+Declared = Hierarchy | Mapping[str, object] | Sequence[object] | str | Path
+"""What may stand for a hierarchy: the value, a TOML-like table, nested lists, or the path of a level table."""
+
+Observed = Callable[[], tuple[Sequence[str], Sequence[int]]]
+"""Gives the values of the column with their counts, for the kinds of hierarchy that need them."""
+
+KINDS: dict[str, tuple[Callable[..., Hierarchy], frozenset[str]]] = {
+    "numeric": (
+        numeric,
+        frozenset(
+            "lower upper resolution intervals fan_out quantiles open_below open_above continuous".split()
+        ),
+    ),
+    "dates": (dates, frozenset({"first", "last", "levels"})),
+    "prefixes": (prefixes, frozenset({"values", "keep"})),
+    "flat": (flat, frozenset({"values"})),
+    "tree": (lambda children: tree(children), frozenset({"children"})),
+    "level-table": (lambda rows: from_level_table(rows), frozenset({"rows"})),
+}
+
+
+def declared(column: str, given: Declared, observed: Observed) -> Hierarchy:
+    """Make the hierarchy that was declared for a column, naming the column where it cannot be."""
+    try:
+        if isinstance(given, Hierarchy):
+            return given
+        if isinstance(given, str | Path):
+            return read_level_table(Path(given))
+        if isinstance(given, Mapping):
+            return _from_entry(dict(given), observed)
+        return tree(given)
+    except BadInputError as error:
+        raise BadInputError(f"hierarchy of column {column!r}: {error}") from None
+
+
+def _from_entry(entry: dict[str, object], observed: Observed) -> Hierarchy:
+    kind = entry.pop("type", None)
+    if kind not in KINDS:
+        raise BadInputError(f"unknown type {kind!r}; known are {', '.join(KINDS)}")
+    build, known = KINDS[str(kind)]
+    unknown = sorted(set(entry) - known)
+    if unknown:
+        raise BadInputError(f"unknown key {unknown[0]!r} for type {kind}; known are {', '.join(sorted(known))}")
+    if kind in ("prefixes", "flat") and "values" not in entry:
+        entry["values"] = [value for value in observed()[0] if value is not None]
+    if "quantiles" in entry:
+        values, counts = observed()
+        entry["values"], entry["counts"] = [float(value) for value in values], counts
+    try:
+        return build(**entry)
+    except (TypeError, ValueError) as error:
+        raise BadInputError(f"type {kind} cannot be built from {', '.join(sorted(entry))}: {error}") from None
+
+
+def read_level_table(path: Path) -> Hierarchy:
+    """Read a level table: no header, one row per value, its ancestors from fine to coarse; `;`, `,` or tab."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise BadInputError(f"{path}: there is no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInputError(f"{path}: cannot be read as UTF-8 text ({error})") from None
+    first = text.partition("\n")[0]
+    delimiter = max(";\t,|", key=first.count)
+    rows = [row for row in csv.reader(text.splitlines(), delimiter=delimiter) if row]
+    try:
+        return from_level_table(rows)
+    except BadInputError as error:
+        raise BadInputError(f"{path}: {error}") from None
+
+
+def read_hierarchies(path: Path) -> dict[str, Declared]:
+    """Read the hierarchies of many columns: a TOML file, or a folder of `<table>_hierarchy_<column>.csv` files."""
+    if path.is_dir():
+        found: dict[str, Declared] = {}
+        for file in sorted(path.glob("*_hierarchy_*.csv")):
+            found[file.stem.split("_hierarchy_", 1)[1]] = file
+        if not found:
+            raise BadInputError(f"{path}: no file named <table>_hierarchy_<column>.csv in this folder")
+        return found
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise BadInputError(f"{path}: there is no such file or folder") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise BadInputError(f"{path}: not a readable TOML file ({error})") from None
+    content.pop("schema", None)
+    return content

@@ -1,0 +1,346 @@
+"""A hierarchy: a declared domain of ordered leaves and, above them, levels of nodes up to the one root `*`.
+
+The leaves are ordered so that every node is an interval of leaf codes. A box is then a pair of integers per
+attribute, for numbers, dates and categories alike, and everything this module says of an interval of codes
+(its text in a published file, its width, its loss) holds for all of them. A missing value is a leaf of its own,
+after all others; no node below the root contains it together with other leaves.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import cached_property
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import BadInputError
+
+ROOT = "*"
+MISSING = ""
+"""How a missing value stands in a file: an empty field. Inside a set it is a bare `?`."""
+
+Codes = NDArray[np.int32]
+Scale = Literal["category", "number", "date"]
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level of a hierarchy: its nodes in leaf order, each with its first leaf code and its label."""
+
+    starts: tuple[int, ...]
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """An ordered domain of leaves with the levels above them.
+
+    >>> from sfumato.table import tree
+    >>> status = tree([["Married", "Civ-Spouse", "AF-Spouse"], ["Not Married", "Never Married", "Divorced"]])
+    >>> status.text(0, 1), status.text(1, 2), status.text(0, 3)
+    ('Married', '{AF-Spouse, Never Married}', '*')
+    >>> status.loss(0, 1)
+    0.3333333333333333
+    """
+
+    levels: tuple[Level, ...]
+    """From the leaves (level 0) to the root, each level a coarser partition than the one before."""
+
+    widths: tuple[float, ...]
+    """The width of every leaf: 1 for a single value, more where a leaf stands for a stretch of values."""
+
+    scale: Scale = "category"
+    """Whether leaves are categories, or stretches of numbers or of days (as ordinals) with `firsts` and `lasts`."""
+
+    firsts: tuple[float, ...] = ()
+    """The smallest value of every leaf (not of the missing one), `-inf` for an open end."""
+
+    lasts: tuple[float, ...] = ()
+    """The largest value of every leaf, `inf` for an open end."""
+
+    continuous: bool = False
+    """Whether leaves are half-open stretches of a continuous attribute (only the last contains its upper end)."""
+
+    missing: bool = False
+    """Whether the last leaf is the missing value."""
+
+    observed: bool = False
+    """Whether the domain was taken from the data that happened to occur, and not declared."""
+
+    def __post_init__(self) -> None:
+        _check_levels(self)
+        _check_labels(self)
+        _check_domain(self)
+
+    # -- shape ---------------------------------------------------------------------------------------------
+
+    @property
+    def size(self) -> int:
+        """The number of leaves, the missing one included."""
+        return len(self.widths)
+
+    @property
+    def leaves(self) -> tuple[str, ...]:
+        """The labels of the leaves in code order."""
+        return self.levels[0].labels
+
+    @property
+    def height(self) -> int:
+        """The number of levels above the leaves."""
+        return len(self.levels) - 1
+
+    @cached_property
+    def cumulative(self) -> NDArray[np.float64]:
+        """Widths summed up: the width of leaves `lo..hi` is `cumulative[hi + 1] - cumulative[lo]`."""
+        return np.concatenate([[0.0], np.cumsum(np.asarray(self.widths, dtype=np.float64))])
+
+    @cached_property
+    def ancestors(self) -> NDArray[np.int32]:
+        """For every level and leaf, the index of the node above that leaf: an array (levels, leaves)."""
+        table = np.empty((len(self.levels), self.size), dtype=np.int32)
+        leaf = np.arange(self.size)
+        for row, level in zip(table, self.levels, strict=True):
+            row[:] = np.searchsorted(np.asarray(level.starts), leaf, side="right") - 1
+        return table
+
+    @cached_property
+    def nodes(self) -> dict[tuple[int, int], str]:
+        """Every node once: its interval of leaf codes and its label."""
+        found: dict[tuple[int, int], str] = {}
+        for level in self.levels:
+            ends = (*level.starts[1:], self.size)
+            for start, end, label in zip(level.starts, ends, level.labels, strict=True):
+                found.setdefault((start, end - 1), label)
+        return found
+
+    @cached_property
+    def intervals(self) -> dict[str, tuple[int, int]]:
+        """The interval of every label (a node that is repeated on the next level may have two)."""
+        found: dict[str, tuple[int, int]] = {}
+        for level in self.levels:
+            ends = (*level.starts[1:], self.size)
+            for start, end, label in zip(level.starts, ends, level.labels, strict=True):
+                found[label] = (start, end - 1)
+        return found
+
+    # -- arithmetic ----------------------------------------------------------------------------------------
+
+    def loss(self, lo: int, hi: int) -> float:
+        """Return what publishing leaves `lo..hi` instead of one leaf loses, from 0 (a leaf) to 1 (the root).
+
+        With s the share of the domain's width and N leaves it is (s - 1/N) / (1 - 1/N): ARX's formula, and for
+        leaves of width 1 Iyengar's and Dewri et al.'s (|subset| - 1) / (|domain| - 1).
+        """
+        return float(self.losses(np.array([lo]), np.array([hi]))[0])
+
+    def losses(self, lo: NDArray[np.integer], hi: NDArray[np.integer]) -> NDArray[np.float64]:
+        """Return `loss` for many intervals at once."""
+        if self.size == 1:
+            return np.zeros(len(lo))
+        share = (self.cumulative[hi + 1] - self.cumulative[lo]) / self.cumulative[-1]
+        loss = np.clip((share - 1 / self.size) / (1 - 1 / self.size), 0.0, 1.0)
+        return np.where(lo == hi, 0.0, loss)
+
+    # -- text ----------------------------------------------------------------------------------------------
+
+    def text(self, lo: int, hi: int) -> str:
+        """Write leaves `lo..hi` as they stand in a published file; different intervals have different texts."""
+        label = self.nodes.get((lo, hi))
+        if label is not None:
+            return label
+        with_missing = self.missing and hi == self.size - 1
+        last = hi - 1 if with_missing else hi
+        stretch = self._stretch(lo, last)
+        if stretch is not None and not with_missing:
+            return stretch
+        members = [stretch] if stretch is not None else self._maximal_nodes(lo, last)
+        written = _set_text(members, with_missing)
+        return written if written not in self.intervals else _set_text(members, with_missing, quote_all=True)
+
+    def texts(self, lo: Codes, hi: Codes) -> list[str]:
+        """Write many intervals; each different one is worked out once."""
+        keys, inverse = np.unique(lo.astype(np.int64) * self.size + hi, return_inverse=True)
+        written = [self.text(int(key) // self.size, int(key) % self.size) for key in keys]
+        return [written[i] for i in inverse]
+
+    def _stretch(self, lo: int, hi: int) -> str | None:
+        """Write numbers or dates as one stretch, or return None where no such notation fits."""
+        if self.scale == "category" or lo == hi:
+            return None
+        for written in self._stretch_notations(lo, hi):
+            if written not in self.intervals:
+                return written
+        return None
+
+    def _stretch_notations(self, lo: int, hi: int) -> list[str]:
+        first, last = self.firsts[lo], self.lasts[hi]
+        if np.isinf(first) and np.isinf(last):
+            return []
+        if np.isinf(last):
+            return [f"{self.write_value(first)}+"]
+        if np.isinf(first):
+            return [f"<{self.write_value(self.firsts[hi + 1])}"]
+        half_open = self.continuous and hi < len(self.lasts) - 1
+        return stretch_notations(self.write_value(first), self.write_value(last), self.scale, half_open)
+
+    def write_value(self, value: float) -> str:
+        """Write one number or day of this domain."""
+        return write_date(value) if self.scale == "date" else write_number(value)
+
+    def _maximal_nodes(self, lo: int, hi: int) -> list[str]:
+        """Cover leaves `lo..hi` by as few nodes as possible, in order."""
+        labels: list[str] = []
+        while lo <= hi:
+            end = max(last for first, last in self._nodes_from(lo) if last <= hi)
+            labels.append(self.nodes[lo, end])
+            lo = end + 1
+        return labels
+
+    def _nodes_from(self, lo: int) -> list[tuple[int, int]]:
+        found = []
+        for level, index in zip(self.levels, self.ancestors[:, lo], strict=True):
+            if level.starts[index] == lo:
+                end = level.starts[index + 1] if index + 1 < len(level.starts) else self.size
+                found.append((lo, end - 1))
+        return found
+
+    # -- values --------------------------------------------------------------------------------------------
+
+    def encode(self, values: Sequence[str | None]) -> Codes:
+        """Find the leaf code of every value, given as text (None: missing); -1 where the domain has none."""
+        missing = self.size - 1 if self.missing else -1
+        if self.scale == "category":
+            known = {label: code for code, label in enumerate(self.leaves)}
+            found = [missing if v is None else known.get(v, -1) for v in values]
+            return np.array(found, dtype=np.int32)
+        read = read_date if self.scale == "date" else read_number
+        numbers = np.array([np.nan if v is None else read(v) for v in values], dtype=np.float64)
+        absent = np.array([v is None for v in values], dtype=bool)
+        codes = np.searchsorted(np.asarray(self.firsts), numbers, side="right") - 1
+        lasts = np.asarray(self.lasts)[np.clip(codes, 0, None)]
+        inside = ((numbers < lasts) | (numbers == self.lasts[-1])) if self.continuous else (numbers <= lasts)
+        codes = np.where((codes >= 0) & inside & np.isfinite(numbers), codes, -1)
+        return np.where(absent, missing, codes).astype(np.int32)
+
+    def with_missing(self) -> Hierarchy:
+        """Return the same hierarchy with a leaf for missing values, the same one if it has it already."""
+        if self.missing:
+            return self
+        size = self.size
+        grown = [
+            Level((*level.starts, size), (*level.labels, MISSING)) if len(level.starts) > 1 or depth == 0 else level
+            for depth, level in enumerate(self.levels)
+        ]
+        if size == 1:
+            grown = [grown[0], Level((0,), (ROOT,))]
+        widths = (*self.widths, float(np.mean(self.widths)))
+        return replace(self, levels=tuple(grown), widths=widths, missing=True)
+
+    def domain_in_words(self) -> str:
+        """Describe the domain for a message."""
+        if self.scale != "category":
+            return f"{self.write_value(self.firsts[0])} to {self.write_value(self.lasts[-1])}"
+        shown = ", ".join(repr(label) for label in self.leaves[:5])
+        return shown if self.size <= 5 else f"{shown}, ... ({self.size} values)"
+
+
+# -- notations ---------------------------------------------------------------------------------------------
+
+
+def stretch_notations(first: str, last: str, scale: Scale, half_open: bool) -> list[str]:
+    """Write a stretch from first to last (excluded if half-open), the preferred notation first."""
+    if half_open:
+        return [f"{first}..<{last}"]
+    plain = scale == "number" and not any(mark in first + last for mark in "-.")
+    return [f"{first}-{last}", f"{first}..{last}"] if plain else [f"{first}..{last}"]
+
+
+def write_number(value: float) -> str:
+    """Write a number in the shortest way that reads back as the same, never with an exponent."""
+    if float(value).is_integer():
+        return str(int(value))
+    return format(Decimal(repr(float(value))), "f")
+
+
+def read_number(text: str) -> float:
+    """Read a number, NaN where the text is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
+
+
+def write_date(ordinal: float) -> str:
+    """Write a day, given as its ordinal, the ISO way."""
+    return datetime.date.fromordinal(int(ordinal)).isoformat()
+
+
+def read_date(text: str) -> float:
+    """Read the day of an ISO date or timestamp as its ordinal, NaN where the text is none."""
+    try:
+        return float(datetime.date.fromisoformat(text.strip()[:10]).toordinal())
+    except ValueError:
+        return float("nan")
+
+
+def _set_text(members: Sequence[str], with_missing: bool, quote_all: bool = False) -> str:
+    written = [_quoted(member, quote_all) for member in members]
+    return "{" + ", ".join([*written, "?"] if with_missing else written) + "}"
+
+
+def _quoted(member: str, always: bool) -> str:
+    plain = member and member != "?" and member == member.strip() and not any(mark in member for mark in ',{}"')
+    if plain and not always:
+        return member
+    return '"' + member.replace('"', '""') + '"'
+
+
+# -- what makes a hierarchy valid ----------------------------------------------------------------------------
+
+
+def _check_levels(hierarchy: Hierarchy) -> None:
+    size = len(hierarchy.widths)
+    if not hierarchy.levels or size == 0:
+        raise BadInputError("a hierarchy needs at least one leaf")
+    if hierarchy.levels[0].starts != tuple(range(size)):
+        raise BadInputError("level 0 of a hierarchy must have one node per leaf")
+    if len(hierarchy.levels[-1].starts) != 1:
+        raise BadInputError(f"the last level of a hierarchy must be the one root {ROOT!r}")
+    for finer, coarser in pairwise(hierarchy.levels):
+        if not set(coarser.starts) <= set(finer.starts) or coarser.starts[0] != 0:
+            raise BadInputError("not a tree: a node of a hierarchy's level cuts through a node of the level below")
+    if not all(width > 0 and np.isfinite(width) for width in hierarchy.widths):
+        raise BadInputError("the widths of a hierarchy's leaves must be positive, finite numbers")
+
+
+def _check_labels(hierarchy: Hierarchy) -> None:
+    size = len(hierarchy.widths)
+    seen: dict[str, tuple[int, int]] = {}
+    for level in hierarchy.levels:
+        if len(level.labels) != len(level.starts):
+            raise BadInputError("every node of a hierarchy needs exactly one label")
+        for start, end, label in zip(level.starts, (*level.starts[1:], size), level.labels, strict=True):
+            if seen.setdefault(label, (start, end - 1)) != (start, end - 1):
+                first, last = seen[label]
+                raise BadInputError(
+                    f"the label {label!r} names two different nodes of a hierarchy (one of {last - first + 1}, one of "
+                    f"{end - start} values), so a reader of the file could not tell them apart: rename one of them"
+                )
+    if size > 1 and hierarchy.levels[-1].labels != (ROOT,):
+        raise BadInputError(f"the root of a hierarchy is written {ROOT!r}, not {hierarchy.levels[-1].labels[0]!r}")
+
+
+def _check_domain(hierarchy: Hierarchy) -> None:
+    if hierarchy.scale == "category":
+        return
+    firsts, lasts = np.asarray(hierarchy.firsts), np.asarray(hierarchy.lasts)
+    expected = hierarchy.size - int(hierarchy.missing)
+    apart = lasts[:-1] <= firsts[1:] if hierarchy.continuous else lasts[:-1] < firsts[1:]
+    if len(firsts) != expected or len(lasts) != expected or not (firsts <= lasts).all() or not apart.all():
+        raise BadInputError("the leaves of a numeric hierarchy must be disjoint stretches in ascending order")

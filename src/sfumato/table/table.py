@@ -1,0 +1,225 @@
+"""A table: rows in an engine, a role for every column that matters, a hierarchy for every one that is coded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from sfumato.engines import Coding, DistinctValues, DuckDBEngine, Engine
+from sfumato.errors import BadInputError
+from sfumato.table.automatic import MOST_CATEGORIES, automatic, looks_numeric
+from sfumato.table.building import flat
+from sfumato.table.cells import Cells, Quasi, sorted_cells
+from sfumato.table.declared import Declared, declared, read_hierarchies
+from sfumato.table.hierarchy import Hierarchy, read_number
+
+Missing = Literal["value", "drop"]
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which columns are quasi-identifiers, sensitive, neutral (published as they are) and identifiers (dropped)."""
+
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...] = ()
+    neutral: tuple[str, ...] = ()
+    identifier: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.quasi:
+            raise BadInputError("there is no quasi-identifier; name the columns an outsider may know (--quasi)")
+        seen: dict[str, str] = {}
+        for role in ("quasi", "sensitive", "neutral", "identifier"):
+            for name in getattr(self, role):
+                if name in seen:
+                    twice = f"twice as {role}" if seen[name] == role else f"both {seen[name]} and {role}"
+                    raise BadInputError(f"column {name!r} is named {twice}; give it one role, once")
+                seen[name] = role
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """All columns that have a role."""
+        return (*self.quasi, *self.sensitive, *self.neutral, *self.identifier)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows in an engine with the roles and hierarchies of their columns; the input of every anonymizer."""
+
+    engine: Engine
+    roles: Roles
+    hierarchies: Mapping[str, Hierarchy]
+    codings: tuple[Coding, ...]
+    missing: Missing
+    notices: tuple[str, ...] = ()
+
+    @cached_property
+    def _counted(self) -> tuple[Cells, int]:
+        counted = self.engine.count_cells(self.codings)
+        if not len(counted.counts):
+            raise BadInputError(f"{self.engine.origin}: every record misses a value, so missing='drop' leaves none")
+        quasi = [Quasi(name, self.hierarchies[name]) for name in sorted(self.roles.quasi)]
+        sensitive = [(name, self.hierarchies[name]) for name in sorted(self.roles.sensitive)]
+        return sorted_cells(quasi, sensitive, counted.codes, counted.counts), counted.dropped
+
+    @property
+    def cells(self) -> Cells:
+        """The table compressed to distinct tuples of codes with their counts."""
+        return self._counted[0]
+
+    @property
+    def dropped(self) -> int:
+        """The number of records left out because they miss a value (only with missing='drop')."""
+        return self._counted[1]
+
+    @property
+    def published(self) -> list[str]:
+        """The columns of a release, in the order of the input."""
+        kept = {*self.roles.quasi, *self.roles.sensitive, *self.roles.neutral}
+        return [name for name in self.engine.columns if name in kept]
+
+
+def read(
+    source: Any,
+    *,
+    quasi: Iterable[str],
+    sensitive: Iterable[str] = (),
+    neutral: Iterable[str] = (),
+    identifier: Iterable[str] = (),
+    hierarchies: Mapping[str, Declared] | str | Path | None = None,
+    missing: Missing = "value",
+    na: Sequence[str] = (),
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+) -> Table:
+    """Read a file or a frame and give its columns their roles.
+
+    `source` is a path or anything that speaks the Arrow interface (pandas, polars, pyarrow). `hierarchies` maps
+    columns to hierarchies, or is a TOML file or a folder of level tables; other columns get an automatic one.
+    `missing` says what a missing value is: a value of its own, or a reason to drop the record; `na` lists texts that
+    mean missing, beside the empty one.
+    """
+    if missing not in ("value", "drop"):
+        raise BadInputError(f"missing must be 'value' or 'drop', not {missing!r}")
+    engine = _open(source, na, delimiter, encoding)
+    roles = Roles(*(_names(role) for role in (quasi, sensitive, neutral, identifier)))
+    _check_columns(engine, roles)
+    given = read_hierarchies(Path(hierarchies)) if isinstance(hierarchies, str | Path) else dict(hierarchies or {})
+    return with_roles(engine, roles, given, missing)
+
+
+def with_roles(engine: Engine, roles: Roles, given: Mapping[str, Declared], missing: Missing) -> Table:
+    """Find a hierarchy and a coding for every quasi-identifier and sensitive attribute."""
+    found: dict[str, Hierarchy] = {}
+    codings = []
+    notices = _notices(engine, roles)
+    for name in [*sorted(roles.quasi), *sorted(roles.sensitive)]:
+        distinct = engine.distinct(name)
+        hierarchy = _hierarchy(engine, name, name in roles.quasi, given.get(name), distinct)
+        if missing == "value" and None in distinct.values:
+            hierarchy = hierarchy.with_missing()
+        found[name] = hierarchy
+        codings.append(_coding(engine, name, hierarchy, distinct, missing))
+        notices.extend(_hierarchy_notices(name, given.get(name), distinct))
+    return Table(engine, roles, found, tuple(codings), missing, tuple(notices))
+
+
+def _open(source: Any, na: Sequence[str], delimiter: str | None, encoding: str) -> Engine:
+    if isinstance(source, str | Path):
+        return DuckDBEngine.from_file(Path(source), delimiter, encoding, na)
+    return DuckDBEngine.from_frame(source, na)
+
+
+def _names(given: Iterable[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _check_columns(engine: Engine, roles: Roles) -> None:
+    for name in roles.named:
+        if name not in engine.columns:
+            known = ", ".join(map(repr, engine.columns[:30]))
+            raise BadInputError(f"{engine.origin}: there is no column {name!r}; the columns are {known}")
+
+
+def _hierarchy(
+    engine: Engine, name: str, quasi: bool, given: Declared | None, distinct: DistinctValues
+) -> Hierarchy:
+    """Return the declared hierarchy of a column, or an automatic one."""
+    present = [value for value in distinct.values if value is not None]
+    try:
+        if given is not None:
+            counts = [int(n) for v, n in zip(distinct.values, distinct.counts, strict=True) if v is not None]
+            return declared(name, given, lambda: (present, counts))
+        if quasi:
+            return automatic(name, present)
+        return _flat_sensitive(name, present)
+    except BadInputError as error:
+        raise BadInputError(f"{engine.origin}: {error}") from None
+
+
+def _flat_sensitive(name: str, values: Sequence[str]) -> Hierarchy:
+    if not values:
+        raise BadInputError(f"the sensitive column {name!r} has no value at all; leave it out")
+    if len(values) > MOST_CATEGORIES:
+        raise BadInputError(
+            f"the sensitive column {name!r} has {len(values):,} distinct values; give it a hierarchy whose leaves are "
+            "stretches of values (type = 'numeric' with a coarse resolution), or publish it as --neutral"
+        )
+    return flat(values, observed=True)
+
+
+def _coding(
+    engine: Engine, name: str, hierarchy: Hierarchy, distinct: DistinctValues, missing: Missing
+) -> Coding:
+    """Give every text of a column its leaf code; a text without a leaf is an error that says where it stands."""
+    codes = hierarchy.encode(distinct.values)
+    unknown = [i for i in np.flatnonzero(codes < 0) if distinct.values[i] is not None]
+    if unknown:
+        i = int(unknown[0])
+        rows = int(sum(distinct.counts[j] for j in unknown))
+        value = str(distinct.values[i])
+        more = f" and {len(unknown) - 1} other values" if len(unknown) > 1 else ""
+        raise BadInputError(
+            f"{engine.origin}, column {name!r}, row {distinct.first_rows[i]}: {_why_unknown(hierarchy, value)}{more} "
+            f"({rows:,} rows); add it to the hierarchy, correct it, or declare it missing (--na {value})"
+        )
+    known = zip(distinct.values, codes.tolist(), strict=True)
+    return Coding(name, {value: code for value, code in known if code >= 0})
+
+
+def _why_unknown(hierarchy: Hierarchy, value: str) -> str:
+    if hierarchy.scale == "number" and not np.isfinite(read_number(value)):
+        return f"the value {value!r} is not a finite number"
+    return f"the value {value!r} is not in the domain ({hierarchy.domain_in_words()})"
+
+
+def _notices(engine: Engine, roles: Roles) -> list[str]:
+    notices = []
+    unlisted = [name for name in engine.columns if name not in roles.named]
+    if unlisted:
+        notices.append(f"columns without a role are not published: {', '.join(unlisted)} (--neutral keeps a column)")
+    for name in roles.identifier:
+        distinct = engine.distinct(name)
+        repeated = int((distinct.counts > 1).sum())
+        if repeated:
+            notices.append(
+                f"identifier {name!r}: {repeated:,} of {len(distinct.values):,} persons have several records; "
+                "k counts records, so fewer persons may share a group than k says"
+            )
+    return notices
+
+
+def _hierarchy_notices(name: str, given: Declared | None, distinct: DistinctValues) -> list[str]:
+    """Say where a column is nearly numeric, so that a few odd texts make it a list of categories."""
+    if given is not None:
+        return []
+    present = [value for value in distinct.values if value is not None]
+    odd = [value for value in present if not looks_numeric([value])]
+    if len(present) > 20 and 0 < len(odd) <= len(present) * 0.05:
+        return [f"column {name!r} would be numeric but for {odd[0]!r}; it is taken as categories (--na {odd[0]})"]
+    return []
