@@ -131,18 +131,18 @@ class DuckDBEngine:
         self._link(codes, names)
         return CountedCodes(codes, counts, self.row_count - int(counts.sum()))
 
-    def write(self, placement: Placement, layout: Layout, path: Path) -> int:
+    def write(self, placement: Placement, layout: Layout, path: Path, format: str) -> int:
         """Write the placed rows as CSV or Parquet, shuffled, all or nothing; return the number of rows."""
         self._place(placement, layout.neutral)
         self._register_texts(layout)
-        return self._save(_published(layout, self._names), list(layout.order), path)
+        return self._save(_published(layout, self._names), list(layout.order), path, format)
 
-    def write_table(self, content: pa.Table, path: Path) -> int:
+    def write_table(self, content: pa.Table, path: Path, format: str) -> int:
         """Write a small table of our own making in the same way, its rows shuffled."""
         names = list(content.column_names)
         self._replace_table("own", content.rename_columns([f"o{i}" for i in range(len(names))]))
         outputs = [f"o{i}" for i in range(len(names))]
-        return self._save(f"SELECT {', '.join(outputs)} FROM own ORDER BY {_shuffled(outputs)}", names, path)
+        return self._save(f"SELECT {', '.join(outputs)} FROM own ORDER BY {_shuffled(outputs)}", names, path, format)
 
     # -- how ---------------------------------------------------------------------------------------------------
 
@@ -199,12 +199,12 @@ class DuckDBEngine:
                 content["label"] = pa.array(layout.group_labels)
             self._replace_table(f"{kind}_texts", pa.table(content))
 
-    def _save(self, query: str, names: list[str], path: Path) -> int:
+    def _save(self, query: str, names: list[str], path: Path, format: str) -> int:
         """Write to a temporary neighbour, then rename: a reader sees the whole file or none."""
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
         os.close(handle)
         try:
-            if path.suffix.lower() in (".parquet", ".pq"):
+            if format == "parquet":
                 written = self._save_parquet(query, names, temporary)
             else:
                 written = self._save_csv(query, names, temporary)

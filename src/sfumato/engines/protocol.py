@@ -101,8 +101,8 @@ class Engine(Protocol):
     def count_cells(self, codings: Sequence[Coding]) -> CountedCodes:
         """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted."""
 
-    def write(self, placement: Placement, layout: Layout, path: Path) -> int:
-        """Write the placed rows as CSV or Parquet, shuffled, all or nothing; return the number of rows."""
+    def write(self, placement: Placement, layout: Layout, path: Path, format: str) -> int:
+        """Write the placed rows as "csv" or "parquet", shuffled, all or nothing; return the number of rows."""
 
-    def write_table(self, content: Any, path: Path) -> int:
+    def write_table(self, content: Any, path: Path, format: str) -> int:
         """Write a small Arrow table of our own making in the same way."""

@@ -4,6 +4,7 @@ from sfumato.table.building import dates, flat, from_level_table, numeric, prefi
 from sfumato.table.bundled import DATASETS, Dataset, load
 from sfumato.table.cells import Cells, Histograms, Quasi, Sensitive
 from sfumato.table.declared import read_hierarchies, read_level_table
+from sfumato.table.distinct import distinct_rows
 from sfumato.table.hierarchy import Hierarchy, Level
 from sfumato.table.table import Roles, Table, read
 
@@ -19,6 +20,7 @@ __all__ = [
     "Sensitive",
     "Table",
     "dates",
+    "distinct_rows",
     "flat",
     "from_level_table",
     "load",

@@ -163,11 +163,11 @@ class Hierarchy:
         written = _set_text(members, with_missing)
         return written if written not in self.intervals else _set_text(members, with_missing, quote_all=True)
 
-    def texts(self, lo: Codes, hi: Codes) -> list[str]:
-        """Write many intervals; each different one is worked out once."""
+    def texts(self, lo: Codes, hi: Codes) -> tuple[list[str], Codes]:
+        """Write many intervals: the different texts, and for every interval which of them is its own."""
         keys, inverse = np.unique(lo.astype(np.int64) * self.size + hi, return_inverse=True)
         written = [self.text(int(key) // self.size, int(key) % self.size) for key in keys]
-        return [written[i] for i in inverse]
+        return written, inverse.astype(np.int32)
 
     def _stretch(self, lo: int, hi: int) -> str | None:
         """Write numbers or dates as one stretch, or return None where no such notation fits."""

@@ -108,7 +108,7 @@ def read(
         raise BadInputError(f"missing must be 'value' or 'drop', not {missing!r}")
     engine = _open(source, na, delimiter, encoding)
     roles = Roles(*(_names(role) for role in (quasi, sensitive, neutral, identifier)))
-    _check_columns(engine, roles)
+    check_columns(engine, roles)
     given = read_hierarchies(Path(hierarchies)) if isinstance(hierarchies, str | Path) else dict(hierarchies or {})
     return with_roles(engine, roles, given, missing)
 
@@ -139,7 +139,8 @@ def _names(given: Iterable[str]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
 
 
-def _check_columns(engine: Engine, roles: Roles) -> None:
+def check_columns(engine: Engine, roles: Roles) -> None:
+    """Raise unless every column that has a role exists."""
     for name in roles.named:
         if name not in engine.columns:
             known = ", ".join(map(repr, engine.columns[:30]))

@@ -1,0 +1,55 @@
+"""What an anonymizer is: a frozen configuration with one method that makes a release of a table."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from sfumato.configuration import Configured, check_choice, check_number
+from sfumato.errors import InfeasibleError
+from sfumato.release import FORMS, Form, Release
+from sfumato.requirements import Requirement
+from sfumato.table import Histograms, Table
+
+
+class Anonymizer(Configured, ABC):
+    """Makes releases. Its fields are its whole configuration: same configuration, same table, same release."""
+
+    def anonymize(
+        self, table: Table, requirement: Requirement, form: Form = "generalization", suppress: float = 0.0
+    ) -> Release:
+        """Make a release every group of which satisfies the requirement, and check that it does.
+
+        At most a share `suppress` of the records is left out. Raises `InfeasibleError` with the reason and the
+        nearest feasible parameter where there is no such release.
+        """
+        check_choice("form", form, FORMS)
+        check_number("suppress", suppress, least=0, most=1)
+        release = self.release(table, requirement, form, int(suppress * table.cells.records + 1e-9))
+        checked(release, requirement)
+        return release
+
+    @abstractmethod
+    def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
+        """Make the release, leaving out at most `budget` records."""
+
+
+def checked(release: Release, requirement: Requirement) -> None:
+    """Raise unless every group of the release, counted afresh from its assignment, satisfies the requirement."""
+    histograms = release.histograms
+    if histograms is None:
+        none = release.quasi_counts[:, None][:, :0]
+        histograms = Histograms((), release.quasi_counts, none)
+        requirement_parts = [part for part in requirement.parts if not part.about_sensitive]
+    else:
+        requirement_parts = list(requirement.parts)
+    for part in requirement_parts:
+        bad = (~part.admits(histograms)).nonzero()[0]
+        if len(bad):
+            raise InfeasibleError(
+                f"{len(bad):,} of {len(histograms):,} groups fail: {part.explain_failure(histograms, int(bad[0]))}"
+            )
+
+
+def infeasible(requirement: Requirement, histograms: Histograms, what: str) -> InfeasibleError:
+    """Say that even one single group fails, which part, and what would be feasible."""
+    return InfeasibleError(f"{what}: {requirement.explain_failure(histograms, 0)}")

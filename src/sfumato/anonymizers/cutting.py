@@ -1,0 +1,219 @@
+"""Kernels that cut records in two: ranges, medians, and dividing the entries of a node.
+
+A node is a list of entries (a cell and a number of its records). A cut is an attribute, a code, and how many of the
+records with just that code go left: all of them in a strict cut.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels import kernel
+from sfumato.requirements import Requirement
+from sfumato.requirements.predicates import SIZE, Rules
+from sfumato.table import Cells
+
+Codes = NDArray[np.int32]
+Counts = NDArray[np.int64]
+Numbers = NDArray[np.float64]
+
+
+class Problem(NamedTuple):
+    """What every kernel reads: the cells, the widths of the domains, the compiled requirement."""
+
+    codes: Codes
+    columns: Counts
+    """For every cell the columns of a histogram it adds to, one per sensitive attribute."""
+
+    widths: Numbers
+    """The cumulative widths of all domains, one after the other."""
+
+    starts: Counts
+    """Where each attribute's widths start."""
+
+    sizes: Counts
+    """The number of leaves of each attribute."""
+
+    rules: Rules
+
+
+class Groups(NamedTuple):
+    """Groups of entries: those of group g stand at `offsets[g]:offsets[g + 1]`; with tight box and region of each."""
+
+    cells: Counts
+    counts: Counts
+    offsets: Counts
+    lo: Codes
+    hi: Codes
+    region_lo: Codes
+    region_hi: Codes
+
+
+def problem_of(cells: Cells, requirement: Requirement) -> Problem:
+    """Lay cells and requirement out for the kernels."""
+    widths = [quasi.hierarchy.cumulative for quasi in cells.quasi]
+    starts = np.cumsum([0, *(len(width) for width in widths[:-1])], dtype=np.int64)
+    return Problem(
+        cells.codes,
+        cells.values.astype(np.int64) + cells.spans[:-1],
+        np.concatenate(widths),
+        starts,
+        np.array([quasi.hierarchy.size for quasi in cells.quasi], dtype=np.int64),
+        requirement.compile(cells.sensitive),
+    )
+
+
+@kernel
+def find_ranges(problem: Problem, cells: Counts, lo: Codes, hi: Codes) -> None:
+    """Write the smallest and largest code of every attribute among these cells to lo and hi."""
+    for a in range(len(lo)):
+        lo[a] = hi[a] = problem.codes[cells[0], a]
+    for i in range(1, len(cells)):
+        for a in range(len(lo)):
+            code = problem.codes[cells[i], a]
+            lo[a] = min(lo[a], code)
+            hi[a] = max(hi[a], code)
+
+
+@kernel
+def width(problem: Problem, attribute: int, lo: int, hi: int) -> float:
+    """Return the width of leaves lo..hi of an attribute."""
+    start = problem.starts[attribute]
+    return problem.widths[start + hi + 1] - problem.widths[start + lo]
+
+
+@kernel
+def domain_width(problem: Problem, attribute: int) -> float:
+    """Return the width of an attribute's whole domain."""
+    return width(problem, attribute, 0, problem.sizes[attribute] - 1)
+
+
+@kernel
+def count_values(problem: Problem, cells: Counts, counts: Counts, histogram: Counts) -> int:
+    """Write the sensitive values of these entries to the histogram; return the number of records."""
+    histogram[:] = 0
+    size = 0
+    for i in range(len(cells)):
+        size += counts[i]
+        for s in range(problem.columns.shape[1]):
+            histogram[problem.columns[cells[i], s]] += counts[i]
+    return size
+
+
+@kernel
+def sizes_admitted(rules: Rules, size: int) -> bool:
+    """Say whether the rules about sizes alone admit a group of this size."""
+    for rule in range(len(rules.kinds)):
+        if rules.kinds[rule] == SIZE and size < rules.parameters[rule, 0]:
+            return False
+    return size > 0
+
+
+@kernel
+def code_weights(
+    problem: Problem, cells: Counts, counts: Counts, attribute: int, lo: int, hi: int
+) -> tuple[Counts, Counts]:
+    """List the codes of an attribute that occur, ascending, and the records with each; linear, or by sorting."""
+    reach = hi - lo + 1
+    if reach <= 4 * len(cells) + 32:
+        dense = np.zeros(reach, np.int64)
+        for i in range(len(cells)):
+            dense[problem.codes[cells[i], attribute] - lo] += counts[i]
+        found = np.flatnonzero(dense)
+        return found + lo, dense[found]
+    own = np.empty(len(cells), np.int64)
+    for i in range(len(cells)):
+        own[i] = problem.codes[cells[i], attribute]
+    order = np.argsort(own)
+    codes = np.empty(len(cells), np.int64)
+    weights = np.zeros(len(cells), np.int64)
+    last = -1
+    for i in order:
+        if last < 0 or own[i] != codes[last]:
+            last += 1
+            codes[last] = own[i]
+        weights[last] += counts[i]
+    return codes[: last + 1], weights[: last + 1]
+
+
+@kernel
+def median_cut(codes: Counts, weights: Counts, size: int, relaxed: bool) -> tuple[int, int, int]:
+    """Cut at the median: the last code that goes left, how many of its records do, and all records that do."""
+    if relaxed:
+        half = size // 2
+        before = 0
+        for i in range(len(codes)):
+            if before + weights[i] >= half:
+                return codes[i], half - before, half
+            before += weights[i]
+    best = 0
+    left = best_left = weights[0]
+    for i in range(1, len(codes) - 1):
+        left += weights[i]
+        if abs(2 * left - size) < abs(2 * best_left - size):
+            best, best_left = i, left
+    return codes[best], weights[best], best_left
+
+
+@kernel
+def count_left(
+    problem: Problem, cells: Counts, counts: Counts, attribute: int, code: int, at_code: int, histogram: Counts
+) -> None:
+    """Write the sensitive values of the records that go left to the histogram."""
+    histogram[:] = 0
+    for i in range(len(cells)):
+        own = problem.codes[cells[i], attribute]
+        taken = counts[i] if own < code else 0
+        if own == code:
+            taken = min(counts[i], at_code)
+            at_code -= taken
+        if taken > 0:
+            for s in range(problem.columns.shape[1]):
+                histogram[problem.columns[cells[i], s]] += taken
+
+
+@kernel
+def divide(
+    problem: Problem, cells: Counts, counts: Counts, attribute: int, code: int, at_code: int
+) -> tuple[Counts, Counts, Counts, Counts]:
+    """Send entries left and right of a cut, in their order; at most one entry is split."""
+    n = len(cells)
+    left, left_counts = np.empty(n, np.int64), np.empty(n, np.int64)
+    right, right_counts = np.empty(n, np.int64), np.empty(n, np.int64)
+    a = b = 0
+    for i in range(n):
+        own = problem.codes[cells[i], attribute]
+        taken = counts[i] if own < code else 0
+        if own == code:
+            taken = min(counts[i], at_code)
+            at_code -= taken
+        if taken > 0:
+            left[a], left_counts[a] = cells[i], taken
+            a += 1
+        if taken < counts[i]:
+            right[b], right_counts[b] = cells[i], counts[i] - taken
+            b += 1
+    return left[:a], left_counts[:a], right[:b], right_counts[:b]
+
+
+@kernel
+def room(array: Counts, needed: int) -> Counts:
+    """Return the array, or a copy of twice the length where it is too short."""
+    if needed <= len(array):
+        return array
+    longer = np.empty(max(needed, 2 * len(array)), array.dtype)
+    longer[: len(array)] = array
+    return longer
+
+
+@kernel
+def room_for_rows(array: Codes, needed: int) -> Codes:
+    """Return the array, or a copy with twice the rows where it has too few."""
+    if needed <= len(array):
+        return array
+    longer = np.empty((max(needed, 2 * len(array)), array.shape[1]), array.dtype)
+    longer[: len(array)] = array
+    return longer

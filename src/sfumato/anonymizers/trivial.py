@@ -1,0 +1,53 @@
+"""The two trivial sanitizations (Brickell & Shmatikov 2008): publish nothing identifying, or nothing sensitive.
+
+Every other release has to be better than these to be worth its risk, so they are points of every map.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.anonymizers.anonymizer import Anonymizer, infeasible
+from sfumato.errors import BadInputError
+from sfumato.release import Assignment, Form, Release, bucketization, generalization
+from sfumato.requirements import Requirement
+from sfumato.table import Table, distinct_rows
+
+
+@dataclass(frozen=True)
+class WithoutQuasi(Anonymizer):
+    """One group of all records, every quasi-identifier `*`: only the sensitive values remain."""
+
+    name: ClassVar[str] = "without-quasi"
+
+    def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
+        """Make the release of one group."""
+        cells = table.cells
+        if not requirement.admits(cells.baseline)[0]:
+            raise infeasible(requirement, cells.baseline, "even all records in one group")
+        everything = Assignment(np.arange(cells.size), np.zeros(cells.size, np.int64), cells.counts)
+        if form == "bucketization":
+            return bucketization(table, everything, 1)
+        lo = np.zeros((1, len(cells.quasi)), np.int32)
+        hi = np.array([[quasi.hierarchy.size - 1 for quasi in cells.quasi]], np.int32)
+        return generalization(table, everything, lo, hi)
+
+
+@dataclass(frozen=True)
+class WithoutSensitive(Anonymizer):
+    """The quasi-identifiers as they are, and no sensitive attribute."""
+
+    name: ClassVar[str] = "without-sensitive"
+
+    def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
+        """Make the release of exact quasi-identifiers; groups are records that agree in all of them."""
+        if form != "generalization":
+            raise BadInputError("without-sensitive publishes no sensitive values, so there is nothing to bucketize")
+        cells = table.cells
+        first, group = distinct_rows(cells.codes)
+        points = cells.codes[first]
+        assignment = Assignment(np.arange(cells.size), group, cells.counts)
+        return generalization(table, assignment, points, points, sensitive=False)

@@ -1,0 +1,239 @@
+"""The door: commands that only wire. Heavy imports wait inside the commands, so that `--help` is quick."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.errors import BadInputError, SfumatoError
+
+if TYPE_CHECKING:
+    from sfumato.measures import Measured
+    from sfumato.release import Release
+    from sfumato.table import Table
+
+app = typer.Typer(
+    name="sfumato",
+    help="Decide what to publish: make anonymized releases of a table, measure them, choose one, prove its promise.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+Columns = list[str]
+JSON_SCHEMA = 1
+
+
+@app.callback()
+def _sfumato() -> None:
+    """Decide what to publish: make anonymized releases of a table, measure them, choose one, prove its promise."""
+
+
+@app.command()
+def datasets(
+    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+) -> None:
+    """List the bundled tables."""
+    from sfumato.table import DATASETS
+
+    if as_json:
+        listed = [
+            {"name": d.name, "records": d.records, "description": d.description, "quasi": d.quasi, "sensitive": d.sensitive}
+            for d in DATASETS.values()
+        ]
+        _print_json({"datasets": listed})
+        return
+    for dataset in DATASETS.values():
+        typer.echo(f"{dataset.name:12} {dataset.records:>7,} records  {dataset.description}")
+        typer.echo(f"{'':12} quasi: {', '.join(dataset.quasi)}; sensitive: {', '.join(dataset.sensitive)}")
+
+
+@app.command()
+def anonymize(
+    table: Annotated[str, typer.Argument(help="A file (CSV, TSV, Parquet, JSON, ...) or a bundled table such as adult.")],
+    to: Annotated[Path, typer.Option("--to", help="The file to write: .csv or .parquet.")],
+    require: Annotated[
+        list[str], typer.Option("--require", help='What every group must satisfy: "k-anonymity k=10 & ...".')
+    ],
+    quasi: Annotated[Columns, typer.Option(help="Columns an outsider may know; repeat, or separate by commas.")] = [],  # noqa: B006
+    sensitive: Annotated[Columns, typer.Option(help="Columns nobody should learn about a person.")] = [],  # noqa: B006
+    neutral: Annotated[Columns, typer.Option(help="Columns to publish as they are.")] = [],  # noqa: B006
+    identifier: Annotated[Columns, typer.Option(help="Columns that name a person: never published.")] = [],  # noqa: B006
+    maker: Annotated[str, typer.Option("--with", help='The anonymizer: "mondrian", "mondrian mode=relaxed", ...')] = "mondrian",
+    form: Annotated[
+        str, typer.Option(help="generalization (boxes) or bucketization (exact quasi-identifiers, dealt-out values).")
+    ] = "generalization",
+    layout: Annotated[str, typer.Option(help="rows, or anatomy: a bucketization as two tables.")] = "rows",
+    suppress: Annotated[float, typer.Option(help="The largest share of records that may be left out.")] = 0.0,
+    hierarchies: Annotated[
+        Path | None, typer.Option(help="A TOML file, or a folder of level tables <table>_hierarchy_<column>.csv.")
+    ] = None,
+    missing: Annotated[str, typer.Option(help="A missing value is a value of its own, or its record is dropped: value | drop.")] = "value",
+    na: Annotated[list[str], typer.Option(help="A text that means missing, beside the empty one; repeat.")] = [],  # noqa: B006
+    delimiter: Annotated[str | None, typer.Option(help="The delimiter of a text file, if it is guessed wrongly.")] = None,
+    encoding: Annotated[str, typer.Option(help="The encoding of a text file.")] = "utf-8",
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the output.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+) -> None:
+    """Make one release of a table, in one line, and say what it achieves."""
+    from sfumato.anonymizers import anonymizer
+    from sfumato.measures import measure
+    from sfumato.release import format_of, write_release
+    from sfumato.requirements import requirement
+
+    started = time.perf_counter()
+    written_as = format_of(to)
+    wanted, chosen = requirement(" & ".join(require)), anonymizer(maker)
+    _announce_first_run()
+    given = _read(table, quasi, sensitive, neutral, identifier, hierarchies, missing, na, delimiter, encoding)
+    read = time.perf_counter()
+    release = chosen.anonymize(given, wanted, form, suppress)  # type: ignore[arg-type]
+    measured = measure(release)
+    made = time.perf_counter()
+    files = write_release(release, to, layout, force, written_as)  # type: ignore[arg-type]
+    seconds = {"read": read - started, "anonymize": made - read, "write": time.perf_counter() - made}
+    for notice in given.notices:
+        typer.echo(f"note: {notice}", err=True)
+    said = {
+        "table": given.engine.origin if not _bundled(table) else table,
+        "records": given.cells.records,
+        "dropped": given.dropped,
+        "anonymizer": str(chosen),
+        "requirement": str(wanted),
+        "form": form,
+        "groups": release.groups,
+        "suppressed": release.suppressed,
+        "measures": dict(measured.values),
+        "by_sensitive": {name: dict(own) for name, own in measured.by_sensitive.items()},
+        "files": [str(file) for file in files],
+        "notices": list(given.notices),
+        "seconds": {name: round(value, 4) for name, value in seconds.items()},
+    }
+    if as_json:
+        _print_json(said)
+    else:
+        _print_release(said, release, measured)
+
+
+def _print_release(said: dict[str, Any], release: Release, measured: Measured) -> None:
+    """Say in words what was written and what it achieves."""
+    from sfumato.measures import MEASURES
+
+    published = release.assignment.records
+    typer.echo(f"Wrote {' and '.join(said['files'])}: {published:,} records in {release.groups:,} groups.")
+    typer.echo(f"Every group satisfies: {said['requirement']}")
+    if release.form == "bucketization":
+        typer.echo("Quasi-identifiers are exact: who is in the table is not hidden, and k-anonymity here is a bucket size.")
+    if release.suppressed:
+        typer.echo(f"Left out (suppressed): {release.suppressed:,} records.")
+    if said["dropped"]:
+        typer.echo(f"Dropped because a value is missing: {said['dropped']:,} records.")
+    typer.echo("")
+    for name, value in measured.values.items():
+        shown = f"{value:,.0f}" if float(value).is_integer() and abs(value) >= 1 else f"{value:.4g}"
+        typer.echo(f"  {name:20} {shown:>12}  {MEASURES[name].meaning}")
+
+
+def _read(
+    table: str,
+    quasi: Columns,
+    sensitive: Columns,
+    neutral: Columns,
+    identifier: Columns,
+    hierarchies: Path | None,
+    missing: str,
+    na: list[str],
+    delimiter: str | None,
+    encoding: str,
+) -> Table:
+    """Read the table that the command line names."""
+    from sfumato.engines import DuckDBEngine
+    from sfumato.table import bundled, read_hierarchies
+    from sfumato.table.table import Roles, check_columns, with_roles
+
+    given: dict[str, Any] = {}
+    if _bundled(table):
+        engine = DuckDBEngine.from_frame(bundled.frame(table), na)
+        given.update(bundled.hierarchies(table))
+        usual = bundled.find(table)
+        quasi, sensitive = quasi or list(usual.quasi), sensitive or list(usual.sensitive)
+    else:
+        engine = DuckDBEngine.from_file(Path(table), delimiter, encoding, na)
+    if hierarchies is not None:
+        given.update(read_hierarchies(hierarchies))
+    named = [_columns(names, engine.columns) for names in (quasi, sensitive, neutral, identifier)]
+    roles = Roles(*named)
+    check_columns(engine, roles)
+    return with_roles(engine, roles, given, missing)  # type: ignore[arg-type]
+
+
+def _bundled(table: str) -> bool:
+    from sfumato.table import DATASETS
+
+    return table in DATASETS and not Path(table).exists()
+
+
+def _columns(given: Columns, known: Any) -> tuple[str, ...]:
+    """Split comma lists, but only where no column has that whole name."""
+    found: list[str] = []
+    for text in given:
+        found.extend([text] if text in known else [part.strip() for part in text.split(",") if part.strip()])
+    return tuple(found)
+
+
+def _announce_first_run() -> None:
+    from sfumato.kernels import compiled_before
+
+    if not compiled_before():
+        typer.echo("First run of this version: compiling the kernels, about 20 seconds, only once ...", err=True)
+
+
+def _print_json(content: dict[str, Any]) -> None:
+    typer.echo(json.dumps({"schema": JSON_SCHEMA, **_plain(content)}, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
+    """Make a value fit for JSON: infinities as the text "inf"."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and value in (float("inf"), float("-inf")):
+        return "inf" if value > 0 else "-inf"
+    return value
+
+
+def main() -> None:
+    """Run the command line; every error is a sentence, never a traceback."""
+    try:
+        app()
+    except SfumatoError as error:
+        _fail(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        _fail("stopped", 130)
+    except MemoryError:
+        _fail("there is not enough memory for this table", BadInputError.exit_code)
+    except Exception as error:
+        if os.environ.get("SFUMATO_DEBUG"):
+            raise
+        _fail(
+            f"this should not have happened ({type(error).__name__}: {error}); nothing was published. "
+            "Please report it, with what SFUMATO_DEBUG=1 prints",
+            BadInputError.exit_code,
+        )
+
+
+def _fail(message: str, code: int) -> None:
+    print(f"sfumato: {message}", file=sys.stderr)
+    raise SystemExit(code)
+
+
+if __name__ == "__main__":
+    main()

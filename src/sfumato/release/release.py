@@ -1,0 +1,147 @@
+"""A release: weighted boxes, each in a group; each group with a histogram of every sensitive attribute.
+
+Everything that makes a release makes this value; everything that measures one reads only this value. Groups are
+what a reader of the file sees, so groups with the same published text are merged here, before anything is said.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels import kernel
+from sfumato.release.writing import RowLayout, write_release
+from sfumato.table import Cells, Histograms, Table, distinct_rows
+
+Form = Literal["generalization", "bucketization"]
+FORMS: tuple[Form, ...] = ("generalization", "bucketization")
+Codes = NDArray[np.int32]
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Assignment:
+    """Where records go: `count` records of `cell` to `group`. A cell may be split; what is missing is suppressed."""
+
+    cell: Counts
+    group: Counts
+    count: Counts
+
+    @cached_property
+    def records(self) -> int:
+        """The number of records that are published."""
+        return int(self.count.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """Weighted boxes: leaf codes from `lo` to `hi` per attribute, the records inside, and the group of each."""
+
+    lo: Codes
+    hi: Codes
+    mass: Counts
+    group: Counts
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """What is published of a table."""
+
+    table: Table
+    form: Form
+    assignment: Assignment
+    boxes: Boxes
+    sizes: Counts
+    """The number of records of every group."""
+
+    histograms: Histograms | None
+    """The sensitive values of every group; None where no sensitive attribute is published."""
+
+    @property
+    def cells(self) -> Cells:
+        """The cells of the table."""
+        return self.table.cells
+
+    @property
+    def suppressed(self) -> int:
+        """The number of records that are not published."""
+        return self.cells.records - self.assignment.records
+
+    @property
+    def groups(self) -> int:
+        """The number of groups."""
+        return len(self.sizes)
+
+    @cached_property
+    def quasi_counts(self) -> Counts:
+        """How many records show each combination of published quasi-identifier texts."""
+        if self.form == "generalization":
+            return self.sizes
+        _, inverse = distinct_rows(self.boxes.lo)
+        return np.bincount(inverse, weights=self.boxes.mass).astype(np.int64)
+
+    def to_csv(self, path: str | Path, layout: RowLayout = "rows", force: bool = False) -> list[Path]:
+        """Write the release as CSV, all or nothing; an existing file is kept unless `force`."""
+        return write_release(self, Path(path), layout, force)
+
+    def to_parquet(self, path: str | Path, layout: RowLayout = "rows", force: bool = False) -> list[Path]:
+        """Write the release as Parquet (the name must end so), all or nothing."""
+        return write_release(self, Path(path), layout, force, format="parquet")
+
+
+def generalization(table: Table, assignment: Assignment, lo: Codes, hi: Codes, sensitive: bool = True) -> Release:
+    """Publish every group's box (one row of `lo` and `hi` per group) in place of its quasi-identifiers."""
+    both = np.concatenate([lo, hi], axis=1)
+    first, merged = distinct_rows(both)
+    assignment = regrouped(table.cells, assignment, merged)
+    sizes = np.bincount(assignment.group, weights=assignment.count, minlength=len(first)).astype(np.int64)
+    boxes = Boxes(lo[first], hi[first], sizes, np.arange(len(first)))
+    histograms = histograms_of(table.cells, assignment, len(first)) if sensitive else None
+    return Release(table, "generalization", assignment, boxes, sizes, histograms)
+
+
+def bucketization(table: Table, assignment: Assignment, groups: int) -> Release:
+    """Publish the quasi-identifiers as they are, and the sensitive values of every group apart from them."""
+    cells = table.cells
+    rows = np.concatenate([assignment.group[:, None].astype(np.int32), cells.codes[assignment.cell]], axis=1)
+    first, inverse = distinct_rows(rows)
+    mass = np.bincount(inverse, weights=assignment.count, minlength=len(first)).astype(np.int64)
+    points = cells.codes[assignment.cell[first]]
+    boxes = Boxes(points, points, mass, assignment.group[first])
+    sizes = np.bincount(assignment.group, weights=assignment.count, minlength=groups).astype(np.int64)
+    return Release(table, "bucketization", assignment, boxes, sizes, histograms_of(cells, assignment, groups))
+
+
+def histograms_of(cells: Cells, assignment: Assignment, groups: int) -> Histograms:
+    """Count the sensitive values of every group."""
+    columns = cells.values.astype(np.int64) + cells.spans[:-1]
+    counts = np.zeros((groups, int(cells.spans[-1])), dtype=np.int64)
+    sizes = np.zeros(groups, dtype=np.int64)
+    fill_histograms(columns, assignment.cell, assignment.group, assignment.count, sizes, counts)
+    return Histograms(cells.sensitive, sizes, counts)
+
+
+def regrouped(cells: Cells, assignment: Assignment, merged: Counts) -> Assignment:
+    """Send the records of group g to group `merged[g]`, joining what then belongs together."""
+    group = merged[assignment.group]
+    keys, inverse = np.unique(group * cells.size + assignment.cell, return_inverse=True)
+    if len(keys) == len(group):
+        return Assignment(assignment.cell, group, assignment.count)
+    count = np.bincount(inverse, weights=assignment.count).astype(np.int64)
+    return Assignment(keys % cells.size, keys // cells.size, count)
+
+
+@kernel
+def fill_histograms(
+    columns: Counts, cell: Counts, group: Counts, count: Counts, sizes: Counts, counts: Counts
+) -> None:
+    """Add every entry of an assignment to its group's size and histogram."""
+    for i in range(len(cell)):
+        sizes[group[i]] += count[i]
+        for s in range(columns.shape[1]):
+            counts[group[i], columns[cell[i], s]] += count[i]

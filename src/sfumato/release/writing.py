@@ -1,0 +1,127 @@
+"""Writing a release: one file of rows, or Anatomy's two tables; all or nothing, rows shuffled.
+
+Quasi-identifiers and sensitive values are written as the texts of their hierarchy, neutral columns as they came in.
+In a bucketization the sensitive values are dealt out anew within each group, in a way that depends only on what the
+group publishes, so the file cannot tell more than the group's histogram.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.engines import Layout, Placement, Texts
+from sfumato.errors import BadInputError
+from sfumato.table import Hierarchy, distinct_rows
+
+if TYPE_CHECKING:
+    from sfumato.release.release import Release
+
+GROUP = "group"
+COUNT = "count"
+RowLayout = Literal["rows", "anatomy"]
+Format = Literal["csv", "parquet"]
+ENDINGS: dict[str, Format] = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
+
+
+def write_release(
+    release: Release, path: Path, layout: RowLayout = "rows", force: bool = False, format: Format = "csv"
+) -> list[Path]:
+    """Write a release to a file; return the files written.
+
+    `layout="anatomy"` writes a bucketization as two tables: the quasi-identifiers with their group, and beside it
+    (`NAME.sensitive.csv`) the sensitive values of every group with their counts.
+    """
+    _check_layout(release, layout)
+    targets = [path] if layout == "rows" else [path, path.with_name(f"{path.stem}.sensitive{path.suffix}")]
+    for target in targets:
+        _check_target(target, force)
+    engine = release.table.engine
+    placement = Placement(release.assignment.cell, release.assignment.group, release.assignment.count)
+    try:
+        if layout == "anatomy":
+            engine.write_table(sensitive_table(release), targets[1], format)
+        engine.write(placement, row_layout(release, with_sensitive=layout == "rows"), path, format)
+    except OSError as error:
+        raise BadInputError(f"{path}: cannot be written ({error.strerror or error})") from None
+    return targets
+
+
+def format_of(path: Path) -> Format:
+    """Find the format by the ending of a file's name."""
+    if path.suffix.lower() not in ENDINGS:
+        raise BadInputError(f"{path}: a release is written as CSV or Parquet; let the name end in {' or '.join(ENDINGS)}")
+    return ENDINGS[path.suffix.lower()]
+
+
+def _check_layout(release: Release, layout: RowLayout) -> None:
+    if layout not in ("rows", "anatomy"):
+        raise BadInputError(f"layout must be 'rows' or 'anatomy', not {layout!r}")
+    if layout == "anatomy" and (release.form != "bucketization" or release.histograms is None):
+        raise BadInputError("Anatomy's two tables are a way to write a bucketization (--form bucketization)")
+    taken = {GROUP, COUNT} if layout == "anatomy" else {GROUP}
+    clash = sorted(taken & set(release.table.published))
+    if release.form == "bucketization" and clash:
+        raise BadInputError(
+            f"a bucketized file has a column {clash[0]!r} of its own, and the table has one too; rename the table's"
+        )
+
+
+def _check_target(path: Path, force: bool) -> None:
+    if path.exists() and not force:
+        raise BadInputError(f"{path} exists already; choose another name or overwrite it with --force")
+    if path.is_dir():
+        raise BadInputError(f"{path} is a folder; give the name of a file")
+    if not path.parent.is_dir():
+        raise BadInputError(f"{path}: the folder {path.parent} does not exist; make it first")
+
+
+def row_layout(release: Release, with_sensitive: bool = True) -> Layout:
+    """Say what stands in every column of the file of rows."""
+    cells, bucketized = release.cells, release.form == "bucketization"
+    by_group, by_cell = [], []
+    for i, quasi in enumerate(cells.quasi):
+        if bucketized:
+            by_cell.append(_texts(quasi.name, quasi.hierarchy, cells.codes[:, i], cells.codes[:, i]))
+        else:
+            by_group.append(_texts(quasi.name, quasi.hierarchy, release.boxes.lo[:, i], release.boxes.hi[:, i]))
+    permuted = frozenset[str]()
+    if with_sensitive and release.histograms is not None:
+        for j, sensitive in enumerate(cells.sensitive):
+            leaf = sensitive.leaves[cells.values[:, j]]
+            by_cell.append(_texts(sensitive.name, sensitive.hierarchy, leaf, leaf))
+        permuted = frozenset(sensitive.name for sensitive in cells.sensitive) if bucketized else permuted
+    shown = {column.name for column in [*by_group, *by_cell]} | set(release.table.roles.neutral)
+    order = [name for name in release.table.published if name in shown]
+    return Layout(
+        order=[*order, GROUP] if bucketized else order,
+        by_group=by_group,
+        by_cell=by_cell,
+        neutral=[name for name in order if name in release.table.roles.neutral],
+        permuted=permuted,
+        group_column=GROUP if bucketized else None,
+        group_labels=np.arange(1, release.groups + 1) if bucketized else None,
+    )
+
+
+def sensitive_table(release: Release) -> pa.Table:
+    """Return Anatomy's second table: for every group its sensitive values (as tuples) with their counts."""
+    cells, assignment = release.cells, release.assignment
+    rows = np.concatenate([assignment.group[:, None].astype(np.int32), cells.values[assignment.cell]], axis=1)
+    first, inverse = distinct_rows(rows)
+    columns = {GROUP: pa.array(rows[first, 0].astype(np.int64) + 1)}
+    for j, sensitive in enumerate(cells.sensitive):
+        labels = pa.array([label or None for label in sensitive.labels], pa.string())
+        columns[sensitive.name] = labels.take(pa.array(rows[first, j + 1]))
+    counts = np.bincount(inverse, weights=assignment.count).astype(np.int64)
+    columns[COUNT] = pa.array(counts)
+    return pa.table(columns)
+
+
+def _texts(name: str, hierarchy: Hierarchy, lo: NDArray[np.int32], hi: NDArray[np.int32]) -> Texts:
+    texts, codes = hierarchy.texts(lo, hi)
+    return Texts(name, [text or None for text in texts], codes)

@@ -1,0 +1,56 @@
+"""Distinct rows of an integer matrix, by hashing: the grouping that cells, groups and boxes all need."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels import kernel
+
+Codes = NDArray[np.int32]
+Counts = NDArray[np.int64]
+
+
+def distinct_rows(rows: Codes) -> tuple[Counts, Counts]:
+    """Find the distinct rows: the position of each one's first appearance, in that order, and each row's number."""
+    rows = np.ascontiguousarray(rows)
+    if rows.shape[1] == 0:
+        return np.zeros(min(len(rows), 1), np.int64), np.zeros(len(rows), np.int64)
+    return number_rows(rows)
+
+
+@kernel
+def number_rows(rows: Codes) -> tuple[Counts, Counts]:
+    """Number distinct rows in the order of their first appearance, by open addressing; expected linear time."""
+    n, width = rows.shape
+    slots = 16
+    while slots < 2 * n:
+        slots *= 2
+    table = np.full(slots, -1, np.int64)
+    first = np.empty(n, np.int64)
+    number = np.empty(n, np.int64)
+    found = 0
+    for i in range(n):
+        mixed = np.uint64(14695981039346656037)
+        for j in range(width):
+            mixed = (mixed ^ np.uint64(np.uint32(rows[i, j]))) * np.uint64(1099511628211)
+            mixed ^= mixed >> np.uint64(29)
+        slot = np.int64(mixed & np.uint64(slots - 1))
+        while True:
+            known = table[slot]
+            if known < 0:
+                table[slot] = found
+                first[found] = i
+                number[i] = found
+                found += 1
+                break
+            same = True
+            for j in range(width):
+                if rows[first[known], j] != rows[i, j]:
+                    same = False
+                    break
+            if same:
+                number[i] = known
+                break
+            slot = (slot + 1) & (slots - 1)
+    return first[:found].copy(), number
