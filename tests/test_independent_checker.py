@@ -279,9 +279,7 @@ SMALL = table("age job", "x a", "x a", "x b", "x c", "y a", "y b", "y b", "y b",
 def broken(tmp_path, requirement, rows=SMALL, **more):
     """Which groups of the small file break the requirement."""
     path = write(tmp_path / "r.csv", rows)
-    found = violations(
-        path, requirement, **({"quasi": ["age"], "sensitive": "job", "original": SMALL} | more)
-    )
+    found = violations(path, requirement, **({"quasi": ["age"], "sensitive": "job", "original": SMALL} | more))
     return sorted({text.split("]")[0].split("=")[1] for text in found})
 
 
@@ -343,9 +341,7 @@ def test_measures_by_hand(tmp_path):
     losses = []
     for p in [{"a": 2 / 4, "b": 1 / 4, "c": 1 / 4}, {"a": 1 / 6, "b": 3 / 6, "c": 2 / 6}]:
         middle = {s: (q[s] + p[s]) / 2 for s in q}
-        losses.append(
-            sum(q[s] * math.log(q[s] / middle[s]) + p[s] * math.log(p[s] / middle[s]) for s in q) / 2
-        )
+        losses.append(sum(q[s] * math.log(q[s] / middle[s]) + p[s] * math.log(p[s] / middle[s]) for s in q) / 2)
     assert found["p_loss"] == found["t_js"] == pytest.approx(max(losses), abs=1e-12)
 
 
@@ -536,9 +532,7 @@ def test_set_members():
     ]  # fmt: skip
     assert set_members("{two words, x}") == [("two words", False), ("x", False)]
     assert set_members('{" a"}') == [(" a", True)]
-    assert (
-        set_members("plain") is set_members("{a, b") is set_members('{"a}') is set_members("{a b}c}") is None
-    )
+    assert set_members("plain") is set_members("{a, b") is set_members('{"a}') is set_members("{a b}c}") is None
 
 
 # ---------------------------------------------------------------- matching
@@ -559,9 +553,7 @@ def test_matching_agrees_with_trying_everything():
     takers = "pqr"
     for edges in itertools.product([0, 1], repeat=9):
         reach = {g: {t: 5 for j, t in enumerate(takers) if edges[3 * g + j]} for g in range(3)}
-        best = max(
-            sum(t in reach[g] for g, t in enumerate(order)) for order in itertools.permutations(takers)
-        )
+        best = max(sum(t in reach[g] for g, t in enumerate(order)) for order in itertools.permutations(takers))
         left = left_over(dict.fromkeys(range(3), 1), dict.fromkeys(takers, 1), reach)
         assert sum(left.values()) == 3 - best
 
@@ -611,9 +603,7 @@ def test_bucketized_rows_are_exact_and_keep_their_values_within_the_group(tmp_pa
     assert any("21" in text for text in check("21 1 b 1", "25 2 a 1", "30 3 c 2", "35 4 a 2"))
     assert any("'zip': '9'" in text for text in check("20 9 b 1", "25 2 a 1", "30 3 c 2", "35 4 a 2"))
     assert any("'job': 'b'" in text for text in check("20 1 b 1", "25 2 b 1", "30 3 c 2", "35 4 a 2"))
-    path = write(
-        tmp_path / "r.csv", table("age zip job group", "20 1 b 1", "25 2 a 1", "30 3 c 2", "35 4 a 2")
-    )
+    path = write(tmp_path / "r.csv", table("age zip job group", "20 1 b 1", "25 2 a 1", "30 3 c 2", "35 4 a 2"))
     assert uncovered(path, quasi=["age"], original=BUCKETS, group="group") == []
 
 
@@ -670,9 +660,7 @@ ARX_ORDER = [
         ("1,4,0,0,3,1,2,1", "k-anonymity k=5 & t-closeness t=0.2 distance=hierarchical", 1384),
     ],
 )
-def test_arx_suppresses_exactly_the_groups_that_break_the_requirement(
-    tmp_path, levels, requirement, suppressed
-):
+def test_arx_suppresses_exactly_the_groups_that_break_the_requirement(tmp_path, levels, requirement, suppressed):
     folder = SHARED / "data/arx/adult"
 
     def read(name):

@@ -17,41 +17,46 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
-
-_HOMES = {
-    "sfumato.anonymizers": ("Anonymizer", "Mondrian", "WithoutQuasi", "WithoutSensitive", "anonymize", "anonymizer"),
-    "sfumato.errors": ("BadInputError", "InfeasibleError", "SfumatoError"),
-    "sfumato.measures": ("MEASURES", "Measure", "Measured", "measure"),
-    "sfumato.release": ("Release",),
-    "sfumato.requirements": (
-        "AlphaK",
-        "BetaLikeness",
-        "DeltaDisclosure",
-        "KAnonymity",
-        "LDiversity",
-        "Requirement",
-        "TCloseness",
-        "requirement",
-    ),
-    "sfumato.table": (
-        "Cells",
-        "Hierarchy",
-        "Roles",
-        "Table",
-        "dates",
-        "flat",
-        "from_level_table",
-        "load",
-        "numeric",
-        "prefixes",
-        "read",
-        "read_hierarchies",
-        "read_level_table",
-        "tree",
-    ),
-}
-_HOME = {name: home for home, names in _HOMES.items() for name in names}
-__all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604
+_ROOMS = ("errors", "table", "requirements", "release", "anonymizers", "measures")
+__all__ = [
+    "MEASURES",
+    "AlphaK",
+    "Anonymizer",
+    "BadInputError",
+    "BetaLikeness",
+    "Cells",
+    "DeltaDisclosure",
+    "Hierarchy",
+    "InfeasibleError",
+    "KAnonymity",
+    "LDiversity",
+    "Measure",
+    "Measured",
+    "Mondrian",
+    "Release",
+    "Requirement",
+    "Roles",
+    "SfumatoError",
+    "TCloseness",
+    "Table",
+    "WithoutQuasi",
+    "WithoutSensitive",
+    "__version__",
+    "anonymize",
+    "anonymizer",
+    "dates",
+    "flat",
+    "from_level_table",
+    "load",
+    "measure",
+    "numeric",
+    "prefixes",
+    "read",
+    "read_hierarchies",
+    "read_level_table",
+    "requirement",
+    "tree",
+]
 
 if TYPE_CHECKING:
     from sfumato.anonymizers import (
@@ -94,16 +99,14 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name when it is first used, so that `import sfumato` and `sfumato --help` stay quick.
-
-    Once a name has been asked for it stays; a module of the same name as a function (`sfumato.release`) is reached
-    by its full path.
-    """
-    if name not in _HOME:
-        raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
-    globals()[name] = value
-    return value
+    """Import a public name when it is first used, so that `import sfumato` and `sfumato --help` stay quick."""
+    if name in __all__:
+        for room in _ROOMS:
+            module = import_module(f"sfumato.{room}")
+            if hasattr(module, name):
+                globals()[name] = getattr(module, name)
+                return globals()[name]
+    raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -45,7 +45,13 @@ def datasets(
 
     if as_json:
         listed = [
-            {"name": d.name, "records": d.records, "description": d.description, "quasi": d.quasi, "sensitive": d.sensitive}
+            {
+                "name": d.name,
+                "records": d.records,
+                "description": d.description,
+                "quasi": d.quasi,
+                "sensitive": d.sensitive,
+            }
             for d in DATASETS.values()
         ]
         _print_json({"datasets": listed})
@@ -57,7 +63,9 @@ def datasets(
 
 @app.command()
 def anonymize(
-    table: Annotated[str, typer.Argument(help="A file (CSV, TSV, Parquet, JSON, ...) or a bundled table such as adult.")],
+    table: Annotated[
+        str, typer.Argument(help="A file (CSV, TSV, Parquet, JSON, ...) or a bundled table such as adult.")
+    ],
     to: Annotated[Path, typer.Option("--to", help="The file to write: .csv or .parquet.")],
     require: Annotated[
         list[str], typer.Option("--require", help='What every group must satisfy: "k-anonymity k=10 & ...".')
@@ -66,18 +74,27 @@ def anonymize(
     sensitive: Annotated[Columns, typer.Option(help="Columns nobody should learn about a person.")] = [],  # noqa: B006
     neutral: Annotated[Columns, typer.Option(help="Columns to publish as they are.")] = [],  # noqa: B006
     identifier: Annotated[Columns, typer.Option(help="Columns that name a person: never published.")] = [],  # noqa: B006
-    maker: Annotated[str, typer.Option("--with", help='The anonymizer: "mondrian", "mondrian mode=relaxed", ...')] = "mondrian",
+    maker: Annotated[
+        str, typer.Option("--with", help='The anonymizer: "mondrian", "mondrian mode=relaxed", ...')
+    ] = "mondrian",
     form: Annotated[
-        str, typer.Option(help="generalization (boxes) or bucketization (exact quasi-identifiers, dealt-out values).")
+        str,
+        typer.Option(help="generalization (boxes) or bucketization (exact quasi-identifiers, dealt-out values)."),
     ] = "generalization",
     layout: Annotated[str, typer.Option(help="rows, or anatomy: a bucketization as two tables.")] = "rows",
     suppress: Annotated[float, typer.Option(help="The largest share of records that may be left out.")] = 0.0,
     hierarchies: Annotated[
-        Path | None, typer.Option(help="A TOML file, or a folder of level tables <table>_hierarchy_<column>.csv.")
+        Path | None,
+        typer.Option(help="A TOML file, or a folder of level tables <table>_hierarchy_<column>.csv."),
     ] = None,
-    missing: Annotated[str, typer.Option(help="A missing value is a value of its own, or its record is dropped: value | drop.")] = "value",
+    missing: Annotated[
+        str,
+        typer.Option(help="A missing value is a value of its own, or its record is dropped: value | drop."),
+    ] = "value",
     na: Annotated[list[str], typer.Option(help="A text that means missing, beside the empty one; repeat.")] = [],  # noqa: B006
-    delimiter: Annotated[str | None, typer.Option(help="The delimiter of a text file, if it is guessed wrongly.")] = None,
+    delimiter: Annotated[
+        str | None, typer.Option(help="The delimiter of a text file, if it is guessed wrongly.")
+    ] = None,
     encoding: Annotated[str, typer.Option(help="The encoding of a text file.")] = "utf-8",
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
@@ -130,7 +147,9 @@ def _print_release(said: dict[str, Any], release: Release, measured: Measured) -
     typer.echo(f"Wrote {' and '.join(said['files'])}: {published:,} records in {release.groups:,} groups.")
     typer.echo(f"Every group satisfies: {said['requirement']}")
     if release.form == "bucketization":
-        typer.echo("Quasi-identifiers are exact: who is in the table is not hidden, and k-anonymity here is a bucket size.")
+        typer.echo(
+            "Quasi-identifiers are exact: who is in the table is not hidden, and k-anonymity here is a bucket size."
+        )
     if release.suppressed:
         typer.echo(f"Left out (suppressed): {release.suppressed:,} records.")
     if said["dropped"]:

@@ -14,7 +14,9 @@ from typing import Any, ClassVar, TypeVar
 
 from sfumato.errors import BadInputError
 
-TOKEN = re.compile(r"""\s*(?:(?P<key>[A-Za-z_][\w-]*)\s*=\s*(?:"(?P<quoted>(?:[^"]|"")*)"|(?P<plain>[^\s"]+)))(?=\s|$)""")
+TOKEN = re.compile(
+    r"""\s*(?:(?P<key>[A-Za-z_][\w-]*)\s*=\s*(?:"(?P<quoted>(?:[^"]|"")*)"|(?P<plain>[^\s"]+)))(?=\s|$)"""
+)
 PLAIN = re.compile(r"""[^\s"=&]+""")
 
 

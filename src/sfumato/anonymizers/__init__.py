@@ -29,4 +29,12 @@ def anonymize(
     return chosen.anonymize(table, wanted, form, suppress)
 
 
-__all__ = ["ANONYMIZERS", "Anonymizer", "Mondrian", "WithoutQuasi", "WithoutSensitive", "anonymize", "anonymizer"]
+__all__ = [
+    "ANONYMIZERS",
+    "Anonymizer",
+    "Mondrian",
+    "WithoutQuasi",
+    "WithoutSensitive",
+    "anonymize",
+    "anonymizer",
+]

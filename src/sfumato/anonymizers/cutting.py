@@ -41,15 +41,18 @@ class Problem(NamedTuple):
 
 
 class Groups(NamedTuple):
-    """Groups of entries: those of group g stand at `offsets[g]:offsets[g + 1]`; with tight box and region of each."""
+    """Groups of entries: those of group g stand at `offsets[g]:offsets[g + 1]`."""
 
     cells: Counts
     counts: Counts
     offsets: Counts
-    lo: Codes
-    hi: Codes
-    region_lo: Codes
-    region_hi: Codes
+    boxes: Codes
+    """Four stretches of codes a row: the tight box from and to, then the region from and to."""
+
+    @property
+    def size(self) -> int:
+        """The number of groups."""
+        return len(self.boxes)
 
 
 def problem_of(cells: Cells, requirement: Requirement) -> Problem:
@@ -94,7 +97,8 @@ def domain_width(problem: Problem, attribute: int) -> float:
 @kernel
 def count_values(problem: Problem, cells: Counts, counts: Counts, histogram: Counts) -> int:
     """Write the sensitive values of these entries to the histogram; return the number of records."""
-    histogram[:] = 0
+    for s in range(len(histogram)):
+        histogram[s] = 0
     size = 0
     for i in range(len(cells)):
         size += counts[i]
@@ -118,36 +122,62 @@ def code_weights(
 ) -> tuple[Counts, Counts]:
     """List the codes of an attribute that occur, ascending, and the records with each; linear, or by sorting."""
     reach = hi - lo + 1
-    if reach <= 4 * len(cells) + 32:
-        dense = np.zeros(reach, np.int64)
-        for i in range(len(cells)):
-            dense[problem.codes[cells[i], attribute] - lo] += counts[i]
-        found = np.flatnonzero(dense)
-        return found + lo, dense[found]
-    own = np.empty(len(cells), np.int64)
+    if reach > 4 * len(cells) + 32:
+        return sparse_code_weights(problem, cells, counts, attribute)
+    dense = np.zeros(reach, np.int64)
     for i in range(len(cells)):
-        own[i] = problem.codes[cells[i], attribute]
-    order = np.argsort(own)
-    codes = np.empty(len(cells), np.int64)
-    weights = np.zeros(len(cells), np.int64)
-    last = -1
-    for i in order:
-        if last < 0 or own[i] != codes[last]:
+        dense[problem.codes[cells[i], attribute] - lo] += counts[i]
+    codes, weights = np.empty(reach, np.int64), np.empty(reach, np.int64)
+    found = 0
+    for code in range(reach):
+        if dense[code] > 0:
+            codes[found], weights[found] = lo + code, dense[code]
+            found += 1
+    return codes[:found], weights[:found]
+
+
+@kernel
+def sparse_code_weights(problem: Problem, cells: Counts, counts: Counts, attribute: int) -> tuple[Counts, Counts]:
+    """Do the same where a few cells lie far apart: sort codes and counts together by merging."""
+    n = len(cells)
+    codes, weights = np.empty(n, np.int64), np.empty(n, np.int64)
+    for i in range(n):
+        codes[i], weights[i] = problem.codes[cells[i], attribute], counts[i]
+    other_codes, other_weights = np.empty(n, np.int64), np.empty(n, np.int64)
+    run = 1
+    while run < n:
+        for start in range(0, n, 2 * run):
+            a, b = start, min(start + run, n)
+            a_end, b_end = b, min(start + 2 * run, n)
+            for i in range(start, b_end):
+                if b >= b_end or (a < a_end and codes[a] <= codes[b]):
+                    other_codes[i], other_weights[i] = codes[a], weights[a]
+                    a += 1
+                else:
+                    other_codes[i], other_weights[i] = codes[b], weights[b]
+                    b += 1
+        codes, other_codes = other_codes, codes
+        weights, other_weights = other_weights, weights
+        run *= 2
+    last = 0
+    for i in range(1, n):
+        if codes[i] != codes[last]:
             last += 1
-            codes[last] = own[i]
-        weights[last] += counts[i]
+            codes[last], weights[last] = codes[i], weights[i]
+        else:
+            weights[last] += weights[i]
     return codes[: last + 1], weights[: last + 1]
 
 
 @kernel
 def median_cut(codes: Counts, weights: Counts, size: int, relaxed: bool) -> tuple[int, int, int]:
-    """Cut at the median: the last code that goes left, how many of its records do, and all records that do."""
+    """Cut at the median: the place of the last code that goes left, how many of its records do, and all that do."""
     if relaxed:
         half = size // 2
         before = 0
         for i in range(len(codes)):
             if before + weights[i] >= half:
-                return codes[i], half - before, half
+                return i, half - before, half
             before += weights[i]
     best = 0
     left = best_left = weights[0]
@@ -155,15 +185,22 @@ def median_cut(codes: Counts, weights: Counts, size: int, relaxed: bool) -> tupl
         left += weights[i]
         if abs(2 * left - size) < abs(2 * best_left - size):
             best, best_left = i, left
-    return codes[best], weights[best], best_left
+    return best, weights[best], best_left
 
 
 @kernel
 def count_left(
-    problem: Problem, cells: Counts, counts: Counts, attribute: int, code: int, at_code: int, histogram: Counts
+    problem: Problem,
+    cells: Counts,
+    counts: Counts,
+    attribute: int,
+    code: int,
+    at_code: int,
+    histogram: Counts,
 ) -> None:
     """Write the sensitive values of the records that go left to the histogram."""
-    histogram[:] = 0
+    for s in range(len(histogram)):
+        histogram[s] = 0
     for i in range(len(cells)):
         own = problem.codes[cells[i], attribute]
         taken = counts[i] if own < code else 0
@@ -200,20 +237,29 @@ def divide(
 
 
 @kernel
+def put(target: Counts, start: int, source: Counts) -> None:
+    """Copy the source into the target from a position on."""
+    for i in range(len(source)):
+        target[start + i] = source[i]
+
+
+@kernel
 def room(array: Counts, needed: int) -> Counts:
-    """Return the array, or a copy of twice the length where it is too short."""
+    """Return the array, or a copy of at least twice the length where it is too short."""
     if needed <= len(array):
         return array
-    longer = np.empty(max(needed, 2 * len(array)), array.dtype)
-    longer[: len(array)] = array
+    longer = np.empty(max(needed, 2 * len(array)), np.int64)
+    put(longer, 0, array)
     return longer
 
 
 @kernel
-def room_for_rows(array: Codes, needed: int) -> Codes:
-    """Return the array, or a copy with twice the rows where it has too few."""
-    if needed <= len(array):
-        return array
-    longer = np.empty((max(needed, 2 * len(array)), array.shape[1]), array.dtype)
-    longer[: len(array)] = array
+def room_for_boxes(boxes: Codes, needed: int) -> Codes:
+    """Return the array, or a copy with at least twice the rows where it has too few."""
+    if needed <= len(boxes):
+        return boxes
+    longer = np.empty((max(needed, 2 * len(boxes)), boxes.shape[1]), np.int32)
+    for i in range(boxes.shape[0]):
+        for j in range(boxes.shape[1]):
+            longer[i, j] = boxes[i, j]
     return longer

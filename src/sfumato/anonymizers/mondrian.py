@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.anonymizers.anonymizer import Anonymizer, infeasible
 from sfumato.anonymizers.cutting import (
@@ -36,8 +35,9 @@ from sfumato.anonymizers.cutting import (
     find_ranges,
     median_cut,
     problem_of,
+    put,
     room,
-    room_for_rows,
+    room_for_boxes,
     sizes_admitted,
     width,
 )
@@ -79,23 +79,30 @@ class Mondrian(Anonymizer):
         relaxed = self.mode == "relaxed"
         bottom, top = np.zeros(len(cells.quasi), np.int32), (problem.sizes - 1).astype(np.int32)
         everything = np.arange(cells.size)
-        if group_admitted(problem.rules, cells.baseline.counts[0], cells.records):
+        admitted = bool(requirement.admits(cells.baseline)[0])
+        if admitted:
             groups = partition(problem, everything, cells.counts, bottom, top, relaxed)
         else:
             groups = one_group(problem, everything, cells.counts, bottom, top)
-        groups = trim(problem, groups, budget, lambda *node: partition(problem, *node, relaxed))
-        if not len(groups.lo):
+        if budget:
+
+            def cut_again(cells: Counts, counts: Counts, region_lo: Codes, region_hi: Codes) -> Groups:
+                return partition(problem, cells, counts, region_lo, region_hi, relaxed)
+
+            groups = trim(problem, groups, admitted, budget, cut_again)
+        if not groups.size or not (admitted or budget):
             raise infeasible(requirement, cells.baseline, "even all records in one group are not enough")
         return self._published(table, groups, form)
 
     def _published(self, table: Table, groups: Groups, form: Form) -> Release:
-        number = np.repeat(np.arange(len(groups.lo)), np.diff(groups.offsets))
+        number = np.repeat(np.arange(groups.size), np.diff(groups.offsets))
         assignment = Assignment(groups.cells, number, groups.counts)
         if form == "bucketization":
-            return bucketization(table, assignment, len(groups.lo))
+            return bucketization(table, assignment, groups.size)
+        lo, hi, region_lo, region_hi = np.split(groups.boxes, 4, axis=1)
         if self.box == "region":
-            return generalization(table, assignment, groups.region_lo, groups.region_hi)
-        return generalization(table, assignment, groups.lo, groups.hi)
+            return generalization(table, assignment, region_lo, region_hi)
+        return generalization(table, assignment, lo, hi)
 
 
 @kernel
@@ -109,16 +116,17 @@ def partition(
     """
     d = len(region_lo)
     arena, arena_counts = cells.copy(), counts.copy()
-    bounds = np.empty((16, 2), np.int64)
+    starts, ends = np.zeros(16, np.int64), np.zeros(16, np.int64)
     regions = np.empty((16, 2 * d), np.int32)
-    bounds[0, 0], bounds[0, 1] = 0, len(cells)
-    regions[0, :d], regions[0, d:] = region_lo, region_hi
+    for a in range(d):
+        regions[0, a], regions[0, d + a] = region_lo[a], region_hi[a]
+    ends[0] = len(cells)
     pending = 1
 
     out, out_counts = np.empty(len(cells), np.int64), np.empty(len(cells), np.int64)
     offsets = np.zeros(17, np.int64)
     boxes = np.empty((16, 4 * d), np.int32)
-    used = groups = 0
+    groups = 0
 
     histogram = np.empty(len(problem.rules.q), np.int64)
     left_histogram = np.empty(len(problem.rules.q), np.int64)
@@ -126,46 +134,46 @@ def partition(
 
     while pending > 0:
         pending -= 1
-        start, end = bounds[pending, 0], bounds[pending, 1]
+        start, end = starts[pending], ends[pending]
         node, node_counts = arena[start:end], arena_counts[start:end]
         find_ranges(problem, node, lo, hi)
         attribute, code, at_code, whole = find_cut(
             problem, node, node_counts, lo, hi, histogram, left_histogram, relaxed
         )
-        if attribute < 0:
+        if attribute < 0:  # no cut is admitted: the node is a group
+            used = offsets[groups]
             out, out_counts = room(out, used + end - start), room(out_counts, used + end - start)
-            out[used : used + end - start] = node
-            out_counts[used : used + end - start] = node_counts
-            used += end - start
-            offsets, boxes = room(offsets, groups + 2), room_for_rows(boxes, groups + 1)
-            boxes[groups, :d], boxes[groups, d : 2 * d] = lo, hi
-            boxes[groups, 2 * d :] = regions[pending]
+            put(out, used, node)
+            put(out_counts, used, node_counts)
+            boxes, offsets = room_for_boxes(boxes, groups + 1), room(offsets, groups + 2)
+            for a in range(d):
+                boxes[groups, a], boxes[groups, d + a] = lo[a], hi[a]
+                boxes[groups, 2 * d + a], boxes[groups, 3 * d + a] = (
+                    regions[pending, a],
+                    regions[pending, d + a],
+                )
             groups += 1
-            offsets[groups] = used
+            offsets[groups] = used + end - start
             continue
         left, left_counts, right, right_counts = divide(problem, node, node_counts, attribute, code, at_code)
         middle, end = start + len(right), start + len(right) + len(left)
         arena, arena_counts = room(arena, end), room(arena_counts, end)
-        arena[start:middle], arena_counts[start:middle] = right, right_counts
-        arena[middle:end], arena_counts[middle:end] = left, left_counts
-        bounds, regions = room_for_rows(bounds, pending + 2), room_for_rows(regions, pending + 2)
-        regions[pending + 1] = regions[pending]
-        bounds[pending, 0], bounds[pending, 1] = start, middle
-        bounds[pending + 1, 0], bounds[pending + 1, 1] = middle, end
+        put(arena, start, right)
+        put(arena_counts, start, right_counts)
+        put(arena, middle, left)
+        put(arena_counts, middle, left_counts)
+        starts, ends = room(starts, pending + 2), room(ends, pending + 2)
+        starts[pending], ends[pending] = start, middle
+        starts[pending + 1], ends[pending + 1] = middle, end
+        regions = room_for_boxes(regions, pending + 2)
+        for a in range(2 * d):
+            regions[pending + 1, a] = regions[pending, a]
         regions[pending, attribute] = code + 1 if whole else code
         regions[pending + 1, d + attribute] = code
         pending += 2
 
-    boxes = boxes[:groups].copy()
-    return Groups(
-        out[:used].copy(),
-        out_counts[:used].copy(),
-        offsets[: groups + 1].copy(),
-        boxes[:, :d].copy(),
-        boxes[:, d : 2 * d].copy(),
-        boxes[:, 2 * d : 3 * d].copy(),
-        boxes[:, 3 * d :].copy(),
-    )
+    used = offsets[groups]
+    return Groups(out[:used], out_counts[:used], offsets[: groups + 1], boxes[:groups])
 
 
 @kernel
@@ -179,26 +187,34 @@ def find_cut(
     left_histogram: Counts,
     relaxed: bool,
 ) -> tuple[int, int, int, bool]:
-    """Find the first admitted cut, the widest attribute first: attribute (-1: none), code, how many of it go left,
-    and whether these are all records with that code."""
+    """Find the first admitted cut, the widest attribute first.
+
+    Returns the attribute (-1: there is none), the last code that goes left, how many of its records do, and
+    whether these are all of them.
+    """
     size = count_values(problem, cells, counts, histogram)
     spreads = np.empty(len(lo))
     for a in range(len(lo)):
         spreads[a] = width(problem, a, lo[a], hi[a]) / domain_width(problem, a) if lo[a] < hi[a] else -1.0
     for _ in range(len(lo)):
-        a = np.argmax(spreads)
-        if spreads[a] < 0:
+        widest = 0
+        for a in range(1, len(lo)):
+            if spreads[a] > spreads[widest]:
+                widest = a
+        if spreads[widest] < 0:
             break
-        spreads[a] = -1.0
-        codes, weights = code_weights(problem, cells, counts, a, lo[a], hi[a])
-        code, at_code, left = median_cut(codes, weights, size, relaxed)
+        spreads[widest] = -1.0
+        codes, weights = code_weights(problem, cells, counts, widest, lo[widest], hi[widest])
+        place, at_code, left = median_cut(codes, weights, size, relaxed)
         if not (sizes_admitted(problem.rules, left) and sizes_admitted(problem.rules, size - left)):
             continue
-        count_left(problem, cells, counts, a, code, at_code, left_histogram)
-        if group_admitted(problem.rules, left_histogram, left) and group_admitted(
-            problem.rules, histogram - left_histogram, size - left
-        ):
-            return a, code, at_code, at_code == weights[np.searchsorted(codes, code)]
+        count_left(problem, cells, counts, widest, codes[place], at_code, left_histogram)
+        if not group_admitted(problem.rules, left_histogram, left):
+            continue
+        for s in range(len(histogram)):
+            left_histogram[s] = histogram[s] - left_histogram[s]
+        if group_admitted(problem.rules, left_histogram, size - left):
+            return widest, codes[place], at_code, at_code == weights[place]
     return -1, 0, 0, False
 
 
@@ -206,6 +222,5 @@ def one_group(problem: Problem, cells: Counts, counts: Counts, region_lo: Codes,
     """Keep these entries together as one group."""
     lo, hi = np.empty_like(region_lo), np.empty_like(region_hi)
     find_ranges(problem, cells, lo, hi)
-    offsets = np.array([0, len(cells)])
-    boxes: list[NDArray[np.int32]] = [lo[None], hi[None], region_lo[None], region_hi[None]]
-    return Groups(cells, counts, offsets, *boxes)
+    boxes = np.concatenate([lo, hi, region_lo, region_hi])[None]
+    return Groups(cells, counts, np.array([0, len(cells)]), boxes)

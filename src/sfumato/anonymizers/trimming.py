@@ -31,88 +31,68 @@ from sfumato.requirements.predicates import group_admitted
 CutAgain = Callable[[Counts, Counts, Codes, Codes], Groups]
 
 
-def trim(problem: Problem, groups: Groups, budget: int, cut_again: CutAgain) -> Groups:
-    """Return the groups after the best trims within the budget; groups that are not admitted are left out."""
-    pieces = [one_piece(groups, g) for g in range(len(groups.lo))] if budget else []
-    if not budget:
-        return groups if all_admitted(problem, groups) else without_groups(groups)
+def trim(problem: Problem, groups: Groups, admitted: bool, budget: int, cut_again: CutAgain) -> Groups:
+    """Return the groups after the best trims within the budget.
+
+    Either all groups are admitted, or there is one that is not: it takes the smallest trim after which it is, and
+    without such a trim no group is left.
+    """
+    pieces: dict[int, Groups] = {g: one_piece(groups, g) for g in range(groups.size)}
     queue: list[tuple[float, int, int]] = []
-    for number in range(len(pieces)):
-        _consider(problem, pieces, number, budget, queue)
-    removed_pieces = {n for n, piece in enumerate(pieces) if not all_admitted(problem, piece)}
+    for number, piece in pieces.items():
+        _consider(problem, piece, number, budget, queue)
+    following = groups.size
     while queue and budget:
         _, number, removed = heapq.heappop(queue)
-        if removed > budget:
-            _consider(problem, pieces, number, budget, queue)
-            continue
         piece = pieces[number]
-        attribute, code, keep_left, removed, _ = best_trim(problem, piece.cells, piece.counts, piece.lo[0], piece.hi[0], budget)
-        kept, region_lo, region_hi = _keep(problem, piece, attribute, code, keep_left)
+        if removed > budget:
+            _consider(problem, piece, number, budget, queue)
+            continue
+        attribute, code, keep_left, removed, _ = best_trim(problem, piece.cells, piece.counts, piece.boxes[0], budget)
+        del pieces[number]
         budget -= removed
-        removed_pieces.add(number)
-        again = cut_again(*kept, region_lo, region_hi)
-        for g in range(len(again.lo)):
-            pieces.append(one_piece(again, g))
-            _consider(problem, pieces, len(pieces) - 1, budget, queue)
-    return joined(groups, [piece for n, piece in enumerate(pieces) if n not in removed_pieces])
+        again = cut_again(*_kept(problem, piece, attribute, code, keep_left))
+        for g in range(again.size):
+            pieces[following] = one_piece(again, g)
+            _consider(problem, pieces[following], following, budget, queue)
+            following += 1
+        admitted = True
+    return joined(groups, list(pieces.values()) if admitted else [])
 
 
-def _consider(
-    problem: Problem, pieces: list[Groups], number: int, budget: int, queue: list[tuple[float, int, int]]
-) -> None:
-    piece = pieces[number]
-    attribute, _, _, removed, gain = best_trim(
-        problem, piece.cells, piece.counts, piece.lo[0], piece.hi[0], budget
-    )
+def _consider(problem: Problem, piece: Groups, number: int, budget: int, queue: list[tuple[float, int, int]]) -> None:
+    attribute, _, _, removed, gain = best_trim(problem, piece.cells, piece.counts, piece.boxes[0], budget)
     if attribute >= 0:
         heapq.heappush(queue, (-gain / removed, number, int(removed)))
 
 
-def _keep(
+def _kept(
     problem: Problem, piece: Groups, attribute: int, code: int, keep_left: bool
-) -> tuple[tuple[Counts, Counts], Codes, Codes]:
-    left, left_counts, right, right_counts = divide(
-        problem, piece.cells, piece.counts, attribute, code, np.iinfo(np.int64).max
-    )
-    region_lo, region_hi = piece.region_lo[0].copy(), piece.region_hi[0].copy()
+) -> tuple[Counts, Counts, Codes, Codes]:
+    """Return the entries that stay, and their region."""
+    every = np.iinfo(np.int64).max
+    left, left_counts, right, right_counts = divide(problem, piece.cells, piece.counts, attribute, code, every)
+    _, _, region_lo, region_hi = (box.copy() for box in np.split(piece.boxes[0], 4))
     if keep_left:
         region_hi[attribute] = code
-        return (left, left_counts), region_lo, region_hi
+        return left, left_counts, region_lo, region_hi
     region_lo[attribute] = code + 1
-    return (right, right_counts), region_lo, region_hi
+    return right, right_counts, region_lo, region_hi
 
 
 def one_piece(groups: Groups, g: int) -> Groups:
     """Return one group alone."""
     part = slice(groups.offsets[g], groups.offsets[g + 1])
     cells, counts = groups.cells[part], groups.counts[part]
-    return Groups(cells, counts, np.array([0, len(cells)]), *(box[g : g + 1] for box in groups[3:]))
+    return Groups(cells, counts, np.array([0, len(cells)]), groups.boxes[g : g + 1])
 
 
 def joined(like: Groups, pieces: list[Groups]) -> Groups:
     """Join single groups to many."""
     if not pieces:
-        return without_groups(like)
-    offsets = np.cumsum([0, *(len(piece.cells) for piece in pieces)])
-    columns = [np.concatenate([piece[i] for piece in pieces]) for i in (0, 1, 3, 4, 5, 6)]
-    return Groups(columns[0], columns[1], offsets, *columns[2:])
-
-
-def without_groups(like: Groups) -> Groups:
-    """Return no group at all, in the same shape."""
-    return Groups(like.cells[:0], like.counts[:0], like.offsets[:1], *(box[:0] for box in like[3:]))
-
-
-@kernel
-def all_admitted(problem: Problem, groups: Groups) -> bool:
-    """Say whether every group is admitted."""
-    histogram = np.empty(len(problem.rules.q), np.int64)
-    for g in range(len(groups.lo)):
-        part = slice(groups.offsets[g], groups.offsets[g + 1])
-        size = count_values(problem, groups.cells[part], groups.counts[part], histogram)
-        if not group_admitted(problem.rules, histogram, size):
-            return False
-    return True
+        return Groups(like.cells[:0], like.counts[:0], like.offsets[:1], like.boxes[:0])
+    cells, counts, _, boxes = (np.concatenate(column) for column in zip(*pieces, strict=True))
+    return Groups(cells, counts, np.cumsum([0, *(len(piece.cells) for piece in pieces)]), boxes)
 
 
 @kernel
@@ -127,14 +107,15 @@ def loss(problem: Problem, attribute: int, lo: int, hi: int) -> float:
 
 @kernel
 def best_trim(
-    problem: Problem, cells: Counts, counts: Counts, lo: Codes, hi: Codes, budget: int
+    problem: Problem, cells: Counts, counts: Counts, box: Codes, budget: int
 ) -> tuple[int, int, bool, int, float]:
     """Find the trim of one group that saves most per record: attribute (-1: none), code, which side, cost, gain.
 
     The gain counts the trimmed attribute alone, so it is a lower bound. A group that is not admitted itself takes
     the smallest trim after which it is.
     """
-    d = len(lo)
+    d = len(problem.sizes)
+    lo, hi = box[:d], box[d : 2 * d]
     histogram = np.empty(len(problem.rules.q), np.int64)
     left_histogram = np.empty(len(problem.rules.q), np.int64)
     size = count_values(problem, cells, counts, histogram)

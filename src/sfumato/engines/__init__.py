@@ -11,4 +11,13 @@ from sfumato.engines.protocol import (
     Texts,
 )
 
-__all__ = ["Coding", "CountedCodes", "DistinctValues", "DuckDBEngine", "Engine", "Layout", "Placement", "Texts"]
+__all__ = [
+    "Coding",
+    "CountedCodes",
+    "DistinctValues",
+    "DuckDBEngine",
+    "Engine",
+    "Layout",
+    "Placement",
+    "Texts",
+]

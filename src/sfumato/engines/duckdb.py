@@ -13,9 +13,9 @@ from typing import Any
 import duckdb
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
-from sfumato.engines.protocol import CountedCodes, Coding, DistinctValues, Layout, Placement, Texts
+from sfumato.engines.protocol import Coding, CountedCodes, DistinctValues, Layout, Placement, Texts
 from sfumato.engines.reading import READERS, checked_header, existing_file, explained, sniff
 from sfumato.errors import BadInputError
 
@@ -111,7 +111,11 @@ class DuckDBEngine:
             self._replace_table(f"coding{i}", lookup)
             text = self._text(coding.column)
             missing = coding.codes.get(None)
-            code = f"coding{i}.code" if missing is None else f"CASE WHEN {text} IS NULL THEN {missing} ELSE coding{i}.code END"
+            code = (
+                f"coding{i}.code"
+                if missing is None
+                else f"CASE WHEN {text} IS NULL THEN {missing} ELSE coding{i}.code END"
+            )
             columns.append(f"({code})::INTEGER AS k{i}")
             joins.append(f"LEFT JOIN coding{i} ON coding{i}.text = {text}")
         names = [f"k{i}" for i in range(len(codings))]
@@ -124,12 +128,12 @@ class DuckDBEngine:
         found = self._connection.sql(
             f"SELECT {keys}, count(*) AS n FROM coded WHERE {complete} GROUP BY {keys} ORDER BY {keys}"
         ).to_arrow_table()
-        codes = np.empty((found.num_rows, len(names)), dtype=np.int32)
+        matrix = np.empty((found.num_rows, len(names)), dtype=np.int32)
         for i, name in enumerate(names):
-            codes[:, i] = found[name].to_numpy()
+            matrix[:, i] = found[name].to_numpy()
         counts = found["n"].to_numpy().astype(np.int64)
-        self._link(codes, names)
-        return CountedCodes(codes, counts, self.row_count - int(counts.sum()))
+        self._link(matrix, names)
+        return CountedCodes(matrix, counts, self.row_count - int(counts.sum()))
 
     def write(self, placement: Placement, layout: Layout, path: Path, format: str) -> int:
         """Write the placed rows as CSV or Parquet, shuffled, all or nothing; return the number of rows."""
@@ -154,7 +158,7 @@ class DuckDBEngine:
         self._connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT * FROM incoming")
         self._connection.unregister("incoming")
 
-    def _link(self, codes: np.ndarray, names: list[str]) -> None:
+    def _link(self, codes: NDArray[np.int32], names: list[str]) -> None:
         """Keep for every row the number of its cell."""
         cells = {name: pa.array(codes[:, i]) for i, name in enumerate(names)}
         cells["cell"] = pa.array(np.arange(len(codes), dtype=np.int64))
@@ -231,6 +235,8 @@ class DuckDBEngine:
         return int(found[0][0]) - 1
 
     def _save_parquet(self, query: str, names: list[str], temporary: str) -> int:
+        import pyarrow.parquet as pq  # a second of imports that most runs do not need
+
         written = 0
         batches = self._connection.sql(query).to_arrow_reader(1 << 16)
         schema = pa.schema([field.with_name(name) for field, name in zip(batches.schema, names, strict=True)])
@@ -266,9 +272,7 @@ def _load_text(
     return names
 
 
-def _load_other(
-    connection: duckdb.DuckDBPyConnection, path: Path, reader: str, na: Sequence[str]
-) -> tuple[str, ...]:
+def _load_other(connection: duckdb.DuckDBPyConnection, path: Path, reader: str, na: Sequence[str]) -> tuple[str, ...]:
     try:
         relation = connection.sql(f"SELECT * FROM {reader}({_literal(str(path))})")
         names = checked_header(str(path), tuple(relation.columns))
@@ -278,9 +282,7 @@ def _load_other(
     return names
 
 
-def _load_relation(
-    connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, na: Sequence[str]
-) -> None:
+def _load_relation(connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, na: Sequence[str]) -> None:
     """Store a typed relation as `rows`, the empty text and the texts declared in `na` as missing values."""
     missing = ", ".join(map(_literal, ["", *na]))
     columns = []

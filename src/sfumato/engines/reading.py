@@ -69,7 +69,7 @@ def _open_text(path: Path, encoding: str) -> io.TextIOBase:
     try:
         "".encode(name)
         if path.suffix == ".gz":
-            return gzip.open(path, "rt", encoding=name, newline="")  # type: ignore[return-value]
+            return gzip.open(path, "rt", encoding=name, newline="")
         return path.open(encoding=name, newline="")
     except LookupError:
         raise BadInputError(f"unknown encoding {encoding!r}; try utf-8, latin-1 or utf-16") from None
@@ -85,7 +85,9 @@ def _undecodable(path: Path, encoding: str) -> BadInputError:
             raw.decode(encoding)
         except UnicodeDecodeError:
             break
-    return BadInputError(f"{path}, line {line}: the bytes are not {encoding} text; name the encoding (--encoding latin-1)")
+    return BadInputError(
+        f"{path}, line {line}: the bytes are not {encoding} text; name the encoding (--encoding latin-1)"
+    )
 
 
 def _delimiter(sample: str) -> str:

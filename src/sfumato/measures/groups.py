@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sfumato.kernels import kernel
 from sfumato.measures.measure import MEASURES
 from sfumato.release import Release
+from sfumato.requirements.distances import falling
 from sfumato.requirements.requirement import sensitive_levels
 from sfumato.table import Sensitive
 
@@ -181,10 +182,10 @@ def tree_distance(counts: Counts, size: int, q: Numbers, ends: NDArray[np.bool_]
 @kernel
 def recursive_rank(counts: Counts, largest: int, c: float) -> int:
     """The largest l with r_1 < c (r_l + ... + r_m): add up the smallest counts until they are enough."""
-    rising = np.sort(counts)
+    ordered = falling(counts)
     tail = 0
-    for i in range(len(rising)):
-        tail += rising[i]
+    for rank in range(len(ordered), 0, -1):
+        tail += ordered[rank - 1]
         if largest < c * tail:
-            return len(rising) - i
+            return rank
     return 0

@@ -23,7 +23,15 @@ class Measure:
 MEASURES: dict[str, Measure] = {
     measure.name: measure
     for measure in (
-        Measure("k", "risk", "higher", "records that share the rarest combination of quasi-identifiers", 1, inf, False),
+        Measure(
+            "k",
+            "risk",
+            "higher",
+            "records that share the rarest combination of quasi-identifiers",
+            1,
+            inf,
+            False,
+        ),
         Measure("smallest_group", "risk", "higher", "records of the smallest group", 1, inf, False),
         Measure("l_frequency", "risk", "higher", "1 / the largest share of a sensitive value in a group", 1),
         Measure("l_distinct", "risk", "higher", "sensitive values in the least diverse group", 1),
@@ -36,12 +44,36 @@ MEASURES: dict[str, Measure] = {
         Measure("p_loss", "risk", "lower", "privacy loss of the worst record (Li & Li 2009): JS(Q, P)", 0, log(2)),
         Measure("delta", "risk", "lower", "largest |ln(p/q)|, infinite where a value is absent from a group"),
         Measure("beta", "risk", "lower", "largest relative gain (p - q)/q of a sensitive value in a group"),
-        Measure("loss", "utility", "lower", "mean loss of published values; a suppressed record counts 1", 0, 1, False),
+        Measure(
+            "loss",
+            "utility",
+            "lower",
+            "mean loss of published values; a suppressed record counts 1",
+            0,
+            1,
+            False,
+        ),
         Measure("generalization_loss", "utility", "lower", "the part of loss due to generalization", 0, 1, False),
         Measure("suppression_loss", "utility", "lower", "the part of loss due to suppression", 0, 1, False),
-        Measure("discernibility", "utility", "lower", "sum of squared group sizes, suppressed records N each", 0, inf, False),
+        Measure(
+            "discernibility",
+            "utility",
+            "lower",
+            "sum of squared group sizes, suppressed records N each",
+            0,
+            inf,
+            False,
+        ),
         Measure("average_group", "utility", "lower", "records per group", 1, inf, False),
-        Measure("weighted_k", "risk", "higher", "group size seen by the average record (Dewri et al. 2011)", 1, inf, False),
+        Measure(
+            "weighted_k",
+            "risk",
+            "higher",
+            "group size seen by the average record (Dewri et al. 2011)",
+            1,
+            inf,
+            False,
+        ),
         Measure("suppressed", "utility", "lower", "records that are not published", 0, inf, False),
     )
 }

@@ -137,9 +137,7 @@ def regrouped(cells: Cells, assignment: Assignment, merged: Counts) -> Assignmen
 
 
 @kernel
-def fill_histograms(
-    columns: Counts, cell: Counts, group: Counts, count: Counts, sizes: Counts, counts: Counts
-) -> None:
+def fill_histograms(columns: Counts, cell: Counts, group: Counts, count: Counts, sizes: Counts, counts: Counts) -> None:
     """Add every entry of an assignment to its group's size and histogram."""
     for i in range(len(cell)):
         sizes[group[i]] += count[i]

@@ -54,7 +54,9 @@ def write_release(
 def format_of(path: Path) -> Format:
     """Find the format by the ending of a file's name."""
     if path.suffix.lower() not in ENDINGS:
-        raise BadInputError(f"{path}: a release is written as CSV or Parquet; let the name end in {' or '.join(ENDINGS)}")
+        raise BadInputError(
+            f"{path}: a release is written as CSV or Parquet; let the name end in {' or '.join(ENDINGS)}"
+        )
     return ENDINGS[path.suffix.lower()]
 
 

@@ -22,6 +22,24 @@ Table = NDArray[np.int64]
 
 
 @kernel
+def largest(counts: Table) -> int:
+    """The count of the commonest value."""
+    most = counts[0]
+    for s in range(1, len(counts)):
+        most = max(most, counts[s])
+    return most
+
+
+@kernel
+def distinct(counts: Table) -> int:
+    """The number of values that are present."""
+    present = 0
+    for s in range(len(counts)):
+        present += counts[s] > 0
+    return present
+
+
+@kernel
 def equal_distance(counts: Table, size: int, q: Numbers) -> float:
     """Half the L1 distance: the earth mover's distance when all values are equally far apart."""
     total = 0.0
@@ -106,12 +124,26 @@ def entropy(counts: Table, size: int) -> float:
 
 
 @kernel
+def falling(counts: Table) -> Table:
+    """Sort the counts of the values that are present in falling order, by insertion (groups hold few values)."""
+    ordered = np.empty(len(counts), np.int64)
+    present = 0
+    for s in range(len(counts)):
+        if counts[s] > 0:
+            place = present
+            while place > 0 and ordered[place - 1] < counts[s]:
+                ordered[place] = ordered[place - 1]
+                place -= 1
+            ordered[place] = counts[s]
+            present += 1
+    return ordered[:present]
+
+
+@kernel
 def recursive_holds(counts: Table, size: int, c: float, rank: int) -> bool:
     """Recursive (c,l)-diversity: r_1 < c (r_l + ... + r_m) with counts r in falling order."""
-    falling = np.sort(counts)[::-1]
-    if rank > len(falling):
-        return False
+    ordered = falling(counts)
     tail = 0
-    for s in range(rank - 1, len(falling)):
-        tail += falling[s]
-    return falling[0] / size < c * tail / size - TOLERANCE
+    for s in range(rank - 1, len(ordered)):
+        tail += ordered[s]
+    return ordered[0] / size < c * tail / size - TOLERANCE

@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 from sfumato.kernels import kernel
 from sfumato.requirements.distances import (
     TOLERANCE,
+    distinct,
     entropy,
     equal_distance,
     hierarchical_distance,
     js_distance,
+    largest,
     largest_gain,
     largest_log_ratio,
     ordered_distance,
@@ -56,9 +58,9 @@ def rule_admits(rules: Rules, rule: int, counts: NDArray[np.int64], size: int) -
     own = counts[rules.firsts[rule] : rules.lasts[rule]]
     q = rules.q[rules.firsts[rule] : rules.lasts[rule]]
     if kind == FREQUENCY:
-        return own.max() / size <= value + TOLERANCE
+        return largest(own) / size <= value + TOLERANCE
     if kind == DISTINCT:
-        return np.count_nonzero(own) >= value
+        return distinct(own) >= value
     if kind == ENTROPY:
         return entropy(own, size) >= math.log(value) - TOLERANCE
     if kind == RECURSIVE:

@@ -264,7 +264,13 @@ class DeltaDisclosure(Requirement):
 
     def rules(self) -> Sequence[Rule]:
         """List the one predicate of the reading."""
-        return [(predicates.DELTA if self.absent == "infinite" else predicates.DELTA_PRESENT, float(self.delta), 0.0)]
+        return [
+            (
+                predicates.DELTA if self.absent == "infinite" else predicates.DELTA_PRESENT,
+                float(self.delta),
+                0.0,
+            )
+        ]
 
     def would_admit(self, size: int, counts: NDArray[np.int64], attribute: Sensitive | None) -> str:
         """Name the bound of delta."""

@@ -56,7 +56,8 @@ def automatic(column: str, values: Sequence[str]) -> Hierarchy:
             f"correct it or declare it a missing value (--na {bad})"
         )
     if looks_like_dates(values):
-        return dates(*(_day(extreme(map(read_date, values))) for extreme in (min, max)), observed=True)
+        days = [read_date(value) for value in values]
+        return dates(_day(min(days)), _day(max(days)), observed=True)
     if looks_like_codes(values):
         return prefixes(values, observed=True)
     if len(values) > MOST_CATEGORIES:

@@ -71,9 +71,9 @@ def _walk(node: object, above: list[str], paths: list[list[str]]) -> None:
         paths.append([*above, str(node)])
 
 
-def from_level_table(rows: Sequence[Sequence[str]], observed: bool = False) -> Hierarchy:
+def from_level_table(table: Sequence[Sequence[str]], observed: bool = False) -> Hierarchy:
     """Build a hierarchy from rows `value, level 1, level 2, ...`, the last level one node (`*` is added if not)."""
-    rows = [list(row) for row in rows]
+    rows = [list(row) for row in table]
     _check_level_table(rows)
     if len({row[-1] for row in rows}) > 1 or len(rows[0]) == 1:
         rows = [[*row, ROOT] for row in rows]
@@ -97,7 +97,9 @@ def _check_level_table(rows: list[list[str]]) -> None:
         if len(row) != len(rows[0]):
             raise BadInputError(f"row {number} has {len(row)} levels where row 1 has {len(rows[0])}")
         if row[0] == MISSING:
-            raise BadInputError(f"row {number} has an empty value; missing values get a leaf of their own without a row")
+            raise BadInputError(
+                f"row {number} has an empty value; missing values get a leaf of their own without a row"
+            )
         if row[0] in seen:
             raise BadInputError(f"the value {row[0]!r} is listed twice, in rows {seen[row[0]]} and {number}")
         seen[row[0]] = number
@@ -187,7 +189,9 @@ def numeric(
     >>> numeric(17, 90, intervals=[5, 20]).text(0, 2), numeric(17, 90, open_above=80).leaves[-1]
     ('17-19', '80+')
     """
-    low, high, step = (_decimal(name, v) for name, v in [("lower", lower), ("upper", upper), ("resolution", resolution)])
+    low, high, step = (
+        _decimal(name, v) for name, v in [("lower", lower), ("upper", upper), ("resolution", resolution)]
+    )
     if step <= 0 or high < low:
         raise BadInputError(f"a numeric hierarchy needs lower <= upper and resolution > 0, not {low}, {high}, {step}")
     if sum(map(bool, (intervals, fan_out, quantiles))) > 1:
@@ -207,7 +211,10 @@ def numeric(
 
 
 def dates(
-    first: datetime.date | str, last: datetime.date | str, levels: Sequence[str] = DATE_LEVELS, observed: bool = False
+    first: datetime.date | str,
+    last: datetime.date | str,
+    levels: Sequence[str] = DATE_LEVELS,
+    observed: bool = False,
 ) -> Hierarchy:
     """Build the hierarchy of the days from first to last, with months, years and decades above them.
 
@@ -269,7 +276,10 @@ def _edges(
         starts = [low if low < bottom else bottom - step, *starts]
     if above is not None:
         return [*starts, top, high + step if high > top else top + step]
-    return [*starts, (starts[-1] / step).to_integral_value("ROUND_FLOOR") * step + step if not continuous else high]
+    return [
+        *starts,
+        (starts[-1] / step).to_integral_value("ROUND_FLOOR") * step + step if not continuous else high,
+    ]
 
 
 def _stretches(
@@ -322,7 +332,10 @@ def _fan_out(leaves: int, fan_out: int) -> list[NDArray[np.int64]]:
 
 
 def _quantiles(
-    firsts: NDArray[np.float64], parts: Sequence[int], values: NDArray[np.float64], counts: NDArray[np.float64]
+    firsts: NDArray[np.float64],
+    parts: Sequence[int],
+    values: NDArray[np.float64],
+    counts: NDArray[np.float64],
 ) -> list[NDArray[np.int64]]:
     """Cut the leaves into nested groups of about equal numbers of records."""
     if not len(values):
@@ -358,6 +371,4 @@ def _stretch_hierarchy(
         if 1 < len(starts) < len(levels[-1].starts):
             ends = [*starts[1:], size]
             levels.append(Level(tuple(starts), tuple(plain.text(a, b - 1) for a, b in zip(starts, ends, strict=True))))
-    return Hierarchy(
-        (*levels, root), tuple(widths), scale, tuple(firsts), tuple(lasts), continuous, observed=observed
-    )
+    return Hierarchy((*levels, root), tuple(widths), scale, tuple(firsts), tuple(lasts), continuous, observed=observed)

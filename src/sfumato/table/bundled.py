@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import as_file, files
 
+import duckdb
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from sfumato.errors import BadInputError
 from sfumato.table.declared import Declared, read_hierarchies
@@ -28,6 +27,8 @@ class Dataset:
     quasi: tuple[str, ...]
     sensitive: tuple[str, ...]
     parts: tuple[str, ...]
+    complete: bool
+    """Whether records with a missing value are left out."""
 
 
 DATASETS = {
@@ -40,6 +41,7 @@ DATASETS = {
             ADULT_QUASI,
             ("occupation",),
             ("train", "test"),
+            complete=True,
         ),
         Dataset(
             "adult-train",
@@ -48,6 +50,7 @@ DATASETS = {
             ADULT_QUASI,
             ("occupation",),
             ("train",),
+            complete=True,
         ),
         Dataset(
             "adult-all",
@@ -56,6 +59,7 @@ DATASETS = {
             ADULT_QUASI,
             ("occupation",),
             ("train", "test"),
+            complete=False,
         ),
     )
 }
@@ -93,9 +97,12 @@ def frame(name: str) -> pa.Table:
     """Return the rows of a bundled table."""
     dataset = find(name)
     with as_file(files("sfumato.table") / "data" / "adult.parquet") as path:
-        everything = pq.read_table(path)
-    chosen = everything.filter(pc.is_in(everything["part"], pa.array(dataset.parts))).drop_columns(["part"])
-    return chosen if name == "adult-all" else chosen.drop_null()
+        parts = ", ".join(f"'{part}'" for part in dataset.parts)
+        query = f"SELECT * EXCLUDE (part) FROM read_parquet(?) WHERE part IN ({parts})"
+        if dataset.complete:
+            query += " AND COLUMNS(*) IS NOT NULL"
+        with duckdb.connect() as connection:
+            return connection.sql(query, params=[str(path)]).to_arrow_table()
 
 
 @cache

@@ -50,7 +50,8 @@ class Sensitive:
     @cached_property
     def shares(self) -> NDArray[np.float64]:
         """Q, the baseline distribution: that of the whole table."""
-        return self.counts / self.counts.sum()
+        shares: NDArray[np.float64] = self.counts / self.counts.sum()
+        return shares
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +136,10 @@ def sensitive_attribute(
 
 
 def sorted_cells(
-    quasi: Sequence[Quasi], sensitive: Sequence[tuple[str, Hierarchy]], codes: NDArray[np.int32], counts: Counts
+    quasi: Sequence[Quasi],
+    sensitive: Sequence[tuple[str, Hierarchy]],
+    codes: NDArray[np.int32],
+    counts: Counts,
 ) -> Cells:
     """Assemble cells from counted codes, quasi-identifiers' columns first, then the sensitive attributes'."""
     attributes, columns = [], []

@@ -20,9 +20,7 @@ Observed = Callable[[], tuple[Sequence[str], Sequence[int]]]
 KINDS: dict[str, tuple[Callable[..., Hierarchy], frozenset[str]]] = {
     "numeric": (
         numeric,
-        frozenset(
-            "lower upper resolution intervals fan_out quantiles open_below open_above continuous".split()
-        ),
+        frozenset(["lower", "upper", "resolution", "intervals", "fan_out", "quantiles", "open_below", "open_above", "continuous"]),
     ),
     "dates": (dates, frozenset({"first", "last", "levels"})),
     "prefixes": (prefixes, frozenset({"values", "keep"})),

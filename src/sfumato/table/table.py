@@ -147,9 +147,7 @@ def check_columns(engine: Engine, roles: Roles) -> None:
             raise BadInputError(f"{engine.origin}: there is no column {name!r}; the columns are {known}")
 
 
-def _hierarchy(
-    engine: Engine, name: str, quasi: bool, given: Declared | None, distinct: DistinctValues
-) -> Hierarchy:
+def _hierarchy(engine: Engine, name: str, quasi: bool, given: Declared | None, distinct: DistinctValues) -> Hierarchy:
     """Return the declared hierarchy of a column, or an automatic one."""
     present = [value for value in distinct.values if value is not None]
     try:
@@ -174,14 +172,12 @@ def _flat_sensitive(name: str, values: Sequence[str]) -> Hierarchy:
     return flat(values, observed=True)
 
 
-def _coding(
-    engine: Engine, name: str, hierarchy: Hierarchy, distinct: DistinctValues, missing: Missing
-) -> Coding:
+def _coding(engine: Engine, name: str, hierarchy: Hierarchy, distinct: DistinctValues, missing: Missing) -> Coding:
     """Give every text of a column its leaf code; a text without a leaf is an error that says where it stands."""
     codes = hierarchy.encode(distinct.values)
-    unknown = [i for i in np.flatnonzero(codes < 0) if distinct.values[i] is not None]
+    unknown = [i for i in np.flatnonzero(codes < 0).tolist() if distinct.values[i] is not None]
     if unknown:
-        i = int(unknown[0])
+        i = unknown[0]
         rows = int(sum(distinct.counts[j] for j in unknown))
         value = str(distinct.values[i])
         more = f" and {len(unknown) - 1} other values" if len(unknown) > 1 else ""
