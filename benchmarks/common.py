@@ -6,18 +6,19 @@ ratio to a plain baseline of the same run.
 
 from __future__ import annotations
 
+import ctypes
 import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.table import Cells, Hierarchy, Quasi, numeric, tree
-from sfumato.table.cells import sorted_cells
+if TYPE_CHECKING:
+    from sfumato.table import Cells, Hierarchy
 
 DOMAINS = (100, 50, 20, 16, 10, 5)
 """Leaves of the synthetic quasi-identifiers."""
@@ -38,13 +39,24 @@ def median_seconds(job: Callable[[], Any], repeats: int = 7, warm_up: int = 1) -
     return statistics.median(times)
 
 
+def compare_seconds(own: Callable[[], Any], plain: Callable[[], Any], repeats: int = 7) -> tuple[float, float, float]:
+    """Time two jobs in turns; return both medians and the median of the ratios plain / own."""
+    pairs = []
+    for _ in range(repeats):
+        pairs.append((median_seconds(own, 1, 1), median_seconds(plain, 1, 1)))
+    own_times, plain_times = zip(*pairs, strict=True)
+    ratios = [theirs / ours for ours, theirs in pairs]
+    return statistics.median(own_times), statistics.median(plain_times), statistics.median(ratios)
+
+
 def peak_megabytes(job: Callable[[], Any]) -> float:
     """Return how far the memory of this process rises above its present level during a job (Linux only).
 
-    Freed memory that the process still holds hides a rise, so call this in a fresh process.
+    Freed memory that the process still holds hides a rise, so call this in a fresh process; what is left is trimmed.
     """
     if not sys.platform.startswith("linux"):
         return float("nan")
+    ctypes.CDLL(None).malloc_trim(0)
     Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
     before = _status("VmRSS")
     kept = job()
@@ -60,6 +72,9 @@ def _status(field: str) -> int:
 
 def synthetic_cells(n: int, domains: Sequence[int] = DOMAINS, values: int = VALUES, seed: int = 1) -> Cells:
     """Draw n distinct cells: quasi-identifiers skewed towards low codes, one sensitive attribute, counts from 1 on."""
+    from sfumato.table import Quasi, numeric
+    from sfumato.table.cells import sorted_cells
+
     sizes = [*domains, values]
     generator = np.random.default_rng(seed)
     keys, counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -76,6 +91,8 @@ def synthetic_cells(n: int, domains: Sequence[int] = DOMAINS, values: int = VALU
 
 def _sensitive_tree(values: int) -> Hierarchy:
     """Build a hierarchy of two levels, up to five values under each node."""
+    from sfumato.table import tree
+
     named = [f"v{i:03}" for i in range(values)]
     return tree([[f"node {start}", *named[start : start + 5]] for start in range(0, values, 5)])
 

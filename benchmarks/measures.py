@@ -1,10 +1,11 @@
 """All cheap measures together: on Adult (target under 25 ms), and at 1 M cells against plain numpy (target 10x).
 
-Run: python benchmarks/measures.py [--cells 1000000] [--repeats 7]
+Run: OPENBLAS_NUM_THREADS=1 python benchmarks/measures.py [--cells 1000000] [--repeats 7]
 
 The release is Mondrian's at k=10. The plain version is straightforward vectorised numpy, measure by measure, each from
 its definition over the array groups x values; it gives the same numbers (checked here). Both sides start from the
-assignment of cells to groups, so counting the histograms is part of both.
+assignment of cells to groups, so counting the histograms is part of both. With more threads than idle cores every BLAS
+product (`@`) waits for the scheduler, about 8 ms each, on either side: hence one thread of OpenBLAS.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from common import median_seconds, print_table, rowless, synthetic_cells, verdict
+from common import compare_seconds, median_seconds, print_table, rowless, synthetic_cells, verdict
 from sfumato import KAnonymity, Mondrian, load, measure
 from sfumato.measures.groups import RECURSIVE_C
 from sfumato.release import Release, histograms_of
@@ -129,13 +130,11 @@ def compare(name: str, release: Release, repeats: int) -> tuple[float, float]:
     ]
     rows = []
     for step, own_job, plain_job in steps:
-        own_seconds, plain_seconds = median_seconds(own_job, repeats), median_seconds(plain_job, repeats)
-        ratio = plain_seconds / own_seconds
+        own_seconds, plain_seconds, ratio = compare_seconds(own_job, plain_job, repeats)
         rows.append((step, f"{own_seconds * 1e3:.2f} ms", f"{plain_seconds * 1e3:.1f} ms", f"{ratio:.1f}x"))
     cells = release.cells
-    print(
-        f"{name}: {cells.records:,} records, {cells.size:,} cells, {release.groups:,} groups x {len(counts[0])} values"
-    )
+    shape = f"{release.groups:,} groups x {counts.shape[1]} values"
+    print(f"{name}: {cells.records:,} records, {cells.size:,} cells, {shape}\n")
     print_table(["step", "sfumato", "plain numpy", "ratio"], rows)
     return own_seconds, ratio
 

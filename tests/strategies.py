@@ -3,11 +3,18 @@
 from types import SimpleNamespace
 
 import numpy as np
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from sfumato.requirements import AlphaK, BetaLikeness, DeltaDisclosure, KAnonymity, LDiversity, TCloseness
 from sfumato.table import Hierarchy, Histograms, Level, Quasi, Sensitive
 from sfumato.table.cells import sorted_cells
+
+
+def tries(number):
+    """How many examples to try; a kernel may have to be compiled first, and many requirements are not met or missed."""
+    calm = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
+    return settings(deadline=None, max_examples=number, suppress_health_check=calm)
 
 
 @st.composite
@@ -46,7 +53,8 @@ def cells_of_tables(draw, sensitive=(0, 2), attributes=3, rows=14, most_leaves=6
 
 def table_of(cells):
     """What a release reads of a table."""
-    return SimpleNamespace(cells=cells)
+    sensitive = tuple(attribute.name for attribute in cells.sensitive)
+    return SimpleNamespace(cells=cells, roles=SimpleNamespace(sensitive=sensitive))
 
 
 @st.composite
@@ -55,6 +63,14 @@ def sensitives(draw, name="s", most=40):
     hierarchy = draw(hierarchies(2, 6))
     counts = draw(st.lists(st.integers(1, most), min_size=hierarchy.size, max_size=hierarchy.size))
     return Sensitive(name, hierarchy, np.arange(hierarchy.size, dtype=np.int32), np.array(counts, np.int64))
+
+
+def flat_sensitive(counts, name="s"):
+    """A sensitive attribute of unrelated values with these counts in the table."""
+    size = len(counts)
+    leaves = Level(tuple(range(size)), tuple(f"leaf {i}" for i in range(size)))
+    hierarchy = Hierarchy((leaves, Level((0,), ("*",))), (1.0,) * size)
+    return Sensitive(name, hierarchy, np.arange(size, dtype=np.int32), np.array(counts, np.int64))
 
 
 def group_counts(values, most=12):
@@ -76,7 +92,10 @@ def numbers(least, most):
     )
 
 
-def single_requirements(on=None, k=6):
+NOT_NAMED = st.none()
+
+
+def single_requirements(on=NOT_NAMED, k=6):
     """One requirement of any kind, with parameters that small tables can meet or miss."""
     wholes = st.integers(1, 4)
     return st.one_of(

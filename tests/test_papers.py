@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from itertools import product
 
-import independent_checker as checker
 import numpy as np
 import pyarrow as pa
 import pytest
 
+import independent_checker as checker
 import sfumato
 from sfumato.release import Assignment, generalization
 from sfumato.requirements.distances import js_distance

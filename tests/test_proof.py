@@ -10,12 +10,12 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-import independent_checker as checker
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import independent_checker as checker
 import sfumato
 from sfumato.engines import DuckDBEngine
 from sfumato.release import Release

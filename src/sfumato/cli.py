@@ -31,8 +31,20 @@ Columns = list[str]
 JSON_SCHEMA = 1
 
 
+def _version(wanted: bool) -> None:
+    if wanted:
+        from sfumato import __version__
+
+        typer.echo(f"sfumato {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def _sfumato() -> None:
+def _sfumato(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
     """Decide what to publish: make anonymized releases of a table, measure them, choose one, prove its promise."""
 
 
@@ -175,7 +187,7 @@ def _read(
     """Read the table that the command line names."""
     from sfumato.engines import DuckDBEngine
     from sfumato.table import bundled, read_hierarchies
-    from sfumato.table.table import Roles, check_columns, with_roles
+    from sfumato.table.table import Roles, with_roles
 
     given: dict[str, Any] = {}
     if _bundled(table):
@@ -183,14 +195,15 @@ def _read(
         given.update(bundled.hierarchies(table))
         usual = bundled.find(table)
         quasi, sensitive = quasi or list(usual.quasi), sensitive or list(usual.sensitive)
+    elif not Path(table).exists() and Path(table).name == table and not Path(table).suffix:
+        known = ", ".join(bundled.DATASETS)
+        raise BadInputError(f"{table}: there is no such file, and no bundled table of this name (there are {known})")
     else:
         engine = DuckDBEngine.from_file(Path(table), delimiter, encoding, na)
     if hierarchies is not None:
         given.update(read_hierarchies(hierarchies))
     named = [_columns(names, engine.columns) for names in (quasi, sensitive, neutral, identifier)]
-    roles = Roles(*named)
-    check_columns(engine, roles)
-    return with_roles(engine, roles, given, missing)  # type: ignore[arg-type]
+    return with_roles(engine, Roles(*named), given, missing)  # type: ignore[arg-type]
 
 
 def _bundled(table: str) -> bool:

@@ -17,6 +17,9 @@ from sfumato.errors import BadInputError
 TOKEN = re.compile(
     r"""\s*(?:(?P<key>[A-Za-z_][\w-]*)\s*=\s*(?:"(?P<quoted>(?:[^"]|"")*)"|(?P<plain>[^\s"]+)))(?=\s|$)"""
 )
+LARGEST = 1e300
+"""No parameter is larger: kernels read parameters as floating-point numbers."""
+
 PLAIN = re.compile(r"""[^\s"=&]+""")
 
 
@@ -40,7 +43,7 @@ Kind = TypeVar("Kind", bound=Configured)
 def parse(text: str, kinds: Iterable[type[Kind]], what: str) -> Kind:
     """Make the configured object that a text describes; unknown names and keys are errors that list the known."""
     known = {kind.name: kind for kind in kinds}
-    name, _, rest = text.strip().partition(" ")
+    name, rest = [*text.split(None, 1), "", ""][:2]
     if name not in known:
         raise BadInputError(f"unknown {what} {name!r}; known are {', '.join(known)}")
     kind = known[name]
@@ -108,23 +111,32 @@ def split_outside_quotes(text: str, separator: str) -> list[str]:
 
 def check_number(name: str, value: object, *, least: float, strict: bool = False, most: float = math.inf) -> None:
     """Raise unless the value is a finite number within its bounds."""
-    good = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    if good and isinstance(value, int | float):
+    good = False
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST:
         good = (value > least if strict else value >= least) and value <= most
     if not good:
         bound = f"more than {least:g}" if strict else f"at least {least:g}"
         limit = "" if most == math.inf else f" and at most {most:g}"
-        raise BadInputError(f"{name} must be a number of {bound}{limit}, not {value!r}")
+        raise BadInputError(f"{name} must be a number of {bound}{limit}, not {_shown(value)}")
 
 
 def check_whole(name: str, value: object, *, least: int) -> None:
     """Raise unless the value is a whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise BadInputError(f"{name} must be a whole number of at least {least}, not {value!r}")
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= LARGEST:
+        raise BadInputError(f"{name} must be a whole number of at least {least}, not {_shown(value)}")
+
+
+def _shown(value: object) -> str:
+    """Show a value in a message, shortened."""
+    try:
+        text = repr(value)
+    except ValueError:  # a whole number with thousands of digits
+        return "a number with thousands of digits"
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
     """Raise unless the value is one of the choices."""
     allowed = list(choices)
     if value not in allowed:
-        raise BadInputError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
+        raise BadInputError(f"{name} must be one of {', '.join(allowed)}, not {_shown(value)}")

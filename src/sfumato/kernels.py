@@ -8,11 +8,14 @@ package folder can be written, a private temporary folder serves for the life of
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TypeVar, cast
@@ -21,6 +24,7 @@ import numba
 
 Function = TypeVar("Function", bound=Callable[..., object])
 PACKAGE = Path(__file__).resolve().parent
+OURS = re.compile("sfumato-[0-9a-f]{16}")
 KEPT_FOLDERS = 4
 """Cache folders of other versions of the sources that are left in place; older ones are removed."""
 
@@ -43,18 +47,20 @@ def cache_folder() -> Path:
         if _usable(folder):
             _remove_old(base, folder)
             return folder
-    return Path(tempfile.mkdtemp(prefix="sfumato-numba-"))
+    temporary = tempfile.mkdtemp(prefix="sfumato-numba-")
+    atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+    return Path(temporary)
 
 
 def _candidates() -> list[Path]:
     named = os.environ.get("NUMBA_CACHE_DIR")
     caches = os.environ.get("XDG_CACHE_HOME")
-    home = os.path.expanduser("~")
     candidates = [Path(named)] if named else []
     if caches:
         candidates.append(Path(caches) / "sfumato")
-    elif home != "~":
-        candidates.append(Path(home) / ".cache" / "sfumato")
+    else:
+        with suppress(RuntimeError):  # there is no home folder
+            candidates.append(Path.home() / ".cache" / "sfumato")
     return [*candidates, PACKAGE / "__pycache__"]
 
 
@@ -64,14 +70,15 @@ def _usable(folder: Path) -> bool:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryFile(dir=folder):
             pass
-        return not hasattr(os, "getuid") or folder.stat().st_uid == os.getuid()
+        status = folder.stat()
+        return not hasattr(os, "getuid") or (status.st_uid == os.getuid() and not status.st_mode & 0o022)
     except OSError:
         return False
 
 
 def _remove_old(base: Path, current: Path) -> None:
     try:
-        others = [path for path in base.glob("sfumato-*") if path != current and path.is_dir()]
+        others = [path for path in base.iterdir() if OURS.fullmatch(path.name) and path != current and path.is_dir()]
         others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
         for path in others[KEPT_FOLDERS:]:
             shutil.rmtree(path, ignore_errors=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from sfumato.configuration import Configured, check_choice, check_number
-from sfumato.errors import InfeasibleError
+from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.release import FORMS, Form, Release
 from sfumato.requirements import Requirement
 from sfumato.table import Histograms, Table
@@ -24,6 +24,8 @@ class Anonymizer(Configured, ABC):
         """
         check_choice("form", form, FORMS)
         check_number("suppress", suppress, least=0, most=1)
+        if form == "bucketization" and not table.roles.sensitive:
+            raise BadInputError("a bucketization deals out sensitive values, and the table has none (--sensitive)")
         release = self.release(table, requirement, form, int(suppress * table.cells.records + 1e-9))
         checked(release, requirement)
         return release

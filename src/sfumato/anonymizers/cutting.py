@@ -108,6 +108,15 @@ def count_values(problem: Problem, cells: Counts, counts: Counts, histogram: Cou
 
 
 @kernel
+def only_sizes(rules: Rules) -> bool:
+    """Say whether no rule is about sensitive values, so that histograms need not be counted."""
+    for rule in range(len(rules.kinds)):
+        if rules.kinds[rule] != SIZE:
+            return False
+    return True
+
+
+@kernel
 def sizes_admitted(rules: Rules, size: int) -> bool:
     """Say whether the rules about sizes alone admit a group of this size."""
     for rule in range(len(rules.kinds)):

@@ -34,6 +34,7 @@ from sfumato.anonymizers.cutting import (
     domain_width,
     find_ranges,
     median_cut,
+    only_sizes,
     problem_of,
     put,
     room,
@@ -89,7 +90,7 @@ class Mondrian(Anonymizer):
             def cut_again(cells: Counts, counts: Counts, region_lo: Codes, region_hi: Codes) -> Groups:
                 return partition(problem, cells, counts, region_lo, region_hi, relaxed)
 
-            groups = trim(problem, groups, admitted, budget, cut_again)
+            groups = trim(problem, groups, admitted, budget, form == "generalization", cut_again)
         if not groups.size or not (admitted or budget):
             raise infeasible(requirement, cells.baseline, "even all records in one group are not enough")
         return self._published(table, groups, form)
@@ -192,7 +193,10 @@ def find_cut(
     Returns the attribute (-1: there is none), the last code that goes left, how many of its records do, and
     whether these are all of them.
     """
-    size = count_values(problem, cells, counts, histogram)
+    no_histograms = only_sizes(problem.rules)
+    size = counts.sum() if no_histograms else count_values(problem, cells, counts, histogram)
+    if not sizes_admitted(problem.rules, size // 2):  # the smaller half of any cut is too small
+        return -1, 0, 0, False
     spreads = np.empty(len(lo))
     for a in range(len(lo)):
         spreads[a] = width(problem, a, lo[a], hi[a]) / domain_width(problem, a) if lo[a] < hi[a] else -1.0
@@ -208,6 +212,8 @@ def find_cut(
         place, at_code, left = median_cut(codes, weights, size, relaxed)
         if not (sizes_admitted(problem.rules, left) and sizes_admitted(problem.rules, size - left)):
             continue
+        if no_histograms:
+            return widest, codes[place], at_code, at_code == weights[place]
         count_left(problem, cells, counts, widest, codes[place], at_code, left_histogram)
         if not group_admitted(problem.rules, left_histogram, left):
             continue

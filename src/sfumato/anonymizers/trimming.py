@@ -31,12 +31,14 @@ from sfumato.requirements.predicates import group_admitted
 CutAgain = Callable[[Counts, Counts, Codes, Codes], Groups]
 
 
-def trim(problem: Problem, groups: Groups, admitted: bool, budget: int, cut_again: CutAgain) -> Groups:
+def trim(problem: Problem, groups: Groups, admitted: bool, budget: int, boxes: bool, cut_again: CutAgain) -> Groups:
     """Return the groups after the best trims within the budget.
 
     Either all groups are admitted, or there is one that is not: it takes the smallest trim after which it is, and
-    without such a trim no group is left.
+    without such a trim no group is left. Where boxes are not published there is no loss to save, and that is all.
     """
+    if admitted and not boxes:
+        return groups
     pieces: dict[int, Groups] = {g: one_piece(groups, g) for g in range(groups.size)}
     queue: list[tuple[float, int, int]] = []
     for number, piece in pieces.items():
@@ -54,7 +56,8 @@ def trim(problem: Problem, groups: Groups, admitted: bool, budget: int, cut_agai
         again = cut_again(*_kept(problem, piece, attribute, code, keep_left))
         for g in range(again.size):
             pieces[following] = one_piece(again, g)
-            _consider(problem, pieces[following], following, budget, queue)
+            if boxes:
+                _consider(problem, pieces[following], following, budget, queue)
             following += 1
         admitted = True
     return joined(groups, list(pieces.values()) if admitted else [])
@@ -76,7 +79,7 @@ def _kept(
     if keep_left:
         region_hi[attribute] = code
         return left, left_counts, region_lo, region_hi
-    region_lo[attribute] = code + 1
+    region_lo[attribute] = problem.codes[right, attribute].min()
     return right, right_counts, region_lo, region_hi
 
 

@@ -102,7 +102,7 @@ class Engine(Protocol):
         """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted."""
 
     def write(self, placement: Placement, layout: Layout, path: Path, format: str) -> int:
-        """Write the placed rows as "csv" or "parquet", shuffled, all or nothing; return the number of rows."""
+        """Write the placed rows as "csv" or "parquet", shuffled; return the number of rows; `OSError` if it fails."""
 
     def write_table(self, content: Any, path: Path, format: str) -> int:
         """Write a small Arrow table of our own making in the same way."""

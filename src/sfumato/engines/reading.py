@@ -1,93 +1,145 @@
-"""Opening files: which format, which delimiter, which columns; and sentences for what cannot be read."""
+"""Text files before they are loaded: encoding, delimiter, header; and sentences for what cannot be read."""
 
 from __future__ import annotations
 
+import codecs
 import csv
+import gzip
 import io
 import re
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, Any
 
 from sfumato.errors import BadInputError
 
 DELIMITERS = ",;\t|"
 SNIFFED = 1 << 20
-"""How many bytes of a text file are looked at to find its delimiter and header."""
-
-READERS = {
-    ".parquet": "read_parquet",
-    ".pq": "read_parquet",
-    ".json": "read_json_auto",
-    ".jsonl": "read_json_auto",
-    ".ndjson": "read_json_auto",
-}
-"""DuckDB's reader for each file ending; everything else is read as delimited text."""
+"""How many characters of a text file are looked at to find its delimiter and header."""
 
 
 @dataclass(frozen=True)
 class DelimitedText:
-    """How a text file is to be read."""
+    """A text file that DuckDB can load: where it is (perhaps a rewritten copy), its delimiter, its header."""
 
+    path: Path
     delimiter: str
     header: tuple[str, ...]
 
 
 def existing_file(path: Path) -> Path:
     """Return the path if it is a file with something in it."""
-    if not path.exists():
-        raise BadInputError(f"{path}: there is no such file")
-    if path.is_dir():
-        raise BadInputError(f"{path}: this is a folder; give a file")
-    if path.stat().st_size == 0:
-        raise BadInputError(f"{path}: the file is empty")
+    try:
+        if path.is_dir():
+            raise BadInputError(f"{path}: this is a folder; give a file")
+        if path.stat().st_size == 0:
+            raise BadInputError(f"{path}: the file is empty; give one with a header and rows")
+    except FileNotFoundError:
+        raise BadInputError(f"{path}: there is no such file") from None
+    except OSError as error:
+        raise BadInputError(f"{path}: cannot be opened ({error.strerror})") from None
     return path
 
 
-def sniff(path: Path, encoding: str, delimiter: str | None) -> DelimitedText:
-    """Find delimiter and header of a text file from its beginning."""
-    opened = _open_text(path, encoding)
-    with opened as stream:
-        try:
-            sample = stream.read(SNIFFED)
-        except (UnicodeDecodeError, UnicodeError):
-            raise _undecodable(path, encoding) from None
+def sniff(path: Path, encoding: str, delimiter: str | None) -> tuple[DelimitedText, bool]:
+    """Find delimiter and header from the beginning of a text file, and whether it must be rewritten for DuckDB."""
+    if delimiter is not None and len(delimiter) != 1:
+        raise BadInputError(f"a delimiter is one character, not {delimiter!r}")
+    with _reading(path, encoding) as stream:
+        sample = stream.read(SNIFFED)
     if len(sample) == SNIFFED:
         sample = sample[: sample.rfind("\n") + 1] or sample
     if not sample.strip():
-        raise BadInputError(f"{path}: the file is empty")
+        raise BadInputError(f"{path}: the file is empty; give one with a header and rows")
     if "\x00" in sample:
-        raise BadInputError(f"{path}: this is not a text file (it has zero bytes); is it UTF-16 (--encoding utf-16)?")
-    chosen = delimiter or _delimiter(sample)
-    header = next(csv.reader(io.StringIO(sample, newline=""), delimiter=chosen))
-    return DelimitedText(chosen, tuple(header))
+        raise BadInputError(f"{path}: not a text file (it has zero bytes); is it UTF-16 (--encoding utf-16)?")
+    with _wide_fields():
+        chosen = delimiter or _delimiter(sample)
+        header = next(csv.reader(io.StringIO(sample, newline=""), delimiter=chosen))
+    plain_ends = sample.replace("\r\n", "")
+    mixed = "\r" in plain_ends or ("\r\n" in sample and "\n" in plain_ends)
+    rewrite = _canonical(encoding) != "utf-8" or mixed or any("\n" in name for name in header)
+    return DelimitedText(path, chosen, tuple(header)), rewrite
 
 
-def _open_text(path: Path, encoding: str) -> io.TextIOBase:
-    import gzip
+@contextmanager
+def rewritten(text: DelimitedText, encoding: str) -> Iterator[DelimitedText]:
+    """Copy a text file record by record to plain UTF-8 with commas and one kind of line end, for as long as needed."""
+    with tempfile.TemporaryDirectory(prefix="sfumato-") as folder:
+        copy = Path(folder) / "copy.csv"
+        with (
+            _wide_fields(),
+            _reading(text.path, encoding) as source,
+            copy.open("w", encoding="utf-8", newline="") as target,
+        ):
+            writer = csv.writer(target, lineterminator="\n")
+            for record in csv.reader(source, delimiter=text.delimiter):
+                writer.writerow(record)
+        yield DelimitedText(copy, ",", text.header)
 
-    name = "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
+
+def _canonical(encoding: str) -> str:
     try:
-        "".encode(name)
-        if path.suffix == ".gz":
-            return gzip.open(path, "rt", encoding=name, newline="")
-        return path.open(encoding=name, newline="")
+        "".encode(encoding)
+        name = codecs.lookup(encoding).name
     except LookupError:
         raise BadInputError(f"unknown encoding {encoding!r}; try utf-8, latin-1 or utf-16") from None
+    return "utf-8" if name in ("utf-8", "utf-8-sig", "ascii") else name
+
+
+@contextmanager
+def _reading(path: Path, encoding: str) -> Iterator[IO[str]]:
+    """Open a text file, compressed or not, turning what goes wrong while reading into a sentence."""
+    name = _canonical(encoding)
+    try:
+        with _open_bytes(path) as raw:
+            yield io.TextIOWrapper(raw, encoding="utf-8-sig" if name == "utf-8" else name, newline="")
+    except UnicodeError:
+        raise _undecodable(path, encoding) from None
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise BadInputError(f"{path}: the file is not a whole gzip file; unpack it or give another") from None
+    except csv.Error as error:
+        raise BadInputError(f"{path}: the file cannot be read as delimited text ({error})") from None
     except OSError as error:
-        raise BadInputError(f"{path}: cannot be opened ({error.strerror})") from None
+        raise BadInputError(f"{path}: cannot be opened ({error.strerror or error})") from None
+
+
+def _open_bytes(path: Path) -> Any:
+    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
 
 
 def _undecodable(path: Path, encoding: str) -> BadInputError:
-    """Name the line of the first bytes that are not text in this encoding."""
+    """Name the line of the first bytes that are not text in this encoding, and the likely remedy."""
+    with _open_bytes(path) as raw:
+        start = raw.read(4)
+    if start[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\x00" in start:
+        return BadInputError(f"{path}, line 1: this looks like UTF-16, not {encoding} (--encoding utf-16)")
     line = 0
-    for line, raw in enumerate(path.read_bytes().split(b"\n"), start=1):
-        try:
-            raw.decode(encoding)
-        except UnicodeDecodeError:
-            break
+    with _open_bytes(path) as raw:
+        for content in raw:
+            line += 1
+            try:
+                content.decode(encoding)
+            except UnicodeDecodeError:
+                break
     return BadInputError(
         f"{path}, line {line}: the bytes are not {encoding} text; name the encoding (--encoding latin-1)"
     )
+
+
+@contextmanager
+def _wide_fields() -> Iterator[None]:
+    """Let csv read fields of any length."""
+    before = csv.field_size_limit(sys.maxsize)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
 
 
 def _delimiter(sample: str) -> str:
@@ -107,7 +159,9 @@ def _delimiter(sample: str) -> str:
 
 
 def checked_header(origin: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names if each stands once."""
+    """Return the names if there are any and each stands once."""
+    if not names:
+        raise BadInputError(f"{origin}: there is no column")
     seen: dict[str, int] = {}
     for position, name in enumerate(names, start=1):
         if name in seen:
@@ -124,12 +178,16 @@ def explained(path: Path, message: str, fields: int) -> BadInputError:
     where = f"{path}, line {found.group(1)}" if found else str(path)
     number = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message)
     if number:
+        count = int(number.group(2))
+        has = f"{count} field{'s' if count != 1 else ''}" if count < fields else f"{count} or more fields"
         return BadInputError(
-            f"{where}: {number.group(2)} fields where the header has {fields}; "
+            f"{where}: {has} where the header has {fields}; "
             "correct the line, or name the delimiter (--delimiter) if it was guessed wrongly"
         )
     if "unicode" in message or "not utf-8" in message:
         return BadInputError(f"{where}: the bytes are not UTF-8 text; name the encoding (--encoding latin-1)")
-    if "unterminated quote" in message or "quote" in message.split("Possible")[0].lower():
-        return BadInputError(f"{where}: a quoted field does not end; correct the line")
+    if "Maximum line size" in message or "max_line_size" in message:
+        return BadInputError(f"{where}: the line is longer than 2 MB; is a quote not closed? Correct the line")
+    if "quote" in message.split("Possible")[0].lower():
+        return BadInputError(f"{where}: the quotes around a field open or close in the wrong place; correct the line")
     return BadInputError(f"{where}: the file cannot be read ({message.splitlines()[0]})")

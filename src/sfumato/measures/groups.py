@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,12 +14,14 @@ from numpy.typing import NDArray
 from sfumato.kernels import kernel
 from sfumato.measures.measure import MEASURES
 from sfumato.release import Release
-from sfumato.requirements.distances import falling
 from sfumato.requirements.requirement import sensitive_levels
 from sfumato.table import Sensitive
 
 Numbers = NDArray[np.float64]
 Counts = NDArray[np.int64]
+Codes = NDArray[np.int32]
+WORKERS = os.cpu_count() or 1
+LEAST_GROUPS = 10_000
 
 COLUMNS = (
     "l_frequency",
@@ -77,22 +81,24 @@ def _worst_groups(per_group: Numbers) -> dict[str, float]:
 def _sizes(release: Release) -> dict[str, float]:
     sizes = release.sizes.astype(np.float64)
     published = release.assignment.records
+    squares = float((sizes * sizes).sum())
     return {
         "k": int(release.quasi_counts.min()),
         "smallest_group": int(release.sizes.min()),
-        "discernibility": float(sizes @ sizes + float(release.suppressed) * release.cells.records),
+        "discernibility": squares + float(release.suppressed) * release.cells.records,
         "average_group": published / release.groups,
-        "weighted_k": float(sizes @ sizes) / published,
+        "weighted_k": squares / published,
         "suppressed": release.suppressed,
     }
 
 
 def _losses(release: Release) -> dict[str, float]:
     """Loss as ARX and Dewri et al. compute it: each suppressed record counts 1, both as shares of all cells."""
-    total = 0.0
-    for i, quasi in enumerate(release.cells.quasi):
-        loss = quasi.hierarchy.losses(release.boxes.lo[:, i], release.boxes.hi[:, i])
-        total += float(loss @ release.boxes.mass)
+    widths = [quasi.hierarchy.cumulative for quasi in release.cells.quasi]
+    sizes = np.array([quasi.hierarchy.size for quasi in release.cells.quasi])
+    starts = np.cumsum([0, *(len(width) for width in widths[:-1])])
+    boxes = release.boxes
+    total = total_loss(boxes.lo, boxes.hi, boxes.mass, np.concatenate(widths), starts, sizes)
     generalized = total / (len(release.cells.quasi) * release.cells.records)
     suppressed = release.suppressed / release.cells.records
     return {
@@ -104,53 +110,65 @@ def _losses(release: Release) -> dict[str, float]:
 
 def of_groups(counts: Counts, sizes: Counts, attribute: Sensitive) -> Numbers:
     """Return for every group the measures in `COLUMNS` of one sensitive attribute."""
-    return measure_groups(
-        np.ascontiguousarray(counts), sizes, attribute.shares, sensitive_levels(attribute), RECURSIVE_C
-    )
+    counts, levels = np.ascontiguousarray(counts), sensitive_levels(attribute)
+    out = np.empty((len(COLUMNS), len(sizes)))
+    stretch = max(-(-len(sizes) // WORKERS), LEAST_GROUPS)
+
+    def work(start: int) -> None:
+        part = slice(start, start + stretch)
+        measure_groups(counts[part], sizes[part], attribute.shares, levels, RECURSIVE_C, out[:, part])
+
+    starts = range(0, len(sizes), stretch)
+    if len(starts) == 1:
+        work(0)
+    else:
+        with ThreadPoolExecutor(len(starts)) as pool:
+            list(pool.map(work, starts))
+    return out.T
 
 
 @kernel
-def measure_groups(counts: Counts, sizes: Counts, q: Numbers, levels: Counts, c: float) -> Numbers:
+def measure_groups(counts: Counts, sizes: Counts, q: Numbers, levels: Counts, c: float, out: Numbers) -> None:
     """Work all measures of `COLUMNS` out together: two logarithms for every value that is present."""
     values = len(q)
-    log_q = np.log(q)
-    ends = node_ends(levels)
-    out = np.empty((len(sizes), 10))
+    ends, inverse_q, q_log_q = node_ends(levels), 1 / q, q * np.log(q)
+    ordered_counts = np.empty(values, np.int64)
     for g in range(len(sizes)):
         size = sizes[g]
-        largest = distinct = 0
-        entropy = equal = ordered = js = running = beta = delta = 0.0
+        share = 1.0 / size
+        distinct = 0
+        p_log_p = equal = ordered = js = running = most = 0.0
+        least = math.inf
         for s in range(values):
             n = counts[g, s]
-            p = n / size
+            p = n * share
             difference = p - q[s]
             equal += abs(difference)
+            ordered += abs(running)
             running += difference
-            if s < values - 1:
-                ordered += abs(running)
+            ratio = p * inverse_q[s]
+            most, least = max(most, ratio), min(least, ratio)
             if n == 0:
                 js += q[s] * math.log(2.0)
-                delta = math.inf
                 continue
+            place = distinct  # keep the counts in falling order
+            while place > 0 and ordered_counts[place - 1] < n:
+                ordered_counts[place] = ordered_counts[place - 1]
+                place -= 1
+            ordered_counts[place] = n
             distinct += 1
-            largest = max(largest, n)
-            log_p = math.log(p)
-            log_middle = math.log((p + q[s]) / 2)
-            entropy -= p * log_p
-            js += p * (log_p - log_middle) + q[s] * (log_q[s] - log_middle)
-            delta = max(delta, abs(log_p - log_q[s]))
-            beta = max(beta, difference / q[s])
-        out[g, 0] = size / largest
-        out[g, 1] = distinct
-        out[g, 2] = math.exp(entropy)
-        out[g, 3] = recursive_rank(counts[g], largest, c)
-        out[g, 4] = equal / 2
-        out[g, 5] = ordered / (values - 1)
-        out[g, 6] = tree_distance(counts[g], size, q, ends)
-        out[g, 7] = max(js / 2, 0.0)
-        out[g, 8] = delta
-        out[g, 9] = beta
-    return out
+            p_log_p += p * math.log(p)
+            js += q_log_q[s] - (p + q[s]) * math.log((p + q[s]) / 2)
+        out[0, g] = size / ordered_counts[0]
+        out[1, g] = distinct
+        out[2, g] = math.exp(-p_log_p)
+        out[3, g] = recursive_rank(ordered_counts, distinct, c)
+        out[4, g] = equal / 2
+        out[5, g] = ordered / (values - 1)
+        out[6, g] = tree_distance(counts, g, share, q, ends, equal)
+        out[7, g] = max((js + p_log_p) / 2, 0.0)
+        out[8, g] = max(math.log(most), -math.log(least)) if least > 0 else math.inf
+        out[9, g] = most - 1
 
 
 @kernel
@@ -165,14 +183,14 @@ def node_ends(levels: Counts) -> NDArray[np.bool_]:
 
 
 @kernel
-def tree_distance(counts: Counts, size: int, q: Numbers, ends: NDArray[np.bool_]) -> float:
-    """Earth mover's distance on the value hierarchy, as in `distances.hierarchical_distance`."""
+def tree_distance(counts: Counts, g: int, share: float, q: Numbers, ends: NDArray[np.bool_], equal: float) -> float:
+    """Earth mover's distance on the value hierarchy; `equal` is what the leaves' edges carry."""
     height = ends.shape[0]
-    total = 0.0
-    for level in range(height):
+    total = equal
+    for level in range(1, height):
         surplus = 0.0
         for s in range(len(q)):
-            surplus += counts[s] / size - q[s]
+            surplus += counts[g, s] * share - q[s]
             if ends[level, s]:
                 total += abs(surplus)
                 surplus = 0.0
@@ -180,12 +198,26 @@ def tree_distance(counts: Counts, size: int, q: Numbers, ends: NDArray[np.bool_]
 
 
 @kernel
-def recursive_rank(counts: Counts, largest: int, c: float) -> int:
+def recursive_rank(ordered: Counts, present: int, c: float) -> int:
     """The largest l with r_1 < c (r_l + ... + r_m): add up the smallest counts until they are enough."""
-    ordered = falling(counts)
     tail = 0
-    for rank in range(len(ordered), 0, -1):
+    for rank in range(present, 0, -1):
         tail += ordered[rank - 1]
-        if largest < c * tail:
+        if ordered[0] < c * tail:
             return rank
     return 0
+
+
+@kernel
+def total_loss(lo: Codes, hi: Codes, mass: Counts, widths: Numbers, starts: Counts, sizes: Counts) -> float:
+    """Add up the losses of all boxes, records x attributes."""
+    total = 0.0
+    for b in range(len(mass)):
+        loss = 0.0
+        for a in range(len(sizes)):
+            if lo[b, a] < hi[b, a]:
+                start, least = starts[a], 1.0 / sizes[a]
+                share = (widths[start + hi[b, a] + 1] - widths[start + lo[b, a]]) / widths[start + sizes[a]]
+                loss += min(max((share - least) / (1 - least), 0.0), 1.0)
+        total += loss * mass[b]
+    return total

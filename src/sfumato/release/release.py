@@ -14,8 +14,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.errors import BadInputError
 from sfumato.kernels import kernel
-from sfumato.release.writing import RowLayout, write_release
+from sfumato.release.writing import Format, RowLayout, format_of, write_release
 from sfumato.table import Cells, Histograms, Table, distinct_rows
 
 Form = Literal["generalization", "bucketization"]
@@ -87,11 +88,16 @@ class Release:
 
     def to_csv(self, path: str | Path, layout: RowLayout = "rows", force: bool = False) -> list[Path]:
         """Write the release as CSV, all or nothing; an existing file is kept unless `force`."""
-        return write_release(self, Path(path), layout, force)
+        return self._write(Path(path), layout, force, "csv")
 
     def to_parquet(self, path: str | Path, layout: RowLayout = "rows", force: bool = False) -> list[Path]:
-        """Write the release as Parquet (the name must end so), all or nothing."""
-        return write_release(self, Path(path), layout, force, format="parquet")
+        """Write the release as Parquet, all or nothing; an existing file is kept unless `force`."""
+        return self._write(Path(path), layout, force, "parquet")
+
+    def _write(self, path: Path, layout: RowLayout, force: bool, format: Format) -> list[Path]:
+        if format_of(path) != format:
+            raise BadInputError(f"{path}: this name says {format_of(path)}, not {format}; choose another")
+        return write_release(self, path, layout, force, format)
 
 
 def generalization(table: Table, assignment: Assignment, lo: Codes, hi: Codes, sensitive: bool = True) -> Release:
@@ -119,10 +125,9 @@ def bucketization(table: Table, assignment: Assignment, groups: int) -> Release:
 
 def histograms_of(cells: Cells, assignment: Assignment, groups: int) -> Histograms:
     """Count the sensitive values of every group."""
-    columns = cells.values.astype(np.int64) + cells.spans[:-1]
     counts = np.zeros((groups, int(cells.spans[-1])), dtype=np.int64)
     sizes = np.zeros(groups, dtype=np.int64)
-    fill_histograms(columns, assignment.cell, assignment.group, assignment.count, sizes, counts)
+    fill_histograms(cells.values, cells.spans, assignment.cell, assignment.group, assignment.count, sizes, counts)
     return Histograms(cells.sensitive, sizes, counts)
 
 
@@ -137,9 +142,11 @@ def regrouped(cells: Cells, assignment: Assignment, merged: Counts) -> Assignmen
 
 
 @kernel
-def fill_histograms(columns: Counts, cell: Counts, group: Counts, count: Counts, sizes: Counts, counts: Counts) -> None:
+def fill_histograms(
+    values: Codes, spans: Counts, cell: Counts, group: Counts, count: Counts, sizes: Counts, counts: Counts
+) -> None:
     """Add every entry of an assignment to its group's size and histogram."""
     for i in range(len(cell)):
         sizes[group[i]] += count[i]
-        for s in range(columns.shape[1]):
-            counts[group[i], columns[cell[i], s]] += count[i]
+        for s in range(values.shape[1]):
+            counts[group[i], spans[s] + values[cell[i], s]] += count[i]

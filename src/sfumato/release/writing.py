@@ -7,6 +7,10 @@ group publishes, so the file cannot tell more than the group's histogram.
 
 from __future__ import annotations
 
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -39,16 +43,49 @@ def write_release(
     _check_layout(release, layout)
     targets = [path] if layout == "rows" else [path, path.with_name(f"{path.stem}.sensitive{path.suffix}")]
     for target in targets:
-        _check_target(target, force)
+        _check_target(release, target, force)
     engine = release.table.engine
     placement = Placement(release.assignment.cell, release.assignment.group, release.assignment.count)
     try:
-        if layout == "anatomy":
-            engine.write_table(sensitive_table(release), targets[1], format)
-        engine.write(placement, row_layout(release, with_sensitive=layout == "rows"), path, format)
+        with staged(targets) as drafts:
+            if layout == "anatomy":
+                engine.write_table(sensitive_table(release), drafts[1], format)
+            rows = engine.write(placement, row_layout(release, with_sensitive=layout == "rows"), drafts[0], format)
+            if rows != release.assignment.records:
+                raise AssertionError(f"{rows} rows were written for {release.assignment.records} records")
     except OSError as error:
-        raise BadInputError(f"{path}: cannot be written ({error.strerror or error})") from None
+        raise BadInputError(f"{path}: cannot be written ({error.strerror or error}); nothing was left behind") from None
     return targets
+
+
+@contextmanager
+def staged(targets: Sequence[Path]) -> Iterator[list[Path]]:
+    """Give a draft beside every target; when all went well, rename the drafts, the first target last.
+
+    A reader sees whole files or none. Whatever happens, no draft stays.
+    """
+    drafts: list[Path] = []
+    try:
+        for target in targets:
+            handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".part", dir=target.parent)
+            os.close(handle)
+            drafts.append(Path(name))
+        yield drafts
+        for draft in drafts:
+            with draft.open("rb+") as stream:
+                os.fsync(stream.fileno())
+            draft.chmod(0o666 & ~_umask())
+        for draft, target in reversed(list(zip(drafts, targets, strict=True))):
+            draft.replace(target)
+    finally:
+        for draft in drafts:
+            draft.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def format_of(path: Path) -> Format:
@@ -63,7 +100,7 @@ def format_of(path: Path) -> Format:
 def _check_layout(release: Release, layout: RowLayout) -> None:
     if layout not in ("rows", "anatomy"):
         raise BadInputError(f"layout must be 'rows' or 'anatomy', not {layout!r}")
-    if layout == "anatomy" and (release.form != "bucketization" or release.histograms is None):
+    if layout == "anatomy" and release.form != "bucketization":
         raise BadInputError("Anatomy's two tables are a way to write a bucketization (--form bucketization)")
     taken = {GROUP, COUNT} if layout == "anatomy" else {GROUP}
     clash = sorted(taken & set(release.table.published))
@@ -73,7 +110,10 @@ def _check_layout(release: Release, layout: RowLayout) -> None:
         )
 
 
-def _check_target(path: Path, force: bool) -> None:
+def _check_target(release: Release, path: Path, force: bool) -> None:
+    source = Path(release.table.engine.origin)
+    if path.exists() and source.exists() and path.samefile(source):
+        raise BadInputError(f"{path} is the table itself; a release never replaces its original: choose another name")
     if path.exists() and not force:
         raise BadInputError(f"{path} exists already; choose another name or overwrite it with --force")
     if path.is_dir():

@@ -28,6 +28,7 @@ from sfumato.requirements import distances, predicates
 from sfumato.requirements.predicates import Rules, groups_admitted
 from sfumato.table import Histograms, Sensitive
 from sfumato.table.cells import find_sensitive
+from sfumato.table.hierarchy import write_number
 
 Rule = tuple[int, float, float]
 """A kind of predicate and its two parameters."""
@@ -202,7 +203,7 @@ class LDiversity(Requirement):
         tail = int(falling[int(self.l) - 1 :].sum())
         if tail == 0:
             return f"feasible up to l={np.count_nonzero(counts)}, with c large enough"
-        return f"feasible from c={_up(falling[0] / tail)}, or with a smaller l"
+        return f"feasible above c={_up(falling[0] / tail)}" + (", or with a smaller l" if self.l > 1 else "")
 
 
 @dataclass(frozen=True)
@@ -374,8 +375,8 @@ def _compiled(rules: Sequence[Rule], places: Sequence[int], sensitive: tuple[Sen
 
 
 def _down(value: float) -> str:
-    return f"{math.floor(value * 1000) / 1000:g}"
+    return write_number(math.floor(value * 1000) / 1000)
 
 
 def _up(value: float) -> str:
-    return f"{math.ceil(value * 1000) / 1000:g}"
+    return write_number(math.ceil(value * 1000) / 1000)

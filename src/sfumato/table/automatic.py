@@ -10,10 +10,13 @@ from math import isfinite
 
 from sfumato.errors import BadInputError
 from sfumato.table.building import MOST_LEAVES, dates, flat, numeric, prefixes
-from sfumato.table.hierarchy import Hierarchy, read_date, read_number
+from sfumato.table.hierarchy import Hierarchy, read_date
 
 MOST_CATEGORIES = 10_000
 """A text column with more distinct values than this gets no automatic hierarchy."""
+
+MOST_CODES = 100_000
+"""More codes than this are taken for the identifiers of persons, not for places or the like."""
 
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|nan|inf|infinity)\s*", re.IGNORECASE)
 LEADING_ZERO = re.compile(r"0\d+")
@@ -25,11 +28,7 @@ FEW = 20
 
 def looks_numeric(values: Sequence[str]) -> bool:
     """Say whether all values are numbers (NaN and infinities included, so that they can be named in an error)."""
-    return (
-        all(NUMBER.fullmatch(value) for value in values)
-        and any(isfinite(read_number(value)) for value in values)
-        and not any(LEADING_ZERO.fullmatch(value) for value in values)
-    )
+    return all(map(NUMBER.fullmatch, values)) and not any(map(LEADING_ZERO.fullmatch, values))
 
 
 def looks_like_dates(values: Sequence[str]) -> bool:
@@ -47,18 +46,14 @@ def automatic(column: str, values: Sequence[str]) -> Hierarchy:
     if not values:
         raise BadInputError(f"column {column!r} has no value at all; leave it out of the quasi-identifiers")
     if looks_numeric(values):
-        numbers = [read_number(value) for value in values]
-        if all(map(isfinite, numbers)):
+        try:
             return _numbers(values)
-        bad = next(value for value, number in zip(values, numbers, strict=True) if not isfinite(number))
-        raise BadInputError(
-            f"column {column!r} holds numbers but also {bad!r}, which is not a finite number; "
-            f"correct it or declare it a missing value (--na {bad})"
-        )
+        except BadInputError as error:
+            raise BadInputError(f"column {column!r}: {error}") from None
     if looks_like_dates(values):
         days = [read_date(value) for value in values]
         return dates(_day(min(days)), _day(max(days)), observed=True)
-    if looks_like_codes(values):
+    if looks_like_codes(values) and len(values) <= MOST_CODES:
         return prefixes(values, observed=True)
     if len(values) > MOST_CATEGORIES:
         raise BadInputError(
@@ -76,6 +71,8 @@ def _numbers(values: Sequence[str]) -> Hierarchy:
     """Leaves at the resolution of the data, or coarser where these would be too many, and levels x5, x2, x5, ..."""
     numbers = [Decimal(value.strip()) for value in values]
     low, high = min(numbers), max(numbers)
+    if low == high:
+        return flat(values, observed=True)
     exponent = min(_last_digit(number) for number in numbers)
     finest = Decimal(1).scaleb(max(exponent, -6))
     step = finest

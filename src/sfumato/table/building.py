@@ -15,6 +15,7 @@ from math import inf, isfinite
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.configuration import check_whole
 from sfumato.errors import BadInputError
 from sfumato.table.hierarchy import (
     MISSING,
@@ -32,15 +33,18 @@ Number = int | float | Decimal
 MOST_LEAVES = 200_000
 """A domain with more leaves than this is refused: it needs a coarser resolution."""
 
+LARGEST = 2**53
+"""Beyond this whole numbers have no exact floating-point form."""
+
 DATE_LEVELS = ("month", "year", "decade")
 
 
 # -- categories ------------------------------------------------------------------------------------------------
 
 
-def flat(values: Iterable[str], observed: bool = False) -> Hierarchy:
+def flat(values: Iterable[object], observed: bool = False) -> Hierarchy:
     """Build a hierarchy of one level: every value a leaf, in ascending order (numbers as numbers), and the root."""
-    leaves = _in_order(list(values))
+    leaves = _in_order([_text(value) for value in _listed("values", values)])
     return from_level_table([[leaf, ROOT] for leaf in leaves], observed=observed)
 
 
@@ -51,7 +55,7 @@ def tree(children: Sequence[object]) -> Hierarchy:
     ('Federal', 'State', 'Private')
     """
     paths: list[list[str]] = []
-    for child in children:
+    for child in _listed("children", children):
         _walk(child, [], paths)
     depth = max((len(path) for path in paths), default=0)
     rows = []
@@ -66,14 +70,31 @@ def _walk(node: object, above: list[str], paths: list[list[str]]) -> None:
         if len(node) < 2 or isinstance(node[0], list | tuple):
             raise BadInputError(f"a node of a tree is a list of its label and its children, not {node!r}")
         for child in node[1:]:
-            _walk(child, [*above, str(node[0])], paths)
+            _walk(child, [*above, _text(node[0])], paths)
     else:
-        paths.append([*above, str(node)])
+        paths.append([*above, _text(node)])
 
 
-def from_level_table(table: Sequence[Sequence[str]], observed: bool = False) -> Hierarchy:
-    """Build a hierarchy from rows `value, level 1, level 2, ...`, the last level one node (`*` is added if not)."""
-    rows = [list(row) for row in table]
+def _listed(name: str, given: object) -> list[object]:
+    """Return a list that was given as one; a single text is not."""
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise BadInputError(f"{name} must be a list, not {given!r}")
+    return list(given)
+
+
+def _text(value: object) -> str:
+    """Write a value of a TOML file or a list the way a table would show it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return write_number(value) if isinstance(value, float) else str(value)
+
+
+def from_level_table(table: Sequence[Sequence[object]], observed: bool = False, numbers: bool = True) -> Hierarchy:
+    """Build a hierarchy from rows `value, level 1, level 2, ...`, the last level one node (`*` is added if not).
+
+    Values that all are numbers become a numeric domain, unless `numbers` is false.
+    """
+    rows = [[_text(label) for label in _listed("a row", row)] for row in _listed("rows", table)]
     _check_level_table(rows)
     if len({row[-1] for row in rows}) > 1 or len(rows[0]) == 1:
         rows = [[*row, ROOT] for row in rows]
@@ -82,8 +103,8 @@ def from_level_table(table: Sequence[Sequence[str]], observed: bool = False) -> 
     ordered = _sorted_by_tree(rows)
     levels = tuple(_level([row[depth] for row in ordered]) for depth in range(len(ordered[0])))
     values = [_exact_number(row[0]) for row in ordered]
-    if all(v is not None for v in values) and all(a < b for a, b in pairwise(values)):  # type: ignore[operator]
-        stretches = tuple(float(v) for v in values if v is not None)
+    stretches = tuple(value for value in values if value is not None)
+    if numbers and len(stretches) == len(rows) and all(a < b for a, b in pairwise(stretches)):
         return Hierarchy(levels, (1.0,) * len(rows), "number", stretches, stretches, observed=observed)
     return Hierarchy(levels, (1.0,) * len(rows), observed=observed)
 
@@ -94,6 +115,8 @@ def _check_level_table(rows: list[list[str]]) -> None:
     seen: dict[str, int] = {}
     parents: dict[tuple[int, str], tuple[str, int]] = {}
     for number, row in enumerate(rows, start=1):
+        if not row:
+            raise BadInputError(f"row {number} is empty")
         if len(row) != len(rows[0]):
             raise BadInputError(f"row {number} has {len(row)} levels where row 1 has {len(rows[0])}")
         if row[0] == MISSING:
@@ -103,6 +126,8 @@ def _check_level_table(rows: list[list[str]]) -> None:
         if row[0] in seen:
             raise BadInputError(f"the value {row[0]!r} is listed twice, in rows {seen[row[0]]} and {number}")
         seen[row[0]] = number
+        if MISSING in row:
+            raise BadInputError(f"row {number} ({row[0]!r}) has an empty label, which would read as a missing value")
         for depth, (label, parent) in enumerate(pairwise(row)):
             known, first = parents.setdefault((depth, label), (parent, number))
             if known != parent:
@@ -142,19 +167,19 @@ def _in_order(values: list[str]) -> list[str]:
     return sorted(values)
 
 
-def prefixes(values: Iterable[str], keep: Sequence[int] | None = None, observed: bool = False) -> Hierarchy:
+def prefixes(values: Iterable[object], keep: Sequence[int] | None = None, observed: bool = False) -> Hierarchy:
     """Build the hierarchy of codes (ZIP, ICD) whose levels keep fewer and fewer leading characters.
 
     >>> prefixes(["81667", "81675", "81925"], keep=[3, 1]).levels[1].labels
     ('816**', '819**')
     """
-    codes = sorted(values)
+    codes = sorted(_text(value) for value in _listed("values", values))
     longest = max((len(code) for code in codes), default=0)
     keep = list(range(longest - 1, 0, -1)) if keep is None else list(keep)
     if any(not 0 < length < longest for length in keep) or any(a <= b for a, b in pairwise(keep)):
         raise BadInputError(f"keep must fall from below {longest} (the longest code) to at least 1, not {keep}")
     rows = [[code, *(_masked(code, length, longest) for length in keep), ROOT] for code in codes]
-    return from_level_table(rows, observed=observed)
+    return from_level_table(rows, observed=observed, numbers=False)
 
 
 def _masked(code: str, length: int, longest: int) -> str:
@@ -194,10 +219,18 @@ def numeric(
     )
     if step <= 0 or high < low:
         raise BadInputError(f"a numeric hierarchy needs lower <= upper and resolution > 0, not {low}, {high}, {step}")
-    if sum(map(bool, (intervals, fan_out, quantiles))) > 1:
+    if not isinstance(continuous, bool):
+        raise BadInputError(f"continuous must be true or false, not {continuous!r}")
+    if continuous and low == high:
+        raise BadInputError(f"a continuous attribute needs lower < upper, not {low} twice")
+    if max(abs(low), abs(high)) > LARGEST:
+        raise BadInputError(
+            f"numbers beyond {LARGEST:,} are too large to be told apart; give the column as text codes, or as --neutral"
+        )
+    if sum(given is not None and given != () for given in (intervals, fan_out, quantiles)) > 1:
         raise BadInputError("give one of intervals, fan_out and quantiles, not several")
-    unit = Decimal(1) if step == step.to_integral_value() and low == low.to_integral_value() else step
-    edges = _edges(low, high, step, continuous, open_below, open_above)
+    unit = _unit(low, high, step)
+    edges = _edges(low, high, step, unit, continuous, open_below, open_above)
     firsts, lasts, widths = _stretches(edges, unit, continuous, open_below, open_above)
     labels = _leaf_labels(firsts, lasts, continuous)
     groupings: list[NDArray[np.int64]] = []
@@ -257,8 +290,23 @@ def _date(name: str, value: datetime.date | str) -> datetime.date:
         raise BadInputError(f"{name} must be an ISO date such as 2020-01-31, not {value!r}") from None
 
 
+def _unit(low: Decimal, high: Decimal, step: Decimal) -> Decimal:
+    """Find the distance of neighbouring values: 1 for whole numbers, the step where bounds are its multiples."""
+    if all(number == number.to_integral_value() for number in (low, high, step)):
+        return Decimal(1)
+    if low % step == 0 and high % step == 0:
+        return step
+    return Decimal(1).scaleb(min(int(number.normalize().as_tuple().exponent) for number in (low, high, step)))
+
+
 def _edges(
-    low: Decimal, high: Decimal, step: Decimal, continuous: bool, below: Number | None, above: Number | None
+    low: Decimal,
+    high: Decimal,
+    step: Decimal,
+    unit: Decimal,
+    continuous: bool,
+    below: Number | None,
+    above: Number | None,
 ) -> list[Decimal]:
     """List the lower edges of all leaves and, as the last one, the end of the domain."""
     bottom = low if below is None else _decimal("open_below", below)
@@ -275,11 +323,8 @@ def _edges(
     if below is not None:
         starts = [low if low < bottom else bottom - step, *starts]
     if above is not None:
-        return [*starts, top, high + step if high > top else top + step]
-    return [
-        *starts,
-        (starts[-1] / step).to_integral_value("ROUND_FLOOR") * step + step if not continuous else high,
-    ]
+        return [*starts, top, (high if continuous else high + unit) if high > top else top + step]
+    return [*starts, high if continuous else high + unit]
 
 
 def _stretches(
@@ -321,8 +366,7 @@ def _equal_intervals(edges: list[Decimal], widths: list[Decimal], step: Decimal)
 
 
 def _fan_out(leaves: int, fan_out: int) -> list[NDArray[np.int64]]:
-    if fan_out < 2:
-        raise BadInputError(f"fan_out must be at least 2, not {fan_out}")
+    check_whole("fan_out", fan_out, least=2)
     groupings = []
     group = np.arange(leaves)
     while group[-1] >= fan_out:
@@ -338,8 +382,10 @@ def _quantiles(
     counts: NDArray[np.float64],
 ) -> list[NDArray[np.int64]]:
     """Cut the leaves into nested groups of about equal numbers of records."""
-    if not len(values):
-        raise BadInputError("quantiles need the values of the column")
+    if not len(values) or len(values) != len(counts):
+        raise BadInputError("quantiles need the values of the column and as many counts")
+    if not np.isfinite(values).all():
+        raise BadInputError("quantiles need a column of numbers only")
     if any(a <= b or a % b for a, b in pairwise(parts)) or min(parts) < 2:
         raise BadInputError(f"quantiles must fall, each a divisor of the one before, down to at least 2, not {parts}")
     leaf = np.clip(np.searchsorted(firsts, values, side="right") - 1, 0, None)

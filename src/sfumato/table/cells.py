@@ -129,8 +129,8 @@ def sensitive_attribute(
     if len(leaves) < 2:
         only = hierarchy.leaves[leaves[0]] if len(leaves) else "none"
         raise BadInputError(
-            f"the sensitive attribute {name!r} has one value only ({only!r}), so there is nothing to protect or to learn; "
-            "publish it as --neutral or leave it out"
+            f"the sensitive attribute {name!r} has one value only ({only!r}), so there is nothing to protect "
+            "or to learn; publish it as --neutral or leave it out"
         )
     return Sensitive(name, hierarchy, leaves.astype(np.int32), totals), values.ravel().astype(np.int32)
 

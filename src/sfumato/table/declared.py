@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import csv
+import io
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 
 from sfumato.errors import BadInputError
 from sfumato.table.building import dates, flat, from_level_table, numeric, prefixes, tree
-from sfumato.table.hierarchy import Hierarchy
+from sfumato.table.hierarchy import Hierarchy, read_number
 
 Declared = Hierarchy | Mapping[str, object] | Sequence[object] | str | Path
 """What may stand for a hierarchy: the value, a TOML-like table, nested lists, or the path of a level table."""
@@ -17,16 +20,27 @@ Declared = Hierarchy | Mapping[str, object] | Sequence[object] | str | Path
 Observed = Callable[[], tuple[Sequence[str], Sequence[int]]]
 """Gives the values of the column with their counts, for the kinds of hierarchy that need them."""
 
-KINDS: dict[str, tuple[Callable[..., Hierarchy], frozenset[str]]] = {
-    "numeric": (
+
+@dataclass(frozen=True)
+class Kind:
+    """A type of TOML entry: what builds it, which keys it needs, which more it takes."""
+
+    build: Callable[..., Hierarchy]
+    needed: tuple[str, ...] = ()
+    further: tuple[str, ...] = ()
+
+
+KINDS: dict[str, Kind] = {
+    "numeric": Kind(
         numeric,
-        frozenset(["lower", "upper", "resolution", "intervals", "fan_out", "quantiles", "open_below", "open_above", "continuous"]),
+        ("lower", "upper"),
+        ("resolution", "intervals", "fan_out", "quantiles", "open_below", "open_above", "continuous"),
     ),
-    "dates": (dates, frozenset({"first", "last", "levels"})),
-    "prefixes": (prefixes, frozenset({"values", "keep"})),
-    "flat": (flat, frozenset({"values"})),
-    "tree": (lambda children: tree(children), frozenset({"children"})),
-    "level-table": (lambda rows: from_level_table(rows), frozenset({"rows"})),
+    "dates": Kind(dates, ("first", "last"), ("levels",)),
+    "prefixes": Kind(prefixes, (), ("values", "keep")),
+    "flat": Kind(flat, (), ("values",)),
+    "tree": Kind(lambda children: tree(children), ("children",)),
+    "level-table": Kind(lambda rows: from_level_table(rows), ("rows",)),
 }
 
 
@@ -39,28 +53,37 @@ def declared(column: str, given: Declared, observed: Observed) -> Hierarchy:
             return read_level_table(Path(given))
         if isinstance(given, Mapping):
             return _from_entry(dict(given), observed)
-        return tree(given)
+        if isinstance(given, list | tuple):
+            return tree(given)
+        raise BadInputError(f"a table with a type, nested lists or a path is needed, not {given!r}")
     except BadInputError as error:
         raise BadInputError(f"hierarchy of column {column!r}: {error}") from None
 
 
 def _from_entry(entry: dict[str, object], observed: Observed) -> Hierarchy:
-    kind = entry.pop("type", None)
-    if kind not in KINDS:
-        raise BadInputError(f"unknown type {kind!r}; known are {', '.join(KINDS)}")
-    build, known = KINDS[str(kind)]
-    unknown = sorted(set(entry) - known)
+    name = entry.pop("type", None)
+    if not isinstance(name, str) or name not in KINDS:
+        raise BadInputError(f"unknown type {name!r}; known are {', '.join(KINDS)}")
+    kind = KINDS[name]
+    known = (*kind.needed, *kind.further)
+    unknown = sorted(set(entry) - set(known))
     if unknown:
-        raise BadInputError(f"unknown key {unknown[0]!r} for type {kind}; known are {', '.join(sorted(known))}")
-    if kind in ("prefixes", "flat") and "values" not in entry:
-        entry["values"] = [value for value in observed()[0] if value is not None]
+        raise BadInputError(f"unknown key {unknown[0]!r} for type {name}; known are {', '.join(known)}")
+    lacking = [key for key in kind.needed if key not in entry]
+    if lacking:
+        raise BadInputError(f"type {name} needs {' and '.join(lacking)} as well")
+    if name in ("prefixes", "flat") and "values" not in entry:
+        entry["values"] = observed()[0]
     if "quantiles" in entry:
         values, counts = observed()
-        entry["values"], entry["counts"] = [float(value) for value in values], counts
+        bad = [value for value in values if not isfinite(read_number(value))]
+        if bad:
+            raise BadInputError(f"quantiles need numbers, and the column holds {bad[0]!r}")
+        entry["values"], entry["counts"] = [read_number(value) for value in values], counts
     try:
-        return build(**entry)
-    except (TypeError, ValueError) as error:
-        raise BadInputError(f"type {kind} cannot be built from {', '.join(sorted(entry))}: {error}") from None
+        return kind.build(**entry)
+    except (TypeError, ValueError, ArithmeticError) as error:
+        raise BadInputError(f"type {name} cannot be built from {', '.join(sorted(entry))}: {error}") from None
 
 
 def read_level_table(path: Path) -> Hierarchy:
@@ -73,7 +96,7 @@ def read_level_table(path: Path) -> Hierarchy:
         raise BadInputError(f"{path}: cannot be read as UTF-8 text ({error})") from None
     first = text.partition("\n")[0]
     delimiter = max(";\t,|", key=first.count)
-    rows = [row for row in csv.reader(text.splitlines(), delimiter=delimiter) if row]
+    rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
     try:
         return from_level_table(rows)
     except BadInputError as error:

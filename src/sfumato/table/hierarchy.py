@@ -117,6 +117,8 @@ class Hierarchy:
             ends = (*level.starts[1:], self.size)
             for start, end, label in zip(level.starts, ends, level.labels, strict=True):
                 found.setdefault((start, end - 1), label)
+        if self.size > 1:
+            found[0, self.size - 1] = ROOT
         return found
 
     @cached_property
@@ -185,7 +187,8 @@ class Hierarchy:
         if np.isinf(last):
             return [f"{self.write_value(first)}+"]
         if np.isinf(first):
-            return [f"<{self.write_value(self.firsts[hi + 1])}"]
+            following = hi + 1 < len(self.firsts)
+            return [f"<{self.write_value(self.firsts[hi + 1])}" if following else f"<={self.write_value(last)}"]
         half_open = self.continuous and hi < len(self.lasts) - 1
         return stretch_notations(self.write_value(first), self.write_value(last), self.scale, half_open)
 
@@ -232,15 +235,10 @@ class Hierarchy:
         """Return the same hierarchy with a leaf for missing values, the same one if it has it already."""
         if self.missing:
             return self
-        size = self.size
-        grown = [
-            Level((*level.starts, size), (*level.labels, MISSING)) if len(level.starts) > 1 or depth == 0 else level
-            for depth, level in enumerate(self.levels)
-        ]
-        if size == 1:
-            grown = [grown[0], Level((0,), (ROOT,))]
+        *below, root = self.levels if self.size > 1 else (self.levels[0], Level((0,), (ROOT,)))
+        grown = [Level((*level.starts, self.size), (*level.labels, MISSING)) for level in below]
         widths = (*self.widths, float(np.mean(self.widths)))
-        return replace(self, levels=tuple(grown), widths=widths, missing=True)
+        return replace(self, levels=(*grown, root), widths=widths, missing=True)
 
     def domain_in_words(self) -> str:
         """Describe the domain for a message."""

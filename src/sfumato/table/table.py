@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from sfumato.configuration import check_choice
 from sfumato.engines import Coding, DistinctValues, DuckDBEngine, Engine
 from sfumato.errors import BadInputError
 from sfumato.table.automatic import MOST_CATEGORIES, automatic, looks_numeric
@@ -65,7 +66,10 @@ class Table:
             raise BadInputError(f"{self.engine.origin}: every record misses a value, so missing='drop' leaves none")
         quasi = [Quasi(name, self.hierarchies[name]) for name in sorted(self.roles.quasi)]
         sensitive = [(name, self.hierarchies[name]) for name in sorted(self.roles.sensitive)]
-        return sorted_cells(quasi, sensitive, counted.codes, counted.counts), counted.dropped
+        try:
+            return sorted_cells(quasi, sensitive, counted.codes, counted.counts), counted.dropped
+        except BadInputError as error:
+            raise BadInputError(f"{self.engine.origin}: {error}") from None
 
     @property
     def cells(self) -> Cells:
@@ -104,27 +108,26 @@ def read(
     `missing` says what a missing value is: a value of its own, or a reason to drop the record; `na` lists texts that
     mean missing, beside the empty one.
     """
-    if missing not in ("value", "drop"):
-        raise BadInputError(f"missing must be 'value' or 'drop', not {missing!r}")
     engine = _open(source, na, delimiter, encoding)
     roles = Roles(*(_names(role) for role in (quasi, sensitive, neutral, identifier)))
-    check_columns(engine, roles)
     given = read_hierarchies(Path(hierarchies)) if isinstance(hierarchies, str | Path) else dict(hierarchies or {})
     return with_roles(engine, roles, given, missing)
 
 
 def with_roles(engine: Engine, roles: Roles, given: Mapping[str, Declared], missing: Missing) -> Table:
     """Find a hierarchy and a coding for every quasi-identifier and sensitive attribute."""
+    check_choice("missing", missing, ("value", "drop"))
+    check_columns(engine, roles)
     found: dict[str, Hierarchy] = {}
     codings = []
-    notices = _notices(engine, roles)
+    notices = _notices(engine, roles, given)
     for name in [*sorted(roles.quasi), *sorted(roles.sensitive)]:
         distinct = engine.distinct(name)
         hierarchy = _hierarchy(engine, name, name in roles.quasi, given.get(name), distinct)
         if missing == "value" and None in distinct.values:
             hierarchy = hierarchy.with_missing()
         found[name] = hierarchy
-        codings.append(_coding(engine, name, hierarchy, distinct, missing))
+        codings.append(_coding(engine, name, hierarchy, distinct))
         notices.extend(_hierarchy_notices(name, given.get(name), distinct))
     return Table(engine, roles, found, tuple(codings), missing, tuple(notices))
 
@@ -150,6 +153,8 @@ def check_columns(engine: Engine, roles: Roles) -> None:
 def _hierarchy(engine: Engine, name: str, quasi: bool, given: Declared | None, distinct: DistinctValues) -> Hierarchy:
     """Return the declared hierarchy of a column, or an automatic one."""
     present = [value for value in distinct.values if value is not None]
+    if given is None:
+        _check_finite(engine, name, present, distinct)
     try:
         if given is not None:
             counts = [int(n) for v, n in zip(distinct.values, distinct.counts, strict=True) if v is not None]
@@ -159,6 +164,22 @@ def _hierarchy(engine: Engine, name: str, quasi: bool, given: Declared | None, d
         return _flat_sensitive(name, present)
     except BadInputError as error:
         raise BadInputError(f"{engine.origin}: {error}") from None
+
+
+def _check_finite(engine: Engine, name: str, present: Sequence[str], distinct: DistinctValues) -> None:
+    """Raise where a column of numbers holds one that is not finite."""
+    if not looks_numeric(present):
+        return
+    for value, row in zip(distinct.values, distinct.first_rows, strict=True):
+        if value is not None and not np.isfinite(read_number(value)):
+            raise BadInputError(
+                f"{engine.origin}, column {name!r}, {_row(int(row))}: {value!r} is not a finite number; "
+                f"correct it or declare it a missing value (--na {value})"
+            )
+
+
+def _row(number: int) -> str:
+    return f"row {number} (the header not counted)"
 
 
 def _flat_sensitive(name: str, values: Sequence[str]) -> Hierarchy:
@@ -172,7 +193,7 @@ def _flat_sensitive(name: str, values: Sequence[str]) -> Hierarchy:
     return flat(values, observed=True)
 
 
-def _coding(engine: Engine, name: str, hierarchy: Hierarchy, distinct: DistinctValues, missing: Missing) -> Coding:
+def _coding(engine: Engine, name: str, hierarchy: Hierarchy, distinct: DistinctValues) -> Coding:
     """Give every text of a column its leaf code; a text without a leaf is an error that says where it stands."""
     codes = hierarchy.encode(distinct.values)
     unknown = [i for i in np.flatnonzero(codes < 0).tolist() if distinct.values[i] is not None]
@@ -182,8 +203,9 @@ def _coding(engine: Engine, name: str, hierarchy: Hierarchy, distinct: DistinctV
         value = str(distinct.values[i])
         more = f" and {len(unknown) - 1} other values" if len(unknown) > 1 else ""
         raise BadInputError(
-            f"{engine.origin}, column {name!r}, row {distinct.first_rows[i]}: {_why_unknown(hierarchy, value)}{more} "
-            f"({rows:,} rows); add it to the hierarchy, correct it, or declare it missing (--na {value})"
+            f"{engine.origin}, column {name!r}, {_row(int(distinct.first_rows[i]))}: "
+            f"{_why_unknown(hierarchy, value)}{more} ({rows:,} rows); "
+            f"add it to the hierarchy, correct it, or declare it missing (--na {value})"
         )
     known = zip(distinct.values, codes.tolist(), strict=True)
     return Coding(name, {value: code for value, code in known if code >= 0})
@@ -195,11 +217,17 @@ def _why_unknown(hierarchy: Hierarchy, value: str) -> str:
     return f"the value {value!r} is not in the domain ({hierarchy.domain_in_words()})"
 
 
-def _notices(engine: Engine, roles: Roles) -> list[str]:
-    notices = []
+def _notices(engine: Engine, roles: Roles, given: Mapping[str, Declared]) -> list[str]:
+    notices = [
+        f"the hierarchy for {name!r} is not used: the table has no such column"
+        for name in given
+        if name not in engine.columns
+    ]
     unlisted = [name for name in engine.columns if name not in roles.named]
     if unlisted:
-        notices.append(f"columns without a role are not published: {', '.join(unlisted)} (--neutral keeps a column)")
+        notices.append(
+            f"columns without a role are not published: {', '.join(map(repr, unlisted))} (--neutral keeps a column)"
+        )
     for name in roles.identifier:
         distinct = engine.distinct(name)
         repeated = int((distinct.counts > 1).sum())

@@ -1,0 +1,130 @@
+"""Loading files and frames into a DuckDB table `rows` with columns c0, c1, ... and missing values as NULL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from sfumato.engines.reading import DelimitedText, checked_header, existing_file, explained, rewritten, sniff
+from sfumato.errors import BadInputError
+
+PANDAS_INDEX = "__index_level_"
+READERS = {
+    ".parquet": "read_parquet",
+    ".pq": "read_parquet",
+    ".json": "read_json_auto",
+    ".jsonl": "read_json_auto",
+    ".ndjson": "read_json_auto",
+}
+"""DuckDB's reader for each file ending; everything else is read as delimited text."""
+
+
+def connect() -> duckdb.DuckDBPyConnection:
+    """Open a database of our own in memory."""
+    connection = duckdb.connect()
+    connection.execute("SET preserve_insertion_order = true")
+    connection.execute("SET enable_progress_bar = false")
+    return connection
+
+
+def load_file(
+    connection: duckdb.DuckDBPyConnection, path: Path, delimiter: str | None, encoding: str, na: Sequence[str]
+) -> tuple[str, ...]:
+    """Load a file and return the names of its columns."""
+    existing_file(path)
+    reader = READERS.get(path.suffix.lower())
+    if reader is not None:
+        return _load_other(connection, path, reader, na)
+    text, rewrite = sniff(path, encoding, delimiter)
+    checked_header(str(path), text.header)
+    if not rewrite:
+        try:
+            _load_text(connection, text, na)
+            return text.header
+        except duckdb.Error as error:
+            if "state machine" not in str(error):
+                raise explained(path, str(error), len(text.header)) from None
+    with rewritten(text, encoding) as copy:
+        try:
+            _load_text(connection, copy, na)
+        except duckdb.Error as error:
+            raise explained(path, str(error), len(text.header)) from None
+    return text.header
+
+
+def load_frame(connection: duckdb.DuckDBPyConnection, frame: Any, origin: str, na: Sequence[str]) -> tuple[str, ...]:
+    """Load a frame that speaks the Arrow interface and return the names of its columns; an index is no column."""
+    if not isinstance(frame, pa.Table) and not hasattr(frame, "__arrow_c_stream__"):
+        raise BadInputError(f"{origin} is neither a path nor a frame that speaks the Arrow interface")
+    try:
+        if isinstance(frame, pa.Table):
+            table = frame
+        else:
+            checked_header(origin, tuple(map(str, getattr(frame, "columns", ["unknown before it is read"]))))
+            table = pa.table(frame)
+    except (ValueError, TypeError, pa.ArrowException) as error:
+        raise BadInputError(f"{origin}: cannot be read as a table ({str(error).splitlines()[0]})") from None
+    names = [str(name) for name in table.column_names]
+    kept = [i for i, name in enumerate(names) if not name.startswith(PANDAS_INDEX)]
+    header = checked_header(origin, tuple(names[i] for i in kept))
+    connection.register("given", table.select(kept).rename_columns([f"c{i}" for i in range(len(kept))]))
+    _store(connection, connection.sql("SELECT * FROM given"), na)
+    connection.unregister("given")
+    return header
+
+
+def _load_text(connection: duckdb.DuckDBPyConnection, text: DelimitedText, na: Sequence[str]) -> None:
+    columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(text.header)))
+    relation = connection.sql(
+        f"SELECT * FROM read_csv({_path(text.path)}, columns = {{{columns}}}, delim = {literal(text.delimiter)}, "
+        "quote = '\"', escape = '\"', header = true, auto_detect = false, strict_mode = true)"
+    )
+    if na:
+        _store(connection, relation, na)
+    else:
+        relation.create("rows")
+
+
+def _load_other(connection: duckdb.DuckDBPyConnection, path: Path, reader: str, na: Sequence[str]) -> tuple[str, ...]:
+    try:
+        relation = connection.sql(f"SELECT * FROM {reader}({_path(path)})")
+        names = _parquet_names(path) if reader == "read_parquet" else tuple(relation.columns)
+        checked_header(str(path), names)
+        _store(connection, relation, na)
+    except (duckdb.Error, pa.ArrowException) as error:
+        raise BadInputError(f"{path}: the file cannot be read ({str(error).splitlines()[0]})") from None
+    return names
+
+
+def _parquet_names(path: Path) -> tuple[str, ...]:
+    """Read the true names: DuckDB renames columns that differ in case only."""
+    import pyarrow.parquet as pq  # slow to import, and needed for Parquet files alone
+
+    return tuple(pq.ParquetFile(path).schema_arrow.names)
+
+
+def _store(connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, na: Sequence[str]) -> None:
+    """Store a relation as `rows`, the empty text and the texts declared in `na` as missing values."""
+    missing = ", ".join(map(literal, ["", *na]))
+    columns = []
+    for i, (name, kind) in enumerate(zip(relation.columns, relation.types, strict=True)):
+        quoted = '"' + name.replace('"', '""') + '"'
+        if na or str(kind) == "VARCHAR":
+            quoted = f"CASE WHEN {quoted}::VARCHAR IN ({missing}) THEN NULL ELSE {quoted} END"
+        columns.append(f"{quoted} AS c{i}")
+    relation.query("incoming", f"SELECT {', '.join(columns)} FROM incoming").create("rows")
+
+
+def _path(path: Path) -> str:
+    """Write a path for DuckDB, which would take some characters for a pattern of many files."""
+    escaped = "".join(f"[{character}]" if character in "[*?" else character for character in str(path))
+    return literal(escaped)
+
+
+def literal(text: str) -> str:
+    """Write a text as an SQL literal."""
+    return "'" + text.replace("'", "''") + "'"
