@@ -14,8 +14,7 @@ def published(layout: Layout, names: Sequence[str]) -> str:
         query = _permuted(layout, shown)
     else:
         query = f"SELECT {_listed(layout.order, shown)} {_source(layout)}"
-    outputs = [f"o{i}" for i in range(len(layout.order))]
-    return f"SELECT * FROM ({query}) ORDER BY {shuffled(outputs)}"
+    return f"SELECT * FROM ({query}) ORDER BY {shuffled(_by_name(layout, range(len(layout.order))))}"
 
 
 def _source(layout: Layout) -> str:
@@ -53,11 +52,16 @@ def _permuted(layout: Layout, shown: dict[str, str]) -> str:
         listed = {i: shown[name] for i, name in enumerate(layout.order) if (name in layout.permuted) == permuted}
         columns = "".join(f"{expression} AS o{i}, " for i, expression in listed.items())
         sides.append(
-            f"SELECT *, row_number() OVER (PARTITION BY grp ORDER BY {shuffled([f'o{i}' for i in listed])}) AS turn "
+            f"SELECT *, row_number() OVER (PARTITION BY grp ORDER BY {shuffled(_by_name(layout, listed))}) AS turn "
             f"FROM (SELECT {columns}placed.grp {_source(layout)})"
         )
     columns = ", ".join(f"o{i}" for i in range(len(layout.order)))
     return f"SELECT {columns} FROM ({sides[0]}) AS kept JOIN ({sides[1]}) AS dealt USING (grp, turn)"
+
+
+def _by_name(layout: Layout, positions: Iterable[int]) -> list[str]:
+    """List outputs in the order of their columns' names, so that nothing depends on the order of columns."""
+    return [f"o{i}" for i in sorted(positions, key=lambda i: layout.order[i])]
 
 
 def shuffled(outputs: Sequence[str]) -> str:
