@@ -22,6 +22,12 @@ Counts = NDArray[np.int64]
 Codes = NDArray[np.int32]
 WORKERS = os.cpu_count() or 1
 LEAST_GROUPS = 10_000
+"""Fewer groups than this are not worth a thread."""
+
+SMALL = 48
+"""Sizes and counts below this have their logarithms remembered."""
+
+LOG_2 = math.log(2)
 
 COLUMNS = (
     "l_frequency",
@@ -35,6 +41,7 @@ COLUMNS = (
     "delta",
     "beta",
 )
+JS = COLUMNS.index("t_js")
 RECURSIVE_C = 3.0
 """The c with which `l_recursive` is reported, as in Brickell & Shmatikov 2008."""
 
@@ -59,9 +66,9 @@ def measure(release: Release) -> Measured:
     if release.histograms is not None:
         for position, attribute in enumerate(release.histograms.sensitive):
             per_group = of_groups(release.histograms.of(position), release.sizes, attribute)
-            by_sensitive[attribute.name] = _worst_groups(per_group)
+            by_sensitive[attribute.name] = _worst_groups(per_group) | _spread(per_group[:, JS], release.sizes)
     values = {**_sizes(release), **_losses(release)}
-    for name in (*COLUMNS, "p_loss"):
+    for name in (*COLUMNS, "p_loss", "p_loss_mean", "p_loss_median", "p_loss_95"):
         found = [own[name] for own in by_sensitive.values()]
         if found:
             values[name] = min(found) if MEASURES[name].better == "higher" else max(found)
@@ -76,6 +83,15 @@ def _worst_groups(per_group: Numbers) -> dict[str, float]:
         worst[name] = float(column.min() if MEASURES[name].better == "higher" else column.max())
     worst["p_loss"] = worst["t_js"]
     return worst
+
+
+def _spread(losses: Numbers, sizes: Counts) -> dict[str, float]:
+    """Return mean and quantiles over records of the groups' privacy losses."""
+    order = np.argsort(losses, kind="stable")
+    below = np.cumsum(sizes[order])
+    quantile = [float(losses[order][np.searchsorted(below, share * below[-1])]) for share in (0.5, 0.95)]
+    mean = float((losses * sizes).sum()) / float(below[-1])
+    return {"p_loss_mean": mean, "p_loss_median": quantile[0], "p_loss_95": quantile[1]}
 
 
 def _sizes(release: Release) -> dict[str, float]:
@@ -129,15 +145,24 @@ def of_groups(counts: Counts, sizes: Counts, attribute: Sensitive) -> Numbers:
 
 @kernel
 def measure_groups(counts: Counts, sizes: Counts, q: Numbers, levels: Counts, c: float, out: Numbers) -> None:
-    """Work all measures of `COLUMNS` out together: two logarithms for every value that is present."""
+    """Work all measures of `COLUMNS` out together in one pass.
+
+    Logarithms cost most. Small groups repeat the same few (size, count, value) again and again, so their terms of
+    the divergence are remembered, as n ln n is for small counts.
+    """
     values = len(q)
     ends, inverse_q, q_log_q = node_ends(levels), 1 / q, q * np.log(q)
+    known = np.full((SMALL, SMALL, values), np.nan)
+    n_log_n = np.zeros(SMALL)
+    for n in range(1, SMALL):
+        n_log_n[n] = n * math.log(n)
     ordered_counts = np.empty(values, np.int64)
     for g in range(len(sizes)):
         size = sizes[g]
         share = 1.0 / size
+        small = size < SMALL
         distinct = 0
-        p_log_p = equal = ordered = js = running = most = 0.0
+        sum_n_log_n = equal = ordered = js = running = most = 0.0
         least = math.inf
         for s in range(values):
             n = counts[g, s]
@@ -149,7 +174,7 @@ def measure_groups(counts: Counts, sizes: Counts, q: Numbers, levels: Counts, c:
             ratio = p * inverse_q[s]
             most, least = max(most, ratio), min(least, ratio)
             if n == 0:
-                js += q[s] * math.log(2.0)
+                js += q[s] * LOG_2
                 continue
             place = distinct  # keep the counts in falling order
             while place > 0 and ordered_counts[place - 1] < n:
@@ -157,8 +182,14 @@ def measure_groups(counts: Counts, sizes: Counts, q: Numbers, levels: Counts, c:
                 place -= 1
             ordered_counts[place] = n
             distinct += 1
-            p_log_p += p * math.log(p)
-            js += q_log_q[s] - (p + q[s]) * math.log((p + q[s]) / 2)
+            sum_n_log_n += n_log_n[n] if n < SMALL else n * math.log(n)
+            term = known[size, n, s] if small else math.nan
+            if math.isnan(term):
+                term = q_log_q[s] - (p + q[s]) * math.log((p + q[s]) / 2)
+                if small:
+                    known[size, n, s] = term
+            js += term
+        p_log_p = sum_n_log_n * share - math.log(size)
         out[0, g] = size / ordered_counts[0]
         out[1, g] = distinct
         out[2, g] = math.exp(-p_log_p)

@@ -133,10 +133,10 @@ def histograms_of(cells: Cells, assignment: Assignment, groups: int) -> Histogra
 
 def regrouped(cells: Cells, assignment: Assignment, merged: Counts) -> Assignment:
     """Send the records of group g to group `merged[g]`, joining what then belongs together."""
+    if len(merged) == 0 or merged[-1] == len(merged) - 1:  # numbered in order of appearance: all are different
+        return assignment
     group = merged[assignment.group]
     keys, inverse = np.unique(group * cells.size + assignment.cell, return_inverse=True)
-    if len(keys) == len(group):
-        return Assignment(assignment.cell, group, assignment.count)
     count = np.bincount(inverse, weights=assignment.count).astype(np.int64)
     return Assignment(keys % cells.size, keys // cells.size, count)
 

@@ -1,0 +1,149 @@
+"""Divergences between what is true and what a release says: JS per population, KL over all cells."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels import kernel
+from sfumato.release import Release
+from sfumato.release.regions import Points, profiles
+from sfumato.table import Cells
+
+Numbers = NDArray[np.float64]
+Counts = NDArray[np.int64]
+Codes = NDArray[np.int32]
+
+
+@kernel
+def js_of_rows(truth: Numbers, estimate: Numbers, fallback: Numbers) -> Numbers:
+    """Return JS(P, P^) in nats for every row of counts; a row without any estimate takes the fallback's shares."""
+    out = np.empty(len(truth))
+    values = truth.shape[1]
+    for r in range(len(truth)):
+        total = guessed = 0.0
+        for s in range(values):
+            total += truth[r, s]
+            guessed += estimate[r, s]
+        js = 0.0
+        for s in range(values):
+            p = truth[r, s] / total
+            q = estimate[r, s] / guessed if guessed > 0 else fallback[s]
+            middle = (p + q) / 2
+            if p > 0:
+                js += p * math.log(p / middle)
+            if q > 0:
+                js += q * math.log(q / middle)
+        out[r] = max(js / 2, 0.0)
+    return out
+
+
+def kl(release: Release, points: Points, truth: Numbers, estimate: Numbers | None, sensitive: int) -> float:
+    """Return KL(P, P^) of the joint distribution of quasi-identifiers and one sensitive attribute, in nats.
+
+    P^ spreads every box's records uniformly over its leaves (Kifer & Gehrke 2006). What no box covers, because
+    its records were suppressed, is counted as in the release without quasi-identifiers. `truth` and, for a release
+    of point boxes, `estimate` are the sensitive counts of every point.
+    """
+    cells = release.cells
+    own = slice(int(cells.spans[sensitive]), int(cells.spans[sensitive + 1]))
+    if estimate is None:
+        estimate = box_densities(release, points)
+    trivial = cells.sensitive[sensitive].shares[None, :] * cells.records * domain_shares(cells, points)[:, None]
+    guessed = np.where(estimate[:, own] > 0, estimate[:, own], trivial)
+    counts = truth[:, own]
+    present = counts > 0
+    ratio = np.log(counts[present] / guessed[present])
+    return max(float(counts[present] @ ratio) / cells.records, 0.0)
+
+
+def domain_shares(cells: Cells, points: Points) -> Numbers:
+    """Return the share of every point in the volume of the whole domain."""
+    share = np.ones(len(points.codes))
+    for a, quasi in enumerate(cells.quasi):
+        widths = np.asarray(quasi.hierarchy.widths)
+        share *= widths[points.codes[:, a]] / widths.sum()
+    return share
+
+
+def box_densities(release: Release, points: Points) -> Numbers:
+    """Estimate the sensitive counts of every point from boxes: points x values."""
+    boxes, quasi = release.boxes, release.cells.quasi
+    cumulative = [own.hierarchy.cumulative for own in quasi]
+    starts = np.cumsum([0, *(len(own) for own in cumulative[:-1])], dtype=np.int64)
+    content = profiles(release)[boxes.group] * boxes.mass[:, None]
+    narrow = narrowest(release)
+    offsets, listed = boxes_by_leaf(
+        np.ascontiguousarray(boxes.lo[:, narrow]),
+        np.ascontiguousarray(boxes.hi[:, narrow]),
+        quasi[narrow].hierarchy.size,
+    )
+    return densities(
+        points.codes, boxes.lo, boxes.hi, content, np.concatenate(cumulative), starts, narrow, offsets, listed
+    )
+
+
+def narrowest(release: Release) -> int:
+    """Find the attribute of which boxes cover the smallest part on average, to look boxes up by."""
+    spans = (release.boxes.hi - release.boxes.lo + 1).mean(axis=0)
+    sizes = np.array([quasi.hierarchy.size for quasi in release.cells.quasi])
+    return int(np.argmin(spans / sizes))
+
+
+@kernel
+def boxes_by_leaf(lo: Codes, hi: Codes, leaves: int) -> tuple[Counts, Counts]:
+    """List for every leaf of an attribute the boxes that cover it."""
+    offsets = np.zeros(leaves + 1, np.int64)
+    for b in range(len(lo)):
+        for leaf in range(lo[b], hi[b] + 1):
+            offsets[leaf + 1] += 1
+    for leaf in range(leaves):
+        offsets[leaf + 1] += offsets[leaf]
+    filled = offsets[:-1].copy()
+    listed = np.empty(offsets[-1], np.int64)
+    for b in range(len(lo)):
+        for leaf in range(lo[b], hi[b] + 1):
+            listed[filled[leaf]] = b
+            filled[leaf] += 1
+    return offsets, listed
+
+
+@kernel
+def densities(
+    codes: Codes,
+    lo: Codes,
+    hi: Codes,
+    content: Numbers,
+    cumulative: Numbers,
+    starts: Counts,
+    narrow: int,
+    offsets: Counts,
+    listed: Counts,
+) -> Numbers:
+    """Add up for every point its share of each box that covers it, found by the narrowest attribute."""
+    d = codes.shape[1]
+    out = np.zeros((len(codes), content.shape[1]))
+    for i in range(len(codes)):
+        leaf = codes[i, narrow]
+        for entry in range(offsets[leaf], offsets[leaf + 1]):
+            b = listed[entry]
+            share = 1.0
+            for a in range(d):
+                if codes[i, a] < lo[b, a] or codes[i, a] > hi[b, a]:
+                    share = 0.0
+                    break
+                share *= leaf_share(cumulative, starts[a], codes[i, a], lo[b, a], hi[b, a])
+            if share > 0.0:
+                for s in range(content.shape[1]):
+                    out[i, s] += share * content[b, s]
+    return out
+
+
+@kernel
+def leaf_share(cumulative: Numbers, start: int, leaf: int, lo: int, hi: int) -> float:
+    """The share of one leaf in the width of leaves lo..hi."""
+    return (cumulative[start + leaf + 1] - cumulative[start + leaf]) / (
+        cumulative[start + hi + 1] - cumulative[start + lo]
+    )

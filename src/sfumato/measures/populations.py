@@ -1,0 +1,293 @@
+"""Large populations (Li & Li 2009, section 4.2): all conjunctions of hierarchy nodes that enough records satisfy.
+
+A frequent-pattern search in the manner of FP-growth on hierarchies: attributes are decided one after the other, the
+one with the largest domain first; deciding an attribute (one of its frequent nodes, or none) projects the records to
+the attributes that remain and merges equal ones, so tables shrink quickly. The steps of the search are kept as a
+plan: whatever is additive over records (a release's estimated histograms, say) is summed up for all populations by
+replaying the merges, without searching again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.configuration import check_number
+from sfumato.kernels import kernel
+from sfumato.release.regions import Points, Regions
+from sfumato.table import Cells
+from sfumato.table.distinct import number_rows
+
+Numbers = NDArray[np.float64]
+Counts = NDArray[np.int64]
+Codes = NDArray[np.int32]
+
+LONGEST_PLAN = 60_000_000
+"""A search with more steps than this is not kept as a plan (about half a gigabyte); sums then go region by region."""
+
+
+class Plan(NamedTuple):
+    """The merges of a search: table t, at some depth, is filled from the current table one depth above."""
+
+    depths: Counts
+    rows: Counts
+    offsets: Counts
+    sources: Codes
+    targets: Codes
+    patterns: Counts
+    """The population whose total a table of the last depth is, -1 for all other tables."""
+
+
+@dataclass(frozen=True, eq=False)
+class Populations:
+    """The large populations of a table, with their true histograms."""
+
+    points: Points
+    regions: Regions
+    lo: Codes
+    hi: Codes
+    supports: Counts
+    plan: Plan | None
+
+    @property
+    def size(self) -> int:
+        """The number of large populations."""
+        return len(self.lo)
+
+    def sums(self, values: Numbers) -> Numbers | None:
+        """Add up values (points x columns) over every population; None where the plan was not kept."""
+        return None if self.plan is None else replay(self.plan, np.ascontiguousarray(values), len(self.lo))
+
+
+def large_populations(cells: Cells, min_support: float, points: Points | None = None) -> Populations:
+    """Find all conjunctions of nodes, at most one per quasi-identifier, with at least this share of the records."""
+    check_number("min_support", min_support, least=0, strict=True, most=1)
+    points = Points.of(cells) if points is None else points
+    weights = np.bincount(points.of_cell, weights=cells.counts).astype(np.int64)
+    order = sorted(range(len(cells.quasi)), key=lambda a: (-cells.quasi[a].hierarchy.size, a))
+    nodes = [_inner_intervals(cells, a) for a in order]
+    least = int(np.ceil(min_support * cells.records - 1e-9))
+    starts = np.cumsum([0, *map(len, nodes)], dtype=np.int64)
+    found, supports, plan, kept = search(
+        np.ascontiguousarray(points.codes[:, order]),
+        weights,
+        np.array([cells.quasi[a].hierarchy.size for a in order], np.int64),
+        np.concatenate(nodes).astype(np.int64).reshape(-1, 2),
+        starts,
+        max(least, 1),
+        LONGEST_PLAN,
+    )
+    return _as_populations(cells, points, order, nodes, found, supports, Plan(*plan) if kept else None)
+
+
+def _inner_intervals(cells: Cells, attribute: int) -> NDArray[np.int64]:
+    """List every node but the root, each interval once."""
+    hierarchy = cells.quasi[attribute].hierarchy
+    root = (0, hierarchy.size - 1)
+    return np.array([node for node in hierarchy.nodes if node != root], np.int64).reshape(-1, 2)
+
+
+def _as_populations(
+    cells: Cells,
+    points: Points,
+    order: list[int],
+    nodes: list[NDArray[np.int64]],
+    found: Codes,
+    supports: Counts,
+    plan: Plan | None,
+) -> Populations:
+    """Translate the nodes found, in search order, to intervals of codes in the order of the attributes."""
+    used = np.full((len(found), len(order)), -1, np.int32)
+    lo = np.zeros((len(found), len(order)), np.int32)
+    hi = np.tile(np.array([quasi.hierarchy.size - 1 for quasi in cells.quasi], np.int32), (len(found), 1))
+    selections: list[NDArray[np.bool_]] = [np.zeros((0, 0), np.bool_)] * len(order)
+    for depth, a in enumerate(order):
+        own, size = nodes[depth], cells.quasi[a].hierarchy.size
+        leaf = np.arange(size)
+        selections[a] = (leaf >= own[:, :1]) & (leaf <= own[:, 1:])
+        used[:, a] = found[:, depth]
+        chosen = found[:, depth] >= 0
+        lo[chosen, a], hi[chosen, a] = own[found[chosen, depth], 0], own[found[chosen, depth], 1]
+    return Populations(points, Regions(tuple(selections), used), lo, hi, supports, plan)
+
+
+@kernel
+def search(
+    codes: Codes, weights: Counts, domains: Counts, nodes: Counts, starts: Counts, least: int, longest: int
+) -> tuple[Codes, Counts, tuple[Counts, Counts, Counts, Codes, Codes, Counts], bool]:
+    """Walk the attributes depth first; at each depth try no node, then every node that is frequent there.
+
+    Time is proportional to the sizes of all projected tables; the table of one depth at a time is in memory.
+    """
+    d = codes.shape[1]
+    found, supports = np.empty((64, d), np.int32), np.empty(64, np.int64)
+    patterns = 0
+    depths, rows, offsets = np.zeros(64, np.int64), np.zeros(64, np.int64), np.zeros(65, np.int64)
+    which = np.full(64, -1, np.int64)
+    sources, targets = np.empty(1024, np.int32), np.empty(1024, np.int32)
+    tables = steps = 0
+    keeping = True
+
+    level_codes = [codes]
+    level_weights = [weights]
+    prefixes = [leaf_prefix(codes, weights, domains[0])]
+    option = np.full(d + 1, -1, np.int64)
+    chosen = np.full(d, -1, np.int64)
+    depth = 0
+    while depth >= 0:
+        if depth == d or option[depth] >= starts[depth + 1] - starts[depth]:
+            if depth < d:
+                level_codes.pop()
+                level_weights.pop()
+                prefixes.pop()
+            depth -= 1
+            continue
+        node = option[depth]
+        option[depth] += 1
+        lo, hi = 0, domains[depth] - 1
+        if node >= 0:
+            lo, hi = nodes[starts[depth] + node, 0], nodes[starts[depth] + node, 1]
+        if prefixes[depth][hi + 1] - prefixes[depth][lo] < least:
+            continue
+        chosen[depth] = node
+        source, target, kept_codes, kept_weights = project(level_codes[depth], level_weights[depth], lo, hi)
+        if keeping:
+            if steps + len(source) > longest:
+                keeping = False
+            else:
+                sources, targets = room_for(sources, steps + len(source)), room_for(targets, steps + len(source))
+                for i in range(len(source)):
+                    sources[steps + i], targets[steps + i] = source[i], target[i]
+                steps += len(source)
+                if tables + 1 >= len(depths):
+                    depths, rows = twice(depths), twice(rows)
+                    offsets, which = twice(offsets), twice(which)
+                depths[tables], rows[tables], which[tables] = depth + 1, len(kept_weights), -1
+                tables += 1
+                offsets[tables] = steps
+        if depth + 1 == d:
+            if is_pattern(chosen):
+                if patterns == len(supports):
+                    longer = np.empty((2 * patterns, d), np.int32)
+                    longer[:patterns] = found
+                    found, supports = longer, twice(supports)
+                for a in range(d):
+                    found[patterns, a] = chosen[a]
+                supports[patterns] = kept_weights[0]
+                if keeping:
+                    which[tables - 1] = patterns
+                patterns += 1
+            continue
+        level_codes.append(kept_codes)
+        level_weights.append(kept_weights)
+        prefixes.append(leaf_prefix(kept_codes, kept_weights, domains[depth + 1]))
+        depth += 1
+        option[depth] = -1
+    plan = (depths[:tables], rows[:tables], offsets[: tables + 1], sources[:steps], targets[:steps], which[:tables])
+    return found[:patterns], supports[:patterns], plan, keeping
+
+
+@kernel
+def is_pattern(chosen: Counts) -> bool:
+    """Say whether any attribute is decided."""
+    for a in range(len(chosen)):
+        if chosen[a] >= 0:
+            return True
+    return False
+
+
+@kernel
+def leaf_prefix(codes: Codes, weights: Counts, leaves: int) -> Counts:
+    """Records below every leaf of the first remaining attribute, summed up."""
+    prefix = np.zeros(leaves + 1, np.int64)
+    for i in range(len(weights)):
+        prefix[codes[i, 0] + 1] += weights[i]
+    for leaf in range(leaves):
+        prefix[leaf + 1] += prefix[leaf]
+    return prefix
+
+
+@kernel
+def project(codes: Codes, weights: Counts, lo: int, hi: int) -> tuple[Codes, Codes, Codes, Counts]:
+    """Keep the rows whose first code is in lo..hi, drop that attribute, merge equal rows."""
+    n, width = codes.shape
+    source = np.empty(n, np.int32)
+    kept = 0
+    for i in range(n):
+        if lo <= codes[i, 0] <= hi:
+            source[kept] = i
+            kept += 1
+    source = source[:kept].copy()
+    if width == 1:
+        total = np.zeros(1, np.int64)
+        for i in range(kept):
+            total[0] += weights[source[i]]
+        return source, np.zeros(kept, np.int32), np.empty((1, 0), np.int32), total
+    rest = np.empty((kept, width - 1), np.int32)
+    for i in range(kept):
+        for a in range(1, width):
+            rest[i, a - 1] = codes[source[i], a]
+    first, number = number_rows(rest)
+    merged = np.empty((len(first), width - 1), np.int32)
+    for i in range(len(first)):
+        for a in range(width - 1):
+            merged[i, a] = rest[first[i], a]
+    merged_weights = np.zeros(len(first), np.int64)
+    target = np.empty(kept, np.int32)
+    for i in range(kept):
+        target[i] = number[i]
+        merged_weights[number[i]] += weights[source[i]]
+    return source, target, merged, merged_weights
+
+
+@kernel
+def room_for(array: Codes, needed: int) -> Codes:
+    """Return the array, or a copy of at least twice the length where it is too short."""
+    if needed <= len(array):
+        return array
+    longer = np.empty(max(needed, 2 * len(array)), np.int32)
+    for i in range(len(array)):
+        longer[i] = array[i]
+    return longer
+
+
+@kernel
+def twice(array: Counts) -> Counts:
+    """Return a copy of twice the length."""
+    longer = np.empty(2 * len(array), np.int64)
+    for i in range(len(array)):
+        longer[i] = array[i]
+    return longer
+
+
+@kernel
+def replay(plan: Plan, values: Numbers, patterns: int) -> Numbers:
+    """Sum values over every population by repeating the merges of the search."""
+    columns = values.shape[1]
+    largest = 1
+    deepest = 0
+    for t in range(len(plan.rows)):
+        largest = max(largest, plan.rows[t])
+        deepest = max(deepest, plan.depths[t])
+    buffers = np.empty((deepest + 1, largest, columns))
+    sums = np.empty((patterns, columns))
+    for t in range(len(plan.rows)):
+        depth = plan.depths[t]
+        for r in range(plan.rows[t]):
+            for c in range(columns):
+                buffers[depth, r, c] = 0.0
+        for i in range(plan.offsets[t], plan.offsets[t + 1]):
+            source, target = plan.sources[i], plan.targets[i]
+            if depth == 1:
+                for c in range(columns):
+                    buffers[depth, target, c] += values[source, c]
+            else:
+                for c in range(columns):
+                    buffers[depth, target, c] += buffers[depth - 1, source, c]
+        if plan.patterns[t] >= 0:
+            for c in range(columns):
+                sums[plan.patterns[t], c] = buffers[depth, 0, c]
+    return sums

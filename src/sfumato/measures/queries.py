@@ -1,0 +1,134 @@
+"""Aggregate queries: how well COUNT queries are answered from a release (Li & Li 2009, section 5.2).
+
+A query selects values of `dimensions` random quasi-identifiers and of the sensitive attribute. Of each it selects a
+share of the values such that a query on independent, uniform attributes selects `selectivity` of the records
+(`reading="query"`, as in the Anatomy paper), or `selectivity` of the values of each attribute (`reading="attribute"`,
+Li & Li's literal text). The selected values are drawn at random (`select="values"`) or are a range (`"range"`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.configuration import Configured, check_choice, check_number, check_whole
+from sfumato.errors import BadInputError
+from sfumato.release.regions import Members, Points, Regions
+from sfumato.table import Cells
+
+Numbers = NDArray[np.float64]
+MOST_DRAWS = 100
+"""How many times as many queries are drawn as are asked for, in search of some with an answer above zero."""
+
+
+@dataclass(frozen=True)
+class Queries(Configured):
+    """A random workload of COUNT queries."""
+
+    dimensions: int = 4
+    """Quasi-identifiers in a predicate; all of them where there are fewer."""
+
+    selectivity: float = 0.05
+    reading: str = "query"
+    number: int = 1000
+    seed: int = 0
+    sanity: float = 0.001
+    """Relative errors are taken to at least this share of the records; 0 takes queries with an answer above zero."""
+
+    select: str = "values"
+    name: ClassVar[str] = "queries"
+
+    def __post_init__(self) -> None:
+        check_whole("dimensions", self.dimensions, least=1)
+        check_number("selectivity", self.selectivity, least=0, strict=True, most=1)
+        check_choice("reading", self.reading, ("query", "attribute"))
+        check_whole("number", self.number, least=1)
+        check_whole("seed", self.seed, least=0)
+        check_number("sanity", self.sanity, least=0, most=1)
+        check_choice("select", self.select, ("values", "range"))
+
+    def workload(self, cells: Cells, points: Points, sensitive: int) -> Workload:
+        """Draw the queries and answer them on the original table."""
+        rng = np.random.default_rng(self.seed)
+        truth = points.true_histograms(cells)
+        own = slice(int(cells.spans[sensitive]), int(cells.spans[sensitive + 1]))
+        found: list[Workload] = []
+        lacking = self.number
+        for _ in range(MOST_DRAWS):
+            drawn = self._draw(cells, points, sensitive, rng)
+            answers = (drawn.members.sums(truth[:, own]) * drawn.values).sum(axis=1)
+            kept = np.flatnonzero(answers > 0)[:lacking] if self.sanity == 0 else np.arange(self.number)
+            found.append(drawn.only(kept, answers))
+            lacking -= len(kept)
+            if lacking <= 0:
+                return joined(points, found)
+        raise BadInputError(
+            f"{self}: only {self.number - lacking} of {MOST_DRAWS * self.number} queries have an answer above zero; "
+            "use a larger selectivity, fewer dimensions, or a sanity bound above 0"
+        )
+
+    def _draw(self, cells: Cells, points: Points, sensitive: int, rng: np.random.Generator) -> Workload:
+        d = len(cells.quasi)
+        dimensions = min(self.dimensions, d)
+        share = self.selectivity ** (1 / (dimensions + 1)) if self.reading == "query" else self.selectivity
+        chosen = np.argsort(rng.random((self.number, d)), axis=1)[:, :dimensions]
+        used = np.full((self.number, d), -1, np.int32)
+        np.put_along_axis(used, chosen, 0, axis=1)
+        banks = []
+        for a, quasi in enumerate(cells.quasi):
+            asking = np.flatnonzero(used[:, a] >= 0)
+            used[asking, a] = np.arange(len(asking))
+            banks.append(self._selections(quasi.hierarchy.size, share, max(len(asking), 1), rng))
+        values = self._selections(cells.sensitive[sensitive].size, share, self.number, rng)
+        regions = Regions(tuple(banks), used)
+        return Workload(regions, Members.of(points, regions), values, np.zeros(self.number))
+
+    def _selections(self, size: int, share: float, number: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+        selected = min(max(round(size * share), 1), size)
+        if self.select == "range":
+            first = rng.integers(0, size - selected + 1, number)[:, None]
+            leaf = np.arange(size)
+            return (leaf >= first) & (leaf < first + selected)
+        rank = np.argsort(np.argsort(rng.random((number, size)), axis=1), axis=1)
+        return rank < selected
+
+
+@dataclass(frozen=True, eq=False)
+class Workload:
+    """Queries with their true answers."""
+
+    regions: Regions
+    members: Members
+    values: NDArray[np.bool_]
+    """The sensitive values that each query selects."""
+
+    answers: Numbers
+
+    def only(self, kept: NDArray[np.int64], answers: Numbers) -> Workload:
+        """Keep some of the queries."""
+        regions = Regions(self.regions.selections, self.regions.used[kept])
+        return Workload(regions, self.members, self.values[kept], answers[kept])
+
+    def errors(self, histograms: Numbers, least: float) -> Numbers:
+        """Return the relative errors of estimated histograms (queries x values), relative to at least `least`."""
+        estimates = (histograms * self.values).sum(axis=1)
+        errors: Numbers = np.abs(estimates - self.answers) / np.maximum(self.answers, max(least, 1e-300))
+        return errors
+
+
+def joined(points: Points, parts: list[Workload]) -> Workload:
+    """Join draws to one workload, each bank behind the other."""
+    attributes = range(len(parts[0].regions.selections))
+    banks = tuple(np.concatenate([part.regions.selections[a] for part in parts]) for a in attributes)
+    used = []
+    before = np.zeros(len(banks), np.int32)
+    for part in parts:
+        used.append(np.where(part.regions.used >= 0, part.regions.used + before, -1).astype(np.int32))
+        before = before + np.array([len(bank) for bank in part.regions.selections], np.int32)
+    regions = Regions(banks, np.concatenate(used))
+    values = np.concatenate([part.values for part in parts])
+    answers = np.concatenate([part.answers for part in parts])
+    return Workload(regions, Members.of(points, regions), values, answers)

@@ -1,0 +1,131 @@
+"""The scales on which many releases of one table are measured together.
+
+What does not depend on a release (large populations, their true histograms, the queries and their answers) is
+prepared once per table; a release then costs milliseconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.configuration import check_number
+from sfumato.measures.divergence import js_of_rows, kl
+from sfumato.measures.groups import Measured, measure
+from sfumato.measures.measure import MEASURES
+from sfumato.measures.populations import Populations, large_populations
+from sfumato.measures.queries import Queries, Workload
+from sfumato.release import Release
+from sfumato.release.regions import Members, Points, are_points, overlap_estimates
+from sfumato.table import Table
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Scales:
+    """How utility is measured: the least support of a large population, and the workload of queries."""
+
+    min_support: float = 0.05
+    queries: Queries = field(default_factory=Queries)
+
+    def __post_init__(self) -> None:
+        check_number("min_support", self.min_support, least=0, strict=True, most=1)
+
+    def prepare(self, table: Table) -> Prepared:
+        """Work out everything that does not depend on a release."""
+        return Prepared(table, self)
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Scales made ready for one table."""
+
+    table: Table
+    scales: Scales
+
+    @cached_property
+    def points(self) -> Points:
+        """The distinct combinations of quasi-identifiers."""
+        return Points.of(self.table.cells)
+
+    @cached_property
+    def truth(self) -> Numbers:
+        """The true sensitive counts of every point."""
+        return self.points.true_histograms(self.table.cells)
+
+    @cached_property
+    def populations(self) -> Populations:
+        """The large populations."""
+        return large_populations(self.table.cells, self.scales.min_support, self.points)
+
+    @cached_property
+    def population_members(self) -> Members | None:
+        """The points of every population, needed only where the search was too large to keep its plan."""
+        return None if self.populations.plan is not None else Members.of(self.points, self.populations.regions)
+
+    @cached_property
+    def population_truth(self) -> Numbers:
+        """The true sensitive counts of every large population."""
+        return self._population_sums(self.truth)
+
+    @cached_property
+    def workloads(self) -> tuple[Workload, ...]:
+        """The queries, one workload for every sensitive attribute."""
+        cells = self.table.cells
+        return tuple(self.scales.queries.workload(cells, self.points, i) for i in range(len(cells.sensitive)))
+
+    def ready(self) -> Prepared:
+        """Work everything out now, so that threads only read."""
+        if self.table.cells.sensitive:
+            assert self.population_truth is not None and self.workloads is not None
+        return self
+
+    def measure(self, release: Release) -> Measured:
+        """Measure one release on all scales."""
+        measured = measure(release)
+        if release.histograms is None:
+            return measured
+        points = self.points.estimated_histograms(release) if are_points(release) else None
+        by_sensitive = {name: dict(own) for name, own in measured.by_sensitive.items()}
+        populations = self._population_estimates(release, points) if self.populations.size else None
+        for i, attribute in enumerate(self.table.cells.sensitive):
+            own = slice(int(self.table.cells.spans[i]), int(self.table.cells.spans[i + 1]))
+            found = by_sensitive[attribute.name]
+            if populations is not None:
+                truth = np.ascontiguousarray(self.population_truth[:, own])
+                losses = js_of_rows(truth, np.ascontiguousarray(populations[:, own]), attribute.shares)
+                found["u_loss"] = float(losses.mean())
+            errors = self._query_errors(release, points, i)
+            found["query_error"], found["query_error_median"] = float(errors.mean()), float(np.median(errors))
+            found["kl"] = kl(release, self.points, self.truth, points, i)
+        values = dict(measured.values)
+        for name in ("u_loss", "query_error", "query_error_median", "kl"):
+            worst = [own[name] for own in by_sensitive.values() if name in own]
+            if worst:
+                values[name] = max(worst)
+        return Measured({name: values[name] for name in MEASURES if name in values}, by_sensitive)
+
+    def _population_sums(self, values: Numbers) -> Numbers:
+        sums = self.populations.sums(values)
+        if sums is None:
+            assert self.population_members is not None
+            sums = self.population_members.sums(values)
+        return sums
+
+    def _population_estimates(self, release: Release, points: Numbers | None) -> Numbers:
+        if points is not None:
+            return self._population_sums(points)
+        return overlap_estimates(release, self.populations.regions)
+
+    def _query_errors(self, release: Release, points: Numbers | None, sensitive: int) -> Numbers:
+        workload, cells = self.workloads[sensitive], self.table.cells
+        own = slice(int(cells.spans[sensitive]), int(cells.spans[sensitive + 1]))
+        if points is None:
+            histograms = overlap_estimates(release, workload.regions)[:, own]
+        else:
+            histograms = workload.members.sums(points[:, own])
+        return workload.errors(histograms, self.scales.queries.sanity * cells.records)

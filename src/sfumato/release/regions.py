@@ -1,0 +1,193 @@
+"""Regions of the quasi-identifiers' space, and what a release says of the people inside them.
+
+A region selects leaves of some attributes: a large population, the predicate of a query. Under the uniformity
+assumption a box of mass w puts w x overlap / volume of its records into a region, and every record has the sensitive
+values of its group's histogram. For point boxes (a bucketization) this is exact in the quasi-identifiers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels import kernel
+from sfumato.release.release import Release
+from sfumato.table import Cells, distinct_rows
+
+Numbers = NDArray[np.float64]
+Counts = NDArray[np.int64]
+Codes = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Regions:
+    """Many regions: for every attribute a bank of selections of leaves, and which one each region uses (-1: all)."""
+
+    selections: tuple[NDArray[np.bool_], ...]
+    """Per attribute an array (selections, leaves): which leaves are selected."""
+
+    used: Codes
+    """An array (regions, attributes) of indices into the banks."""
+
+    @property
+    def size(self) -> int:
+        """The number of regions."""
+        return len(self.used)
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """The distinct combinations of quasi-identifiers of a table, and which one every cell has."""
+
+    codes: Codes
+    of_cell: Counts
+
+    @staticmethod
+    def of(cells: Cells) -> Points:
+        """Find the distinct combinations."""
+        first, number = distinct_rows(cells.codes)
+        return Points(cells.codes[first], number)
+
+    def true_histograms(self, cells: Cells) -> Numbers:
+        """Count the sensitive values of every point."""
+        counts = np.zeros((len(self.codes), int(cells.spans[-1])))
+        columns = cells.values.astype(np.int64) + cells.spans[:-1]
+        np.add.at(counts, (self.of_cell[:, None], columns), cells.counts[:, None])
+        return counts
+
+    def estimated_histograms(self, release: Release) -> Numbers:
+        """Return what a release with point boxes says of the sensitive values of every point."""
+        assignment = release.assignment
+        points = np.zeros((len(self.codes), int(release.cells.spans[-1])))
+        spread_entries(self.of_cell[assignment.cell], assignment.group, assignment.count, profiles(release), points)
+        return points
+
+
+def profiles(release: Release) -> Numbers:
+    """Return every group's sensitive distribution: groups x values, attributes side by side."""
+    assert release.histograms is not None
+    shares: Numbers = release.histograms.counts / release.sizes[:, None]
+    return shares
+
+
+def are_points(release: Release) -> bool:
+    """Say whether every box of a release is a point, so that its quasi-identifiers are exact."""
+    return bool((release.boxes.lo == release.boxes.hi).all())
+
+
+def overlap_estimates(release: Release, regions: Regions) -> Numbers:
+    """Estimate the sensitive counts inside every region from boxes: regions x values."""
+    boxes, quasi = release.boxes, release.cells.quasi
+    volumes = np.empty((len(quasi), len(boxes.mass)))
+    banks = []
+    for a, own in enumerate(quasi):
+        cumulative = own.hierarchy.cumulative
+        volumes[a] = cumulative[boxes.hi[:, a] + 1] - cumulative[boxes.lo[:, a]]
+        selected = np.cumsum(regions.selections[a] * np.asarray(own.hierarchy.widths), axis=1)
+        banks.append(np.concatenate([np.zeros((len(selected), 1)), selected], axis=1))
+    bank, starts = side_by_side(banks)
+    content = boxes.mass[:, None] * profiles(release)[boxes.group]
+    lo, hi = np.ascontiguousarray(boxes.lo.T), np.ascontiguousarray(boxes.hi.T)
+    return combine_overlaps(bank, starts, regions.used, lo, hi, 1 / volumes, np.ascontiguousarray(content))
+
+
+def side_by_side(banks: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], Counts]:
+    """Put the rows of several arrays below each other, padded to one width; return where each starts."""
+    starts = np.cumsum([0, *map(len, banks[:-1])], dtype=np.int64)
+    joined = np.zeros((sum(map(len, banks)), max(bank.shape[1] for bank in banks)), banks[0].dtype)
+    for start, bank in zip(starts, banks, strict=True):
+        joined[start : start + len(bank), : bank.shape[1]] = bank
+    return joined, starts
+
+
+@kernel
+def combine_overlaps(
+    bank: Numbers, starts: Counts, used: Codes, lo: Codes, hi: Codes, inverse: Numbers, content: Numbers
+) -> Numbers:
+    """For every region multiply the boxes' overlaps of its attributes and add up what the boxes contain.
+
+    Time is O(regions x boxes x attributes that a region selects in); lo, hi and inverse volumes stand attribute by
+    attribute.
+    """
+    boxes, values = content.shape
+    estimates = np.zeros((len(used), values))
+    weight = np.empty(boxes)
+    for r in range(len(used)):
+        for b in range(boxes):
+            weight[b] = 1.0
+        for a in range(used.shape[1]):
+            if used[r, a] >= 0:
+                row = starts[a] + used[r, a]
+                for b in range(boxes):
+                    weight[b] *= (bank[row, hi[a, b] + 1] - bank[row, lo[a, b]]) * inverse[a, b]
+        for b in range(boxes):
+            if weight[b] > 0.0:
+                for s in range(values):
+                    estimates[r, s] += weight[b] * content[b, s]
+    return estimates
+
+
+@kernel
+def spread_entries(point: Counts, group: Counts, count: Counts, shares: Numbers, points: Numbers) -> None:
+    """Give every point the sensitive distribution of the groups its records are in."""
+    for i in range(len(point)):
+        for s in range(shares.shape[1]):
+            points[point[i], s] += count[i] * shares[group[i], s]
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """The points inside every region: those of region r stand at `offsets[r]:offsets[r + 1]`."""
+
+    offsets: Counts
+    points: Codes
+
+    @staticmethod
+    def of(points: Points, regions: Regions) -> Members:
+        """Find the points inside every region."""
+        bank, starts = side_by_side(regions.selections)
+        return Members(*find_members(points.codes, bank, starts, regions.used))
+
+    def sums(self, values: Numbers) -> Numbers:
+        """Add up the values (points x columns) of every region's points."""
+        return sum_members(self.offsets, self.points, np.ascontiguousarray(values))
+
+
+@kernel
+def find_members(codes: Codes, bank: NDArray[np.bool_], starts: Counts, used: Codes) -> tuple[Counts, Codes]:
+    """List the points inside every region."""
+    offsets = np.zeros(len(used) + 1, np.int64)
+    members = np.empty(len(codes) + 1024, np.int32)
+    found = 0
+    for r in range(len(used)):
+        if found + len(codes) > len(members):
+            longer = np.empty(max(2 * len(members), found + len(codes)), np.int32)
+            for i in range(found):
+                longer[i] = members[i]
+            members = longer
+        for p in range(len(codes)):
+            inside = True
+            for a in range(used.shape[1]):
+                if used[r, a] >= 0 and not bank[starts[a] + used[r, a], codes[p, a]]:
+                    inside = False
+                    break
+            if inside:
+                members[found] = p
+                found += 1
+        offsets[r + 1] = found
+    return offsets, members[:found].copy()
+
+
+@kernel
+def sum_members(offsets: Counts, points: Codes, values: Numbers) -> Numbers:
+    """Add up the values of every region's points."""
+    sums = np.zeros((len(offsets) - 1, values.shape[1]))
+    for r in range(len(offsets) - 1):
+        for i in range(offsets[r], offsets[r + 1]):
+            for s in range(values.shape[1]):
+                sums[r, s] += values[points[i], s]
+    return sums
