@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +17,6 @@ from sfumato.errors import BadInputError, SfumatoError
 if TYPE_CHECKING:
     from sfumato.measures import Measured
     from sfumato.release import Release
-    from sfumato.table import Table
 
 app = typer.Typer(
     name="sfumato",
@@ -116,12 +116,24 @@ def anonymize(
     from sfumato.measures import measure
     from sfumato.release import format_of, write_release
     from sfumato.requirements import requirement
+    from sfumato.table import TableDeclaration
 
     started = time.perf_counter()
     written_as = format_of(to)
     wanted, chosen = requirement(" & ".join(require)), anonymizer(maker)
     _announce_first_run()
-    given = _read(table, quasi, sensitive, neutral, identifier, hierarchies, missing, na, delimiter, encoding)
+    declared = TableDeclaration(
+        source=table,
+        hierarchies=None if hierarchies is None else str(hierarchies),
+        missing=missing,  # type: ignore[arg-type]
+        na=tuple(na),
+        delimiter=delimiter,
+        encoding=encoding,
+    )
+    rows = declared.open_rows()
+    named = [_columns(names, rows.columns) for names in (quasi, sensitive, neutral, identifier)]
+    roles = dict(zip(("quasi", "sensitive", "neutral", "identifier"), named, strict=True))
+    given = replace(declared, **roles).open(rows)  # type: ignore[arg-type]
     read = time.perf_counter()
     release = chosen.anonymize(given, wanted, form, suppress)  # type: ignore[arg-type]
     measured = measure(release)
@@ -131,7 +143,7 @@ def anonymize(
     for notice in given.notices:
         typer.echo(f"note: {notice}", err=True)
     said = {
-        "table": given.engine.origin if not _bundled(table) else table,
+        "table": given.engine.origin,
         "records": given.cells.records,
         "dropped": given.dropped,
         "anonymizer": str(chosen),
@@ -170,46 +182,6 @@ def _print_release(said: dict[str, Any], release: Release, measured: Measured) -
     for name, value in measured.values.items():
         shown = f"{value:,.0f}" if float(value).is_integer() and abs(value) >= 1 else f"{value:.4g}"
         typer.echo(f"  {name:20} {shown:>12}  {MEASURES[name].meaning}")
-
-
-def _read(
-    table: str,
-    quasi: Columns,
-    sensitive: Columns,
-    neutral: Columns,
-    identifier: Columns,
-    hierarchies: Path | None,
-    missing: str,
-    na: list[str],
-    delimiter: str | None,
-    encoding: str,
-) -> Table:
-    """Read the table that the command line names."""
-    from sfumato.engines import DuckDBEngine
-    from sfumato.table import bundled, read_hierarchies
-    from sfumato.table.table import Roles, with_roles
-
-    given: dict[str, Any] = {}
-    if _bundled(table):
-        engine = DuckDBEngine.from_frame(bundled.frame(table), na)
-        given.update(bundled.hierarchies(table))
-        usual = bundled.find(table)
-        quasi, sensitive = quasi or list(usual.quasi), sensitive or list(usual.sensitive)
-    elif not Path(table).exists() and Path(table).name == table and not Path(table).suffix:
-        known = ", ".join(bundled.DATASETS)
-        raise BadInputError(f"{table}: there is no such file, and no bundled table of this name (there are {known})")
-    else:
-        engine = DuckDBEngine.from_file(Path(table), delimiter, encoding, na)
-    if hierarchies is not None:
-        given.update(read_hierarchies(hierarchies))
-    named = [_columns(names, engine.columns) for names in (quasi, sensitive, neutral, identifier)]
-    return with_roles(engine, Roles(*named), given, missing)  # type: ignore[arg-type]
-
-
-def _bundled(table: str) -> bool:
-    from sfumato.table import DATASETS
-
-    return table in DATASETS and not Path(table).exists()
 
 
 def _columns(given: Columns, known: Any) -> tuple[str, ...]:

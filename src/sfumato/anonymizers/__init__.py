@@ -2,13 +2,13 @@
 
 from sfumato.anonymizers.anonymizer import Anonymizer
 from sfumato.anonymizers.mondrian import Mondrian
-from sfumato.anonymizers.trivial import WithoutQuasi, WithoutSensitive
+from sfumato.anonymizers.trivial import Original, WithoutQuasi, WithoutSensitive
 from sfumato.configuration import parse
 from sfumato.release import Form, Release
 from sfumato.requirements import Requirement, requirement
 from sfumato.table import Table
 
-ANONYMIZERS: tuple[type[Anonymizer], ...] = (Mondrian, WithoutQuasi, WithoutSensitive)
+ANONYMIZERS: tuple[type[Anonymizer], ...] = (Mondrian, WithoutQuasi, WithoutSensitive, Original)
 
 
 def anonymizer(text: str) -> Anonymizer:

@@ -1,6 +1,7 @@
-"""The two trivial sanitizations (Brickell & Shmatikov 2008): publish nothing identifying, or nothing sensitive.
+"""The two trivial sanitizations (Brickell & Shmatikov 2008), and the original table as it is.
 
-Every other release has to be better than these to be worth its risk, so they are points of every map.
+Publish nothing identifying, or nothing sensitive: every other release has to be better than these to be worth its
+risk. The original marks the other end of the map: no loss, full risk.
 """
 
 from __future__ import annotations
@@ -51,3 +52,19 @@ class WithoutSensitive(Anonymizer):
         points = cells.codes[first]
         assignment = Assignment(np.arange(cells.size), group, cells.counts)
         return generalization(table, assignment, points, points, sensitive=False)
+
+
+@dataclass(frozen=True)
+class Original(Anonymizer):
+    """The table as it is: groups are records that agree in all quasi-identifiers. A baseline, not a protection."""
+
+    name: ClassVar[str] = "original"
+
+    def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
+        """Make the release of exact quasi-identifiers with their sensitive values."""
+        if form != "generalization":
+            raise BadInputError("the original is published as it is; it has no buckets")
+        cells = table.cells
+        first, group = distinct_rows(cells.codes)
+        points = cells.codes[first]
+        return generalization(table, Assignment(np.arange(cells.size), group, cells.counts), points, points)

@@ -38,9 +38,9 @@ class DuckDBEngine:
         return cls(connection, load_file(connection, path, delimiter, encoding, na), str(path))
 
     @classmethod
-    def from_frame(cls, frame: Any, na: Sequence[str] = ()) -> DuckDBEngine:
+    def from_frame(cls, frame: Any, na: Sequence[str] = (), origin: str | None = None) -> DuckDBEngine:
         """Take a frame of pandas, polars, pyarrow or whatever else speaks the Arrow interface."""
-        origin = f"{type(frame).__module__.partition('.')[0]} {type(frame).__name__}"
+        origin = origin or f"{type(frame).__module__.partition('.')[0]} {type(frame).__name__}"
         connection = connect()
         return cls(connection, load_frame(connection, frame, origin, na), origin)
 

@@ -3,6 +3,7 @@
 from sfumato.table.building import dates, flat, from_level_table, numeric, prefixes, tree
 from sfumato.table.bundled import DATASETS, Dataset, load
 from sfumato.table.cells import Cells, Histograms, Quasi, Sensitive
+from sfumato.table.declaration import TableDeclaration
 from sfumato.table.declared import read_hierarchies, read_level_table
 from sfumato.table.distinct import distinct_rows
 from sfumato.table.hierarchy import Hierarchy, Level
@@ -19,6 +20,7 @@ __all__ = [
     "Roles",
     "Sensitive",
     "Table",
+    "TableDeclaration",
     "dates",
     "distinct_rows",
     "flat",

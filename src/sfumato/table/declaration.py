@@ -1,0 +1,63 @@
+"""Where a table is and what its columns are: everything needed to open it, as a value that can be written down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sfumato.engines import DuckDBEngine, Engine
+from sfumato.errors import BadInputError
+from sfumato.table import bundled
+from sfumato.table.declared import Declared, read_hierarchies
+from sfumato.table.table import Missing, Roles, Table, with_roles
+
+
+@dataclass(frozen=True)
+class TableDeclaration:
+    """A file or a bundled table with the roles of its columns; a bundled table has usual roles and hierarchies."""
+
+    source: str
+    quasi: tuple[str, ...] = ()
+    sensitive: tuple[str, ...] = ()
+    neutral: tuple[str, ...] = ()
+    identifier: tuple[str, ...] = ()
+    hierarchies: str | None = None
+    """A TOML file or a folder of level tables."""
+
+    hierarchy: Mapping[str, Declared] = field(default_factory=dict)
+    """Hierarchies of single columns, which come before those of the file or folder."""
+
+    missing: Missing = "value"
+    na: tuple[str, ...] = ()
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+
+    @property
+    def is_bundled(self) -> bool:
+        """Whether the source names a table that comes with sfumato."""
+        return self.source in bundled.DATASETS and not Path(self.source).exists()
+
+    def open_rows(self) -> Engine:
+        """Open the rows, whatever roles their columns have."""
+        if self.is_bundled:
+            return DuckDBEngine.from_frame(bundled.frame(self.source), self.na, self.source)
+        path = Path(self.source)
+        if not path.exists() and path.name == self.source and not path.suffix:
+            known = ", ".join(bundled.DATASETS)
+            raise BadInputError(f"{path}: there is no such file, and no bundled table of this name (there are {known})")
+        return DuckDBEngine.from_file(path, self.delimiter, self.encoding, self.na)
+
+    def open(self, rows: Engine | None = None) -> Table:
+        """Open the table."""
+        given: dict[str, Declared] = {}
+        quasi, sensitive = self.quasi, self.sensitive
+        if self.is_bundled:
+            usual = bundled.find(self.source)
+            given |= bundled.hierarchies(self.source)
+            quasi, sensitive = quasi or usual.quasi, sensitive or usual.sensitive
+        if self.hierarchies is not None:
+            given |= read_hierarchies(Path(self.hierarchies))
+        given |= dict(self.hierarchy)
+        roles = Roles(quasi, sensitive, self.neutral, self.identifier)
+        return with_roles(rows or self.open_rows(), roles, given, self.missing)

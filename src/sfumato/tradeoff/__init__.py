@@ -1,0 +1,7 @@
+"""Comparing: which candidates a study has, the map of measured points, its frontier."""
+
+from sfumato.tradeoff.exploring import explore
+from sfumato.tradeoff.map import Map, Point, non_dominated
+from sfumato.tradeoff.study import Candidate, Grid, Study, bundled_study, read_study
+
+__all__ = ["Candidate", "Grid", "Map", "Point", "Study", "bundled_study", "explore", "non_dominated", "read_study"]

@@ -1,0 +1,90 @@
+"""What a person may want to see of one release: its group sizes, its worst groups, some records before and after."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sfumato.measures import of_groups
+from sfumato.measures.groups import COLUMNS
+from sfumato.release import Release
+
+SHOWN = 5
+"""How many worst groups and how many records are shown."""
+
+
+def details(release: Release) -> dict[str, Any]:
+    """Describe a release in small tables. They show records: for the publisher's eyes only."""
+    return {
+        "groups": release.groups,
+        "sizes": _sizes(release),
+        "worst": _worst_groups(release),
+        "records": _records(release),
+    }
+
+
+def _sizes(release: Release) -> list[dict[str, int]]:
+    """Count groups and records by group size, in steps of 1, 2, 5, 10, ..."""
+    edges = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 10**9]
+    place = np.searchsorted(edges, release.sizes, side="right") - 1
+    counted = []
+    for i in range(len(edges) - 1):
+        own = release.sizes[place == i]
+        if len(own):
+            counted.append({"from": edges[i], "to": edges[i + 1] - 1, "groups": len(own), "records": int(own.sum())})
+    return counted
+
+
+def _worst_groups(release: Release) -> list[dict[str, Any]]:
+    """Describe the groups with the largest privacy loss; without sensitive values, the smallest."""
+    if release.histograms is None:
+        order = np.argsort(release.sizes, kind="stable")[:SHOWN]
+        return [{"quasi": _box(release, int(g)), "size": int(release.sizes[g])} for g in order]
+    attribute = release.histograms.sensitive[0]
+    counts = release.histograms.of(0)
+    loss = of_groups(counts, release.sizes, attribute)[:, COLUMNS.index("t_js")]
+    worst = []
+    for g in np.argsort(-loss, kind="stable")[:SHOWN]:
+        common = int(np.argmax(counts[g]))
+        worst.append(
+            {
+                "quasi": _box(release, int(g)),
+                "size": int(release.sizes[g]),
+                "p_loss": float(loss[g]),
+                "attribute": attribute.name,
+                "commonest": attribute.labels[common],
+                "share": float(counts[g, common] / release.sizes[g]),
+                "share_in_table": float(attribute.shares[common]),
+            }
+        )
+    return worst
+
+
+def _box(release: Release, group: int) -> dict[str, str]:
+    """Write the box of a group, or the range of its points where quasi-identifiers are exact."""
+    own = release.boxes.group == group
+    lo, hi = release.boxes.lo[own].min(axis=0), release.boxes.hi[own].max(axis=0)
+    return {quasi.name: quasi.hierarchy.text(int(lo[i]), int(hi[i])) for i, quasi in enumerate(release.cells.quasi)}
+
+
+def _records(release: Release) -> list[dict[str, Any]]:
+    """Show some records, spread evenly over the table, as they were and as they are published."""
+    cells, assignment = release.cells, release.assignment
+    if not len(assignment.cell):
+        return []
+    shown = []
+    order = np.argsort(assignment.cell, kind="stable")
+    for i in np.linspace(0, len(order) - 1, SHOWN).astype(int):
+        entry = order[i]
+        cell, group = int(assignment.cell[entry]), int(assignment.group[entry])
+        before = {quasi.name: quasi.hierarchy.leaves[cells.codes[cell, a]] for a, quasi in enumerate(cells.quasi)}
+        after = dict(before) if release.form == "bucketization" else _box(release, group)
+        for j, sensitive in enumerate(cells.sensitive):
+            before[sensitive.name] = sensitive.labels[cells.values[cell, j]]
+            if release.histograms is not None:
+                after[sensitive.name] = before[sensitive.name]
+                if release.form == "bucketization":
+                    after[sensitive.name] = f"one of {release.sizes[group]:,} values dealt out in bucket {group + 1}"
+        shown.append({"before": before, "after": after, "size": int(release.sizes[group])})
+    return shown

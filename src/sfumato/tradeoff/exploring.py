@@ -1,0 +1,139 @@
+"""Exploring a study: every candidate is made and measured, by threads; what is done is kept and never done twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import asdict, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from sfumato.configuration import check_whole
+from sfumato.errors import InfeasibleError, SfumatoError
+from sfumato.kernels import source_digest
+from sfumato.measures import Prepared
+from sfumato.plain import from_plain, to_plain
+from sfumato.table import Table
+from sfumato.tradeoff.details import details
+from sfumato.tradeoff.map import Map, Point
+from sfumato.tradeoff.study import Candidate, Study
+
+Progress = Callable[[int, int, str], None]
+"""Told after every candidate: how many are done, of how many, and which was the last."""
+
+
+def explore(
+    study: Study,
+    cache: Path | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    table: Table | None = None,
+) -> Map:
+    """Make and measure all candidates of a study.
+
+    `cache` is a file to which every measured point is added at once; points found there under the same table,
+    configuration and version are not worked out again. The result does not depend on the number of workers.
+    """
+    workers = workers if workers is not None else (os.cpu_count() or 1)
+    check_whole("workers", workers, least=1)
+    table = table if table is not None else study.table.open()
+    base = _base_key(study, table)
+    candidates = study.candidates
+    keys = {candidate: sha256(f"{base} {candidate}".encode()).hexdigest() for candidate in candidates}
+    known = _read_cache(cache)
+    done = {c: known[keys[c]] for c in candidates if keys[c] in known}
+    open_ones = [candidate for candidate in candidates if candidate not in done]
+    report = progress or (lambda finished, total, last: None)
+    report(len(done), len(candidates), "")
+    if open_ones:
+        prepared = study.scales.prepare(table).ready()
+        for candidate, point in _all(open_ones, prepared, workers):
+            done[candidate] = point
+            _add_to_cache(cache, keys[candidate], point)
+            report(len(done), len(candidates), str(candidate))
+    about = {
+        "records": table.cells.records,
+        "cells": table.cells.size,
+        "dropped": table.dropped,
+        "quasi": [quasi.name for quasi in table.cells.quasi],
+        "sensitive": [sensitive.name for sensitive in table.cells.sensitive],
+        "notices": list(table.notices),
+        "digest": table.engine.digest(),
+        "origin": table.engine.origin,
+    }
+    return Map(study, tuple(done[candidate] for candidate in candidates), about)
+
+
+def _all(candidates: list[Candidate], prepared: Prepared, workers: int) -> Iterator[tuple[Candidate, Point]]:
+    """Work candidates out by threads, a few at a time so that memory stays flat; stop at once when interrupted."""
+    pool = ThreadPoolExecutor(workers)
+    waiting = iter(candidates)
+    running: dict[Future[Point], Candidate] = {}
+    try:
+        while True:
+            for candidate in waiting:
+                running[pool.submit(measured_point, candidate, prepared)] = candidate
+                if len(running) >= 2 * workers:
+                    break
+            if not running:
+                break
+            finished, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in finished:
+                yield running.pop(future), future.result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
+    """Make one release and measure it; a candidate that cannot be made is a point that says why."""
+    started = time.perf_counter()
+    point = Point(
+        candidate.id,
+        str(candidate.anonymizer),
+        candidate.form,
+        str(candidate.requirement),
+        candidate.parameters,
+        "measured",
+    )
+    try:
+        release = candidate.anonymizer.anonymize(
+            prepared.table, candidate.requirement, candidate.form, candidate.suppress
+        )
+        point = replace(point, measures=dict(prepared.measure(release).values), details=details(release))
+    except InfeasibleError as error:
+        point = replace(point, status="infeasible", reason=str(error))
+    except SfumatoError as error:
+        point = replace(point, status="failed", reason=str(error))
+    return replace(point, seconds=time.perf_counter() - started)
+
+
+def _base_key(study: Study, table: Table) -> str:
+    """Digest everything a point depends on besides its candidate."""
+    hierarchies = sorted((name, repr(hierarchy)) for name, hierarchy in table.hierarchies.items())
+    parts = [table.engine.digest(), table.roles, table.missing, hierarchies, study.scales, source_digest()]
+    return sha256("\n".join(map(repr, parts)).encode()).hexdigest()
+
+
+def _read_cache(cache: Path | None) -> dict[str, Point]:
+    """Read the points that are kept; a last line cut short by a crash is passed over."""
+    found: dict[str, Point] = {}
+    if cache is None or not cache.is_file():
+        return found
+    for line in cache.read_text(encoding="utf-8").splitlines():
+        try:
+            entry = json.loads(line)
+            found[entry["key"]] = Point(**from_plain(entry["point"]))
+        except (ValueError, KeyError, TypeError):
+            continue
+    return found
+
+
+def _add_to_cache(cache: Path | None, key: str, point: Point) -> None:
+    if cache is not None:
+        entry: dict[str, Any] = {"key": key, "point": to_plain(asdict(point))}
+        with cache.open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps(entry, ensure_ascii=False) + "\n")

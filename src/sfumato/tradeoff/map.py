@@ -1,0 +1,119 @@
+"""The map: many measured releases of one table, the frontier among them, and what it costs to move along it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.errors import BadInputError
+from sfumato.measures import MEASURES
+from sfumato.tradeoff.study import Study
+
+BASELINES = ("without-quasi", "without-sensitive", "original")
+
+
+@dataclass(frozen=True)
+class Point:
+    """One candidate on the map: its configuration, what became of it, and its measures."""
+
+    id: str
+    anonymizer: str
+    form: str
+    requirement: str
+    parameters: Mapping[str, Any]
+    status: str
+    """measured, infeasible or failed."""
+
+    reason: str | None = None
+    measures: Mapping[str, float] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """What a person may want to see of the release: group sizes, worst groups, some records. Internal."""
+
+    seconds: float = 0.0
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether this is one of the trivial releases or the original."""
+        return self.anonymizer in BASELINES
+
+    def has(self, measures: Sequence[str]) -> bool:
+        """Say whether all these measures are known."""
+        return self.status == "measured" and all(name in self.measures for name in measures)
+
+
+@dataclass(frozen=True)
+class Map:
+    """The points of a study."""
+
+    study: Study
+    points: tuple[Point, ...]
+    about: Mapping[str, Any] = field(default_factory=dict)
+    """What is said of the table itself: records, digest, notices."""
+
+    def __getitem__(self, id: str) -> Point:
+        for point in self.points:
+            if point.id == id:
+                return point
+        raise BadInputError(f"there is no point {id!r} on this map; it has {len(self.points)} points")
+
+    def frontier(self, *measures: str) -> list[Point]:
+        """Return the points that no other point beats: at least as good in all measures and better in one.
+
+        Without measures it is that of the study's axes. Ordered by the first measure, the better end first.
+        """
+        names = measures or self.study.axes
+        for name in names:
+            if name not in MEASURES:
+                raise BadInputError(f"unknown measure {name!r}; known are {', '.join(MEASURES)}")
+        if len(names) < 2:
+            raise BadInputError("a frontier needs at least two measures")
+        known = [point for point in self.points if point.has(names)]
+        values = np.array([[_cost(name, point.measures[name]) for name in names] for point in known])
+        kept = non_dominated(values.reshape(len(known), len(names)))
+        return [known[i] for i in sorted(kept, key=lambda i: (tuple(values[i]), known[i].id))]
+
+    def to_table(self) -> pa.Table:
+        """Return the map as an Arrow table: one row per point, one column per measure."""
+        on_frontier = {point.id for point in self.frontier()}
+        columns: dict[str, list[Any]] = {
+            "id": [point.id for point in self.points],
+            "anonymizer": [point.anonymizer for point in self.points],
+            "form": [point.form for point in self.points],
+            "requirement": [point.requirement for point in self.points],
+            "status": [point.status for point in self.points],
+            "on_frontier": [point.id in on_frontier for point in self.points],
+        }
+        for name in MEASURES:
+            if any(name in point.measures for point in self.points):
+                columns[name] = [point.measures.get(name) for point in self.points]
+        return pa.table(columns)
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        """Show the map as a chart in a notebook."""
+        from sfumato.tradeoff.chart import map_chart  # Altair is slow to import, and a map is seldom shown
+
+        return map_chart(self)._repr_mimebundle_(**options)
+
+
+def _cost(name: str, value: float) -> float:
+    """Turn a measure so that lower is better."""
+    return value if MEASURES[name].better == "lower" else -value
+
+
+def non_dominated(costs: NDArray[np.float64]) -> list[int]:
+    """Find the rows that no other row dominates (at most as large everywhere, smaller somewhere)."""
+    order = np.lexsort(costs.T[::-1])
+    kept: list[int] = []
+    front = np.empty((0, costs.shape[1]))
+    for i in order:
+        row = costs[i]
+        worse = (front <= row).all(axis=1) & (front < row).any(axis=1)
+        if not worse.any():
+            kept.append(int(i))
+            front = np.concatenate([front, row[None]])
+    return sorted(kept)

@@ -1,0 +1,257 @@
+"""A study: a table, the candidate releases to make of it, and the scales to measure them on.
+
+The value is what stands in `study.toml`, so it can be read, written, compared and used as a key.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from hashlib import sha256
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+
+from sfumato.anonymizers import Anonymizer, anonymizer
+from sfumato.configuration import check_choice, check_number, parse
+from sfumato.errors import BadInputError
+from sfumato.measures import MEASURES, Queries, Scales
+from sfumato.release import FORMS, Form
+from sfumato.requirements import Requirement, requirement
+from sfumato.table import DATASETS, TableDeclaration
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One release that could be made: who makes it, what it must satisfy, in which form."""
+
+    anonymizer: Anonymizer
+    requirement: Requirement
+    form: Form = "generalization"
+    suppress: float = 0.0
+
+    def __str__(self) -> str:
+        extra = f", suppress {self.suppress:g}" if self.suppress else ""
+        return f"{self.anonymizer}, {self.requirement}, {self.form}{extra}"
+
+    @property
+    def id(self) -> str:
+        """A short name that depends on the configuration alone."""
+        return sha256(str(self).encode()).hexdigest()[:8]
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The numbers and choices of the configuration, by name."""
+        found: dict[str, Any] = {}
+        for part in (self.anonymizer, *self.requirement.parts):
+            for own in fields(part):  # type: ignore[arg-type]
+                value = getattr(part, own.name)
+                if value is not None:
+                    found[own.name if own.name not in found else f"{part.name} {own.name}"] = value
+        return found | ({"suppress": self.suppress} if self.suppress else {})
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Candidates as all combinations of some anonymizers, requirements, forms and suppression limits."""
+
+    anonymizers: tuple[Anonymizer, ...]
+    requirements: tuple[Requirement, ...]
+    forms: tuple[Form, ...] = ("generalization",)
+    suppress: tuple[float, ...] = (0.0,)
+
+    def __post_init__(self) -> None:
+        for form in self.forms:
+            check_choice("form", form, FORMS)
+        for share in self.suppress:
+            check_number("suppress", share, least=0, most=1)
+
+    @property
+    def candidates(self) -> list[Candidate]:
+        """All combinations, in order."""
+        return [Candidate(*each) for each in product(self.anonymizers, self.requirements, self.forms, self.suppress)]
+
+
+@dataclass(frozen=True)
+class Study:
+    """What to explore: a table, candidates, scales, and the two measures the map is drawn on."""
+
+    name: str
+    table: TableDeclaration
+    grids: tuple[Grid, ...]
+    scales: Scales = field(default_factory=Scales)
+    axes: tuple[str, str] = ("p_loss", "u_loss")
+
+    def __post_init__(self) -> None:
+        for axis in self.axes:
+            check_choice("axes", axis, MEASURES)
+        if not self.candidates:
+            raise BadInputError(f"the study {self.name!r} has no candidate; give it [[candidates]]")
+
+    @property
+    def candidates(self) -> list[Candidate]:
+        """All candidates, each once, in order."""
+        return list(dict.fromkeys(candidate for grid in self.grids for candidate in grid.candidates))
+
+    def to_toml(self) -> str:
+        """Write the study with every default filled in."""
+        document = tomlkit.document()
+        document.add("schema", tomlkit.item(SCHEMA))
+        document.add("name", tomlkit.item(self.name))
+        document.add("axes", tomlkit.item(list(self.axes)))
+        document.add("table", tomlkit.item(_table_entries(self.table)))
+        document.add(
+            "scales", tomlkit.item({"min_support": self.scales.min_support, "queries": _full_text(self.scales.queries)})
+        )
+        blocks = tomlkit.aot()
+        for grid in self.grids:
+            block = tomlkit.table()
+            block["anonymizers"] = _texts(grid.anonymizers)
+            block["requirements"] = _texts(grid.requirements)
+            block["forms"] = list(grid.forms)
+            block["suppress"] = list(grid.suppress)
+            blocks.append(block)
+        document.add("candidates", blocks)
+        return tomlkit.dumps(document)
+
+    @staticmethod
+    def from_toml(text: str, origin: str = "study.toml") -> Study:
+        """Read a study; an unknown key is an error that lists the known ones."""
+        try:
+            return _study(tomllib.loads(text), origin)
+        except tomllib.TOMLDecodeError as error:
+            raise BadInputError(f"{origin}: not a readable TOML file ({error})") from None
+        except BadInputError as error:
+            raise BadInputError(f"{origin}: {error}" if not str(error).startswith(origin) else str(error)) from None
+
+
+def read_study(name: str) -> Study:
+    """Read a study from a file, or take the bundled one of a bundled table."""
+    path = Path(name)
+    if path.is_file():
+        try:
+            return Study.from_toml(path.read_text(encoding="utf-8"), name)
+        except UnicodeDecodeError:
+            raise BadInputError(f"{path}: not UTF-8 text; save it as UTF-8") from None
+    if name in DATASETS:
+        return bundled_study(name)
+    raise BadInputError(f"{name}: there is no such file, and no bundled study (there are {', '.join(DATASETS)})")
+
+
+LI_LI_2009 = {
+    "k-anonymity k={}": (10, 50, 100, 200, 500, 1000, 2000, 5000),
+    "l-diversity l={} variant=frequency": (3, 3.5, 4, 4.25, 4.5, 4.75, 5, 5.5),
+    "t-closeness t={} distance=js": (0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4),
+    "delta-disclosure delta={} absent=ignore": (1, 1.2, 1.4, 1.5, 1.7, 1.9, 2, 2.1),
+}
+"""The requirements and parameters of Li & Li 2009, figure 2."""
+
+NOTHING = requirement("k-anonymity k=1")
+
+
+def baselines() -> Grid:
+    """Return the two releases at the ends of the map: no quasi-identifiers, and the original."""
+    return Grid((anonymizer("without-quasi"), anonymizer("original")), (NOTHING,))
+
+
+def bundled_study(name: str) -> Study:
+    """Return figure 2 of Li & Li 2009 on a bundled table: 64 releases, both trivial ones and the original."""
+    texts = [text.format(value) for text, values in LI_LI_2009.items() for value in values]
+    makers = tuple(anonymizer(text) for text in ("without-quasi", "without-sensitive", "original"))
+    return Study(
+        name,
+        TableDeclaration(name),
+        (
+            Grid((anonymizer("mondrian"),), tuple(map(requirement, texts)), FORMS),
+            Grid(makers, (NOTHING,)),
+        ),
+    )
+
+
+# -- reading -----------------------------------------------------------------------------------------------
+
+
+def _study(content: dict[str, Any], origin: str) -> Study:
+    _known("the study", content, ("schema", "name", "axes", "table", "scales", "candidates"))
+    if content.get("schema", SCHEMA) != SCHEMA:
+        raise BadInputError(f"schema {content['schema']!r} is not known to this version, which knows {SCHEMA}")
+    if "table" not in content or "candidates" not in content:
+        raise BadInputError("a study needs [table] and at least one [[candidates]]")
+    axes = tuple(content.get("axes", ("p_loss", "u_loss")))
+    if len(axes) != 2:
+        raise BadInputError(f"axes must name two measures, not {len(axes)}")
+    return Study(
+        str(content.get("name", Path(origin).stem)),
+        _declaration(content["table"], origin),
+        tuple(_grid(block) for block in content["candidates"]),
+        _scales(content.get("scales", {})),
+        axes,
+    )
+
+
+def _declaration(entries: Mapping[str, Any], origin: str) -> TableDeclaration:
+    names = [own.name for own in fields(TableDeclaration)]
+    _known("[table]", entries, names)
+    if "source" not in entries:
+        raise BadInputError("[table] needs source: a file, or the name of a bundled table")
+    values: dict[str, Any] = {k: tuple(value) if isinstance(value, list) else value for k, value in entries.items()}
+    folder = Path(origin).parent
+    for key in ("source", "hierarchies"):
+        if key in values and (folder / str(values[key])).exists():
+            values[key] = str(folder / str(values[key]))
+    return TableDeclaration(**values)
+
+
+def _grid(block: Mapping[str, Any]) -> Grid:
+    _known("[[candidates]]", block, ("anonymizers", "requirements", "forms", "suppress"))
+    return Grid(
+        tuple(anonymizer(text) for text in _list(block.get("anonymizers", ["mondrian"]))),
+        tuple(requirement(text) for text in _list(block.get("requirements", [str(NOTHING)]))),
+        tuple(_list(block.get("forms", ["generalization"]))),
+        tuple(float(share) for share in _list(block.get("suppress", [0.0]))),
+    )
+
+
+def _scales(entries: Mapping[str, Any]) -> Scales:
+    _known("[scales]", entries, ("min_support", "queries"))
+    queries = parse(entries["queries"], (Queries,), "workload") if "queries" in entries else Queries()
+    return Scales(entries.get("min_support", Scales().min_support), queries)
+
+
+def _list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list) else [value]
+
+
+def _known(what: str, entries: Mapping[str, Any], keys: Any) -> None:
+    unknown = [key for key in entries if key not in keys]
+    if unknown:
+        raise BadInputError(f"{what} has an unknown key {unknown[0]!r}; known are {', '.join(keys)}")
+
+
+# -- writing -----------------------------------------------------------------------------------------------
+
+
+def _texts(values: tuple[Any, ...]) -> Any:
+    array = tomlkit.array()
+    array.extend(map(str, values))
+    return array.multiline(len(values) > 1)
+
+
+def _full_text(queries: Queries) -> str:
+    written = " ".join(f"{own.name}={getattr(queries, own.name)}" for own in fields(queries))
+    return f"{queries.name} {written}"
+
+
+def _table_entries(declared: TableDeclaration) -> dict[str, Any]:
+    entries: dict[str, Any] = {}
+    for own in fields(declared):
+        value = getattr(declared, own.name)
+        if value is None or (own.name == "hierarchy" and not value):
+            continue
+        entries[own.name] = list(value) if isinstance(value, tuple) else value
+    return entries
