@@ -363,8 +363,8 @@ def test_a_value_outside_the_bounds_is_named(tmp_path):
 
 def test_negative_numbers_are_written_with_dots():
     cold = sfumato.numeric(-10, 9, 5, intervals=[10])
-    assert cold.leaves == ("-10..-6", "-5..-1", "0-4", "5-9")
-    assert labels_at(cold, 1) == ["-10..-1", "0-9"]
+    assert cold.leaves == ("-10..-6", "-5..-1", "0..4", "5..9")  # one notation in one column
+    assert labels_at(cold, 1) == ["-10..-1", "0..9"]
     assert cold.text(1, 2) == "-5..4"
     assert cold.encode(["-10", "-6", "-5", "0"]).tolist() == [0, 0, 1, 2]
     assert sfumato.numeric(-3, -1).leaves == ("-3", "-2", "-1")

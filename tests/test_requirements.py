@@ -40,7 +40,7 @@ any_single = st.one_of(
     st.builds(LDiversity, wholes, st.just("recursive"), c=positive, on=names),
     st.builds(
         TCloseness,
-        st.one_of(positive, st.just(0)),
+        st.one_of(st.floats(0, 1), st.sampled_from([0, 1])),
         st.sampled_from(["equal", "ordered", "hierarchical", "js"]),
         on=names,
     ),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 from sfumato.configuration import Configured, check_choice, check_number
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.release import FORMS, Form, Release
-from sfumato.requirements import Requirement
+from sfumato.requirements import KAnonymity, Requirement
+from sfumato.requirements.predicates import SIZE
 from sfumato.table import Histograms, Table
 
 
@@ -36,15 +38,17 @@ class Anonymizer(Configured, ABC):
 
 
 def checked(release: Release, requirement: Requirement) -> None:
-    """Raise unless every group of the release, counted afresh from its assignment, satisfies the requirement."""
+    """Raise unless every group of the release, counted afresh from its assignment, satisfies the requirement.
+
+    Where no sensitive attribute is published, what a requirement says about sensitive values holds of itself.
+    """
     histograms = release.histograms
-    if histograms is None:
-        none = release.quasi_counts[:, None][:, :0]
-        histograms = Histograms((), release.quasi_counts, none)
-        requirement_parts = [part for part in requirement.parts if not part.about_sensitive]
-    else:
-        requirement_parts = list(requirement.parts)
-    for part in requirement_parts:
+    parts: Sequence[Requirement] = requirement.parts
+    if histograms is None:  # nothing sensitive is published: what is said of sizes remains
+        requirement.compile(release.cells.sensitive)
+        histograms = Histograms((), release.quasi_counts, release.quasi_counts[:, None][:, :0])
+        parts = [KAnonymity(int(k)) for part in parts for kind, k, _ in part.rules() if kind == SIZE]
+    for part in parts:
         bad = (~part.admits(histograms)).nonzero()[0]
         if len(bad):
             raise InfeasibleError(

@@ -198,49 +198,88 @@ def median_cut(codes: Counts, weights: Counts, size: int, relaxed: bool) -> tupl
 
 
 @kernel
-def count_left(
-    problem: Problem,
-    cells: Counts,
-    counts: Counts,
-    attribute: int,
-    code: int,
-    at_code: int,
-    histogram: Counts,
-) -> None:
-    """Write the sensitive values of the records that go left to the histogram."""
+def count_up_to(problem: Problem, cells: Counts, counts: Counts, attribute: int, code: int, histogram: Counts) -> None:
+    """Write the sensitive values of the records up to a code of an attribute to the histogram."""
     for s in range(len(histogram)):
         histogram[s] = 0
     for i in range(len(cells)):
-        own = problem.codes[cells[i], attribute]
-        taken = counts[i] if own < code else 0
-        if own == code:
-            taken = min(counts[i], at_code)
-            at_code -= taken
-        if taken > 0:
+        if problem.codes[cells[i], attribute] <= code:
             for s in range(problem.columns.shape[1]):
-                histogram[problem.columns[cells[i], s]] += taken
+                histogram[problem.columns[cells[i], s]] += counts[i]
 
 
 @kernel
-def divide(
-    problem: Problem, cells: Counts, counts: Counts, attribute: int, code: int, at_code: int
-) -> tuple[Counts, Counts, Counts, Counts]:
-    """Send entries left and right of a cut, in their order; at most one entry is split."""
+def taken_left(
+    problem: Problem, cells: Counts, counts: Counts, attribute: int, code: int, at_code: int, state: NDArray[np.uint64]
+) -> Counts:
+    """Say how many records of every entry go left of a cut.
+
+    Of the records with just the cut's code, whole combinations of quasi-identifiers go left in their order. Records
+    of the one combination that must be divided agree in all quasi-identifiers; which of them go left is drawn at
+    random, for any rule that looks at their sensitive values would tell a reader about them.
+    """
+    taken = np.zeros(len(cells), np.int64)
+    i = 0
+    while i < len(cells):
+        own = problem.codes[cells[i], attribute]
+        if own != code:
+            taken[i] = counts[i] if own < code else 0
+            i += 1
+            continue
+        end, together = i, 0
+        while end < len(cells) and same_point(problem.codes, cells[i], cells[end]):
+            together += counts[end]
+            end += 1
+        wanted = min(at_code, together)
+        at_code -= wanted
+        for j in range(i, end):
+            if wanted == together:
+                taken[j] = counts[j]
+                wanted -= counts[j]
+                together -= counts[j]
+                continue
+            for _ in range(counts[j]):
+                if uniform(state) * together < wanted:
+                    taken[j] += 1
+                    wanted -= 1
+                together -= 1
+        i = end
+    return taken
+
+
+@kernel
+def same_point(codes: Codes, a: int, b: int) -> bool:
+    """Say whether two cells agree in all quasi-identifiers."""
+    for attribute in range(codes.shape[1]):
+        if codes[a, attribute] != codes[b, attribute]:
+            return False
+    return True
+
+
+@kernel
+def uniform(state: NDArray[np.uint64]) -> float:
+    """Draw a number in [0, 1) by SplitMix64 and advance the state."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    mixed = state[0]
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed ^= mixed >> np.uint64(31)
+    return (mixed >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+
+
+@kernel
+def divide(cells: Counts, counts: Counts, taken: Counts) -> tuple[Counts, Counts, Counts, Counts]:
+    """Send entries left and right, in their order."""
     n = len(cells)
     left, left_counts = np.empty(n, np.int64), np.empty(n, np.int64)
     right, right_counts = np.empty(n, np.int64), np.empty(n, np.int64)
     a = b = 0
     for i in range(n):
-        own = problem.codes[cells[i], attribute]
-        taken = counts[i] if own < code else 0
-        if own == code:
-            taken = min(counts[i], at_code)
-            at_code -= taken
-        if taken > 0:
-            left[a], left_counts[a] = cells[i], taken
+        if taken[i] > 0:
+            left[a], left_counts[a] = cells[i], taken[i]
             a += 1
-        if taken < counts[i]:
-            right[b], right_counts[b] = cells[i], counts[i] - taken
+        if taken[i] < counts[i]:
+            right[b], right_counts[b] = cells[i], counts[i] - taken[i]
             b += 1
     return left[:a], left_counts[:a], right[:b], right_counts[:b]
 

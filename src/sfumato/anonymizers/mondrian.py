@@ -9,17 +9,20 @@
 
 It runs on cells: a cell with a count stands for that many records. The spread is the width of the records' range
 over the width of the domain. A *strict* cut keeps records of equal value together, at the boundary between two
-values that halves best; a *relaxed* cut halves exactly and may send equal records, even of one cell, to both sides.
+values that halves best; a *relaxed* cut halves exactly and may send equal records, even of one cell, to both sides,
+chosen at random: a choice by their order would betray their sensitive values.
 Categories are cut along the leaf order of their hierarchy. With a budget for suppression, records are left out only
 after all cutting, and only where that saves more loss than it costs (`trimming`).
 """
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.anonymizers.anonymizer import Anonymizer, infeasible
 from sfumato.anonymizers.cutting import (
@@ -28,7 +31,6 @@ from sfumato.anonymizers.cutting import (
     Groups,
     Problem,
     code_weights,
-    count_left,
     count_values,
     divide,
     domain_width,
@@ -40,10 +42,11 @@ from sfumato.anonymizers.cutting import (
     room,
     room_for_boxes,
     sizes_admitted,
+    taken_left,
     width,
 )
 from sfumato.anonymizers.trimming import trim
-from sfumato.configuration import check_choice
+from sfumato.configuration import check_choice, check_whole
 from sfumato.errors import BadInputError
 from sfumato.kernels import kernel
 from sfumato.release import Assignment, Form, Release, bucketization, generalization
@@ -62,10 +65,18 @@ class Mondrian(Anonymizer):
     box: str = "tight"
     """tight: publish the range of a group's records; region: publish the whole part of the domain it was cut to."""
 
+    seed: int | None = None
+    """For relaxed cuts: what decides which of several equal records go where. None draws it from the system, and
+    nobody can repeat it; a number makes the release repeatable, and must then be kept as secret as the table."""
+
     name: ClassVar[str] = "mondrian"
 
     def __post_init__(self) -> None:
         check_choice("mode", self.mode, ("strict", "relaxed"))
+        if self.seed is not None:
+            check_whole("seed", self.seed, least=0)
+            if self.mode == "strict":
+                raise BadInputError("mondrian mode=strict draws nothing at random; seed belongs to mode=relaxed")
         check_choice("box", self.box, ("tight", "region"))
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
@@ -78,21 +89,23 @@ class Mondrian(Anonymizer):
         cells = table.cells
         problem = problem_of(cells, requirement)
         relaxed = self.mode == "relaxed"
+        state = np.array([secrets.randbits(64) if self.seed is None else self.seed], np.uint64)
         bottom, top = np.zeros(len(cells.quasi), np.int32), (problem.sizes - 1).astype(np.int32)
         everything = np.arange(cells.size)
         admitted = bool(requirement.admits(cells.baseline)[0])
         if admitted:
-            groups = partition(problem, everything, cells.counts, bottom, top, relaxed)
+            groups = partition(problem, everything, cells.counts, bottom, top, relaxed, state)
         else:
             groups = one_group(problem, everything, cells.counts, bottom, top)
         if budget:
 
             def cut_again(cells: Counts, counts: Counts, region_lo: Codes, region_hi: Codes) -> Groups:
-                return partition(problem, cells, counts, region_lo, region_hi, relaxed)
+                return partition(problem, cells, counts, region_lo, region_hi, relaxed, state)
 
             groups = trim(problem, groups, admitted, budget, form == "generalization", cut_again)
         if not groups.size or not (admitted or budget):
-            raise infeasible(requirement, cells.baseline, "even all records in one group are not enough")
+            tried = ", and no trim within the budget for suppression mends that" if budget else ""
+            raise infeasible(requirement, cells.baseline, f"even all records in one group are not enough{tried}")
         return self._published(table, groups, form)
 
     def _published(self, table: Table, groups: Groups, form: Form) -> Release:
@@ -108,7 +121,13 @@ class Mondrian(Anonymizer):
 
 @kernel
 def partition(
-    problem: Problem, cells: Counts, counts: Counts, region_lo: Codes, region_hi: Codes, relaxed: bool
+    problem: Problem,
+    cells: Counts,
+    counts: Counts,
+    region_lo: Codes,
+    region_hi: Codes,
+    relaxed: bool,
+    state: NDArray[np.uint64],
 ) -> Groups:
     """Partition the records of these entries, which are admitted as one group.
 
@@ -138,8 +157,8 @@ def partition(
         start, end = starts[pending], ends[pending]
         node, node_counts = arena[start:end], arena_counts[start:end]
         find_ranges(problem, node, lo, hi)
-        attribute, code, at_code, whole = find_cut(
-            problem, node, node_counts, lo, hi, histogram, left_histogram, relaxed
+        attribute, code, whole, taken = find_cut(
+            problem, node, node_counts, lo, hi, histogram, left_histogram, relaxed, state
         )
         if attribute < 0:  # no cut is admitted: the node is a group
             used = offsets[groups]
@@ -156,7 +175,7 @@ def partition(
             groups += 1
             offsets[groups] = used + end - start
             continue
-        left, left_counts, right, right_counts = divide(problem, node, node_counts, attribute, code, at_code)
+        left, left_counts, right, right_counts = divide(node, node_counts, taken)
         middle, end = start + len(right), start + len(right) + len(left)
         arena, arena_counts = room(arena, end), room(arena_counts, end)
         put(arena, start, right)
@@ -187,16 +206,18 @@ def find_cut(
     histogram: Counts,
     left_histogram: Counts,
     relaxed: bool,
-) -> tuple[int, int, int, bool]:
+    state: NDArray[np.uint64],
+) -> tuple[int, int, bool, Counts]:
     """Find the first admitted cut, the widest attribute first.
 
-    Returns the attribute (-1: there is none), the last code that goes left, how many of its records do, and
-    whether these are all of them.
+    Returns the attribute (-1: there is none), the last code that goes left, whether all of its records do, and how
+    many records of every entry do.
     """
+    nothing = np.empty(0, np.int64)
     no_histograms = only_sizes(problem.rules)
     size = counts.sum() if no_histograms else count_values(problem, cells, counts, histogram)
     if not sizes_admitted(problem.rules, size // 2):  # the smaller half of any cut is too small
-        return -1, 0, 0, False
+        return -1, 0, False, nothing
     spreads = np.empty(len(lo))
     for a in range(len(lo)):
         spreads[a] = width(problem, a, lo[a], hi[a]) / domain_width(problem, a) if lo[a] < hi[a] else -1.0
@@ -212,16 +233,17 @@ def find_cut(
         place, at_code, left = median_cut(codes, weights, size, relaxed)
         if not (sizes_admitted(problem.rules, left) and sizes_admitted(problem.rules, size - left)):
             continue
+        taken = taken_left(problem, cells, counts, widest, codes[place], at_code, state)
         if no_histograms:
-            return widest, codes[place], at_code, at_code == weights[place]
-        count_left(problem, cells, counts, widest, codes[place], at_code, left_histogram)
+            return widest, codes[place], at_code == weights[place], taken
+        count_values(problem, cells, taken, left_histogram)
         if not group_admitted(problem.rules, left_histogram, left):
             continue
         for s in range(len(histogram)):
             left_histogram[s] = histogram[s] - left_histogram[s]
         if group_admitted(problem.rules, left_histogram, size - left):
-            return widest, codes[place], at_code, at_code == weights[place]
-    return -1, 0, 0, False
+            return widest, codes[place], at_code == weights[place], taken
+    return -1, 0, False, nothing
 
 
 def one_group(problem: Problem, cells: Counts, counts: Counts, region_lo: Codes, region_hi: Codes) -> Groups:

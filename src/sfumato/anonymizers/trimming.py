@@ -19,7 +19,7 @@ from sfumato.anonymizers.cutting import (
     Groups,
     Problem,
     code_weights,
-    count_left,
+    count_up_to,
     count_values,
     divide,
     domain_width,
@@ -73,8 +73,8 @@ def _kept(
     problem: Problem, piece: Groups, attribute: int, code: int, keep_left: bool
 ) -> tuple[Counts, Counts, Codes, Codes]:
     """Return the entries that stay, and their region."""
-    every = np.iinfo(np.int64).max
-    left, left_counts, right, right_counts = divide(problem, piece.cells, piece.counts, attribute, code, every)
+    below = np.where(problem.codes[piece.cells, attribute] <= code, piece.counts, 0)
+    left, left_counts, right, right_counts = divide(piece.cells, piece.counts, below)
     _, _, region_lo, region_hi = (box.copy() for box in np.split(piece.boxes[0], 4))
     if keep_left:
         region_hi[attribute] = code
@@ -145,7 +145,7 @@ def best_trim(
                 rate = gain / removed if admitted else 1.0 / removed
                 if rate <= best_rate:
                     continue
-                count_left(problem, cells, counts, a, codes[i], weights[i], left_histogram)
+                count_up_to(problem, cells, counts, a, codes[i], left_histogram)
                 rest = left_histogram if keep_left else histogram - left_histogram
                 if not group_admitted(problem.rules, rest, kept):
                     continue

@@ -13,7 +13,7 @@ import numpy as np
 
 from sfumato.anonymizers.anonymizer import Anonymizer, infeasible
 from sfumato.errors import BadInputError
-from sfumato.release import Assignment, Form, Release, bucketization, generalization
+from sfumato.release import Assignment, Form, Release, generalization
 from sfumato.requirements import Requirement
 from sfumato.table import Table, distinct_rows
 
@@ -26,12 +26,14 @@ class WithoutQuasi(Anonymizer):
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Make the release of one group."""
+        if form != "generalization":
+            raise BadInputError(
+                "without-quasi publishes no quasi-identifiers; a bucketization would publish all of them"
+            )
         cells = table.cells
         if not requirement.admits(cells.baseline)[0]:
             raise infeasible(requirement, cells.baseline, "even all records in one group")
         everything = Assignment(np.arange(cells.size), np.zeros(cells.size, np.int64), cells.counts)
-        if form == "bucketization":
-            return bucketization(table, everything, 1)
         lo = np.zeros((1, len(cells.quasi)), np.int32)
         hi = np.array([[quasi.hierarchy.size - 1 for quasi in cells.quasi]], np.int32)
         return generalization(table, everything, lo, hi)

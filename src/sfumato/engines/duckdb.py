@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import count
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import duckdb
@@ -26,6 +28,8 @@ class DuckDBEngine:
         self._connection = connection
         self._names = names
         self._origin = origin
+        self._links = count()
+        self._lock = Lock()
         if self.row_count == 0:
             raise BadInputError(f"{origin}: there is a header but no row; give a table with records")
 
@@ -71,10 +75,11 @@ class DuckDBEngine:
         digest.update(repr(self._connection.execute(query).fetchall()).encode())
         return digest.hexdigest()
 
-    def distinct(self, column: str) -> DistinctValues:
+    def distinct(self, column: str, complete: Sequence[str] = ()) -> DistinctValues:
         """List the distinct values of a column, in ascending order of their text."""
         text = self._text(column)
-        query = f"SELECT {text}, count(*), min(rowid) + 1 FROM rows GROUP BY ALL ORDER BY 1 NULLS LAST"
+        kept = " AND ".join(f"{self._text(name)} IS NOT NULL" for name in complete) or "true"
+        query = f"SELECT {text}, count(*), min(rowid) + 1 FROM rows WHERE {kept} GROUP BY ALL ORDER BY 1 NULLS LAST"
         found = self._connection.sql(query).to_arrow_table()
         return DistinctValues(found[0].to_pylist(), found[1].to_numpy(), found[2].to_numpy())
 
@@ -109,14 +114,15 @@ class DuckDBEngine:
         for i, name in enumerate(names):
             matrix[:, i] = found[name].to_numpy()
         counts = found["n"].to_numpy().astype(np.int64)
-        self._link(matrix, names)
-        return CountedCodes(matrix, counts, self.row_count - int(counts.sum()))
+        link = self._link(matrix, names)
+        return CountedCodes(matrix, counts, self.row_count - int(counts.sum()), link)
 
     def write(self, placement: Placement, layout: Layout, path: Path, format: str) -> int:
         """Write the placed rows as "csv" or "parquet", shuffled; return the number of rows."""
-        self._place(placement, layout.neutral)
-        self._register_texts(layout)
-        return self._save(published(layout, self._names), list(layout.order), path, format)
+        with self._lock:
+            self._place(placement, layout.neutral)
+            self._register_texts(layout)
+            return self._save(published(layout, self._names), list(layout.order), path, format)
 
     def write_table(self, content: pa.Table, path: Path, format: str) -> int:
         """Write a small table of our own making in the same way, its rows shuffled."""
@@ -135,32 +141,33 @@ class DuckDBEngine:
         self._connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT * FROM incoming")
         self._connection.unregister("incoming")
 
-    def _link(self, codes: NDArray[np.int32], names: list[str]) -> None:
-        """Keep for every row the number of its cell."""
+    def _link(self, codes: NDArray[np.int32], names: list[str]) -> str:
+        """Keep for every row the number of its cell, under a name of its own."""
+        link = f"link{next(self._links)}"
         cells = {name: pa.array(codes[:, i]) for i, name in enumerate(names)}
         cells["cell"] = pa.array(np.arange(len(codes), dtype=np.int64))
         self._replace_table("cells", pa.table(cells))
         same = " AND ".join(f"coded.{name} = cells.{name}" for name in names)
-        self._connection.execute(
-            f"CREATE OR REPLACE TEMP TABLE link AS SELECT line, cell FROM coded JOIN cells ON {same}"
-        )
+        self._connection.execute(f"CREATE TEMP TABLE {link} AS SELECT line, cell FROM coded JOIN cells ON {same}")
         self._connection.execute("DROP TABLE coded")
         self._connection.execute("DROP TABLE cells")
+        return link
 
     def _place(self, placement: Placement, neutral: Sequence[str]) -> None:
         """Give every row its group. Rows of a cell that is split are told apart by their neutral values only."""
         order = np.lexsort((placement.group, placement.cell))
-        cell, group, count = placement.cell[order], placement.group[order], placement.count[order]
-        ends = np.cumsum(count)
+        cell, group, number = placement.cell[order], placement.group[order], placement.count[order]
+        ends = np.cumsum(number)
         starts_of_cell = np.flatnonzero(np.r_[True, cell[1:] != cell[:-1]]) if len(cell) else np.array([], int)
-        before = np.repeat((ends - count)[starts_of_cell], np.diff(np.r_[starts_of_cell, len(cell)]))
-        parts = {"cell": cell, "grp": group, "first": ends - count - before, "last": ends - before}
+        before = np.repeat((ends - number)[starts_of_cell], np.diff(np.r_[starts_of_cell, len(cell)]))
+        parts = {"cell": cell, "grp": group, "first": ends - number - before, "last": ends - before}
         self._replace_table("parts", pa.table({name: pa.array(values) for name, values in parts.items()}))
         own = ", ".join(f"rows.c{self._names.index(name)}::VARCHAR" for name in neutral)
-        within = f"row_number() OVER (PARTITION BY link.cell ORDER BY {own or 'NULL'}) - 1"
+        link = placement.link
+        within = f"row_number() OVER (PARTITION BY {link}.cell ORDER BY {own or 'NULL'}) - 1"
         self._connection.execute(
-            f"CREATE OR REPLACE TEMP TABLE numbered AS SELECT link.line, link.cell, {within} AS place "
-            f"FROM link JOIN rows ON rows.rowid = link.line"
+            f"CREATE OR REPLACE TEMP TABLE numbered AS SELECT {link}.line, {link}.cell, {within} AS place "
+            f"FROM {link} JOIN rows ON rows.rowid = {link}.line"
         )
         self._connection.execute(
             "CREATE OR REPLACE TEMP TABLE placed AS SELECT numbered.line, numbered.cell, parts.grp FROM numbered "

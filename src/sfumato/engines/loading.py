@@ -91,7 +91,8 @@ def _load_text(connection: duckdb.DuckDBPyConnection, text: DelimitedText, na: S
 
 def _load_other(connection: duckdb.DuckDBPyConnection, path: Path, reader: str, na: Sequence[str]) -> tuple[str, ...]:
     try:
-        relation = connection.sql(f"SELECT * FROM {reader}({_path(path)})")
+        options = ", hive_partitioning = false" if reader == "read_parquet" else ""
+        relation = connection.sql(f"SELECT * FROM {reader}({_path(path)}{options})")
         names = _parquet_names(path) if reader == "read_parquet" else tuple(relation.columns)
         checked_header(str(path), names)
         _store(connection, relation, na)

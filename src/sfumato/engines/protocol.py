@@ -1,6 +1,6 @@
 """What an engine must be able to do with rows: few verbs, in terms of columns, texts, codes and cells.
 
-An engine knows nothing of hierarchies, roles or groups. It lists the distinct texts of a column, counts the
+An engine knows nothing of hierarchies, roles or requirements. It lists the distinct texts of a column, counts the
 distinct tuples of codes once somebody has given every text a code, and writes rows whose cells have been placed.
 """
 
@@ -39,6 +39,8 @@ class CountedCodes:
     codes: NDArray[np.int32]
     counts: NDArray[np.int64]
     dropped: int
+    link: str
+    """The engine's name for the link from its rows to these tuples."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,8 @@ class Placement:
     cell: NDArray[np.int64]
     group: NDArray[np.int64]
     count: NDArray[np.int64]
+    link: str
+    """Which cells these are: the link that came with them."""
 
 
 @dataclass(frozen=True)
@@ -95,8 +99,8 @@ class Engine(Protocol):
     def digest(self) -> str:
         """Return a digest of names and values of all columns, the same for the same content."""
 
-    def distinct(self, column: str) -> DistinctValues:
-        """List the distinct values of a column."""
+    def distinct(self, column: str, complete: Sequence[str] = ()) -> DistinctValues:
+        """List the distinct values of a column among the rows that miss no value in the `complete` columns."""
 
     def count_cells(self, codings: Sequence[Coding]) -> CountedCodes:
         """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted."""

@@ -2,13 +2,14 @@
 
 A query selects values of `dimensions` random quasi-identifiers and of the sensitive attribute. Of each it selects a
 share of the values such that a query on independent, uniform attributes selects `selectivity` of the records
-(`reading="query"`, as in the Anatomy paper), or `selectivity` of the values of each attribute (`reading="attribute"`,
+(`reading="query"`, as in the Anatomy paper: sel^(1/(qd+1)) of the values of each attribute, rounded up), or `selectivity` of the values of each attribute (`reading="attribute"`,
 Li & Li's literal text). The selected values are drawn at random (`select="values"`) or are a range (`"range"`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 from typing import ClassVar
 
 import numpy as np
@@ -87,7 +88,7 @@ class Queries(Configured):
         return Workload(regions, Members.of(points, regions), values, np.zeros(self.number))
 
     def _selections(self, size: int, share: float, number: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-        selected = min(max(round(size * share), 1), size)
+        selected = min(ceil(size * share - 1e-9), size)
         if self.select == "range":
             first = rng.integers(0, size - selected + 1, number)[:, None]
             leaf = np.arange(size)

@@ -89,7 +89,7 @@ class Prepared:
         measured = measure(release)
         if release.histograms is None:
             return measured
-        points = self.points.estimated_histograms(release) if are_points(release) else None
+        points = self.point_estimates(release)
         by_sensitive = {name: dict(own) for name, own in measured.by_sensitive.items()}
         populations = self._population_estimates(release, points) if self.populations.size else None
         for i, attribute in enumerate(self.table.cells.sensitive):
@@ -99,7 +99,7 @@ class Prepared:
                 truth = np.ascontiguousarray(self.population_truth[:, own])
                 losses = js_of_rows(truth, np.ascontiguousarray(populations[:, own]), attribute.shares)
                 found["u_loss"] = float(losses.mean())
-            errors = self._query_errors(release, points, i)
+            errors = self.query_errors(release, self.scales.queries, self.workloads[i], points, i)
             found["query_error"], found["query_error_median"] = float(errors.mean()), float(np.median(errors))
             found["kl"] = kl(release, self.points, self.truth, points, i)
         values = dict(measured.values)
@@ -108,6 +108,10 @@ class Prepared:
             if worst:
                 values[name] = max(worst)
         return Measured({name: values[name] for name in MEASURES if name in values}, by_sensitive)
+
+    def point_estimates(self, release: Release) -> Numbers | None:
+        """Return the estimated sensitive counts of every point, where the boxes of a release are points."""
+        return self.points.estimated_histograms(release) if are_points(release) else None
 
     def _population_sums(self, values: Numbers) -> Numbers:
         sums = self.populations.sums(values)
@@ -121,11 +125,17 @@ class Prepared:
             return self._population_sums(points)
         return overlap_estimates(release, self.populations.regions)
 
-    def _query_errors(self, release: Release, points: Numbers | None, sensitive: int) -> Numbers:
-        workload, cells = self.workloads[sensitive], self.table.cells
+    def query_errors(
+        self, release: Release, queries: Queries, workload: Workload, points: Numbers | None, sensitive: int = 0
+    ) -> Numbers:
+        """Return the relative error of every query of a workload on one sensitive attribute.
+
+        `points` are the estimated counts of every point where the release has point boxes, None where not.
+        """
+        cells = self.table.cells
         own = slice(int(cells.spans[sensitive]), int(cells.spans[sensitive + 1]))
         if points is None:
             histograms = overlap_estimates(release, workload.regions)[:, own]
         else:
             histograms = workload.members.sums(points[:, own])
-        return workload.errors(histograms, self.scales.queries.sanity * cells.records)
+        return workload.errors(histograms, queries.sanity * cells.records)

@@ -49,7 +49,7 @@ class Boxes:
     group: Counts
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Release:
     """What is published of a table."""
 
@@ -62,6 +62,9 @@ class Release:
 
     histograms: Histograms | None
     """The sensitive values of every group; None where no sensitive attribute is published."""
+
+    def __repr__(self) -> str:
+        return f"<Release: {self.form}, {self.assignment.records:,} records in {self.groups:,} groups>"
 
     @property
     def cells(self) -> Cells:
@@ -77,6 +80,12 @@ class Release:
     def groups(self) -> int:
         """The number of groups."""
         return len(self.sizes)
+
+    def quasi_texts(self, attribute: int) -> tuple[list[str], Codes]:
+        """Write what every box shows of one quasi-identifier: the different texts, and which one each box has."""
+        hierarchy = self.cells.quasi[attribute].hierarchy
+        present = present_leaves(self.cells, self.assignment, attribute)
+        return hierarchy.texts(self.boxes.lo[:, attribute], self.boxes.hi[:, attribute], present)
 
     @cached_property
     def quasi_counts(self) -> Counts:
@@ -102,6 +111,7 @@ class Release:
 
 def generalization(table: Table, assignment: Assignment, lo: Codes, hi: Codes, sensitive: bool = True) -> Release:
     """Publish every group's box (one row of `lo` and `hi` per group) in place of its quasi-identifiers."""
+    lo, hi = shown_ends(table.cells, assignment, lo, hi)
     both = np.concatenate([lo, hi], axis=1)
     first, merged = distinct_rows(both)
     assignment = regrouped(table.cells, assignment, merged)
@@ -109,6 +119,29 @@ def generalization(table: Table, assignment: Assignment, lo: Codes, hi: Codes, s
     boxes = Boxes(lo[first], hi[first], sizes, np.arange(len(first)))
     histograms = histograms_of(table.cells, assignment, len(first)) if sensitive else None
     return Release(table, "generalization", assignment, boxes, sizes, histograms)
+
+
+def present_leaves(cells: Cells, assignment: Assignment, attribute: int) -> NDArray[np.bool_]:
+    """Say which leaves of an attribute occur among the records that are published."""
+    present = np.zeros(cells.quasi[attribute].hierarchy.size, np.bool_)
+    present[cells.codes[assignment.cell, attribute]] = True
+    return present
+
+
+def shown_ends(cells: Cells, assignment: Assignment, lo: Codes, hi: Codes) -> tuple[Codes, Codes]:
+    """Draw the ends of boxes in to leaves that are published, where the domain was observed in the data.
+
+    Otherwise the end of a box could show a value that only suppressed records have. The whole domain stays whole.
+    """
+    lo, hi = lo.copy(), hi.copy()
+    for a, quasi in enumerate(cells.quasi):
+        if quasi.hierarchy.observed:
+            last = quasi.hierarchy.size - 1
+            shown = np.flatnonzero(present_leaves(cells, assignment, a))
+            inner = (lo[:, a] > 0) | (hi[:, a] < last)
+            lo[inner, a] = shown[np.searchsorted(shown, lo[inner, a])]
+            hi[inner, a] = shown[np.searchsorted(shown, hi[inner, a], side="right") - 1]
+    return lo, hi
 
 
 def bucketization(table: Table, assignment: Assignment, groups: int) -> Release:

@@ -45,7 +45,9 @@ def write_release(
     for target in targets:
         _check_target(release, target, force)
     engine = release.table.engine
-    placement = Placement(release.assignment.cell, release.assignment.group, release.assignment.count)
+    placement = Placement(
+        release.assignment.cell, release.assignment.group, release.assignment.count, release.table.link
+    )
     try:
         with staged(targets) as drafts:
             if layout == "anatomy":
@@ -103,7 +105,7 @@ def _check_layout(release: Release, layout: RowLayout) -> None:
     if layout == "anatomy" and release.form != "bucketization":
         raise BadInputError("Anatomy's two tables are a way to write a bucketization (--form bucketization)")
     taken = {GROUP, COUNT} if layout == "anatomy" else {GROUP}
-    clash = sorted(taken & set(release.table.published))
+    clash = [name for name in release.table.published if name.casefold() in taken]
     if release.form == "bucketization" and clash:
         raise BadInputError(
             f"a bucketized file has a column {clash[0]!r} of its own, and the table has one too; rename the table's"
@@ -115,7 +117,9 @@ def _check_target(release: Release, path: Path, force: bool) -> None:
     if path.exists() and source.exists() and path.samefile(source):
         raise BadInputError(f"{path} is the table itself; a release never replaces its original: choose another name")
     if path.exists() and not force:
-        raise BadInputError(f"{path} exists already; choose another name or overwrite it with --force")
+        raise BadInputError(
+            f"{path} exists already; choose another name or overwrite it with --force (in Python force=True)"
+        )
     if path.is_dir():
         raise BadInputError(f"{path} is a folder; give the name of a file")
     if not path.parent.is_dir():
@@ -128,14 +132,14 @@ def row_layout(release: Release, with_sensitive: bool = True) -> Layout:
     by_group, by_cell = [], []
     for i, quasi in enumerate(cells.quasi):
         if bucketized:
-            by_cell.append(_texts(quasi.name, quasi.hierarchy, cells.codes[:, i], cells.codes[:, i]))
+            by_cell.append(_leaves(quasi.name, quasi.hierarchy, cells.codes[:, i]))
         else:
-            by_group.append(_texts(quasi.name, quasi.hierarchy, release.boxes.lo[:, i], release.boxes.hi[:, i]))
+            texts, codes = release.quasi_texts(i)
+            by_group.append(Texts(quasi.name, [text or None for text in texts], codes))
     permuted = frozenset[str]()
     if with_sensitive and release.histograms is not None:
         for j, sensitive in enumerate(cells.sensitive):
-            leaf = sensitive.leaves[cells.values[:, j]]
-            by_cell.append(_texts(sensitive.name, sensitive.hierarchy, leaf, leaf))
+            by_cell.append(_leaves(sensitive.name, sensitive.hierarchy, sensitive.leaves[cells.values[:, j]]))
         permuted = frozenset(sensitive.name for sensitive in cells.sensitive) if bucketized else permuted
     shown = {column.name for column in [*by_group, *by_cell]} | set(release.table.roles.neutral)
     order = [name for name in release.table.published if name in shown]
@@ -164,6 +168,5 @@ def sensitive_table(release: Release) -> pa.Table:
     return pa.table(columns)
 
 
-def _texts(name: str, hierarchy: Hierarchy, lo: NDArray[np.int32], hi: NDArray[np.int32]) -> Texts:
-    texts, codes = hierarchy.texts(lo, hi)
-    return Texts(name, [text or None for text in texts], codes)
+def _leaves(name: str, hierarchy: Hierarchy, codes: NDArray[np.int32]) -> Texts:
+    return Texts(name, [label or None for label in hierarchy.leaves], codes)

@@ -58,7 +58,8 @@ def rule_admits(rules: Rules, rule: int, counts: NDArray[np.int64], size: int) -
     own = counts[rules.firsts[rule] : rules.lasts[rule]]
     q = rules.q[rules.firsts[rule] : rules.lasts[rule]]
     if kind == FREQUENCY:
-        return largest(own) / size <= value + TOLERANCE
+        whole = rules.parameters[rule, 1]  # the l of a share 1/l where it is a whole number, 0 otherwise
+        return largest(own) * whole <= size if whole > 0 else largest(own) / size <= value + TOLERANCE
     if kind == DISTINCT:
         return distinct(own) >= value
     if kind == ENTROPY:

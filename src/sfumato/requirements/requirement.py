@@ -106,6 +106,10 @@ class All(Requirement):
     joined: tuple[Requirement, ...]
     name: ClassVar[str] = "all"
 
+    def __post_init__(self) -> None:
+        if not self.joined:
+            raise BadInputError("a joined requirement needs at least one part")
+
     @property
     def monotone(self) -> bool:  # type: ignore[override]
         """Whether all of its parts are monotone."""
@@ -185,7 +189,7 @@ class LDiversity(Requirement):
     def rules(self) -> Sequence[Rule]:
         """List the one predicate of the variant."""
         return {
-            "frequency": [(predicates.FREQUENCY, 1 / self.l, 0.0)],
+            "frequency": [(predicates.FREQUENCY, 1 / self.l, float(self.l) if float(self.l).is_integer() else 0.0)],
             "distinct": [(predicates.DISTINCT, float(self.l), 0.0)],
             "entropy": [(predicates.ENTROPY, float(self.l), 0.0)],
             "recursive": [(predicates.RECURSIVE, float(self.l), float(self.c or 0))],
@@ -220,7 +224,7 @@ class TCloseness(Requirement):
 
     def __post_init__(self) -> None:
         check_choice("distance", self.distance, DISTANCES)
-        check_number("t", self.t, least=0)
+        check_number("t", self.t, least=0, most=1)
 
     def rules(self) -> Sequence[Rule]:
         """List the one predicate of the distance."""

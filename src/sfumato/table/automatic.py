@@ -51,8 +51,8 @@ def automatic(column: str, values: Sequence[str]) -> Hierarchy:
         except BadInputError as error:
             raise BadInputError(f"column {column!r}: {error}") from None
     if looks_like_dates(values):
-        days = [read_date(value) for value in values]
-        return dates(_day(min(days)), _day(max(days)), observed=True)
+        years = [int(value.strip()[:4]) for value in values]
+        return dates(datetime.date(min(years), 1, 1), datetime.date(max(years), 12, 31), observed=True)
     if looks_like_codes(values) and len(values) <= MOST_CODES:
         return prefixes(values, observed=True)
     if len(values) > MOST_CATEGORIES:
@@ -63,12 +63,11 @@ def automatic(column: str, values: Sequence[str]) -> Hierarchy:
     return flat(values, observed=True)
 
 
-def _day(ordinal: float) -> datetime.date:
-    return datetime.date.fromordinal(int(ordinal))
-
-
 def _numbers(values: Sequence[str]) -> Hierarchy:
-    """Leaves at the resolution of the data, or coarser where these would be too many, and levels x5, x2, x5, ..."""
+    """Leaves at the resolution of the data, or coarser where these would be too many, and levels x5, x2, x5, ...
+
+    The bounds are multiples of the coarsest interval, so that no label tells the smallest or largest value.
+    """
     numbers = [Decimal(value.strip()) for value in values]
     low, high = min(numbers), max(numbers)
     if low == high:
@@ -83,8 +82,10 @@ def _numbers(values: Sequence[str]) -> Hierarchy:
     widths = [step]
     while widths[-1] * 2 < high - low:
         widths.append(widths[-1] * next(factors))
-    intervals = [*widths[1:]]
-    return numeric(low, high, step, intervals=intervals, continuous=continuous, observed=True)
+    bottom = (low / widths[-1]).to_integral_value("ROUND_FLOOR") * widths[-1]
+    top = ((high / widths[-1]).to_integral_value("ROUND_FLOOR") + 1) * widths[-1]
+    upper = top if continuous else top - (Decimal(1) if finest >= 1 else finest)
+    return numeric(bottom, upper, step, intervals=widths[1:], continuous=continuous, observed=True)
 
 
 def _last_digit(number: Decimal) -> int:

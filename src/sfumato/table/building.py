@@ -232,7 +232,8 @@ def numeric(
     unit = _unit(low, high, step)
     edges = _edges(low, high, step, unit, continuous, open_below, open_above)
     firsts, lasts, widths = _stretches(edges, unit, continuous, open_below, open_above)
-    labels = _leaf_labels(firsts, lasts, continuous)
+    whole = all(end == int(end) and end >= 0 for end in (*firsts, *lasts) if isfinite(end))
+    labels = _leaf_labels(firsts, lasts, whole, continuous)
     groupings: list[NDArray[np.int64]] = []
     if intervals:
         groupings = _equal_intervals(edges, [_decimal("intervals", width) for width in intervals], step)
@@ -340,7 +341,7 @@ def _stretches(
     return firsts, lasts, widths
 
 
-def _leaf_labels(firsts: list[float], lasts: list[float], continuous: bool) -> list[str]:
+def _leaf_labels(firsts: list[float], lasts: list[float], whole: bool, continuous: bool) -> list[str]:
     labels = []
     for leaf, (first, last) in enumerate(zip(firsts, lasts, strict=True)):
         if last == inf:
@@ -351,7 +352,7 @@ def _leaf_labels(firsts: list[float], lasts: list[float], continuous: bool) -> l
             labels.append(write_number(first))
         else:
             half_open = continuous and leaf < len(firsts) - 1
-            labels.append(stretch_notations(write_number(first), write_number(last), "number", half_open)[0])
+            labels.append(stretch_notations(write_number(first), write_number(last), whole, half_open)[0])
     return labels
 
 

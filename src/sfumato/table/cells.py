@@ -28,7 +28,7 @@ class Quasi:
     hierarchy: Hierarchy
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sensitive:
     """A sensitive attribute: the values that occur, in the order of their hierarchy, and how often (Q)."""
 
@@ -54,7 +54,7 @@ class Sensitive:
         return shares
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Cells:
     """The distinct tuples of a table: codes of the quasi-identifiers, values of the sensitive attributes, counts."""
 
@@ -91,7 +91,7 @@ class Cells:
         return Histograms(self.sensitive, np.array([self.records]), joined[None, :].astype(np.int64))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Histograms:
     """For every group its size and its counts of each sensitive value, all attributes side by side."""
 

@@ -9,6 +9,7 @@ after all others; no node below the root contains it together with other leaves.
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import BadInputError
 
+DAY = re.compile(r"(\d{4}-\d{2}-\d{2})([ T]\d{2}:\d{2}.*)?")
 ROOT = "*"
 MISSING = ""
 """How a missing value stands in a file: an empty field. Inside a set it is a bare `?`."""
@@ -71,7 +73,7 @@ class Hierarchy:
     """Whether the last leaf is the missing value."""
 
     observed: bool = False
-    """Whether the domain was taken from the data that happened to occur, and not declared."""
+    """Whether the domain was taken from the values that happen to occur. Then it may not be shown in full."""
 
     def __post_init__(self) -> None:
         _check_levels(self)
@@ -151,8 +153,12 @@ class Hierarchy:
 
     # -- text ----------------------------------------------------------------------------------------------
 
-    def text(self, lo: int, hi: int) -> str:
-        """Write leaves `lo..hi` as they stand in a published file; different intervals have different texts."""
+    def text(self, lo: int, hi: int, present: NDArray[np.bool_] | None = None) -> str:
+        """Write leaves `lo..hi` as they stand in a published file; different intervals have different texts.
+
+        `present` says which leaves occur among the records that are published. Where the domain was observed, leaves
+        that do not are left out of sets: only a record that is not published can have put them there.
+        """
         label = self.nodes.get((lo, hi))
         if label is not None:
             return label
@@ -161,14 +167,19 @@ class Hierarchy:
         stretch = self._stretch(lo, last)
         if stretch is not None and not with_missing:
             return stretch
-        members = [stretch] if stretch is not None else self._maximal_nodes(lo, last)
+        members = [stretch] if stretch is not None else self._maximal_nodes(lo, last, present)
         written = _set_text(members, with_missing)
-        return written if written not in self.intervals else _set_text(members, with_missing, quote_all=True)
+        if written in self.intervals:
+            written = _set_text(members, with_missing, quote_all=True)
+        while written in self.intervals:  # a category that looks like a set
+            written = written[:-1] + ",}"
+        return written
 
-    def texts(self, lo: Codes, hi: Codes) -> tuple[list[str], Codes]:
+    def texts(self, lo: Codes, hi: Codes, present: NDArray[np.bool_] | None = None) -> tuple[list[str], Codes]:
         """Write many intervals: the different texts, and for every interval which of them is its own."""
         keys, inverse = np.unique(lo.astype(np.int64) * self.size + hi, return_inverse=True)
-        written = [self.text(int(key) // self.size, int(key) % self.size) for key in keys]
+        written = [self.text(int(key) // self.size, int(key) % self.size, present) for key in keys]
+        assert len(set(written)) == len(written), "two different boxes would look the same"
         return written, inverse.astype(np.int32)
 
     def _stretch(self, lo: int, hi: int) -> str | None:
@@ -190,18 +201,26 @@ class Hierarchy:
             following = hi + 1 < len(self.firsts)
             return [f"<{self.write_value(self.firsts[hi + 1])}" if following else f"<={self.write_value(last)}"]
         half_open = self.continuous and hi < len(self.lasts) - 1
-        return stretch_notations(self.write_value(first), self.write_value(last), self.scale, half_open)
+        return stretch_notations(self.write_value(first), self.write_value(last), self.has_whole_numbers, half_open)
+
+    @cached_property
+    def has_whole_numbers(self) -> bool:
+        """Whether all values are whole numbers and none is negative, so that `20-29` cannot be misread."""
+        ends = np.array([*self.firsts, *self.lasts])
+        ends = ends[np.isfinite(ends)]
+        return self.scale == "number" and bool((ends >= 0).all() and (ends == np.floor(ends)).all())
 
     def write_value(self, value: float) -> str:
         """Write one number or day of this domain."""
         return write_date(value) if self.scale == "date" else write_number(value)
 
-    def _maximal_nodes(self, lo: int, hi: int) -> list[str]:
+    def _maximal_nodes(self, lo: int, hi: int, present: NDArray[np.bool_] | None) -> list[str]:
         """Cover leaves `lo..hi` by as few nodes as possible, in order."""
         labels: list[str] = []
         while lo <= hi:
             end = max(last for first, last in self._nodes_from(lo) if last <= hi)
-            labels.append(self.nodes[lo, end])
+            if present is None or not self.observed or present[lo : end + 1].any():
+                labels.append(self.nodes[lo, end])
             lo = end + 1
         return labels
 
@@ -251,12 +270,11 @@ class Hierarchy:
 # -- notations ---------------------------------------------------------------------------------------------
 
 
-def stretch_notations(first: str, last: str, scale: Scale, half_open: bool) -> list[str]:
+def stretch_notations(first: str, last: str, whole_numbers: bool, half_open: bool) -> list[str]:
     """Write a stretch from first to last (excluded if half-open), the preferred notation first."""
     if half_open:
         return [f"{first}..<{last}"]
-    plain = scale == "number" and not any(mark in first + last for mark in "-.")
-    return [f"{first}-{last}", f"{first}..{last}"] if plain else [f"{first}..{last}"]
+    return [f"{first}-{last}", f"{first}..{last}"] if whole_numbers else [f"{first}..{last}"]
 
 
 def write_number(value: float) -> str:
@@ -269,7 +287,7 @@ def write_number(value: float) -> str:
 def read_number(text: str) -> float:
     """Read a number, NaN where the text is none."""
     try:
-        return float(text)
+        return float(text) if "_" not in text else float("nan")
     except ValueError:
         return float("nan")
 
@@ -281,8 +299,9 @@ def write_date(ordinal: float) -> str:
 
 def read_date(text: str) -> float:
     """Read the day of an ISO date or timestamp as its ordinal, NaN where the text is none."""
+    match = DAY.fullmatch(text.strip())
     try:
-        return float(datetime.date.fromisoformat(text.strip()[:10]).toordinal())
+        return float(datetime.date.fromisoformat(match[1]).toordinal()) if match else float("nan")
     except ValueError:
         return float("nan")
 

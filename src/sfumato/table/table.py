@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +14,7 @@ import numpy as np
 from sfumato.configuration import check_choice
 from sfumato.engines import Coding, DistinctValues, DuckDBEngine, Engine
 from sfumato.errors import BadInputError
-from sfumato.table.automatic import MOST_CATEGORIES, automatic, looks_numeric
+from sfumato.table.automatic import FEW, MOST_CATEGORIES, automatic, looks_like_dates, looks_numeric
 from sfumato.table.building import flat
 from sfumato.table.cells import Cells, Quasi, sorted_cells
 from sfumato.table.declared import Declared, declared, read_hierarchies
@@ -48,7 +49,7 @@ class Roles:
         return (*self.quasi, *self.sensitive, *self.neutral, *self.identifier)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Table:
     """Rows in an engine with the roles and hierarchies of their columns; the input of every anonymizer."""
 
@@ -59,15 +60,16 @@ class Table:
     missing: Missing
     notices: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"<Table {self.engine.origin}: {self.engine.row_count:,} records, quasi {', '.join(self.roles.quasi)}>"
+
     @cached_property
-    def _counted(self) -> tuple[Cells, int]:
+    def _counted(self) -> tuple[Cells, int, str]:
         counted = self.engine.count_cells(self.codings)
-        if not len(counted.counts):
-            raise BadInputError(f"{self.engine.origin}: every record misses a value, so missing='drop' leaves none")
         quasi = [Quasi(name, self.hierarchies[name]) for name in sorted(self.roles.quasi)]
         sensitive = [(name, self.hierarchies[name]) for name in sorted(self.roles.sensitive)]
         try:
-            return sorted_cells(quasi, sensitive, counted.codes, counted.counts), counted.dropped
+            return sorted_cells(quasi, sensitive, counted.codes, counted.counts), counted.dropped, counted.link
         except BadInputError as error:
             raise BadInputError(f"{self.engine.origin}: {error}") from None
 
@@ -80,6 +82,11 @@ class Table:
     def dropped(self) -> int:
         """The number of records left out because they miss a value (only with missing='drop')."""
         return self._counted[1]
+
+    @property
+    def link(self) -> str:
+        """The engine's name for the link from its rows to the cells."""
+        return self._counted[2]
 
     @property
     def published(self) -> list[str]:
@@ -121,14 +128,17 @@ def with_roles(engine: Engine, roles: Roles, given: Mapping[str, Declared], miss
     found: dict[str, Hierarchy] = {}
     codings = []
     notices = _notices(engine, roles, given)
-    for name in [*sorted(roles.quasi), *sorted(roles.sensitive)]:
-        distinct = engine.distinct(name)
+    coded = [*sorted(roles.quasi), *sorted(roles.sensitive)]
+    for name in coded:
+        distinct = engine.distinct(name, coded if missing == "drop" else ())
+        if not distinct.values:
+            raise BadInputError(f"{engine.origin}: every record misses a value, so missing='drop' leaves none")
         hierarchy = _hierarchy(engine, name, name in roles.quasi, given.get(name), distinct)
         if missing == "value" and None in distinct.values:
             hierarchy = hierarchy.with_missing()
         found[name] = hierarchy
-        codings.append(_coding(engine, name, hierarchy, distinct))
-        notices.extend(_hierarchy_notices(name, given.get(name), distinct))
+        codings.append(_coding(engine, name, hierarchy, distinct, missing))
+        notices.extend(_value_notices(name, name in roles.sensitive, given.get(name), distinct))
     return Table(engine, roles, found, tuple(codings), missing, tuple(notices))
 
 
@@ -193,7 +203,7 @@ def _flat_sensitive(name: str, values: Sequence[str]) -> Hierarchy:
     return flat(values, observed=True)
 
 
-def _coding(engine: Engine, name: str, hierarchy: Hierarchy, distinct: DistinctValues) -> Coding:
+def _coding(engine: Engine, name: str, hierarchy: Hierarchy, distinct: DistinctValues, missing: Missing) -> Coding:
     """Give every text of a column its leaf code; a text without a leaf is an error that says where it stands."""
     codes = hierarchy.encode(distinct.values)
     unknown = [i for i in np.flatnonzero(codes < 0).tolist() if distinct.values[i] is not None]
@@ -208,7 +218,8 @@ def _coding(engine: Engine, name: str, hierarchy: Hierarchy, distinct: DistinctV
             f"add it to the hierarchy, correct it, or declare it missing (--na {value})"
         )
     known = zip(distinct.values, codes.tolist(), strict=True)
-    return Coding(name, {value: code for value, code in known if code >= 0})
+    kept = {value: code for value, code in known if code >= 0 and (value is not None or missing == "value")}
+    return Coding(name, kept)
 
 
 def _why_unknown(hierarchy: Hierarchy, value: str) -> str:
@@ -228,6 +239,12 @@ def _notices(engine: Engine, roles: Roles, given: Mapping[str, Declared]) -> lis
         notices.append(
             f"columns without a role are not published: {', '.join(map(repr, unlisted))} (--neutral keeps a column)"
         )
+    for name in roles.neutral:
+        if engine.row_count > 100 and len(engine.distinct(name).values) == engine.row_count:
+            notices.append(
+                f"neutral column {name!r} is different in every record and is published as it is: "
+                "if it names persons or says something of them, use --identifier"
+            )
     for name in roles.identifier:
         distinct = engine.distinct(name)
         repeated = int((distinct.counts > 1).sum())
@@ -239,12 +256,46 @@ def _notices(engine: Engine, roles: Roles, given: Mapping[str, Declared]) -> lis
     return notices
 
 
-def _hierarchy_notices(name: str, given: Declared | None, distinct: DistinctValues) -> list[str]:
-    """Say where a column is nearly numeric, so that a few odd texts make it a list of categories."""
-    if given is not None:
-        return []
+def _value_notices(name: str, sensitive: bool, given: Declared | None, distinct: DistinctValues) -> list[str]:
+    """Say what in the values of a coded column may not mean what it seems to."""
     present = [value for value in distinct.values if value is not None]
+    notices = []
+    if given is None:
+        notices.extend(_nearly(name, present))
+    if not sensitive and len(present) > 100 and len(present) == int(distinct.counts.sum()):
+        notices.append(f"column {name!r} is different in every record: if it names persons, use --identifier")
+    if sensitive:
+        alike: dict[str, str] = {}
+        for value in present:
+            other = alike.setdefault(value.strip().casefold(), value)
+            if other != value:
+                notices.append(f"sensitive column {name!r}: {other!r} and {value!r} count as two different values")
+                break
+        if None in distinct.values:
+            notices.append(f"sensitive column {name!r}: a missing value counts as a value of its own")
+    return notices
+
+
+LOOKS = {
+    "dates such as 31.12.1999": re.compile(r"\d{1,2}[./]\d{1,2}[./]\d{4}"),
+    "numbers with a decimal comma": re.compile(r"-?\d+,\d+"),
+    "ISO dates": re.compile(r"\d{4}-\d{2}-\d{2}"),
+}
+
+
+def _nearly(name: str, present: Sequence[str]) -> list[str]:
+    """Say where a column would be numbers or dates but for a few texts, or but for the way they are written."""
+    if len(present) <= FEW or looks_numeric(present) or looks_like_dates(present):
+        return []
     odd = [value for value in present if not looks_numeric([value])]
-    if len(present) > 20 and 0 < len(odd) <= len(present) * 0.05:
-        return [f"column {name!r} would be numeric but for {odd[0]!r}; it is taken as categories (--na {odd[0]})"]
+    if 0 < len(odd) <= len(present) * 0.05:
+        shown = ", ".join(map(repr, odd[:3]))
+        remedy = " ".join(f"--na {value}" for value in odd[:3])
+        return [f"column {name!r} would be numeric but for {shown}; it is taken as categories ({remedy})"]
+    for what, look in LOOKS.items():
+        if sum(look.fullmatch(value) is not None for value in present) >= len(present) * 0.9:
+            return [
+                f"column {name!r} seems to hold {what} and is taken as {len(present):,} categories; "
+                "write dates as 1999-12-31, numbers with a point, and mark other texts as missing (--na)"
+            ]
     return []

@@ -1,7 +1,11 @@
-"""How a map is drawn: one Altair chart for notebook, report and picture."""
+"""How a map is drawn: one Vega-Lite specification, made with Altair, for notebook, report and picture.
+
+All marks read one named data set, `points`; the report fills it anew when a person chooses other axes.
+"""
 
 from __future__ import annotations
 
+from math import ceil, floor, isfinite, log10
 from typing import Any
 
 import altair as alt
@@ -9,15 +13,58 @@ import altair as alt
 from sfumato.measures import MEASURES
 from sfumato.tradeoff.map import Map, Point
 
-COLORS = ["#2f6f9f", "#c8702b", "#3d8b5f", "#9b4a7a", "#6b6b6b", "#a38a2d"]
-FAMILIES = {
-    "k-anonymity": "k-anonymity",
-    "l-diversity": "l-diversity",
-    "t-closeness": "t-closeness",
-    "delta-disclosure": "delta-disclosure",
-    "beta-likeness": "beta-likeness",
-    "alpha-k": "(alpha,k)-anonymity",
+COLORS = ["#4477aa", "#dd7744", "#3a9a6c", "#aa4488", "#999933", "#55a9bd"]
+INK, QUIET, MIDDLE, RULE = "#26282b", "#62666b", "#85888c", "#e6e4df"
+FONT = '-apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, "Liberation Sans", sans-serif'
+LOOK: dict[str, Any] = {
+    "font": FONT,
+    "padding": 16,
+    "background": "white",
+    "view": {"stroke": None},
+    "title": {
+        "fontSize": 17,
+        "fontWeight": 600,
+        "color": INK,
+        "subtitleFontSize": 12,
+        "subtitleColor": QUIET,
+        "subtitlePadding": 7,
+    },
+    "axis": {
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "titleColor": QUIET,
+        "titlePadding": 12,
+        "titleLineHeight": 16,
+        "labelFontSize": 11,
+        "labelColor": QUIET,
+        "gridColor": RULE,
+        "domain": False,
+        "ticks": False,
+        "labelPadding": 8,
+        "tickCount": 6,
+    },
+    "legend": {
+        "orient": "bottom",
+        "labelFontSize": 12,
+        "labelColor": INK,
+        "symbolSize": 80,
+        "columnPadding": 14,
+        "titleOrient": "left",
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "titleColor": QUIET,
+        "titlePadding": 14,
+    },
 }
+FAMILIES = {"alpha-k": "(alpha, k)-anonymity"}
+BASELINE_LABELS = {
+    "original": "original table",
+    "without-quasi": "without quasi-identifiers",
+    "without-sensitive": "without sensitive values",
+}
+READING = "The line joins the releases that no other release beats on both measures; the faded ones are beaten."
+LOG_FROM = 100
+"""Sizes and counts that span more than this factor are drawn on a logarithmic scale."""
 
 
 def family(point: Point) -> str:
@@ -28,9 +75,34 @@ def family(point: Point) -> str:
     return " & ".join(FAMILIES.get(name, name) for name in names)
 
 
+def families(shown: Map) -> list[str]:
+    """List the families of a map without the baselines, in the order of the study."""
+    return list(dict.fromkeys(family(point) for point in shown.points if not point.is_baseline))
+
+
+def scale_of(shown: Map, name: str) -> str:
+    """Say on which scale a measure is drawn: logarithmic where sizes or counts span orders of magnitude."""
+    values = [point.measures[name] for point in shown.points if point.has((name,))]
+    drawn = [value for value in values if isfinite(value)]
+    return "log" if drawn and min(drawn) >= 1 and max(drawn) > LOG_FROM * min(drawn) else "linear"
+
+
+def ticks_of(shown: Map, name: str) -> list[float] | None:
+    """List the powers of ten of a logarithmic axis; a linear one finds its ticks itself."""
+    if scale_of(shown, name) == "linear":
+        return None
+    values = [value for p in shown.points if p.has((name,)) and isfinite(value := p.measures[name])]
+    return [float(10**power) for power in range(floor(log10(min(values))), ceil(log10(max(values))) + 1)]
+
+
 def rows(shown: Map, x: str, y: str) -> list[dict[str, Any]]:
-    """List the measured points with what a chart shows of them."""
+    """List the points that can be drawn on two measures, with what a chart shows of them."""
     frontier = {point.id for point in shown.frontier(x, y)}
+    drawn = [point for point in shown.points if point.has((x, y)) and all(isfinite(point.measures[n]) for n in (x, y))]
+    labels: dict[tuple[float, float], list[str]] = {}
+    for point in drawn:
+        if point.is_baseline:
+            labels.setdefault((point.measures[x], point.measures[y]), []).append(BASELINE_LABELS[point.anonymizer])
     return [
         {
             "id": point.id,
@@ -41,41 +113,108 @@ def rows(shown: Map, x: str, y: str) -> list[dict[str, Any]]:
             "requirement": point.requirement if not point.is_baseline else "",
             "anonymizer": point.anonymizer,
             "frontier": point.id in frontier,
+            "baseline": point.is_baseline,
+            "label": ", ".join(labels.pop((point.measures[x], point.measures[y]), ())) if point.is_baseline else "",
         }
-        for point in shown.points
-        if point.has((x, y)) and all(abs(point.measures[name]) < float("inf") for name in (x, y))
+        for point in drawn
     ]
 
 
 def map_chart(shown: Map, x: str | None = None, y: str | None = None, title: str | None = None) -> alt.TopLevelMixin:
     """Draw the points on two measures and the frontier as a line through the points nobody beats."""
     x, y = x or shown.study.axes[0], y or shown.study.axes[1]
-    data = rows(shown, x, y)
-    base = alt.Chart(alt.InlineData(values=data))
-    axes = {"x": alt.X("x:Q", title=axis_title(x)), "y": alt.Y("y:Q", title=axis_title(y))}
-    line = (
-        alt.Chart(alt.InlineData(values=[row for row in data if row["frontier"]]))
-        .mark_line(interpolate="step-after", color="#b9b4a8", strokeWidth=2)
-        .encode(**axes)
-    )
-    dots = base.mark_point(filled=True, size=70, opacity=0.9).encode(
-        **axes,
-        color=alt.Color("family:N", title=None, scale=alt.Scale(range=COLORS)),
-        shape=alt.Shape("form:N", title=None),
+    base = alt.Chart(alt.NamedData("points")).encode(
+        x=alt.X("x:Q", axis=_axis(shown, x), scale=_scale(shown, x)),
+        y=alt.Y("y:Q", axis=_axis(shown, y), scale=_scale(shown, y)),
         tooltip=[
             alt.Tooltip("anonymizer:N"),
             alt.Tooltip("requirement:N"),
             alt.Tooltip("form:N"),
-            alt.Tooltip("x:Q", title=x, format=".4f"),
-            alt.Tooltip("y:Q", title=y, format=".4f"),
+            alt.Tooltip("x:Q", title=x, format=".4~g"),
+            alt.Tooltip("y:Q", title=y, format=".4~g"),
             alt.Tooltip("id:N"),
         ],
     )
+    chosen = alt.param(name="chosen", value="")
     name = title or f"{shown.study.name}: what each release risks and what it costs"
-    return alt.layer(line, dots).properties(width=620, height=400, title=name)
+    layers = [_line(base, x), _dots(base, families(shown)), *_baselines(base), _ring(base)]
+    drawn: alt.TopLevelMixin = (
+        alt.layer(*layers, datasets={"points": rows(shown, x, y)})
+        .add_params(chosen)
+        .properties(width=680, height=440, title=alt.TitleParams(name, subtitle=READING, anchor="start", offset=16))
+        .configure(**LOOK)
+    )
+    return drawn
 
 
-def axis_title(name: str) -> str:
+def axis_title(name: str) -> list[str]:
     """Say what an axis shows and which way is better."""
     measure = MEASURES[name]
-    return f"{name}: {measure.meaning} ({measure.better} is better)"
+    return [measure.meaning, f"{name}, {measure.better} is better"]
+
+
+def step(x: str) -> str:
+    """Say how the frontier runs between two points: at the level of the one that is better on the horizontal axis."""
+    return "step-after" if MEASURES[x].better == "lower" else "step-before"
+
+
+def _axis(shown: Map, name: str) -> alt.Axis:
+    ticks = ticks_of(shown, name)
+    return alt.Axis(title=axis_title(name), format=",~r", values=alt.Undefined if ticks is None else ticks)
+
+
+def _scale(shown: Map, name: str) -> alt.Scale:
+    kind = scale_of(shown, name)
+    return alt.Scale(type=kind, nice=False, zero=kind == "linear", padding=26)  # type: ignore[arg-type]
+
+
+def _line(base: alt.Chart, x: str) -> alt.Chart:
+    drawn: alt.Chart = base.transform_filter("datum.frontier").mark_line(
+        interpolate=step(x),  # type: ignore[arg-type]
+        color=QUIET,
+        strokeWidth=1.5,
+        opacity=0.55,
+        tooltip=None,
+    )
+    return drawn
+
+
+def _dots(base: alt.Chart, known: list[str]) -> alt.Chart:
+    drawn: alt.Chart = (
+        base.mark_point(filled=True, cursor="pointer")
+        .encode(
+            size=_sizes("datum.baseline ? 0 : 80"),
+            color=alt.Color("family:N", title="requirement", scale=alt.Scale(domain=known, range=COLORS)),
+            shape=alt.Shape(
+                "form:N",
+                legend=alt.Legend(title="\u2003form", symbolFillColor=MIDDLE, symbolStrokeColor=MIDDLE),
+                scale=alt.Scale(domain=["generalization", "bucketization"], range=["circle", "triangle-up"]),
+            ),
+            opacity=alt.condition("datum.frontier", alt.value(1), alt.value(0.42)),
+        )
+    )
+    return drawn
+
+
+def _baselines(base: alt.Chart) -> list[alt.Chart]:
+    marks = base.mark_point(shape="diamond", filled=False, color=INK, strokeWidth=1.6, opacity=1, cursor="pointer")
+    labels = base.mark_text(
+        align=alt.ExprRef("scale('x', datum.x) > width / 2 ? 'right' : 'left'"),
+        dx=alt.ExprRef("scale('x', datum.x) > width / 2 ? 7 : -7"),
+        dy=alt.ExprRef("scale('y', datum.y) > height / 2 ? 17 : -16"),
+        fontSize=11.5,
+        fontStyle="italic",
+        color=INK,
+    ).encode(text="label:N")
+    return [marks.encode(size=_sizes("datum.baseline ? 130 : 0")), labels]
+
+
+def _ring(base: alt.Chart) -> alt.Chart:
+    ring = base.mark_point(filled=False, color=INK, strokeWidth=2, tooltip=None)
+    drawn: alt.Chart = ring.encode(size=_sizes("datum.id === chosen ? 330 : 0"))
+    return drawn
+
+
+def _sizes(expression: str) -> alt.SizeValue:
+    """Give every mark its own size: 0 where a layer does not show it, so that all layers have the same domain."""
+    return alt.SizeValue(alt.ExprRef(expression))

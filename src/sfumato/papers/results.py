@@ -1,0 +1,104 @@
+"""What a reproduction says: claims of the paper with our number beside theirs, and the figures as series."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+
+from sfumato.plain import json_text
+
+PALETTE = ["#2f6f9f", "#c8702b", "#3d8b5f", "#9b4a7a", "#6b6b6b", "#a38a2d", "#4f9aa8", "#b04a4a"]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement of a paper, what it says there, what comes out here."""
+
+    id: str
+    claim: str
+    paper: Any
+    ours: Any
+    holds: bool
+    status: str = "required"
+    """required: the reproduction fails without it; reported: told with our number and the likely reason."""
+
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One line of a figure: a label and its points (x, y, and the parameter that made them)."""
+
+    label: str
+    points: Sequence[Mapping[str, Any]]
+    line: bool = True
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of the paper, drawn with our points."""
+
+    name: str
+    title: str
+    x: str
+    y: str
+    curves: Sequence[Curve]
+    paper: Sequence[Mapping[str, Any]] = field(default_factory=tuple)
+    """Points that the paper's text names, drawn as crosses."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """Everything a reproduction found."""
+
+    paper: str
+    claims: Sequence[Claim]
+    figures: Sequence[Figure]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every required claim holds."""
+        return all(claim.holds for claim in self.claims if claim.status == "required")
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write `results.json` and one picture per figure."""
+        folder.mkdir(parents=True, exist_ok=True)
+        content = {
+            "paper": self.paper,
+            "claims": [asdict(claim) for claim in self.claims],
+            "figures": {figure.name: [asdict(curve) for curve in figure.curves] for figure in self.figures},
+        }
+        written = [folder / "results.json"]
+        written[0].write_text(json_text(content), encoding="utf-8")
+        for figure in self.figures:
+            path = folder / f"figure-{figure.name}.png"
+            draw(figure).save(str(path), format="png", scale_factor=2)
+            written.append(path)
+        return written
+
+
+def draw(figure: Figure) -> alt.TopLevelMixin:
+    """Draw a figure: our curves, and the points that the paper's text names as crosses."""
+    rows = [
+        {"label": curve.label, **point, "order": i}
+        for curve in figure.curves
+        for i, point in enumerate(sorted(curve.points, key=lambda point: float(point["x"])))
+    ]
+    labels = [curve.label for curve in figure.curves]
+    x = alt.X("x:Q", title=figure.x)
+    y = alt.Y("y:Q", title=figure.y)
+    color = alt.Color("label:N", title=None, scale=alt.Scale(domain=labels, range=PALETTE[: len(labels)]))
+    base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, y=y, color=color)
+    layers: list[Any] = [
+        base.mark_line(strokeWidth=1.5, opacity=0.8).encode(order="order:Q"),
+        base.mark_point(filled=True, size=45, opacity=1),
+    ]
+    if figure.paper:
+        named = alt.Chart(alt.InlineData(values=list(figure.paper))).encode(x=x, y=y)
+        layers.append(named.mark_point(shape="cross", size=120, color="#222", filled=True))
+        layers.append(named.mark_text(dx=9, dy=-9, align="left", color="#222").encode(text="label:N"))
+    return alt.layer(*layers).properties(width=560, height=360, title=figure.title)

@@ -1,0 +1,88 @@
+"""The meanings in force: what was decided once and must be known to read any number of the report."""
+
+from __future__ import annotations
+
+from sfumato.measures import Queries
+from sfumato.report.words import counted, listed
+from sfumato.tradeoff import Map
+
+
+def meanings(shown: Map) -> list[tuple[str, str]]:
+    """List the meanings with the study's own values, each as a short name and one or two sentences."""
+    forms = {point.form for point in shown.points if not point.is_baseline}
+    found = [
+        ("One record is one person", _person(shown)),
+        (
+            "What an outsider knows already",
+            "Q, the baseline distribution, is that of the whole table, suppressed records included, in every "
+            "requirement and every measure. Privacy loss is what a release adds to it.",
+        ),
+        (
+            "Groups",
+            "A group is what a reader of the file sees: all records with the same published text. Groups with equal "
+            "text are one group before anything is measured.",
+        ),
+    ]
+    if "bucketization" in forms:
+        found.append(
+            (
+                "Bucketization does not hide who is in the table",
+                "Its quasi-identifiers are exact. There, k-anonymity is a bucket size and identity is not protected; "
+                "the measured k comes from the published quasi-identifiers.",
+            )
+        )
+    found += [("Missing values", _missing(shown)), ("Suppressed records", _suppressed(shown))]
+    return [*found, *_scales(shown)]
+
+
+def _person(shown: Map) -> str:
+    named = list(shown.study.table.identifier)
+    if not named:
+        return "No column says otherwise. If a person can have several records, the risks here are too low."
+    return f"The identifier {listed(named)} is never published; repeated identifiers are not joined."
+
+
+def _missing(shown: Map) -> str:
+    if shown.study.table.missing == "drop":
+        dropped = counted(int(shown.about.get("dropped", 0)), "record")
+        return f"Records that miss a value were removed before anything else: {dropped}."
+    return "A missing value is a value of its own beside the others, never inside a range."
+
+
+def _suppressed(shown: Map) -> str:
+    largest = max((float(point.parameters.get("suppress", 0)) for point in shown.points), default=0.0)
+    if not largest:
+        return "No candidate of this study may leave records out."
+    return (
+        f"Candidates may leave out up to {100 * largest:.3g} % of the records, as their settings say. Suppressed "
+        "records are counted, cost the full loss and never form a group; a query's estimate simply lacks them."
+    )
+
+
+def _scales(shown: Map) -> list[tuple[str, str]]:
+    if not shown.about.get("sensitive"):
+        return []
+    scales = shown.study.scales
+    return [
+        (
+            "Populations",
+            f"u_loss compares the sensitive values of every population of at least {100 * scales.min_support:.3g} % of "
+            "the records (minSup), described by values or ranges of quasi-identifiers, with what the release tells.",
+        ),
+        ("Queries", _queries(scales.queries)),
+    ]
+
+
+def _queries(queries: Queries) -> str:
+    reading = "of the records" if queries.reading == "query" else "of the values of each attribute"
+    chosen = "drawn at random" if queries.select == "values" else "as ranges"
+    bound = (
+        f"errors are relative to at least {100 * queries.sanity:.3g} % of the records"
+        if queries.sanity
+        else "only queries with an answer above zero are asked"
+    )
+    return (
+        f"query_error asks {queries.number:,} random COUNT queries on {queries.dimensions} quasi-identifiers (all, where "
+        f"there are fewer) and the sensitive attribute, selecting {100 * queries.selectivity:.3g} % {reading}, values "
+        f"{chosen} (seed {queries.seed}); {bound}."
+    )

@@ -1,0 +1,413 @@
+"use strict";
+// Draws the map, the chosen point and the frontier. Everything of the data goes onto the page as text, never as HTML.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const measures = new Map(data.measures.map((measure) => [measure.name, measure]));
+const points = data.points.map((point) => ({ ...point, values: numbers(point.measures) }));
+const byId = new Map(points.map((point) => [point.id, point]));
+const state = { x: data.axes[0], y: data.axes[1], form: "", chosen: "" };
+const FORMS = {
+  "": "all",
+  generalization: "generalization: ranges and sets",
+  bucketization: "bucketization: exact quasi-identifiers",
+};
+let view = null;
+
+// -- numbers ------------------------------------------------------------------------------------------------
+
+function numbers(given) {
+  const read = (value) => (value === "inf" ? Infinity : value === "-inf" ? -Infinity : value);
+  return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, read(value)]));
+}
+
+function shown(value) {
+  if (value === undefined) return "not measured";
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
+  if (Math.abs(value) < 1e-9) return "0";
+  const digits = Number.isInteger(value) ? 21 : Math.abs(value) >= 1000 ? Math.ceil(Math.log10(Math.abs(value))) : 3;
+  return value.toLocaleString("en", { maximumSignificantDigits: Math.min(digits, 21) }).replace("-", "−");
+}
+
+const percent = (share) => `${shown(100 * share)} %`;
+const count = (number, noun) => `${shown(number)} ${noun}${number === 1 ? "" : "s"}`;
+
+// -- the frontier -------------------------------------------------------------------------------------------
+
+const cost = (name, value) => (measures.get(name).better === "lower" ? value : -value);
+const costs = (point) => [state.x, state.y].map((name) => cost(name, point.values[name]));
+const isMeasured = (point) => state.x in point.values && state.y in point.values;
+const isShown = (point) => !state.form || point.baseline || point.form === state.form;
+const candidates = () => points.filter((point) => isShown(point) && isMeasured(point));
+
+function beats(a, b) {
+  return a.every((value, i) => value <= b[i]) && a.some((value, i) => value < b[i]);
+}
+
+// The points no other point beats, the better end of the horizontal axis first; the same as Map.frontier in Python.
+function frontier() {
+  const all = candidates().map((point) => ({ point, at: costs(point) }));
+  all.sort((a, b) => a.at[0] - b.at[0] || a.at[1] - b.at[1] || (a.point.id < b.point.id ? -1 : 1));
+  const kept = [];
+  for (const one of all) {
+    if (!kept.some((other) => beats(other.at, one.at))) kept.push(one);
+  }
+  return kept.map((one) => one.point);
+}
+
+// -- small helpers ------------------------------------------------------------------------------------------
+
+function element(tag, attributes, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (value !== false && value !== null) made.setAttribute(name, value);
+  }
+  made.append(...children.flat().filter((child) => child !== null));
+  return made;
+}
+
+function fill(id, ...children) {
+  const place = document.getElementById(id);
+  place.replaceChildren(...children.flat().filter((child) => child !== null));
+  return place;
+}
+
+const pointButton = (point, text) =>
+  element("button", { class: "link", type: "button", onclick: () => choose(point.id, true) }, text);
+
+function table(heads, body, className) {
+  const head = element("tr", {}, heads.map(([text, kind]) => element("th", { class: kind || null }, text)));
+  return element("table", { class: className || null }, element("thead", {}, head), body);
+}
+
+// -- the map ------------------------------------------------------------------------------------------------
+
+function drawn() {
+  const best = new Set(frontier());
+  const labels = new Map();
+  const place = (point) => `${point.values[state.x]} ${point.values[state.y]}`;
+  const finite = candidates().filter((p) => Number.isFinite(p.values[state.x]) && Number.isFinite(p.values[state.y]));
+  for (const point of finite.filter((one) => one.baseline)) {
+    labels.set(place(point), [...(labels.get(place(point)) || []), point.baseline]);
+  }
+  return finite.map((point) => {
+    const label = point.baseline ? (labels.get(place(point)) || []).join(", ") : "";
+    if (point.baseline) labels.delete(place(point));
+    return {
+      id: point.id, x: point.values[state.x], y: point.values[state.y], family: point.family, form: point.form,
+      frontier: best.has(point), baseline: point.baseline !== "", label,
+    };
+  });
+}
+
+function specification() {
+  const spec = structuredClone(data.spec);
+  spec.datasets.points = drawn();
+  for (const layer of spec.layer) {
+    for (const axis of ["x", "y"]) {
+      const measure = measures.get(state[axis]);
+      const encoding = layer.encoding[axis];
+      encoding.axis = { ...encoding.axis, title: measure.title };
+      delete encoding.axis.values;
+      if (measure.ticks) encoding.axis.values = measure.ticks;
+      encoding.scale = { ...encoding.scale, type: measure.scale, zero: measure.scale === "linear" };
+    }
+    for (const channel of ["color", "shape"]) if (layer.encoding[channel]) layer.encoding[channel].legend = null;
+    if (layer.mark.type === "line") layer.mark.interpolate = measures.get(state.x).step;
+  }
+  return spec;
+}
+
+async function draw() {
+  const result = await vegaEmbed("#chart", specification(), {
+    actions: false, ast: true, renderer: "svg", defaultStyle: false, mode: "vega-lite", tooltip: hover,
+  });
+  if (view) view.finalize();
+  view = result.view;
+  view.addEventListener("click", (event, item) => item && item.datum && byId.has(item.datum.id) && choose(item.datum.id));
+  mark();
+}
+
+function mark() {
+  if (view) view.signal("chosen", state.chosen).runAsync();
+}
+
+function hover(handler, event, item, value) {
+  const point = value && item && item.datum ? byId.get(item.datum.id) : null;
+  const box = document.getElementById("tooltip");
+  box.hidden = !point;
+  if (!point) return;
+  fill(
+    "tooltip",
+    element("p", {}, point.words),
+    element("p", {}, `${state.x} ${shown(point.values[state.x])}`, element("br"), `${state.y} ${shown(point.values[state.y])}`),
+    element("p", { class: "quiet" }, `${item.datum.frontier ? "on the frontier · " : ""}${point.id}`),
+  );
+  box.style.left = `${Math.min(event.clientX + 16, window.innerWidth - box.offsetWidth - 12)}px`;
+  box.style.top = `${Math.min(event.clientY + 16, window.innerHeight - box.offsetHeight - 12)}px`;
+}
+
+function direction(axis) {
+  const measure = measures.get(state[axis]);
+  const way = { x: { lower: "left", higher: "right" }, y: { lower: "down", higher: "up" } }[axis][measure.better];
+  return `further ${way} is ${measure.kind === "risk" ? "safer" : "more useful"} (${measure.better} ${measure.name})`;
+}
+
+function reading() {
+  fill(
+    "reading",
+    `Each mark is one release: ${direction("x")}, ${direction("y")}. The line is the frontier: on it, no release ` +
+      "can be better on one axis without being worse on the other; every faded mark is beaten by a release on the line.",
+  );
+}
+
+function undrawn() {
+  const missing = points.filter((point) => isShown(point) && !isMeasured(point));
+  const infinite = candidates().filter((p) => ![state.x, state.y].every((name) => Number.isFinite(p.values[name])));
+  const line = (found, why) => {
+    if (!found.length) return null;
+    const names = found.flatMap((point, i) => [i ? ", " : "", pointButton(point, point.baseline || point.requirement)]);
+    return element("p", {}, `Not drawn, ${why}: `, names.slice(0, 80), found.length > 40 ? " and more" : "", ".");
+  };
+  fill("undrawn", line(infinite, "infinite on a chosen axis"), line(missing, "not measured on a chosen axis"));
+}
+
+// -- legend and controls ------------------------------------------------------------------------------------
+
+function symbol(path, attributes) {
+  const space = "http://www.w3.org/2000/svg";
+  const image = document.createElementNS(space, "svg");
+  image.setAttribute("viewBox", "-7 -7 14 14");
+  const shape = document.createElementNS(space, "path");
+  for (const [name, value] of Object.entries({ d: path, ...attributes })) shape.setAttribute(name, value);
+  image.append(shape);
+  return image;
+}
+
+function legend() {
+  const circle = "M-5,0a5,5 0 1,0 10,0a5,5 0 1,0 -10,0", triangle = "M0,-5L5.5,4.5L-5.5,4.5Z";
+  const color = data.spec.layer.find((layer) => layer.encoding.color).encoding.color.scale;
+  const entry = (image, text) => element("span", {}, image, text);
+  const has = (form) => points.some((point) => !point.baseline && point.form === form);
+  fill(
+    "legend",
+    color.domain.map((name, i) => entry(symbol(circle, { fill: color.range[i % color.range.length] }), name)),
+    has("generalization") ? entry(symbol(circle, { fill: "currentColor" }), "generalization") : null,
+    has("bucketization") ? entry(symbol(triangle, { fill: "currentColor" }), "bucketization") : null,
+    points.some((p) => p.baseline) ? entry(symbol("M0,-6L5,0L0,6L-5,0Z", { fill: "none", stroke: "currentColor", "stroke-width": 1.5 }), "baseline") : null,
+    entry(symbol("M-7,-4H0V4H7", { fill: "none", stroke: "currentColor", "stroke-width": 1.5 }), "frontier"),
+  );
+}
+
+function controls() {
+  for (const axis of ["x", "y"]) {
+    const groups = ["risk", "utility"].map((kind) => {
+      const own = data.measures.filter((measure) => measure.kind === kind);
+      return element("optgroup", { label: kind }, own.map((m) => element("option", { value: m.name }, `${m.name}: ${m.meaning}`)));
+    });
+    const select = fill(axis, groups);
+    select.value = state[axis];
+    select.addEventListener("change", () => { state[axis] = select.value; update(); });
+  }
+  const select = fill("form", Object.entries(FORMS).map(([value, text]) => element("option", { value }, text)));
+  select.addEventListener("change", () => { state.form = select.value; update(); });
+  document.getElementById("controls").addEventListener("submit", (event) => event.preventDefault());
+}
+
+function explainAxes() {
+  for (const axis of ["x", "y"]) {
+    const measure = measures.get(state[axis]);
+    fill(`${axis}-meaning`, `${measure.kind}; ${measure.meaning}; ${measure.better} is better`);
+  }
+}
+
+// -- tables -------------------------------------------------------------------------------------------------
+
+const VALUE_HEADS = () => [[state.x, "number"], [state.y, "number"]];
+const values = (point) => [state.x, state.y].map((name) => element("td", { class: "number" }, shown(point.values[name])));
+
+function nameCell(point) {
+  const tag = point.baseline ? element("span", { class: "tag" }, "baseline") : null;
+  return element("td", {}, pointButton(point, point.words), element("br"), element("code", {}, point.id), " ", tag || "");
+}
+
+function change(name, from, to) {
+  const difference = to.values[name] - from.values[name];
+  if (Number.isNaN(difference) || difference === 0) return element("span", {}, `${name} unchanged`);
+  const better = cost(name, difference) < 0;
+  return element("span", { class: better ? "better" : "worse" }, `${name} ${difference > 0 ? "+" : ""}${shown(difference)}`);
+}
+
+function stepCell(point, next) {
+  if (!next) return element("td", { class: "step quiet" }, "the end");
+  return element("td", { class: "step" }, change(state.x, point, next), element("br"), change(state.y, point, next));
+}
+
+function frontierTable() {
+  const best = frontier();
+  const rows = best.map((point, i) =>
+    element("tr", { "data-id": point.id, class: point.id === state.chosen ? "chosen" : null }, nameCell(point), values(point), stepCell(point, best[i + 1])));
+  const made = table([["Release"], ...VALUE_HEADS(), ["One step further"]], element("tbody", {}, rows));
+  fill("frontier-table", ...made.childNodes);
+  fill(
+    "frontier-reading",
+    `${count(best.length, "release")} of ${shown(candidates().length)}, from the best ${state.x} to the best ${state.y}. ` +
+      "The last column says what changes from each release to the next: what is gained, and what it costs.",
+  );
+}
+
+function allTable() {
+  if (!document.getElementById("all").open) return;
+  const best = new Set(frontier());
+  const rows = points.filter(isShown).map((point) =>
+    element("tr", {}, nameCell(point), values(point), element("td", {}, best.has(point) ? element("span", { class: "tag on" }, "frontier") : "")));
+  const made = table([["Release"], ...VALUE_HEADS(), [""]], element("tbody", {}, rows));
+  fill("all-table", ...made.childNodes);
+}
+
+// -- the chosen point ---------------------------------------------------------------------------------------
+
+function standing(point) {
+  if (!isMeasured(point)) return element("p", {}, "Not measured on the chosen axes.");
+  const own = costs(point);
+  const better = frontier().filter((other) => beats(costs(other), own));
+  const equal = candidates().filter((other) => other !== point && costs(other).every((value, i) => value === own[i]));
+  const same = equal.length ? element("p", {}, "At the same place: ", equal.slice(0, 5).flatMap((o, i) => [i ? ", " : "", pointButton(o, o.id)])) : null;
+  if (!better.length) return [element("p", {}, element("span", { class: "tag on" }, "on the frontier")), same];
+  const other = better[Math.floor((better.length - 1) / 2)];
+  return [element("p", {}, "Beaten on both axes by ", pointButton(other, other.words), "."), same];
+}
+
+function summary() {
+  const point = byId.get(state.chosen);
+  if (!point) {
+    fill("summary", element("p", { class: "quiet" }, "Click a point on the map, or a release in the table below, to see how it is made, what it risks and what it costs."));
+    return;
+  }
+  const figures = [...new Set([state.x, state.y])].map((name) =>
+    element("div", {}, element("b", {}, shown(point.values[name])), name));
+  fill(
+    "summary",
+    element("p", {}, point.words),
+    element("div", { class: "figures" }, figures),
+    standing(point),
+    element("p", {}, element("button", { class: "link", type: "button", onclick: () => document.getElementById("point").scrollIntoView({ behavior: "smooth" }) }, "Everything about this release ↓")),
+  );
+}
+
+function measuresBlock(point, kind) {
+  const own = data.measures.filter((measure) => measure.kind === kind && measure.name in point.values);
+  if (!own.length) return null;
+  const rows = own.map((measure) => element("tr", {},
+    element("td", {}, measure.meaning, element("br"), element("code", {}, measure.name), ` ${measure.better} is better`),
+    element("td", { class: "number" }, shown(point.values[measure.name]))));
+  return element("div", {}, element("h4", {}, kind === "risk" ? "Risk" : "Utility"), element("table", { class: "measures" }, element("tbody", {}, rows)));
+}
+
+function sizesBlock(details) {
+  const sizes = details.sizes || [];
+  if (!sizes.length) return null;
+  const largest = Math.max(...sizes.map((size) => size.records));
+  const cells = sizes.flatMap((size) => {
+    const bar = element("i");
+    bar.style.width = `${(100 * size.records) / largest}%`;
+    const range = size.from === size.to ? shown(size.from) : size.to > 1e8 ? `${shown(size.from)}+` : `${shown(size.from)}–${shown(size.to)}`;
+    return [element("span", { class: "from" }, range), element("span", { class: "bar" }, bar), element("span", { class: "many" }, `${count(size.groups, "group")}, ${count(size.records, "record")}`)];
+  });
+  return element("div", { class: "block" }, element("h4", {}, `Group sizes: ${count(details.groups, "group")}, bars by records`), element("div", { class: "bars" }, cells));
+}
+
+function worstBlock(details) {
+  const worst = details.worst || [];
+  if (!worst.length) return null;
+  const columns = Object.keys(worst[0].quasi);
+  const told = worst[0].attribute !== undefined;
+  const heads = [...columns.map((name) => [name]), ["records", "number"], ...(told ? [[`commonest ${worst[0].attribute}`], ["in the group", "number"], ["in the table", "number"], ["p_loss", "number"]] : [])];
+  const rows = worst.map((group) => element("tr", {},
+    columns.map((name) => element("td", {}, group.quasi[name])),
+    element("td", { class: "number" }, shown(group.size)),
+    told ? [element("td", {}, group.commonest), ...[percent(group.share), percent(group.share_in_table), shown(group.p_loss)].map((text) => element("td", { class: "number" }, text))] : []));
+  const why = told ? "Worst groups: where a reader learns most" : "Smallest groups";
+  return element("div", { class: "block" }, element("h4", {}, why), element("div", { class: "wide" }, table(heads, element("tbody", {}, rows), "groups")));
+}
+
+function recordsBlock(details) {
+  const records = details.records || [];
+  if (!records.length) return null;
+  const columns = Object.keys(records[0].before);
+  const cell = (record, name) => {
+    const text = name in record.after ? record.after[name] : "not published";
+    return element("td", { class: text === record.before[name] ? "same" : null }, text);
+  };
+  const rows = records.flatMap((record) => [
+    element("tr", { class: "before" }, element("td", {}, "before"), columns.map((name) => element("td", {}, record.before[name])), element("td", {})),
+    element("tr", { class: "after" }, element("td", {}, "after"), columns.map((name) => cell(record, name)), element("td", { class: "number" }, shown(record.size))),
+  ]);
+  const heads = [[""], ...columns.map((name) => [name]), ["its group", "number"]];
+  return element("div", { class: "block" }, element("h4", {}, "Some records, before and after"), element("div", { class: "wide" }, table(heads, element("tbody", {}, rows), "records")));
+}
+
+function commandBlock(point) {
+  if (!point.command) {
+    return data.public ? null : element("p", { class: "block quiet" }, "The original is here to compare with; there is no release to make.");
+  }
+  const text = element("code", { id: "command" }, point.command);
+  const copy = element("button", { class: "plain", type: "button", onclick: () => {
+    window.getSelection().selectAllChildren(text);
+    if (navigator.clipboard) navigator.clipboard.writeText(point.command).then(() => { copy.textContent = "Copied"; }, () => {});
+  } }, "Copy");
+  return element("div", { class: "block" }, element("h4", {}, "The command that makes it"), element("div", { class: "command" }, text, copy));
+}
+
+function panel() {
+  const point = byId.get(state.chosen);
+  const place = document.getElementById("point");
+  place.hidden = !point;
+  if (!point) return;
+  const details = point.details || {};
+  const exact = !point.baseline && point.form === "bucketization";
+  const setting = [point.id, point.anonymizer, point.requirement, point.baseline ? "" : point.form].filter(Boolean).join(" · ");
+  fill(
+    "point",
+    element("h2", {}, "The chosen release"),
+    element("h3", {}, point.words),
+    element("p", { class: "quiet" }, element("code", {}, setting)),
+    exact ? element("p", { class: "note" }, "Quasi-identifiers are exact: this release does not hide who is in the table.") : null,
+    commandBlock(point),
+    element("div", { class: "columns" }, measuresBlock(point, "risk"), element("div", {}, measuresBlock(point, "utility"), sizesBlock(details))),
+    worstBlock(details),
+    recordsBlock(details),
+  );
+}
+
+function choose(id, scroll) {
+  state.chosen = id;
+  history.replaceState(null, "", `#${id}`);
+  mark();
+  summary();
+  panel();
+  frontierTable();
+  if (scroll) document.getElementById("point").scrollIntoView({ behavior: "smooth" });
+}
+
+function update() {
+  explainAxes();
+  reading();
+  undrawn();
+  frontierTable();
+  allTable();
+  summary();
+  return draw();
+}
+
+function start() {
+  controls();
+  legend();
+  document.getElementById("all").addEventListener("toggle", allTable);
+  const asked = location.hash.slice(1);
+  if (byId.has(asked)) state.chosen = asked;
+  panel();
+  update().then(() => document.body.setAttribute("data-ready", ""));
+}
+
+start();

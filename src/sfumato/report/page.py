@@ -1,0 +1,202 @@
+"""The report as one HTML page that needs no network: texts made here, the map and the chosen point drawn by page.js.
+
+Everything that comes from data is escaped in HTML; inside scripts it is JSON in pure ASCII without `<`, `>` and `&`.
+A content security policy names the page's two scripts by digest and forbids all others, and every request.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from datetime import date
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+from sfumato.measures import MEASURES
+from sfumato.plain import to_plain
+from sfumato.report.commands import DECLARED, anonymize_command
+from sfumato.report.meanings import meanings
+from sfumato.report.words import counted, listed, settings
+from sfumato.tradeoff import Map, Point
+from sfumato.tradeoff.chart import BASELINE_LABELS, axis_title, family, map_chart, scale_of, step, ticks_of
+
+
+def page(shown: Map, public: bool, day: date) -> str:
+    """Write the whole page."""
+    scripts = {"libraries": _libraries(), "script": _own("page.js")}
+    return Template(_own("page.html")).substitute(
+        scripts,
+        style=_own("page.css"),
+        policy=_policy(list(scripts.values())),
+        data=in_script(content(shown, public)),
+        title=escape(f"{shown.study.name}: a map of releases"),
+        name=escape(shown.study.name),
+        badge="public" if public else "internal",
+        caution=_caution(public),
+        tried=_tried(shown, public, day),
+        notices="" if public else _notices(shown),
+        unmade="" if public else _unmade(shown),
+        meanings=_meanings(shown),
+        go_on=_go_on(shown, public),
+    )
+
+
+def content(shown: Map, public: bool) -> dict[str, Any]:
+    """Collect what the page's script reads; for the public nothing but settings and measures."""
+    measured = [point for point in shown.points if point.status == "measured"]
+    return {
+        "public": public,
+        "axes": list(shown.study.axes),
+        "records": shown.about.get("records", 0),
+        "spec": _empty_chart(shown),
+        "measures": [
+            {
+                "name": measure.name,
+                "kind": measure.kind,
+                "better": measure.better,
+                "meaning": measure.meaning,
+                "title": axis_title(measure.name),
+                "scale": scale_of(shown, measure.name),
+                "ticks": ticks_of(shown, measure.name),
+                "step": step(measure.name),
+            }
+            for measure in MEASURES.values()
+            if any(measure.name in point.measures for point in measured)
+        ],
+        "points": [_point(shown, point, public) for point in measured],
+    }
+
+
+def _point(shown: Map, point: Point, public: bool) -> dict[str, Any]:
+    open_part = {
+        "id": point.id,
+        "words": settings(point),
+        "anonymizer": point.anonymizer,
+        "requirement": "" if point.is_baseline else point.requirement,
+        "form": point.form,
+        "family": family(point),
+        "baseline": BASELINE_LABELS.get(point.anonymizer, ""),
+        "measures": dict(point.measures),
+    }
+    if public:
+        return open_part
+    return open_part | {"details": dict(point.details), "command": anonymize_command(shown.study.table, point)}
+
+
+def _empty_chart(shown: Map) -> dict[str, Any]:
+    """Return the chart's specification without data, title and legend: the page has its own."""
+    spec: dict[str, Any] = map_chart(shown).to_dict()
+    spec["datasets"] = {"points": []}
+    spec |= {"width": "container", "height": 460, "autosize": {"type": "fit-x", "contains": "padding"}}
+    spec["config"] |= {"background": None, "padding": 4}
+    del spec["title"]
+    return spec
+
+
+def in_script(value: Any) -> str:
+    """Write JSON that can end no script and open no tag."""
+    text = json.dumps(to_plain(value), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _libraries() -> str:
+    """Return Vega, Vega-Lite and Vega-Embed as one script that leaves nothing but `vegaEmbed` behind."""
+    from vl_convert import javascript_bundle  # slow to import
+
+    bundled: str = javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    return "(function () {" + bundled + "})();"
+
+
+def _own(name: str) -> str:
+    return (files("sfumato.report") / name).read_text(encoding="utf-8").replace("\r\n", "\n")
+
+
+def _policy(scripts: list[str]) -> str:
+    digests = " ".join(f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in scripts)
+    return f"default-src 'none'; script-src {digests}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+
+# -- texts -------------------------------------------------------------------------------------------------
+
+
+def _caution(public: bool) -> str:
+    if public:
+        return "Settings and measures only: nothing of individual records."
+    return "This page shows records of the table. Keep it inside; report-public.html is the one to pass on."
+
+
+def _tried(shown: Map, public: bool, day: date) -> str:
+    """Say what was tried, of which table, and what became of it."""
+    about, states = shown.about, [point.status for point in shown.points]
+    quasi, sensitive = list(about.get("quasi", ())), list(about.get("sensitive", ()))
+    origin = "" if public or about.get("origin") in (None, shown.study.name) else f" ({about['origin']})"
+    text = (
+        f"On {day.day} {day:%B %Y}, {counted(len(states), 'candidate release')} of the table {shown.study.name}{origin} "
+        f"were tried: {counted(int(about.get('records', 0)), 'record')}, "
+        f"{counted(len(quasi), 'quasi-identifier')} an outsider may know ({listed(quasi)})"
+    )
+    text += f", and the sensitive {listed(sensitive)} nobody should learn. " if sensitive else ". "
+    measured, infeasible, failed = (states.count(state) for state in ("measured", "infeasible", "failed"))
+    if measured == len(states):
+        text += "All of them could be made and were measured on the same scales."
+    else:
+        parts = [f"{measured:,} were made and measured on the same scales"]
+        parts += [f"{infeasible:,} cannot be made of this table"] if infeasible else []
+        parts += [f"{failed:,} failed"] if failed else []
+        text += listed(parts) + "."
+    return escape(text)
+
+
+def _notices(shown: Map) -> str:
+    entries = "".join(f"<li>{escape(str(notice))}</li>" for notice in shown.about.get("notices", ()))
+    return f'<ul class="notices">{entries}</ul>' if entries else ""
+
+
+def _unmade(shown: Map) -> str:
+    """List the candidates that could not be made, with their reasons."""
+    lost = [point for point in shown.points if point.status != "measured"]
+    rows = "".join(
+        f"<tr><td>{escape(settings(point))}<br><code>{escape(point.id)}</code></td>"
+        f'<td class="state">{escape(point.status)}</td><td>{escape(point.reason or "")}</td></tr>'
+        for point in lost
+    )
+    said = (
+        "<p>Infeasible: no such release of this table exists, and the reason names the nearest that does. "
+        "Failed: the candidate as written makes no sense.</p>"
+        '<div class="wide"><table><thead><tr><th>Candidate</th><th>What became of it</th><th>Why</th></tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+    )
+    told = said if lost else "<p>Every candidate could be made.</p>"
+    return f'<section id="unmade"><h2>What could not be made</h2>{told}</section>'
+
+
+def _meanings(shown: Map) -> str:
+    return "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>" for name, text in meanings(shown))
+
+
+def _go_on(shown: Map, public: bool) -> str:
+    """Say what can be done next with ids, files and commands."""
+    if public:
+        return "<p>Each release has an id, such as those in the table above: name it when you ask for one.</p>"
+    table = shown.study.table
+    steps = [
+        "<b>Pick a point.</b> Click it on the map or in the table. Its page address then ends in its id "
+        "(<code>#id</code>), and the same id stands in <code>points.json</code>.",
+        "<b>Make its release.</b> The chosen point shows the exact <code>sfumato anonymize</code> command, to be run "
+        "in the folder from which this study was explored.",
+        "<b>Look closer, or elsewhere.</b> Change candidates or scales in <code>study.toml</code> and run "
+        "<code>sfumato explore study.toml --out DIR</code> again; what is measured already is not measured twice.",
+        "<b>Pass the map on.</b> <code>report-public.html</code> and <code>map.png</code> show nothing of individual "
+        "records.",
+    ]
+    if table.hierarchy:
+        steps.insert(
+            2,
+            "<b>Hierarchies first.</b> This study declares some of its own; for the command, copy each "
+            f"<code>[table.hierarchy.COLUMN]</code> of <code>study.toml</code> to <code>{DECLARED}</code> as "
+            "<code>[COLUMN]</code>.",
+        )
+    return "<ol>" + "".join(f"<li>{step}</li>" for step in steps) + "</ol>"

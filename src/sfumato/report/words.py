@@ -1,0 +1,104 @@
+"""Settings in words: what a point is, as a sentence that a person who knows no requirement by name can read.
+
+Read from the texts of a point alone, so that a map read back from a file speaks the same way.
+"""
+
+from __future__ import annotations
+
+from math import exp
+
+from sfumato.requirements import (
+    AlphaK,
+    BetaLikeness,
+    DeltaDisclosure,
+    KAnonymity,
+    LDiversity,
+    Requirement,
+    TCloseness,
+    requirement,
+)
+from sfumato.tradeoff import Point
+
+BASELINES = {
+    "original": "The original table as it is: no loss, full risk",
+    "without-quasi": "No quasi-identifier is published, only the sensitive values",
+    "without-sensitive": "No sensitive value is published, only the exact quasi-identifiers",
+}
+MAKERS = {"mondrian": "Mondrian", "mode=relaxed": "equal records may be parted", "box=region": "whole regions"}
+FORMS = {
+    "generalization": "published as ranges",
+    "bucketization": "published in buckets with exact quasi-identifiers",
+}
+DISTANCES = {
+    "equal": "half the sum of differences",
+    "ordered": "earth mover's distance of ordered values",
+    "hierarchical": "earth mover's distance on the value hierarchy",
+    "js": "Jensen-Shannon divergence",
+}
+
+
+def settings(point: Point) -> str:
+    """Say in a sentence how a release is made.
+
+    >>> settings(Point("1", "mondrian", "generalization", "k-anonymity k=10", {}, "measured"))
+    'Mondrian, every group at least 10 records, published as ranges'
+    """
+    if point.anonymizer in BASELINES:
+        return BASELINES[point.anonymizer]
+    parts = [maker(point.anonymizer), *map(rule, requirement(point.requirement).parts), FORMS[point.form]]
+    left_out = float(point.parameters.get("suppress", 0))
+    return ", ".join([*parts, f"at most {_percent(left_out)} of the records left out"] if left_out else parts)
+
+
+def maker(text: str) -> str:
+    """Name an anonymizer and what is not usual about it."""
+    name, *options = text.split(" ")
+    said = ", ".join(MAKERS.get(option, option) for option in options)
+    return MAKERS.get(name, name) + (f" ({said})" if said else "")
+
+
+def rule(part: Requirement) -> str:
+    """Say what one requirement asks of every group."""
+    value = f"value of {part.on}" if part.on else "sensitive value"
+    match part:
+        case KAnonymity(k=k):
+            return f"every group at least {k:,} {'record' if k == 1 else 'records'}"
+        case LDiversity():
+            return _diversity(part, value)
+        case TCloseness(t=t, distance=distance):
+            of = f"{part.on}" if part.on else "sensitive values"
+            return f"the {of} of every group within {t:g} of the whole table's ({DISTANCES[distance]})"
+        case DeltaDisclosure(delta=delta, absent=absent):
+            extra = "" if absent == "infinite" else ", values absent from a group not counted"
+            return f"no {value} {exp(delta):.3g} times as frequent or as rare in a group as in the table{extra}"
+        case BetaLikeness(beta=beta, variant=variant):
+            extra = "" if variant == "basic" else ", frequent values less"
+            return f"no {value} more than {1 + beta:g} times as frequent in a group as in the table{extra}"
+        case AlphaK(alpha=alpha, k=k):
+            return f"every group at least {k:,} records and no {value} above {_percent(alpha)} of a group"
+    return str(part)
+
+
+def _diversity(part: LDiversity, value: str) -> str:
+    match part.variant:
+        case "frequency":
+            return f"no {value} above 1/{part.l:g} ({_percent(1 / part.l)}) of a group"
+        case "distinct":
+            return f"at least {part.l:g} different {value}s in every group"
+        case "entropy":
+            return f"every group at least as diverse as {part.l:g} equally frequent {value}s"
+    return f"recursive ({part.c:g}, {part.l:g})-diversity of {value}s in every group"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def listed(names: list[str]) -> str:
+    """Join names as a person would: `a, b and c`."""
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """Write a number with its noun: `1 record`, `2,000 records`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

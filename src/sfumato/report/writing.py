@@ -1,0 +1,36 @@
+"""Writing the page and the picture: drafts beside their targets, then by rename, so no half file is ever seen."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+from sfumato.errors import BadInputError
+from sfumato.release.writing import staged
+from sfumato.report.page import page
+from sfumato.tradeoff import Map
+from sfumato.tradeoff.chart import map_chart
+
+SHARPNESS = 2
+"""Pixels of the picture per point of the chart."""
+
+
+def write_report(map: Map, path: Path | str, public: bool = False, day: date | None = None) -> Path:
+    """Write the report as one self-contained HTML file; `public` leaves out everything of individual records."""
+    return _write(Path(path), page(map, public, day or date.today()).encode())
+
+
+def write_picture(map: Map, path: Path | str) -> Path:
+    """Write the map on the study's axes as a PNG."""
+    from vl_convert import vegalite_to_png  # slow to import
+
+    return _write(Path(path), vegalite_to_png(map_chart(map).to_json(), scale=SHARPNESS))
+
+
+def _write(path: Path, content: bytes) -> Path:
+    try:
+        with staged([path]) as [draft]:
+            draft.write_bytes(content)
+    except OSError as error:
+        raise BadInputError(f"{path}: cannot be written ({error.strerror or error}); nothing was left behind") from None
+    return path
