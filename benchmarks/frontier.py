@@ -56,7 +56,7 @@ QUASI = (
 
 def plain_js(p: Numbers, q: Numbers) -> Numbers:
     """JS of rows of shares."""
-    middle = (p + q) / 2
+    middle = np.maximum((p + q) / 2, 1e-300)
     left = p * np.log(np.where(p > 0, p / middle, 1))
     right = q * np.log(np.where(q > 0, q / middle, 1))
     return (left + right).sum(axis=-1) / 2
@@ -274,7 +274,7 @@ def exploring(repeats: int) -> None:
         command = [str(script), "explore", "adult", "--out"]
     folder = Path(tempfile.mkdtemp())
 
-    def run(number: int = 0) -> int:
+    def run() -> int:
         target = folder / f"run{time.monotonic_ns()}"
         return subprocess.run([*command, str(target)], capture_output=True, check=False).returncode
 

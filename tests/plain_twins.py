@@ -372,4 +372,10 @@ def worst_groups(groups, everything, place, levels):
         "delta": max(delta(own, table) for own in counts),
         "beta": max(beta(own, table) for own in counts),
     }
-    return {**found, "p_loss": found["t_js"]}
+    losses = sorted(js(own, table) for own in counts for _ in range(sum(own)))  # of every record
+    spread = {
+        "p_loss_mean": sum(losses) / len(losses),
+        "p_loss_median": losses[math.ceil(len(losses) / 2) - 1],
+        "p_loss_95": losses[math.ceil(Fraction(95, 100) * len(losses)) - 1],
+    }
+    return {**found, "p_loss": found["t_js"], **spread}

@@ -332,8 +332,8 @@ def test_categories_that_look_like_sets_are_told_apart(tmp_path):
     values += [('{"a", "b"}', "y")] + [('{"a", "b"}', "z")] * 2
     frame = pa.table({"q": [q for q, _ in values], "s": [s for _, s in values]})
     hierarchy = [["group", "a", "b"], "{a, b}", '{"a", "b"}']
-    for given in ({"q": ["a", "b", "{a, b}", '{"a", "b"}']}, {"q": hierarchy}):
-        table = sfumato.read(frame, quasi=["q"], sensitive=["s"], hierarchies=given)
+    for declared in ({"q": ["a", "b", "{a, b}", '{"a", "b"}']}, {"q": hierarchy}):
+        table = sfumato.read(frame, quasi=["q"], sensitive=["s"], hierarchies=declared)
         own = table.hierarchies["q"]
         texts = [own.text(a, b) for a in range(own.size) for b in range(a, own.size)]
         assert len(set(texts)) == len(texts)

@@ -222,6 +222,10 @@ def main() -> None:
         _fail(str(error), error.exit_code)
     except KeyboardInterrupt:
         _fail("stopped", 130)
+    except OSError as error:
+        _fail(
+            f"{error.filename or 'a file'}: {error.strerror or error}; nothing was published", BadInputError.exit_code
+        )
     except MemoryError:
         _fail("there is not enough memory for this table", BadInputError.exit_code)
     except Exception as error:

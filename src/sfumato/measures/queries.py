@@ -1,9 +1,10 @@
 """Aggregate queries: how well COUNT queries are answered from a release (Li & Li 2009, section 5.2).
 
-A query selects values of `dimensions` random quasi-identifiers and of the sensitive attribute. Of each it selects a
-share of the values such that a query on independent, uniform attributes selects `selectivity` of the records
-(`reading="query"`, as in the Anatomy paper: sel^(1/(qd+1)) of the values of each attribute, rounded up), or `selectivity` of the values of each attribute (`reading="attribute"`,
-Li & Li's literal text). The selected values are drawn at random (`select="values"`) or are a range (`"range"`).
+A query selects values of `dimensions` random quasi-identifiers and of the sensitive attribute. With
+`reading="query"` it selects sel^(1/(qd+1)) of the values of each attribute, rounded up, so that a query on
+independent, uniform attributes selects `selectivity` of the records (the Anatomy paper's definition); with
+`reading="attribute"` it selects `selectivity` of the values of each (Li & Li's literal text). The selected values are
+drawn at random (`select="values"`) or are a range (`"range"`).
 """
 
 from __future__ import annotations

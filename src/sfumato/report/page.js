@@ -100,17 +100,22 @@ function drawn() {
   });
 }
 
+// A logarithmic axis has ticks at powers of ten; where fewer than two of them are in sight it is drawn linear.
+function axisLook(name, drawnValues) {
+  const measure = measures.get(name);
+  const least = Math.min(...drawnValues), most = Math.max(...drawnValues);
+  const ticks = (measure.ticks || []).filter((tick) => least <= tick && tick <= most);
+  const common = { title: measure.title, format: ",~r" };
+  if (ticks.length < 2) return { axis: common, scale: { type: "linear", zero: true, nice: false, padding: 26 } };
+  return { axis: { ...common, values: ticks }, scale: { type: "log", nice: false, padding: 26 } };
+}
+
 function specification() {
   const spec = structuredClone(data.spec);
   spec.datasets.points = drawn();
   for (const layer of spec.layer) {
     for (const axis of ["x", "y"]) {
-      const measure = measures.get(state[axis]);
-      const encoding = layer.encoding[axis];
-      encoding.axis = { ...encoding.axis, title: measure.title };
-      delete encoding.axis.values;
-      if (measure.ticks) encoding.axis.values = measure.ticks;
-      encoding.scale = { ...encoding.scale, type: measure.scale, zero: measure.scale === "linear" };
+      Object.assign(layer.encoding[axis], axisLook(state[axis], spec.datasets.points.map((row) => row[axis])));
     }
     for (const channel of ["color", "shape"]) if (layer.encoding[channel]) layer.encoding[channel].legend = null;
     if (layer.mark.type === "line") layer.mark.interpolate = measures.get(state.x).step;
@@ -164,10 +169,13 @@ function reading() {
 function undrawn() {
   const missing = points.filter((point) => isShown(point) && !isMeasured(point));
   const infinite = candidates().filter((p) => ![state.x, state.y].every((name) => Number.isFinite(p.values[name])));
+  const name = (point) => point.baseline || `${point.requirement} (${point.form})`;
   const line = (found, why) => {
     if (!found.length) return null;
-    const names = found.flatMap((point, i) => [i ? ", " : "", pointButton(point, point.baseline || point.requirement)]);
-    return element("p", {}, `Not drawn, ${why}: `, names.slice(0, 80), found.length > 40 ? " and more" : "", ".");
+    const names = found.flatMap((point, i) => [i ? ", " : "", pointButton(point, name(point))]);
+    const said = `${count(found.length, "release")} not drawn, ${why}`;
+    if (found.length <= 3) return element("p", {}, `${said}: `, names);
+    return element("details", {}, element("summary", {}, said), element("p", {}, names));
   };
   fill("undrawn", line(infinite, "infinite on a chosen axis"), line(missing, "not measured on a chosen axis"));
 }
@@ -227,8 +235,8 @@ const VALUE_HEADS = () => [[state.x, "number"], [state.y, "number"]];
 const values = (point) => [state.x, state.y].map((name) => element("td", { class: "number" }, shown(point.values[name])));
 
 function nameCell(point) {
-  const tag = point.baseline ? element("span", { class: "tag" }, "baseline") : null;
-  return element("td", {}, pointButton(point, point.words), element("br"), element("code", {}, point.id), " ", tag || "");
+  const more = point.baseline ? element("span", { class: "tag" }, "baseline") : element("code", {}, `· ${point.requirement}`);
+  return element("td", {}, pointButton(point, point.words), element("br"), element("code", {}, point.id), " ", more);
 }
 
 function change(name, from, to) {
@@ -249,10 +257,13 @@ function frontierTable() {
     element("tr", { "data-id": point.id, class: point.id === state.chosen ? "chosen" : null }, nameCell(point), values(point), stepCell(point, best[i + 1])));
   const made = table([["Release"], ...VALUE_HEADS(), ["One step further"]], element("tbody", {}, rows));
   fill("frontier-table", ...made.childNodes);
+  const exact = best.filter((point) => !point.baseline && point.form === "bucketization").length;
   fill(
     "frontier-reading",
     `${count(best.length, "release")} of ${shown(candidates().length)}, from the best ${state.x} to the best ${state.y}. ` +
-      "The last column says what changes from each release to the next: what is gained, and what it costs.",
+      "The last column says what changes from each release to the next: what is gained, and what it costs." +
+      (exact ? ` ${shown(exact)} of these publish exact quasi-identifiers (bucketization) and do not hide who is in the table; ` +
+        "the choice “Releases” beside the map leaves them out." : ""),
   );
 }
 
@@ -275,7 +286,7 @@ function standing(point) {
   const same = equal.length ? element("p", {}, "At the same place: ", equal.slice(0, 5).flatMap((o, i) => [i ? ", " : "", pointButton(o, o.id)])) : null;
   if (!better.length) return [element("p", {}, element("span", { class: "tag on" }, "on the frontier")), same];
   const other = better[Math.floor((better.length - 1) / 2)];
-  return [element("p", {}, "Beaten on both axes by ", pointButton(other, other.words), "."), same];
+  return [element("p", {}, "Beaten on both axes by:", element("br"), pointButton(other, other.words)), same];
 }
 
 function summary() {

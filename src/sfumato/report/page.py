@@ -21,7 +21,7 @@ from sfumato.report.commands import DECLARED, anonymize_command
 from sfumato.report.meanings import meanings
 from sfumato.report.words import counted, listed, settings
 from sfumato.tradeoff import Map, Point
-from sfumato.tradeoff.chart import BASELINE_LABELS, axis_title, family, map_chart, scale_of, step, ticks_of
+from sfumato.tradeoff.chart import BASELINE_LABELS, axis_title, family, map_chart, step, ticks_of
 
 
 def page(shown: Map, public: bool, day: date) -> str:
@@ -59,7 +59,6 @@ def content(shown: Map, public: bool) -> dict[str, Any]:
                 "better": measure.better,
                 "meaning": measure.meaning,
                 "title": axis_title(measure.name),
-                "scale": scale_of(shown, measure.name),
                 "ticks": ticks_of(shown, measure.name),
                 "step": step(measure.name),
             }

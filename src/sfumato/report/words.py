@@ -30,10 +30,10 @@ FORMS = {
     "bucketization": "published in buckets with exact quasi-identifiers",
 }
 DISTANCES = {
-    "equal": "half the sum of differences",
-    "ordered": "earth mover's distance of ordered values",
-    "hierarchical": "earth mover's distance on the value hierarchy",
-    "js": "Jensen-Shannon divergence",
+    "equal": "half L1",
+    "ordered": "earth mover's, ordered values",
+    "hierarchical": "earth mover's, value hierarchy",
+    "js": "Jensen-Shannon",
 }
 
 
@@ -66,8 +66,7 @@ def rule(part: Requirement) -> str:
         case LDiversity():
             return _diversity(part, value)
         case TCloseness(t=t, distance=distance):
-            of = f"{part.on}" if part.on else "sensitive values"
-            return f"the {of} of every group within {t:g} of the whole table's ({DISTANCES[distance]})"
+            return f"the {value}s of every group within {t:g} of the whole table's ({DISTANCES[distance]})"
         case DeltaDisclosure(delta=delta, absent=absent):
             extra = "" if absent == "infinite" else ", values absent from a group not counted"
             return f"no {value} {exp(delta):.3g} times as frequent or as rare in a group as in the table{extra}"

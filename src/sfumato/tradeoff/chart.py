@@ -164,8 +164,9 @@ def _axis(shown: Map, name: str) -> alt.Axis:
 
 
 def _scale(shown: Map, name: str) -> alt.Scale:
-    kind = scale_of(shown, name)
-    return alt.Scale(type=kind, nice=False, zero=kind == "linear", padding=26)  # type: ignore[arg-type]
+    if scale_of(shown, name) == "log":
+        return alt.Scale(type="log", nice=False, padding=26)
+    return alt.Scale(type="linear", nice=False, padding=26, zero=True)
 
 
 def _line(base: alt.Chart, x: str) -> alt.Chart:
@@ -180,18 +181,15 @@ def _line(base: alt.Chart, x: str) -> alt.Chart:
 
 
 def _dots(base: alt.Chart, known: list[str]) -> alt.Chart:
-    drawn: alt.Chart = (
-        base.mark_point(filled=True, cursor="pointer")
-        .encode(
-            size=_sizes("datum.baseline ? 0 : 80"),
-            color=alt.Color("family:N", title="requirement", scale=alt.Scale(domain=known, range=COLORS)),
-            shape=alt.Shape(
-                "form:N",
-                legend=alt.Legend(title="\u2003form", symbolFillColor=MIDDLE, symbolStrokeColor=MIDDLE),
-                scale=alt.Scale(domain=["generalization", "bucketization"], range=["circle", "triangle-up"]),
-            ),
-            opacity=alt.condition("datum.frontier", alt.value(1), alt.value(0.42)),
-        )
+    drawn: alt.Chart = base.mark_point(filled=True, cursor="pointer").encode(
+        size=_sizes("datum.baseline ? 0 : 80"),
+        color=alt.Color("family:N", title="requirement", scale=alt.Scale(domain=known, range=COLORS)),
+        shape=alt.Shape(
+            "form:N",
+            legend=alt.Legend(title="\u2003form", symbolFillColor=MIDDLE, symbolStrokeColor=MIDDLE),
+            scale=alt.Scale(domain=["generalization", "bucketization"], range=["circle", "triangle-up"]),
+        ),
+        opacity=alt.condition("datum.frontier", alt.value(1), alt.value(0.45)),
     )
     return drawn
 
