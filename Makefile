@@ -6,10 +6,7 @@ BIN := $(VENV)/bin
 .PHONY: demo test check clean
 
 demo: $(VENV)/.installed
-	mkdir -p demo
-	$(BIN)/sfumato anonymize adult --require "k-anonymity k=10 & t-closeness t=0.3 distance=js" --to demo/adult-release.csv --force
-	@echo
-	@head -n 4 demo/adult-release.csv
+	$(BIN)/sfumato explore adult --out demo
 
 test: $(VENV)/.tested
 	$(BIN)/ruff check .

@@ -17,34 +17,43 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
-_ROOMS = ("errors", "table", "requirements", "release", "anonymizers", "measures")
+_ROOMS = ("errors", "table", "requirements", "release", "anonymizers", "measures", "tradeoff")
 __all__ = [
     "MEASURES",
     "AlphaK",
     "Anonymizer",
     "BadInputError",
     "BetaLikeness",
+    "Candidate",
     "Cells",
     "DeltaDisclosure",
+    "Grid",
     "Hierarchy",
     "InfeasibleError",
     "KAnonymity",
     "LDiversity",
+    "Map",
     "Measure",
     "Measured",
     "Mondrian",
+    "Original",
+    "Queries",
     "Release",
     "Requirement",
     "Roles",
+    "Scales",
     "SfumatoError",
+    "Study",
     "TCloseness",
     "Table",
+    "TableDeclaration",
     "WithoutQuasi",
     "WithoutSensitive",
     "__version__",
     "anonymize",
     "anonymizer",
     "dates",
+    "explore",
     "flat",
     "from_level_table",
     "load",
@@ -54,6 +63,7 @@ __all__ = [
     "read",
     "read_hierarchies",
     "read_level_table",
+    "read_study",
     "requirement",
     "tree",
 ]
@@ -62,13 +72,14 @@ if TYPE_CHECKING:
     from sfumato.anonymizers import (
         Anonymizer,
         Mondrian,
+        Original,
         WithoutQuasi,
         WithoutSensitive,
         anonymize,
         anonymizer,
     )
     from sfumato.errors import BadInputError, InfeasibleError, SfumatoError
-    from sfumato.measures import MEASURES, Measure, Measured, measure
+    from sfumato.measures import MEASURES, Measure, Measured, Queries, Scales, measure
     from sfumato.release import Release
     from sfumato.requirements import (
         AlphaK,
@@ -85,6 +96,7 @@ if TYPE_CHECKING:
         Hierarchy,
         Roles,
         Table,
+        TableDeclaration,
         dates,
         flat,
         from_level_table,
@@ -96,6 +108,7 @@ if TYPE_CHECKING:
         read_level_table,
         tree,
     )
+    from sfumato.tradeoff import Candidate, Grid, Map, Study, explore, read_study
 
 
 def __getattr__(name: str) -> object:

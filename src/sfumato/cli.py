@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,7 +30,6 @@ app = typer.Typer(
 )
 
 Columns = list[str]
-JSON_SCHEMA = 1
 
 
 def _version(wanted: bool) -> None:
@@ -163,6 +164,110 @@ def anonymize(
         _print_release(said, release, measured)
 
 
+@app.command()
+def explore(
+    study: Annotated[str, typer.Argument(help="A study.toml, or the bundled study of a bundled table such as adult.")],
+    out: Annotated[Path | None, typer.Option(help="The folder to write to; by default named after the study.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Threads; by default one per core.")] = None,
+    seed: Annotated[int | None, typer.Option(help="The seed of the random queries, instead of the study's.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+) -> None:
+    """Make and measure all candidates of a study, and draw the map. Resumes where it was stopped."""
+    from sfumato.report import save_map
+    from sfumato.tradeoff import explore as explored
+    from sfumato.tradeoff import read_study
+
+    given = read_study(study)
+    if seed is not None:
+        given = given.with_seed(seed)
+    folder = out or Path(f"{given.name}-map")
+    _make_folder(folder)
+    _announce_first_run()
+    with _progress("releases") as told:
+        shown = explored(given, folder / "cache.jsonl", workers, told)
+    files = save_map(shown, folder)
+    for notice in shown.about["notices"]:
+        typer.echo(f"note: {notice}", err=True)
+    frontier = shown.frontier()
+    states = Counter(point.status for point in shown.points)
+    if as_json:
+        _print_json(
+            {
+                "study": given.name,
+                "points": len(shown.points),
+                "states": dict(states),
+                "frontier": [point.id for point in frontier],
+                "files": [str(file) for file in files],
+            }
+        )
+        return
+    told_states = ", ".join(f"{count} {state}" for state, count in states.items())
+    typer.echo(f"{len(shown.points)} candidates: {told_states}. Open {folder / 'report.html'} to see the map.")
+    x, y = given.axes
+    typer.echo(f"\nThe frontier, from the least {x} to the least {y}:\n")
+    typer.echo(f"  {'point':10} {x:>10} {y:>10}  release")
+    for point in frontier:
+        what = point.anonymizer if point.is_baseline else f"{point.anonymizer}, {point.requirement}, {point.form}"
+        typer.echo(f"  {point.id:10} {point.measures[x]:>10.4f} {point.measures[y]:>10.4f}  {what}")
+
+
+@app.command()
+def reproduce(
+    paper: Annotated[str, typer.Argument(help="One of: li-li-2009.")],
+    out: Annotated[Path | None, typer.Option(help="The folder to write to; by default named after the paper.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+) -> None:
+    """Reproduce a paper: its figures with our points, its claims with our numbers. Exit 1 if a required one fails."""
+    from sfumato.papers import PAPERS
+    from sfumato.papers import reproduce as reproduced
+
+    if paper not in PAPERS:
+        raise BadInputError(f"unknown paper {paper!r}; there are {', '.join(PAPERS)}")
+    folder = out or Path(paper)
+    _make_folder(folder)
+    _announce_first_run()
+    with _progress("steps") as told:
+        results = reproduced(paper, told)
+    files = results.write(folder)
+    if as_json:
+        _print_json(
+            {"paper": paper, "claims": [asdict(claim) for claim in results.claims], "files": list(map(str, files))}
+        )
+    else:
+        for claim in results.claims:
+            mark = "holds" if claim.holds else "DOES NOT HOLD" if claim.status == "required" else "differs"
+            typer.echo(f"{mark:14} {claim.id:36} {claim.claim}")
+            if not claim.holds:
+                typer.echo(
+                    f"{'':14} paper: {claim.paper}; ours: {claim.ours}" + (f" ({claim.reason})" if claim.reason else "")
+                )
+        typer.echo(f"\nWrote {folder / 'results.json'} and {len(files) - 1} figures.")
+    if not results.holds:
+        raise typer.Exit(1)
+
+
+def _make_folder(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise BadInputError(f"{folder} is a file; give a folder (--out)")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInputError(f"{folder}: the folder cannot be made ({error.strerror})") from None
+
+
+@contextmanager
+def _progress(what: str) -> Iterator[Callable[[int, int, str], None]]:
+    """Show a bar with the time left on stderr, if somebody is looking."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total, last: bar.update(task, completed=done, total=total)
+
+
 def _print_release(said: dict[str, Any], release: Release, measured: Measured) -> None:
     """Say in words what was written and what it achieves."""
     from sfumato.measures import MEASURES
@@ -178,10 +283,13 @@ def _print_release(said: dict[str, Any], release: Release, measured: Measured) -
         typer.echo(f"Left out (suppressed): {release.suppressed:,} records.")
     if said["dropped"]:
         typer.echo(f"Dropped because a value is missing: {said['dropped']:,} records.")
-    typer.echo("")
+    several = ", of the worst sensitive attribute where there are several" if len(measured.by_sensitive) > 1 else ""
+    typer.echo(f"\nMeasured{several} (^ higher is better, v lower is better):")
     for name, value in measured.values.items():
-        shown = f"{value:,.0f}" if float(value).is_integer() and abs(value) >= 1 else f"{value:.4g}"
-        typer.echo(f"  {name:20} {shown:>12}  {MEASURES[name].meaning}")
+        value = 0.0 if abs(value) < 1e-12 else value
+        shown = f"{value:,.0f}" if float(value).is_integer() else f"{value:.4g}"
+        arrow = "^" if MEASURES[name].better == "higher" else "v"
+        typer.echo(f"  {name:20} {shown:>12} {arrow} {MEASURES[name].meaning}")
 
 
 def _columns(given: Columns, known: Any) -> tuple[str, ...]:
@@ -200,18 +308,9 @@ def _announce_first_run() -> None:
 
 
 def _print_json(content: dict[str, Any]) -> None:
-    typer.echo(json.dumps({"schema": JSON_SCHEMA, **_plain(content)}, indent=2, ensure_ascii=False, allow_nan=False))
+    from sfumato.plain import json_text
 
-
-def _plain(value: Any) -> Any:
-    """Make a value fit for JSON: infinities as the text "inf"."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and value in (float("inf"), float("-inf")):
-        return "inf" if value > 0 else "-inf"
-    return value
+    typer.echo(json_text(content), nl=False)
 
 
 def main() -> None:
@@ -221,7 +320,7 @@ def main() -> None:
     except SfumatoError as error:
         _fail(str(error), error.exit_code)
     except KeyboardInterrupt:
-        _fail("stopped", 130)
+        _fail("stopped; what was measured is kept, the same command goes on from there", 130)
     except OSError as error:
         _fail(
             f"{error.filename or 'a file'}: {error.strerror or error}; nothing was published", BadInputError.exit_code

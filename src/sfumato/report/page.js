@@ -286,7 +286,7 @@ function standing(point) {
   const same = equal.length ? element("p", {}, "At the same place: ", equal.slice(0, 5).flatMap((o, i) => [i ? ", " : "", pointButton(o, o.id)])) : null;
   if (!better.length) return [element("p", {}, element("span", { class: "tag on" }, "on the frontier")), same];
   const other = better[Math.floor((better.length - 1) / 2)];
-  return [element("p", {}, "Beaten on both axes by:", element("br"), pointButton(other, other.words)), same];
+  return [element("p", {}, "Beaten by:", element("br"), pointButton(other, other.words)), same];
 }
 
 function summary() {

@@ -45,7 +45,9 @@ def settings(point: Point) -> str:
     """
     if point.anonymizer in BASELINES:
         return BASELINES[point.anonymizer]
-    parts = [maker(point.anonymizer), *map(rule, requirement(point.requirement).parts), FORMS[point.form]]
+    group = "bucket" if point.form == "bucketization" else "group"
+    rules = [rule(part, group) for part in requirement(point.requirement).parts]
+    parts = [maker(point.anonymizer), *rules, FORMS[point.form]]
     left_out = float(point.parameters.get("suppress", 0))
     return ", ".join([*parts, f"at most {_percent(left_out)} of the records left out"] if left_out else parts)
 
@@ -57,36 +59,36 @@ def maker(text: str) -> str:
     return MAKERS.get(name, name) + (f" ({said})" if said else "")
 
 
-def rule(part: Requirement) -> str:
+def rule(part: Requirement, group: str = "group") -> str:
     """Say what one requirement asks of every group."""
     value = f"value of {part.on}" if part.on else "sensitive value"
     match part:
         case KAnonymity(k=k):
-            return f"every group at least {k:,} {'record' if k == 1 else 'records'}"
+            return f"every {group} at least {k:,} {'record' if k == 1 else 'records'}"
         case LDiversity():
-            return _diversity(part, value)
+            return _diversity(part, value, group)
         case TCloseness(t=t, distance=distance):
-            return f"the {value}s of every group within {t:g} of the whole table's ({DISTANCES[distance]})"
+            return f"the {value}s of every {group} within {t:g} of the whole table's ({DISTANCES[distance]})"
         case DeltaDisclosure(delta=delta, absent=absent):
-            extra = "" if absent == "infinite" else ", values absent from a group not counted"
-            return f"no {value} {exp(delta):.3g} times as frequent or as rare in a group as in the table{extra}"
+            extra = "" if absent == "infinite" else f", values absent from a {group} not counted"
+            return f"no {value} {exp(delta):.3g} times as frequent or as rare in a {group} as in the table{extra}"
         case BetaLikeness(beta=beta, variant=variant):
             extra = "" if variant == "basic" else ", frequent values less"
-            return f"no {value} more than {1 + beta:g} times as frequent in a group as in the table{extra}"
+            return f"no {value} more than {1 + beta:g} times as frequent in a {group} as in the table{extra}"
         case AlphaK(alpha=alpha, k=k):
-            return f"every group at least {k:,} records and no {value} above {_percent(alpha)} of a group"
+            return f"every {group} at least {k:,} records and no {value} above {_percent(alpha)} of a {group}"
     return str(part)
 
 
-def _diversity(part: LDiversity, value: str) -> str:
+def _diversity(part: LDiversity, value: str, group: str) -> str:
     match part.variant:
         case "frequency":
-            return f"no {value} above 1/{part.l:g} ({_percent(1 / part.l)}) of a group"
+            return f"no {value} above 1/{part.l:g} ({_percent(1 / part.l)}) of a {group}"
         case "distinct":
-            return f"at least {part.l:g} different {value}s in every group"
+            return f"at least {part.l:g} different {value}s in every {group}"
         case "entropy":
-            return f"every group at least as diverse as {part.l:g} equally frequent {value}s"
-    return f"recursive ({part.c:g}, {part.l:g})-diversity of {value}s in every group"
+            return f"every {group} at least as diverse as {part.l:g} equally frequent {value}s"
+    return f"recursive ({part.c:g}, {part.l:g})-diversity of {value}s in every {group}"
 
 
 def _percent(share: float) -> str:

@@ -12,6 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from sfumato.anonymizers import Anonymizer, Mondrian
 from sfumato.configuration import check_whole
 from sfumato.errors import InfeasibleError, SfumatoError
 from sfumato.kernels import source_digest
@@ -20,24 +21,25 @@ from sfumato.plain import from_plain, to_plain
 from sfumato.table import Table
 from sfumato.tradeoff.details import details
 from sfumato.tradeoff.map import Map, Point
-from sfumato.tradeoff.study import Candidate, Study
+from sfumato.tradeoff.study import Candidate, Study, read_study
 
 Progress = Callable[[int, int, str], None]
 """Told after every candidate: how many are done, of how many, and which was the last."""
 
 
 def explore(
-    study: Study,
+    study: Study | str,
     cache: Path | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
     table: Table | None = None,
 ) -> Map:
-    """Make and measure all candidates of a study.
+    """Make and measure all candidates of a study (or of the one that a path or a bundled name stands for).
 
     `cache` is a file to which every measured point is added at once; points found there under the same table,
     configuration and version are not worked out again. The result does not depend on the number of workers.
     """
+    study = read_study(study) if isinstance(study, str) else study
     workers = workers if workers is not None else (os.cpu_count() or 1)
     check_whole("workers", workers, least=1)
     table = table if table is not None else study.table.open()
@@ -100,15 +102,25 @@ def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
         "measured",
     )
     try:
-        release = candidate.anonymizer.anonymize(
-            prepared.table, candidate.requirement, candidate.form, candidate.suppress
-        )
+        maker = repeatable(candidate)
+        release = maker.anonymize(prepared.table, candidate.requirement, candidate.form, candidate.suppress)
         point = replace(point, measures=dict(prepared.measure(release).values), details=details(release))
     except InfeasibleError as error:
         point = replace(point, status="infeasible", reason=str(error))
     except SfumatoError as error:
         point = replace(point, status="failed", reason=str(error))
     return replace(point, seconds=time.perf_counter() - started)
+
+
+def repeatable(candidate: Candidate) -> Anonymizer:
+    """Return the candidate's anonymizer with a seed of its own where it draws at random and has none.
+
+    A map is for the publisher's eyes and must come out the same twice; a release that is published draws afresh.
+    """
+    maker = candidate.anonymizer
+    if isinstance(maker, Mondrian) and maker.mode == "relaxed" and maker.seed is None:
+        return replace(maker, seed=int(candidate.id, 16))
+    return maker
 
 
 def _base_key(study: Study, table: Table) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
@@ -97,6 +97,10 @@ class Study:
     def candidates(self) -> list[Candidate]:
         """All candidates, each once, in order."""
         return list(dict.fromkeys(candidate for grid in self.grids for candidate in grid.candidates))
+
+    def with_seed(self, seed: int) -> Study:
+        """Return the same study with another seed of the random queries."""
+        return replace(self, scales=replace(self.scales, queries=replace(self.scales.queries, seed=seed)))
 
     def to_toml(self) -> str:
         """Write the study with every default filled in."""

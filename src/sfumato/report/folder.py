@@ -1,0 +1,44 @@
+"""The folder that `sfumato explore` leaves behind: points, timings, reports, picture, the study that was run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sfumato.plain import json_text
+from sfumato.report.writing import write_picture, write_report
+from sfumato.tradeoff import Map, Point
+
+
+def save_map(shown: Map, folder: Path) -> list[Path]:
+    """Write everything about a map into a folder. `points.json` is the same, byte by byte, for the same study."""
+    frontier = {point.id for point in shown.frontier()}
+    points = [_entry(point, point.id in frontier) for point in shown.points]
+    texts = {
+        "points.json": json_text({"study": shown.study.name, "axes": list(shown.study.axes), "points": points}),
+        "timings.json": json_text({"seconds": {point.id: round(point.seconds, 4) for point in shown.points}}),
+        "study.toml": shown.study.to_toml(),
+    }
+    written = []
+    for name, text in texts.items():
+        draft = folder / f".{name}.part"
+        draft.write_text(text, encoding="utf-8")
+        written.append(draft.replace(folder / name))
+    write_report(shown, folder / "report.html")
+    write_report(shown, folder / "report-public.html", public=True)
+    write_picture(shown, folder / "map.png")
+    return [*written, folder / "report.html", folder / "report-public.html", folder / "map.png"]
+
+
+def _entry(point: Point, on_frontier: bool) -> dict[str, Any]:
+    return {
+        "id": point.id,
+        "anonymizer": point.anonymizer,
+        "form": point.form,
+        "requirement": point.requirement,
+        "parameters": dict(point.parameters),
+        "status": point.status,
+        "reason": point.reason,
+        "measures": dict(point.measures),
+        "on_frontier": on_frontier,
+    }
