@@ -37,10 +37,8 @@ FORMULA = "=1+1"
 BRACES = "{{constructor.constructor('alert(1)')()}}"
 SEPARATOR = "line\u2028paragraph\u2029end"
 RARE = "rare-disease-zx81"
-FLAGS = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+FLAGS += ["--disable-component-update", "--disable-sync"]
 
 
 def make_map(folder: Path, quasi: tuple[str, str], values: list[str], sensitive: str, name: str) -> Map:
@@ -52,7 +50,7 @@ def make_map(folder: Path, quasi: tuple[str, str], values: list[str], sensitive:
         writer.writerow([*quasi, sensitive])
         for i in range(120):
             illness = RARE if i == 0 else values[i % len(values)] if i % 7 == 0 else illnesses[(i * i) % 4]
-            writer.writerow([20 + i % 40, values[i % len(values)], illness])
+            writer.writerow([20 + i % 40 if i else 97, values[i % len(values)], illness])
     texts = ("k-anonymity k=2", "k-anonymity k=8", "k-anonymity k=30", "l-diversity l=2 variant=distinct")
     made = Grid(
         (anonymizer("mondrian"),), tuple(map(requirement, texts)), ("generalization", "bucketization"), (0.0, 0.05)
@@ -96,7 +94,7 @@ def browser() -> Iterator[Any]:
 @contextmanager
 def opened(browser: Any, path: Path, fragment: str = "") -> Iterator[Any]:
     """Open a page and insist that it asks for nothing, complains of nothing and opens no dialog."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context = browser.new_context(viewport={"width": 1280, "height": 1500})
     page = context.new_page()
     requests: list[str] = []
     complaints: list[str] = []
@@ -209,12 +207,12 @@ def test_hostile_values_are_shown_as_text_and_run_nothing(
         assert bare != text
         path.write_text(bare, "utf-8")
     with opened(browser, path) as page:
+        shown = ""
         for point in hostile.points:
             if point.status == "measured":
                 page.evaluate(f"choose('{point.id}')")
                 assert page.locator("img, iframe, object, embed, link").count() == 0
-        page.evaluate(f"choose('{hostile.points[0].id}')")
-        shown = page.text_content("#point")
+                shown += page.text_content("#point")
         for part in (SCRIPT, IMAGE, FORMULA, BRACES, SEPARATOR):
             assert part in shown
         assert SCRIPT in page.text_content("h1") and IMAGE in page.title()

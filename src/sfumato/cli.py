@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.errors import BadInputError, SfumatoError
+from sfumato.errors import BadInputError, SfumatoError, StoppedError
 
 if TYPE_CHECKING:
     from sfumato.measures import Measured
@@ -183,8 +183,11 @@ def explore(
     folder = out or Path(f"{given.name}-map")
     _make_folder(folder)
     _announce_first_run()
-    with _progress("releases") as told:
-        shown = explored(given, folder / "cache.jsonl", workers, told)
+    try:
+        with _progress("releases") as told:
+            shown = explored(given, folder / "cache.jsonl", workers, told)
+    except KeyboardInterrupt:
+        raise StoppedError("stopped; what was measured is kept, the same command goes on from there") from None
     files = save_map(shown, folder)
     for notice in shown.about["notices"]:
         typer.echo(f"note: {notice}", err=True)
@@ -320,7 +323,7 @@ def main() -> None:
     except SfumatoError as error:
         _fail(str(error), error.exit_code)
     except KeyboardInterrupt:
-        _fail("stopped; what was measured is kept, the same command goes on from there", 130)
+        _fail("stopped", 130)
     except OSError as error:
         _fail(
             f"{error.filename or 'a file'}: {error.strerror or error}; nothing was published", BadInputError.exit_code

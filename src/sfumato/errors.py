@@ -15,6 +15,12 @@ class BadInputError(SfumatoError):
     exit_code = 2
 
 
+class StoppedError(SfumatoError):
+    """The user stopped the work; what was done is kept (exit code 130, as the shell has it)."""
+
+    exit_code = 130
+
+
 class InfeasibleError(SfumatoError):
     """No release of this kind satisfies the requirement: says which part fails and what would do (exit code 1)."""
 

@@ -33,6 +33,7 @@ __all__ = [
     "ANONYMIZERS",
     "Anonymizer",
     "Mondrian",
+    "Original",
     "WithoutQuasi",
     "WithoutSensitive",
     "anonymize",

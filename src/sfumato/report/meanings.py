@@ -82,7 +82,7 @@ def _queries(queries: Queries) -> str:
         else "only queries with an answer above zero are asked"
     )
     return (
-        f"query_error asks {queries.number:,} random COUNT queries on {queries.dimensions} quasi-identifiers (all, where "
-        f"there are fewer) and the sensitive attribute, selecting {100 * queries.selectivity:.3g} % {reading}, values "
-        f"{chosen} (seed {queries.seed}); {bound}."
+        f"query_error asks {queries.number:,} random COUNT queries on {queries.dimensions} quasi-identifiers (all, "
+        f"where there are fewer) and the sensitive attribute, selecting {100 * queries.selectivity:.3g} % {reading}, "
+        f"values {chosen} (seed {queries.seed}); {bound}."
     )

@@ -133,8 +133,8 @@ def _tried(shown: Map, public: bool, day: date) -> str:
     quasi, sensitive = list(about.get("quasi", ())), list(about.get("sensitive", ()))
     origin = "" if public or about.get("origin") in (None, shown.study.name) else f" ({about['origin']})"
     text = (
-        f"On {day.day} {day:%B %Y}, {counted(len(states), 'candidate release')} of the table {shown.study.name}{origin} "
-        f"were tried: {counted(int(about.get('records', 0)), 'record')}, "
+        f"On {day.day} {day:%B %Y}, {counted(len(states), 'candidate release')} of the table "
+        f"{shown.study.name}{origin} were tried: {counted(int(about.get('records', 0)), 'record')}, "
         f"{counted(len(quasi), 'quasi-identifier')} an outsider may know ({listed(quasi)})"
     )
     text += f", and the sensitive {listed(sensitive)} nobody should learn. " if sensitive else ". "

@@ -61,14 +61,16 @@ def maker(text: str) -> str:
 
 def rule(part: Requirement, group: str = "group") -> str:
     """Say what one requirement asks of every group."""
-    value = f"value of {part.on}" if part.on else "sensitive value"
+    value, values = (
+        (f"value of {part.on}", f"values of {part.on}") if part.on else ("sensitive value", "sensitive values")
+    )
     match part:
         case KAnonymity(k=k):
             return f"every {group} at least {k:,} {'record' if k == 1 else 'records'}"
         case LDiversity():
-            return _diversity(part, value, group)
+            return _diversity(part, value, values, group)
         case TCloseness(t=t, distance=distance):
-            return f"the {value}s of every {group} within {t:g} of the whole table's ({DISTANCES[distance]})"
+            return f"the {values} of every {group} within {t:g} of the whole table's ({DISTANCES[distance]})"
         case DeltaDisclosure(delta=delta, absent=absent):
             extra = "" if absent == "infinite" else f", values absent from a {group} not counted"
             return f"no {value} {exp(delta):.3g} times as frequent or as rare in a {group} as in the table{extra}"
@@ -80,15 +82,15 @@ def rule(part: Requirement, group: str = "group") -> str:
     return str(part)
 
 
-def _diversity(part: LDiversity, value: str, group: str) -> str:
+def _diversity(part: LDiversity, value: str, values: str, group: str) -> str:
     match part.variant:
         case "frequency":
             return f"no {value} above 1/{part.l:g} ({_percent(1 / part.l)}) of a {group}"
         case "distinct":
-            return f"at least {part.l:g} different {value}s in every {group}"
+            return f"at least {part.l:g} different {values} in every {group}"
         case "entropy":
-            return f"every {group} at least as diverse as {part.l:g} equally frequent {value}s"
-    return f"recursive ({part.c:g}, {part.l:g})-diversity of {value}s in every {group}"
+            return f"every {group} at least as diverse as {part.l:g} equally frequent {values}"
+    return f"recursive ({part.c:g}, {part.l:g})-diversity of {values} in every {group}"
 
 
 def _percent(share: float) -> str:
