@@ -49,11 +49,7 @@ class WithoutSensitive(Anonymizer):
         """Make the release of exact quasi-identifiers; groups are records that agree in all of them."""
         if form != "generalization":
             raise BadInputError("without-sensitive publishes no sensitive values, so there is nothing to bucketize")
-        cells = table.cells
-        first, group = distinct_rows(cells.codes)
-        points = cells.codes[first]
-        assignment = Assignment(np.arange(cells.size), group, cells.counts)
-        return generalization(table, assignment, points, points, sensitive=False)
+        return _exact(table, sensitive=False)
 
 
 @dataclass(frozen=True)
@@ -66,7 +62,13 @@ class Original(Anonymizer):
         """Make the release of exact quasi-identifiers with their sensitive values."""
         if form != "generalization":
             raise BadInputError("the original is published as it is; it has no buckets")
-        cells = table.cells
-        first, group = distinct_rows(cells.codes)
-        points = cells.codes[first]
-        return generalization(table, Assignment(np.arange(cells.size), group, cells.counts), points, points)
+        return _exact(table, sensitive=True)
+
+
+def _exact(table: Table, sensitive: bool) -> Release:
+    """Publish the quasi-identifiers as they are; groups are records that agree in all of them."""
+    cells = table.cells
+    first, group = distinct_rows(cells.codes)
+    points = cells.codes[first]
+    assignment = Assignment(np.arange(cells.size), group, cells.counts)
+    return generalization(table, assignment, points, points, sensitive)

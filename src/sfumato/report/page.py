@@ -9,11 +9,14 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from datetime import date
+from functools import cache
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
 from string import Template
 from typing import Any
+
+from vl_convert import javascript_bundle
 
 from sfumato.measures import MEASURES
 from sfumato.plain import to_plain
@@ -101,10 +104,9 @@ def in_script(value: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
+@cache
 def _libraries() -> str:
-    """Return Vega, Vega-Lite and Vega-Embed as one script that leaves nothing but `vegaEmbed` behind."""
-    from vl_convert import javascript_bundle  # slow to import
-
+    """Return Vega, Vega-Lite and Vega-Embed as one script that leaves only `vegaEmbed` behind; it takes a second."""
     bundled: str = javascript_bundle("window.vegaEmbed = vegaEmbed;")
     return "(function () {" + bundled + "})();"
 

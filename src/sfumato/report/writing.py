@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import date
 from pathlib import Path
 
+from vl_convert import vegalite_to_png
+
 from sfumato.errors import BadInputError
 from sfumato.release.writing import staged
 from sfumato.report.page import page
@@ -22,8 +24,6 @@ def write_report(map: Map, path: Path | str, public: bool = False, day: date | N
 
 def write_picture(map: Map, path: Path | str) -> Path:
     """Write the map on the study's axes as a PNG."""
-    from vl_convert import vegalite_to_png  # slow to import
-
     return _write(Path(path), vegalite_to_png(map_chart(map).to_json(), scale=SHARPNESS))
 
 

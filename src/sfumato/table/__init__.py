@@ -1,12 +1,13 @@
 """What comes in: reading, roles, hierarchies, missing values, the table, its cells, the bundled data sets."""
 
-from sfumato.table.building import dates, flat, from_level_table, numeric, prefixes, tree
+from sfumato.table.building import flat, from_level_table, prefixes, tree
 from sfumato.table.bundled import DATASETS, Dataset, load
 from sfumato.table.cells import Cells, Histograms, Quasi, Sensitive
 from sfumato.table.declaration import TableDeclaration
 from sfumato.table.declared import read_hierarchies, read_level_table
 from sfumato.table.distinct import distinct_rows
 from sfumato.table.hierarchy import Hierarchy, Level
+from sfumato.table.ranges import dates, numeric
 from sfumato.table.table import Roles, Table, read
 
 __all__ = [

@@ -9,8 +9,9 @@ from decimal import Decimal
 from math import isfinite
 
 from sfumato.errors import BadInputError
-from sfumato.table.building import MOST_LEAVES, dates, flat, numeric, prefixes
+from sfumato.table.building import flat, prefixes
 from sfumato.table.hierarchy import Hierarchy, read_date
+from sfumato.table.ranges import MOST_LEAVES, dates, numeric
 
 MOST_CATEGORIES = 10_000
 """A text column with more distinct values than this gets no automatic hierarchy."""

@@ -11,8 +11,9 @@ from math import isfinite
 from pathlib import Path
 
 from sfumato.errors import BadInputError
-from sfumato.table.building import dates, flat, from_level_table, numeric, prefixes, tree
+from sfumato.table.building import flat, from_level_table, prefixes, tree
 from sfumato.table.hierarchy import Hierarchy, read_number
+from sfumato.table.ranges import dates, numeric
 
 Declared = Hierarchy | Mapping[str, object] | Sequence[object] | str | Path
 """What may stand for a hierarchy: the value, a TOML-like table, nested lists, or the path of a level table."""

@@ -186,7 +186,7 @@ def _dots(base: alt.Chart, known: list[str]) -> alt.Chart:
         color=alt.Color("family:N", title="requirement", scale=alt.Scale(domain=known, range=COLORS)),
         shape=alt.Shape(
             "form:N",
-            legend=alt.Legend(title="\u2003form", symbolFillColor=MIDDLE, symbolStrokeColor=MIDDLE),
+            legend=alt.Legend(title="|  form", symbolFillColor=MIDDLE, symbolStrokeColor=MIDDLE, symbolSize=80),
             scale=alt.Scale(domain=["generalization", "bucketization"], range=["circle", "triangle-up"]),
         ),
         opacity=alt.condition("datum.frontier", alt.value(1), alt.value(0.45)),
