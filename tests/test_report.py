@@ -239,6 +239,23 @@ def test_public_report_has_nothing_of_individual_records(plain: Map, browser: An
         assert "Worst groups" not in page.inner_text("body") and "before and after" not in page.inner_text("body")
 
 
+@pytest.mark.parametrize("drawn", [True, False])
+def test_a_map_without_sensitive_measures_or_without_points_has_a_report(
+    browser: Any, tmp_path: Path, drawn: bool
+) -> None:
+    grid = Grid((anonymizer("mondrian"),), (requirement("k-anonymity k=2"),))
+    study = Study("small", TableDeclaration("table.csv", ("age",)), (grid,))
+    made = Point("1a", "mondrian", "generalization", "k-anonymity k=2", {}, "measured", None, {"k": 2, "loss": 0.1})
+    lost = Point("2b", "mondrian", "generalization", "k-anonymity k=9", {}, "infeasible", "only 7 records")
+    shown = Map(study, (made, lost) if drawn else (lost,), {"records": 7, "quasi": ["age"], "sensitive": []})
+    write_picture(shown, tmp_path / "map.png")
+    with opened(browser, write_report(shown, tmp_path / "report.html")) as page:
+        assert page.is_visible("#map") == drawn
+        assert "only 7 records" in page.inner_text("#unmade")
+        if drawn:
+            assert page.input_value("#x") == "k" and page.input_value("#y") == "loss"
+
+
 def test_public_report_of_hostile_names_runs_nothing(hostile: Map, browser: Any, tmp_path: Path) -> None:
     with opened(browser, write_report(hostile, tmp_path / "report.html", public=True)) as page:
         click_some_point(page)

@@ -38,9 +38,25 @@ MEASURES: dict[str, Measure] = {
         Measure("l_entropy", "risk", "higher", "exp of the entropy of the least diverse group", 1),
         Measure("l_recursive", "risk", "higher", "largest l with r_1 < 3 (r_l + ... + r_m) in every group"),
         Measure("t_equal", "risk", "lower", "largest distance of a group from the table: half L1", 0, 1),
-        Measure("t_ordered", "risk", "lower", "the same: earth mover's distance of ordered values", 0, 1),
-        Measure("t_hierarchical", "risk", "lower", "the same: earth mover's distance on the value hierarchy", 0, 1),
-        Measure("t_js", "risk", "lower", "the same: Jensen-Shannon divergence in nats", 0, log(2)),
+        Measure(
+            "t_ordered",
+            "risk",
+            "lower",
+            "largest distance of a group from the table: earth mover's, values in order",
+            0,
+            1,
+        ),
+        Measure(
+            "t_hierarchical",
+            "risk",
+            "lower",
+            "largest distance of a group from the table: earth mover's, on the hierarchy",
+            0,
+            1,
+        ),
+        Measure(
+            "t_js", "risk", "lower", "largest distance of a group from the table: Jensen-Shannon, in nats", 0, log(2)
+        ),
         Measure("p_loss", "risk", "lower", "privacy loss of the worst record (Li & Li 2009): JS(Q, P)", 0, log(2)),
         Measure("p_loss_mean", "risk", "lower", "privacy loss of the average record", 0, log(2)),
         Measure("p_loss_median", "risk", "lower", "privacy loss that half of the records do not exceed", 0, log(2)),

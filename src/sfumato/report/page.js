@@ -62,7 +62,7 @@ function element(tag, attributes, ...children) {
     if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
     else if (value !== false && value !== null) made.setAttribute(name, value);
   }
-  made.append(...children.flat().filter((child) => child !== null));
+  made.append(...children.flat(2).filter((child) => child !== null));
   return made;
 }
 
@@ -72,8 +72,12 @@ function fill(id, ...children) {
   return place;
 }
 
-const pointButton = (point, text) =>
-  element("button", { class: "link", type: "button", onclick: () => choose(point.id, true) }, text);
+const link = (text, onclick) => element("button", { class: "link", type: "button", onclick }, text);
+const pointButton = (point, text) => link(text, () => choose(point.id, true));
+const cell = (text, kind) => element("td", { class: kind || null }, text);
+const block = (title, ...children) => element("div", { class: "block" }, element("h4", {}, title), children);
+const wide = (inside) => element("div", { class: "wide" }, inside);
+const separated = (buttons) => buttons.flatMap((button, i) => [i ? ", " : "", button]);
 
 function table(heads, body, className) {
   const head = element("tr", {}, heads.map(([text, kind]) => element("th", { class: kind || null }, text)));
@@ -129,7 +133,9 @@ async function draw() {
   });
   if (view) view.finalize();
   view = result.view;
-  view.addEventListener("click", (event, item) => item && item.datum && byId.has(item.datum.id) && choose(item.datum.id));
+  view.addEventListener("click", (event, item) => {
+    if (item && item.datum && byId.has(item.datum.id)) choose(item.datum.id);
+  });
   mark();
 }
 
@@ -145,7 +151,7 @@ function hover(handler, event, item, value) {
   fill(
     "tooltip",
     element("p", {}, point.words),
-    element("p", {}, `${state.x} ${shown(point.values[state.x])}`, element("br"), `${state.y} ${shown(point.values[state.y])}`),
+    [state.x, state.y].map((name) => element("p", {}, `${name} ${shown(point.values[name])}`)),
     element("p", { class: "quiet" }, `${item.datum.frontier ? "on the frontier · " : ""}${point.id}`),
   );
   box.style.left = `${Math.min(event.clientX + 16, window.innerWidth - box.offsetWidth - 12)}px`;
@@ -172,7 +178,7 @@ function undrawn() {
   const name = (point) => point.baseline || `${point.requirement} (${point.form})`;
   const line = (found, why) => {
     if (!found.length) return null;
-    const names = found.flatMap((point, i) => [i ? ", " : "", pointButton(point, name(point))]);
+    const names = separated(found.map((point) => pointButton(point, name(point))));
     const said = `${count(found.length, "release")} not drawn, ${why}`;
     if (found.length <= 3) return element("p", {}, `${said}: `, names);
     return element("details", {}, element("summary", {}, said), element("p", {}, names));
@@ -194,6 +200,8 @@ function symbol(path, attributes) {
 
 function legend() {
   const circle = "M-5,0a5,5 0 1,0 10,0a5,5 0 1,0 -10,0", triangle = "M0,-5L5.5,4.5L-5.5,4.5Z";
+  const diamond = "M0,-6L5,0L0,6L-5,0Z", stairs = "M-7,-4H0V4H7";
+  const outline = { fill: "none", stroke: "currentColor", "stroke-width": 1.5 };
   const color = data.spec.layer.find((layer) => layer.encoding.color).encoding.color.scale;
   const entry = (image, text) => element("span", {}, image, text);
   const has = (form) => points.some((point) => !point.baseline && point.form === form);
@@ -202,8 +210,8 @@ function legend() {
     color.domain.map((name, i) => entry(symbol(circle, { fill: color.range[i % color.range.length] }), name)),
     has("generalization") ? entry(symbol(circle, { fill: "currentColor" }), "generalization") : null,
     has("bucketization") ? entry(symbol(triangle, { fill: "currentColor" }), "bucketization") : null,
-    points.some((p) => p.baseline) ? entry(symbol("M0,-6L5,0L0,6L-5,0Z", { fill: "none", stroke: "currentColor", "stroke-width": 1.5 }), "baseline") : null,
-    entry(symbol("M-7,-4H0V4H7", { fill: "none", stroke: "currentColor", "stroke-width": 1.5 }), "frontier"),
+    points.some((point) => point.baseline) ? entry(symbol(diamond, outline), "baseline") : null,
+    entry(symbol(stairs, outline), "frontier"),
   );
 }
 
@@ -211,7 +219,8 @@ function controls() {
   for (const axis of ["x", "y"]) {
     const groups = ["risk", "utility"].map((kind) => {
       const own = data.measures.filter((measure) => measure.kind === kind);
-      return element("optgroup", { label: kind }, own.map((m) => element("option", { value: m.name }, `${m.name}: ${m.meaning}`)));
+      const options = own.map(({ name, meaning }) => element("option", { value: name }, `${name}: ${meaning}`));
+      return element("optgroup", { label: kind }, options);
     });
     const select = fill(axis, groups);
     select.value = state[axis];
@@ -231,48 +240,55 @@ function explainAxes() {
 
 // -- tables -------------------------------------------------------------------------------------------------
 
-const VALUE_HEADS = () => [[state.x, "number"], [state.y, "number"]];
-const values = (point) => [state.x, state.y].map((name) => element("td", { class: "number" }, shown(point.values[name])));
+const valueHeads = () => [[state.x, "number"], [state.y, "number"]];
+const valueCells = (point) => [state.x, state.y].map((name) => cell(shown(point.values[name]), "number"));
 
 function nameCell(point) {
-  const more = point.baseline ? element("span", { class: "tag" }, "baseline") : element("code", {}, `· ${point.requirement}`);
-  return element("td", {}, pointButton(point, point.words), element("br"), element("code", {}, point.id), " ", more);
+  const code = (text) => element("code", {}, text);
+  const more = point.baseline ? element("span", { class: "tag" }, "baseline") : code(`· ${point.requirement}`);
+  return element("td", {}, pointButton(point, point.words), element("br"), code(point.id), " ", more);
 }
 
 function change(name, from, to) {
   const difference = to.values[name] - from.values[name];
   if (Number.isNaN(difference) || difference === 0) return element("span", {}, `${name} unchanged`);
-  const better = cost(name, difference) < 0;
-  return element("span", { class: better ? "better" : "worse" }, `${name} ${difference > 0 ? "+" : ""}${shown(difference)}`);
+  const kind = cost(name, difference) < 0 ? "better" : "worse";
+  return element("span", { class: kind }, `${name} ${difference > 0 ? "+" : ""}${shown(difference)}`);
 }
 
 function stepCell(point, next) {
-  if (!next) return element("td", { class: "step quiet" }, "the end");
+  if (!next) return cell("the end", "step quiet");
   return element("td", { class: "step" }, change(state.x, point, next), element("br"), change(state.y, point, next));
 }
 
 function frontierTable() {
   const best = frontier();
-  const rows = best.map((point, i) =>
-    element("tr", { "data-id": point.id, class: point.id === state.chosen ? "chosen" : null }, nameCell(point), values(point), stepCell(point, best[i + 1])));
-  const made = table([["Release"], ...VALUE_HEADS(), ["One step further"]], element("tbody", {}, rows));
+  const rows = best.map((point, i) => {
+    const marked = { "data-id": point.id, class: point.id === state.chosen ? "chosen" : null };
+    return element("tr", marked, nameCell(point), valueCells(point), stepCell(point, best[i + 1]));
+  });
+  const made = table([["Release"], ...valueHeads(), ["One step further"]], element("tbody", {}, rows));
   fill("frontier-table", ...made.childNodes);
   const exact = best.filter((point) => !point.baseline && point.form === "bucketization").length;
   fill(
     "frontier-reading",
-    `${count(best.length, "release")} of ${shown(candidates().length)}, from the best ${state.x} to the best ${state.y}. ` +
-      "The last column says what changes from each release to the next: what is gained, and what it costs." +
-      (exact ? ` ${shown(exact)} of these publish exact quasi-identifiers (bucketization) and do not hide who is in the table; ` +
-        "the choice “Releases” beside the map leaves them out." : ""),
+    `${count(best.length, "release")} of ${shown(candidates().length)}, from the best ${state.x} to the best ` +
+      `${state.y}. The last column says what changes from each release to the next: what is gained, and what it costs.`,
+    exact
+      ? ` ${shown(exact)} of these publish exact quasi-identifiers (bucketization) and do not hide who is in the ` +
+        "table; the choice “Releases” beside the map leaves them out."
+      : null,
   );
 }
 
 function allTable() {
   if (!document.getElementById("all").open) return;
   const best = new Set(frontier());
-  const rows = points.filter(isShown).map((point) =>
-    element("tr", {}, nameCell(point), values(point), element("td", {}, best.has(point) ? element("span", { class: "tag on" }, "frontier") : "")));
-  const made = table([["Release"], ...VALUE_HEADS(), [""]], element("tbody", {}, rows));
+  const rows = points.filter(isShown).map((point) => {
+    const tag = best.has(point) ? element("span", { class: "tag on" }, "frontier") : "";
+    return element("tr", {}, nameCell(point), valueCells(point), cell(tag));
+  });
+  const made = table([["Release"], ...valueHeads(), [""]], element("tbody", {}, rows));
   fill("all-table", ...made.childNodes);
 }
 
@@ -283,7 +299,8 @@ function standing(point) {
   const own = costs(point);
   const better = frontier().filter((other) => beats(costs(other), own));
   const equal = candidates().filter((other) => other !== point && costs(other).every((value, i) => value === own[i]));
-  const same = equal.length ? element("p", {}, "At the same place: ", equal.slice(0, 5).flatMap((o, i) => [i ? ", " : "", pointButton(o, o.id)])) : null;
+  const buttons = equal.slice(0, 5).map((other) => pointButton(other, other.id));
+  const same = equal.length ? element("p", {}, "At the same place: ", separated(buttons)) : null;
   if (!better.length) return [element("p", {}, element("span", { class: "tag on" }, "on the frontier")), same];
   const other = better[Math.floor((better.length - 1) / 2)];
   return [element("p", {}, "Beaten by:", element("br"), pointButton(other, other.words)), same];
@@ -292,7 +309,9 @@ function standing(point) {
 function summary() {
   const point = byId.get(state.chosen);
   if (!point) {
-    fill("summary", element("p", { class: "quiet" }, "Click a point on the map, or a release in the table below, to see how it is made, what it risks and what it costs."));
+    const hint = "Click a point on the map, or a release in the table below, to see how it is made, what it risks " +
+      "and what it costs.";
+    fill("summary", element("p", { class: "quiet" }, hint));
     return;
   }
   const figures = [...new Set([state.x, state.y])].map((name) =>
@@ -302,17 +321,24 @@ function summary() {
     element("p", {}, point.words),
     element("div", { class: "figures" }, figures),
     standing(point),
-    element("p", {}, element("button", { class: "link", type: "button", onclick: () => document.getElementById("point").scrollIntoView({ behavior: "smooth" }) }, "Everything about this release ↓")),
+    element("p", {}, link("Everything about this release ↓", showPanel)),
   );
 }
 
 function measuresBlock(point, kind) {
   const own = data.measures.filter((measure) => measure.kind === kind && measure.name in point.values);
   if (!own.length) return null;
-  const rows = own.map((measure) => element("tr", {},
-    element("td", {}, measure.meaning, element("br"), element("code", {}, measure.name), ` ${measure.better} is better`),
-    element("td", { class: "number" }, shown(point.values[measure.name]))));
-  return element("div", {}, element("h4", {}, kind === "risk" ? "Risk" : "Utility"), element("table", { class: "measures" }, element("tbody", {}, rows)));
+  const rows = own.map(({ name, meaning, better }) => {
+    const said = element("td", {}, meaning, element("br"), element("code", {}, name), ` ${better} is better`);
+    return element("tr", {}, said, cell(shown(point.values[name]), "number"));
+  });
+  const head = element("h4", {}, kind === "risk" ? "Risk" : "Utility");
+  return element("div", {}, head, element("table", { class: "measures" }, element("tbody", {}, rows)));
+}
+
+function sizeRange(size) {
+  if (size.from === size.to) return shown(size.from);
+  return size.to > 1e8 ? `${shown(size.from)}+` : `${shown(size.from)}–${shown(size.to)}`;
 }
 
 function sizesBlock(details) {
@@ -322,52 +348,74 @@ function sizesBlock(details) {
   const cells = sizes.flatMap((size) => {
     const bar = element("i");
     bar.style.width = `${(100 * size.records) / largest}%`;
-    const range = size.from === size.to ? shown(size.from) : size.to > 1e8 ? `${shown(size.from)}+` : `${shown(size.from)}–${shown(size.to)}`;
-    return [element("span", { class: "from" }, range), element("span", { class: "bar" }, bar), element("span", { class: "many" }, `${count(size.groups, "group")}, ${count(size.records, "record")}`)];
+    const many = `${count(size.groups, "group")}, ${count(size.records, "record")}`;
+    return [
+      element("span", { class: "from" }, sizeRange(size)),
+      element("span", { class: "bar" }, bar),
+      element("span", { class: "many" }, many),
+    ];
   });
-  return element("div", { class: "block" }, element("h4", {}, `Group sizes: ${count(details.groups, "group")}, bars by records`), element("div", { class: "bars" }, cells));
+  const title = `Group sizes: ${count(details.groups, "group")}, bars by records`;
+  return block(title, element("div", { class: "bars" }, cells));
 }
 
 function worstBlock(details) {
   const worst = details.worst || [];
   if (!worst.length) return null;
   const columns = Object.keys(worst[0].quasi);
+  const heads = [...columns.map((name) => [name]), ["records", "number"]];
   const told = worst[0].attribute !== undefined;
-  const heads = [...columns.map((name) => [name]), ["records", "number"], ...(told ? [[`commonest ${worst[0].attribute}`], ["in the group", "number"], ["in the table", "number"], ["p_loss", "number"]] : [])];
-  const rows = worst.map((group) => element("tr", {},
-    columns.map((name) => element("td", {}, group.quasi[name])),
-    element("td", { class: "number" }, shown(group.size)),
-    told ? [element("td", {}, group.commonest), ...[percent(group.share), percent(group.share_in_table), shown(group.p_loss)].map((text) => element("td", { class: "number" }, text))] : []));
-  const why = told ? "Worst groups: where a reader learns most" : "Smallest groups";
-  return element("div", { class: "block" }, element("h4", {}, why), element("div", { class: "wide" }, table(heads, element("tbody", {}, rows), "groups")));
+  if (told) {
+    heads.push([`commonest ${worst[0].attribute}`]);
+    heads.push(...["in the group", "in the table", "p_loss"].map((text) => [text, "number"]));
+  }
+  const rows = worst.map((group) => {
+    const cells = [...columns.map((name) => cell(group.quasi[name])), cell(shown(group.size), "number")];
+    if (told) {
+      const numbersOf = [percent(group.share), percent(group.share_in_table), shown(group.p_loss)];
+      cells.push(cell(group.commonest), ...numbersOf.map((text) => cell(text, "number")));
+    }
+    return element("tr", {}, cells);
+  });
+  const title = told ? "Worst groups: where a reader learns most" : "Smallest groups";
+  return block(title, wide(table(heads, element("tbody", {}, rows), "groups")));
 }
 
 function recordsBlock(details) {
   const records = details.records || [];
   if (!records.length) return null;
   const columns = Object.keys(records[0].before);
-  const cell = (record, name) => {
+  const published = (record, name) => {
     const text = name in record.after ? record.after[name] : "not published";
-    return element("td", { class: text === record.before[name] ? "same" : null }, text);
+    return cell(text, text === record.before[name] ? "same" : null);
   };
   const rows = records.flatMap((record) => [
-    element("tr", { class: "before" }, element("td", {}, "before"), columns.map((name) => element("td", {}, record.before[name])), element("td", {})),
-    element("tr", { class: "after" }, element("td", {}, "after"), columns.map((name) => cell(record, name)), element("td", { class: "number" }, shown(record.size))),
+    element("tr", { class: "before" }, cell("before"), columns.map((name) => cell(record.before[name])), cell("")),
+    element(
+      "tr", { class: "after" },
+      cell("after"), columns.map((name) => published(record, name)), cell(shown(record.size), "number"),
+    ),
   ]);
   const heads = [[""], ...columns.map((name) => [name]), ["its group", "number"]];
-  return element("div", { class: "block" }, element("h4", {}, "Some records, before and after"), element("div", { class: "wide" }, table(heads, element("tbody", {}, rows), "records")));
+  return block("Some records, before and after", wide(table(heads, element("tbody", {}, rows), "records")));
 }
 
 function commandBlock(point) {
+  if (data.public) return null;
   if (!point.command) {
-    return data.public ? null : element("p", { class: "block quiet" }, "The original is here to compare with; there is no release to make.");
+    return element("p", { class: "block quiet" }, "The original is here to compare with; there is no release to make.");
   }
   const text = element("code", { id: "command" }, point.command);
   const copy = element("button", { class: "plain", type: "button", onclick: () => {
     window.getSelection().selectAllChildren(text);
-    if (navigator.clipboard) navigator.clipboard.writeText(point.command).then(() => { copy.textContent = "Copied"; }, () => {});
+    if (!navigator.clipboard) return;
+    navigator.clipboard.writeText(point.command).then(() => { copy.textContent = "Copied"; }, () => {});
   } }, "Copy");
-  return element("div", { class: "block" }, element("h4", {}, "The command that makes it"), element("div", { class: "command" }, text, copy));
+  return block("The command that makes it", element("div", { class: "command" }, text, copy));
+}
+
+function showPanel() {
+  document.getElementById("point").scrollIntoView({ behavior: "smooth" });
 }
 
 function panel() {
@@ -377,15 +425,20 @@ function panel() {
   if (!point) return;
   const details = point.details || {};
   const exact = !point.baseline && point.form === "bucketization";
-  const setting = [point.id, point.anonymizer, point.requirement, point.baseline ? "" : point.form].filter(Boolean).join(" · ");
+  const form = point.baseline ? "" : point.form;
+  const setting = [point.id, point.anonymizer, point.requirement, form].filter(Boolean).join(" · ");
+  const caution = "Quasi-identifiers are exact: this release does not hide who is in the table.";
   fill(
     "point",
     element("h2", {}, "The chosen release"),
     element("h3", {}, point.words),
     element("p", { class: "quiet" }, element("code", {}, setting)),
-    exact ? element("p", { class: "note" }, "Quasi-identifiers are exact: this release does not hide who is in the table.") : null,
+    exact ? element("p", { class: "note" }, caution) : null,
     commandBlock(point),
-    element("div", { class: "columns" }, measuresBlock(point, "risk"), element("div", {}, measuresBlock(point, "utility"), sizesBlock(details))),
+    element(
+      "div", { class: "columns" },
+      measuresBlock(point, "risk"), element("div", {}, measuresBlock(point, "utility"), sizesBlock(details)),
+    ),
     worstBlock(details),
     recordsBlock(details),
   );
@@ -398,7 +451,7 @@ function choose(id, scroll) {
   summary();
   panel();
   frontierTable();
-  if (scroll) document.getElementById("point").scrollIntoView({ behavior: "smooth" });
+  if (scroll) showPanel();
 }
 
 function update() {
@@ -412,6 +465,11 @@ function update() {
 }
 
 function start() {
+  if (!points.length) {
+    for (const id of ["map", "frontier"]) document.getElementById(id).hidden = true;
+    document.body.setAttribute("data-ready", "");
+    return;
+  }
   controls();
   legend();
   document.getElementById("all").addEventListener("toggle", allTable);

@@ -52,7 +52,7 @@ def content(shown: Map, public: bool) -> dict[str, Any]:
     measured = [point for point in shown.points if point.status == "measured"]
     return {
         "public": public,
-        "axes": list(shown.study.axes),
+        "axes": axes(shown),
         "records": shown.about.get("records", 0),
         "spec": _empty_chart(shown),
         "measures": [
@@ -70,6 +70,16 @@ def content(shown: Map, public: bool) -> dict[str, Any]:
         ],
         "points": [_point(shown, point, public) for point in measured],
     }
+
+
+def axes(shown: Map) -> list[str]:
+    """Name the two measures the map opens on: the study's, or the first of each kind where those are not measured."""
+    if not any(point.status == "measured" for point in shown.points) or any(
+        p.has(shown.study.axes) for p in shown.points
+    ):
+        return list(shown.study.axes)
+    known = [measure for measure in MEASURES.values() if any(measure.name in point.measures for point in shown.points)]
+    return [next(measure.name for measure in known if measure.kind == kind) for kind in ("risk", "utility")]
 
 
 def _point(shown: Map, point: Point, public: bool) -> dict[str, Any]:
@@ -90,7 +100,7 @@ def _point(shown: Map, point: Point, public: bool) -> dict[str, Any]:
 
 def _empty_chart(shown: Map) -> dict[str, Any]:
     """Return the chart's specification without data, title and legend: the page has its own."""
-    spec: dict[str, Any] = map_chart(shown).to_dict()
+    spec: dict[str, Any] = map_chart(shown, *axes(shown)).to_dict()
     spec["datasets"] = {"points": []}
     spec |= {"width": "container", "height": 460, "autosize": {"type": "fit-x", "contains": "padding"}}
     spec["config"] |= {"background": None, "padding": 4}

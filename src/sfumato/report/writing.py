@@ -9,7 +9,7 @@ from vl_convert import vegalite_to_png
 
 from sfumato.errors import BadInputError
 from sfumato.release.writing import staged
-from sfumato.report.page import page
+from sfumato.report.page import axes, page
 from sfumato.tradeoff import Map
 from sfumato.tradeoff.chart import map_chart
 
@@ -23,8 +23,8 @@ def write_report(map: Map, path: Path | str, public: bool = False, day: date | N
 
 
 def write_picture(map: Map, path: Path | str) -> Path:
-    """Write the map on the study's axes as a PNG."""
-    return _write(Path(path), vegalite_to_png(map_chart(map).to_json(), scale=SHARPNESS))
+    """Write the map as a PNG."""
+    return _write(Path(path), vegalite_to_png(map_chart(map, *axes(map)).to_json(), scale=SHARPNESS))
 
 
 def _write(path: Path, content: bytes) -> Path:

@@ -38,7 +38,7 @@ def _sizes(release: Release) -> list[dict[str, int]]:
 
 def _worst_groups(release: Release) -> list[dict[str, Any]]:
     """Describe the groups with the largest privacy loss; without sensitive values, the smallest."""
-    if release.histograms is None:
+    if release.histograms is None or not release.histograms.sensitive:
         order = np.argsort(release.sizes, kind="stable")[:SHOWN]
         return [{"quasi": _box(release, int(g)), "size": int(release.sizes[g])} for g in order]
     attribute = release.histograms.sensitive[0]
