@@ -22,7 +22,7 @@ def to_plain(value: Any) -> Any:
 
 
 def from_plain(value: Any) -> Any:
-    """Read infinities back; every text `inf` in our files is a number."""
+    """Read the infinities of measures back."""
     if isinstance(value, dict):
         return {key: from_plain(item) for key, item in value.items()}
     if isinstance(value, list):

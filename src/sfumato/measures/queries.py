@@ -89,7 +89,7 @@ class Queries(Configured):
         return Workload(regions, Members.of(points, regions), values, np.zeros(self.number))
 
     def _selections(self, size: int, share: float, number: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-        selected = min(ceil(size * share - 1e-9), size)
+        selected = min(max(ceil(size * share - 1e-9), 1), size)
         if self.select == "range":
             first = rng.integers(0, size - selected + 1, number)[:, None]
             leaf = np.arange(size)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sfumato.configuration import check_choice
 from sfumato.engines import DuckDBEngine, Engine
 from sfumato.errors import BadInputError
 from sfumato.table import bundled
@@ -33,10 +34,25 @@ class TableDeclaration:
     delimiter: str | None = None
     encoding: str = "utf-8"
 
+    def __post_init__(self) -> None:
+        for name in ("quasi", "sensitive", "neutral", "identifier", "na"):
+            value = getattr(self, name)
+            if not isinstance(value, tuple) or not all(isinstance(item, str) for item in value):
+                raise BadInputError(f"{name} must be a list of texts, not {value!r}")
+        for name in ("source", "encoding"):
+            if not isinstance(getattr(self, name), str):
+                raise BadInputError(f"{name} must be a text, not {getattr(self, name)!r}")
+        for name in ("hierarchies", "delimiter"):
+            if not isinstance(getattr(self, name), str | None):
+                raise BadInputError(f"{name} must be a text, not {getattr(self, name)!r}")
+        if not isinstance(self.hierarchy, Mapping):
+            raise BadInputError(f"hierarchy must map columns to hierarchies, not be {self.hierarchy!r}")
+        check_choice("missing", self.missing, ("value", "drop"))
+
     @property
     def is_bundled(self) -> bool:
         """Whether the source names a table that comes with sfumato."""
-        return self.source in bundled.DATASETS and not Path(self.source).exists()
+        return self.source in bundled.DATASETS and not Path(self.source).is_file()
 
     def open_rows(self) -> Engine:
         """Open the rows, whatever roles their columns have."""

@@ -48,6 +48,7 @@ def explore(
     keys = {candidate: sha256(f"{base} {candidate}".encode()).hexdigest() for candidate in candidates}
     known = _read_cache(cache)
     done = {c: known[keys[c]] for c in candidates if keys[c] in known}
+    _end_last_line(cache)
     open_ones = [candidate for candidate in candidates if candidate not in done]
     report = progress or (lambda finished, total, last: None)
     report(len(done), len(candidates), "")
@@ -109,6 +110,8 @@ def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
         point = replace(point, status="infeasible", reason=str(error))
     except SfumatoError as error:
         point = replace(point, status="failed", reason=str(error))
+    except Exception as error:  # one anonymizer's defect must not cost the others' results
+        point = replace(point, status="failed", reason=f"{type(error).__name__}: {error}")
     return replace(point, seconds=time.perf_counter() - started)
 
 
@@ -135,17 +138,25 @@ def _read_cache(cache: Path | None) -> dict[str, Point]:
     found: dict[str, Point] = {}
     if cache is None or not cache.is_file():
         return found
-    for line in cache.read_text(encoding="utf-8").splitlines():
+    for line in cache.read_text(encoding="ascii", errors="replace").split("\n"):
         try:
             entry = json.loads(line)
-            found[entry["key"]] = Point(**from_plain(entry["point"]))
+            fields = entry["point"]
+            found[entry["key"]] = Point(**{**fields, "measures": from_plain(fields["measures"])})
         except (ValueError, KeyError, TypeError):
             continue
     return found
 
 
+def _end_last_line(cache: Path | None) -> None:
+    """End a line that a crash cut short, so that what is added stands on a line of its own."""
+    if cache is not None and cache.is_file() and not cache.read_bytes().endswith(b"\n"):
+        with cache.open("a", encoding="ascii") as stream:
+            stream.write("\n")
+
+
 def _add_to_cache(cache: Path | None, key: str, point: Point) -> None:
     if cache is not None:
         entry: dict[str, Any] = {"key": key, "point": to_plain(asdict(point))}
-        with cache.open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps(entry, ensure_ascii=False) + "\n")
+        with cache.open("a", encoding="ascii") as stream:
+            stream.write(json.dumps(entry) + "\n")

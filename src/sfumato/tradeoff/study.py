@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
-from itertools import product
+from itertools import count, product
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES, Queries, Scales
 from sfumato.release import FORMS, Form
 from sfumato.requirements import Requirement, requirement
-from sfumato.table import DATASETS, TableDeclaration
+from sfumato.table import DATASETS, Hierarchy, TableDeclaration
 
 SCHEMA = 1
 
@@ -36,7 +36,7 @@ class Candidate:
     suppress: float = 0.0
 
     def __str__(self) -> str:
-        extra = f", suppress {self.suppress:g}" if self.suppress else ""
+        extra = f", suppress {self.suppress!r}" if self.suppress else ""
         return f"{self.anonymizer}, {self.requirement}, {self.form}{extra}"
 
     @property
@@ -52,7 +52,8 @@ class Candidate:
             for own in fields(part):  # type: ignore[arg-type]
                 value = getattr(part, own.name)
                 if value is not None:
-                    found[own.name if own.name not in found else f"{part.name} {own.name}"] = value
+                    keys = (own.name if n == 1 else f"{own.name} {n}" for n in count(1))
+                    found[next(key for key in keys if key not in found)] = value
         return found | ({"suppress": self.suppress} if self.suppress else {})
 
 
@@ -186,15 +187,20 @@ def _study(content: dict[str, Any], origin: str) -> Study:
         raise BadInputError(f"schema {content['schema']!r} is not known to this version, which knows {SCHEMA}")
     if "table" not in content or "candidates" not in content:
         raise BadInputError("a study needs [table] and at least one [[candidates]]")
-    axes = tuple(content.get("axes", ("p_loss", "u_loss")))
-    if len(axes) != 2:
-        raise BadInputError(f"axes must name two measures, not {len(axes)}")
+    axes = content.get("axes", ["p_loss", "u_loss"])
+    if not isinstance(axes, list) or len(axes) != 2:
+        raise BadInputError(f"axes must name two measures, not {axes!r}")
+    if not isinstance(content["table"], dict) or not isinstance(content.get("scales", {}), dict):
+        raise BadInputError("table and scales must be TOML tables: [table], [scales]")
+    blocks = content["candidates"]
+    if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
+        raise BadInputError("candidates must be TOML tables: [[candidates]], in two brackets")
     return Study(
         str(content.get("name", Path(origin).stem)),
         _declaration(content["table"], origin),
-        tuple(_grid(block) for block in content["candidates"]),
+        tuple(_grid(block) for block in blocks),
         _scales(content.get("scales", {})),
-        axes,
+        (axes[0], axes[1]),
     )
 
 
@@ -206,23 +212,44 @@ def _declaration(entries: Mapping[str, Any], origin: str) -> TableDeclaration:
     values: dict[str, Any] = {k: tuple(value) if isinstance(value, list) else value for k, value in entries.items()}
     folder = Path(origin).parent
     for key in ("source", "hierarchies"):
-        if key in values and (folder / str(values[key])).exists():
-            values[key] = str(folder / str(values[key]))
+        if key in values:
+            values[key] = _beside(folder, values[key], bundled=key == "source")
+    if isinstance(values.get("hierarchy"), dict):
+        values["hierarchy"] = {column: _beside(folder, own) for column, own in values["hierarchy"].items()}
     return TableDeclaration(**values)
+
+
+def _beside(folder: Path, value: Any, bundled: bool = False) -> Any:
+    """Find a file that is named relative to the study's folder."""
+    if not isinstance(value, str) or not (folder / value).exists():
+        return value
+    if bundled and value in DATASETS and not (folder / value).is_file():
+        return value
+    return str(folder / value)
 
 
 def _grid(block: Mapping[str, Any]) -> Grid:
     _known("[[candidates]]", block, ("anonymizers", "requirements", "forms", "suppress"))
     return Grid(
-        tuple(anonymizer(text) for text in _list(block.get("anonymizers", ["mondrian"]))),
-        tuple(requirement(text) for text in _list(block.get("requirements", [str(NOTHING)]))),
-        tuple(_list(block.get("forms", ["generalization"]))),
-        tuple(float(share) for share in _list(block.get("suppress", [0.0]))),
+        tuple(map(anonymizer, _texts_of(block, "anonymizers", "mondrian"))),
+        tuple(map(requirement, _texts_of(block, "requirements", str(NOTHING)))),
+        tuple(_texts_of(block, "forms", "generalization")),  # type: ignore[arg-type]
+        tuple(_list(block.get("suppress", [0.0]))),
     )
+
+
+def _texts_of(block: Mapping[str, Any], key: str, usual: str) -> list[str]:
+    texts = _list(block.get(key, [usual]))
+    bad = [text for text in texts if not isinstance(text, str)]
+    if bad:
+        raise BadInputError(f"{key} must be texts, not {bad[0]!r}")
+    return texts
 
 
 def _scales(entries: Mapping[str, Any]) -> Scales:
     _known("[scales]", entries, ("min_support", "queries"))
+    if not isinstance(entries.get("queries", ""), str):
+        raise BadInputError(f"queries must be a text such as {str(Queries())!r}, not {entries['queries']!r}")
     queries = parse(entries["queries"], (Queries,), "workload") if "queries" in entries else Queries()
     return Scales(entries.get("min_support", Scales().min_support), queries)
 
@@ -258,4 +285,15 @@ def _table_entries(declared: TableDeclaration) -> dict[str, Any]:
         if value is None or (own.name == "hierarchy" and not value):
             continue
         entries[own.name] = list(value) if isinstance(value, tuple) else value
+    if "hierarchy" in entries:
+        entries["hierarchy"] = {column: _hierarchy_entry(column, own) for column, own in declared.hierarchy.items()}
     return entries
+
+
+def _hierarchy_entry(column: str, given: Any) -> Any:
+    if isinstance(given, Hierarchy):
+        raise BadInputError(
+            f"the hierarchy of column {column!r} was made in Python and cannot be written to a study; "
+            "declare it as a table of its type, as nested lists or as a file"
+        )
+    return str(given) if isinstance(given, Path) else given
