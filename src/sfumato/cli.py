@@ -276,11 +276,15 @@ def _print_release(said: dict[str, Any], release: Release, measured: Measured) -
     from sfumato.measures import MEASURES
 
     published = release.assignment.records
-    typer.echo(f"Wrote {' and '.join(said['files'])}: {published:,} records in {release.groups:,} groups.")
+    groups = f"{release.groups:,} group{'s' if release.groups != 1 else ''}"
+    typer.echo(f"Wrote {' and '.join(said['files'])}: {published:,} records in {groups}.")
     typer.echo(f"Every group satisfies: {said['requirement']}")
+    if release.histograms is None:
+        typer.echo("(No sensitive attribute is published, so what this says of sensitive values holds of itself.)")
     if release.form == "bucketization":
         typer.echo(
-            "Quasi-identifiers are exact: who is in the table is not hidden, and k-anonymity here is a bucket size."
+            "WARNING: the exact quasi-identifiers ARE in this file. It does not hide who is in the table; it only\n"
+            "loosens the link to the sensitive values. The size of a group is a bucket size, not k-anonymity."
         )
     if release.suppressed:
         typer.echo(f"Left out (suppressed): {release.suppressed:,} records.")

@@ -56,7 +56,7 @@ def kl(release: Release, points: Points, truth: Numbers, estimate: Numbers | Non
     counts = truth[:, own]
     present = counts > 0
     ratio = np.log(counts[present] / guessed[present])
-    return max(float(counts[present] @ ratio) / cells.records, 0.0)
+    return max(float((counts[present] * ratio).sum()) / cells.records, 0.0)
 
 
 def domain_shares(cells: Cells, points: Points) -> Numbers:

@@ -25,8 +25,11 @@ Numbers = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Codes = NDArray[np.int32]
 
-LONGEST_PLAN = 60_000_000
-"""A search with more steps than this is not kept as a plan (about half a gigabyte); sums then go region by region."""
+LONGEST_PLAN = 150_000_000
+"""A search with more steps than this (over a gigabyte) is not kept as a plan; sums then go region by region."""
+
+MOST_MEMBERS = 500_000_000
+"""Where there is no plan and all populations together have more records than this, they are refused."""
 
 
 class Plan(NamedTuple):

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.configuration import check_number
+from sfumato.errors import BadInputError
 from sfumato.measures.divergence import js_of_rows, kl
 from sfumato.measures.groups import Measured, measure
 from sfumato.measures.measure import MEASURES
-from sfumato.measures.populations import Populations, large_populations
+from sfumato.measures.populations import MOST_MEMBERS, Populations, large_populations
 from sfumato.measures.queries import Queries, Workload
 from sfumato.release import Release
 from sfumato.release.regions import Members, Points, are_points, overlap_estimates
@@ -65,7 +66,13 @@ class Prepared:
     @cached_property
     def population_members(self) -> Members | None:
         """The points of every population, needed only where the search was too large to keep its plan."""
-        return None if self.populations.plan is not None else Members.of(self.points, self.populations.regions)
+        populations = self.populations
+        if populations.plan is None and int(populations.supports.sum()) > MOST_MEMBERS:
+            raise BadInputError(
+                f"{populations.size:,} large populations are too many to measure u_loss; raise min_support above "
+                f"{self.scales.min_support:g} or take fewer quasi-identifiers"
+            )
+        return None if populations.plan is not None else Members.of(self.points, populations.regions)
 
     @cached_property
     def population_truth(self) -> Numbers:

@@ -10,7 +10,7 @@ from sfumato.release.release import (
     generalization,
     histograms_of,
 )
-from sfumato.release.writing import Format, RowLayout, format_of, write_release
+from sfumato.release.writing import Format, RowLayout, format_of, staged, write_release
 
 __all__ = [
     "FORMS",
@@ -24,5 +24,6 @@ __all__ = [
     "format_of",
     "generalization",
     "histograms_of",
+    "staged",
     "write_release",
 ]

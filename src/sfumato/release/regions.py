@@ -185,9 +185,16 @@ def find_members(codes: Codes, bank: NDArray[np.bool_], starts: Counts, used: Co
 @kernel
 def sum_members(offsets: Counts, points: Codes, values: Numbers) -> Numbers:
     """Add up the values of every region's points."""
-    sums = np.zeros((len(offsets) - 1, values.shape[1]))
+    columns = values.shape[1]
+    sums = np.empty((len(offsets) - 1, columns))
+    total = np.empty(columns)
     for r in range(len(offsets) - 1):
+        for s in range(columns):
+            total[s] = 0.0
         for i in range(offsets[r], offsets[r + 1]):
-            for s in range(values.shape[1]):
-                sums[r, s] += values[points[i], s]
+            point = points[i]
+            for s in range(columns):
+                total[s] += values[point, s]
+        for s in range(columns):
+            sums[r, s] = total[s]
     return sums

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
+from contextlib import suppress
 from datetime import date
 from functools import cache
 from hashlib import sha256
 from html import escape
+from importlib.metadata import version
 from importlib.resources import files
 from string import Template
 from typing import Any
 
 from vl_convert import javascript_bundle
 
+from sfumato.kernels import cache_folder
 from sfumato.measures import MEASURES
 from sfumato.plain import to_plain
+from sfumato.release import staged
 from sfumato.report.commands import DECLARED, anonymize_command
 from sfumato.report.meanings import meanings
 from sfumato.report.words import counted, listed, settings
@@ -116,9 +120,18 @@ def in_script(value: Any) -> str:
 
 @cache
 def _libraries() -> str:
-    """Return Vega, Vega-Lite and Vega-Embed as one script that leaves only `vegaEmbed` behind; it takes a second."""
+    """Return Vega, Vega-Lite and Vega-Embed as one script that leaves only `vegaEmbed` behind.
+
+    Making it takes a second, so it is kept beside the kernels' machine code.
+    """
+    kept = cache_folder() / f"vega-{version('vl-convert-python')}.js"
+    if kept.is_file():
+        return kept.read_text(encoding="utf-8")
     bundled: str = javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    return "(function () {" + bundled + "})();"
+    script = "(function () {" + bundled + "})();"
+    with suppress(OSError), staged([kept]) as drafts:
+        drafts[0].write_text(script, encoding="utf-8")
+    return script
 
 
 def _own(name: str) -> str:

@@ -43,7 +43,8 @@ def explore(
     workers = workers if workers is not None else (os.cpu_count() or 1)
     check_whole("workers", workers, least=1)
     table = table if table is not None else study.table.open()
-    base = _base_key(study, table)
+    digest = table.engine.digest()
+    base = _base_key(study, table, digest)
     candidates = study.candidates
     keys = {candidate: sha256(f"{base} {candidate}".encode()).hexdigest() for candidate in candidates}
     known = _read_cache(cache)
@@ -65,7 +66,7 @@ def explore(
         "quasi": [quasi.name for quasi in table.cells.quasi],
         "sensitive": [sensitive.name for sensitive in table.cells.sensitive],
         "notices": list(table.notices),
-        "digest": table.engine.digest(),
+        "digest": digest,
         "origin": table.engine.origin,
     }
     return Map(study, tuple(done[candidate] for candidate in candidates), about)
@@ -126,10 +127,10 @@ def repeatable(candidate: Candidate) -> Anonymizer:
     return maker
 
 
-def _base_key(study: Study, table: Table) -> str:
+def _base_key(study: Study, table: Table, digest: str) -> str:
     """Digest everything a point depends on besides its candidate."""
     hierarchies = sorted((name, repr(hierarchy)) for name, hierarchy in table.hierarchies.items())
-    parts = [table.engine.digest(), table.roles, table.missing, hierarchies, study.scales, source_digest()]
+    parts = [digest, table.roles, table.missing, hierarchies, study.scales, source_digest()]
     return sha256("\n".join(map(repr, parts)).encode()).hexdigest()
 
 
