@@ -31,7 +31,8 @@ def kernel_job(cells: Cells) -> Callable[[], Groups]:
     """Lay the cells out for the kernel, and return a call of it."""
     problem = problem_of(cells, KAnonymity(K))
     bottom, top = np.zeros(len(cells.quasi), np.int32), (problem.sizes - 1).astype(np.int32)
-    return lambda: partition(problem, np.arange(cells.size), cells.counts, bottom, top, False)
+    state = np.zeros(1, np.uint64)
+    return lambda: partition(problem, np.arange(cells.size), cells.counts, bottom, top, False, state)
 
 
 def plain_mondrian(cells: Cells, k: int) -> list[NDArray[np.int64]]:
