@@ -87,9 +87,9 @@ def _worst_groups(per_group: Numbers) -> dict[str, float]:
 
 def _spread(losses: Numbers, sizes: Counts) -> dict[str, float]:
     """Return mean and quantiles over records of the groups' privacy losses."""
-    order = np.argsort(losses, kind="stable")
+    order = np.argsort(losses)
     below = np.cumsum(sizes[order])
-    quantile = [float(losses[order][np.searchsorted(below, share * below[-1])]) for share in (0.5, 0.95)]
+    quantile = [float(losses[order[np.searchsorted(below, share * below[-1])]]) for share in (0.5, 0.95)]
     mean = float((losses * sizes).sum()) / float(below[-1])
     return {"p_loss_mean": mean, "p_loss_median": quantile[0], "p_loss_95": quantile[1]}
 
