@@ -27,6 +27,8 @@ class Configured:
     """Base of requirements and anonymizers: a frozen dataclass that prints as what a person would type."""
 
     name: ClassVar[str]
+    example: ClassVar[str | None] = None
+    """What to type, where that is not plain from the keys."""
 
     def __str__(self) -> str:
         parts = [self.name]
@@ -58,7 +60,7 @@ def parse(text: str, kinds: Iterable[type[Kind]], what: str) -> Kind:
         values[allowed[key].name] = _read(text.strip(), allowed[key], value)
     lacking = [key for key, field in allowed.items() if field.default is MISSING and field.name not in values]
     if lacking:
-        example = f"{name} " + " ".join(f"{key}=..." for key in lacking)
+        example = kind.example or f"{name} " + " ".join(f"{key}=..." for key in lacking)
         raise BadInputError(f"{what} {text.strip()!r}: {lacking[0]} is not given; write {example}")
     return kind(**values)
 

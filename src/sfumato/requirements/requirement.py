@@ -173,6 +173,7 @@ class LDiversity(Requirement):
     c: float | None = None
     on: str | None = None
     name: ClassVar[str] = "l-diversity"
+    example: ClassVar[str | None] = "l-diversity l=3 variant=distinct (or frequency, entropy, recursive with c=3)"
 
     def __post_init__(self) -> None:
         check_choice("variant", self.variant, VARIANTS)
@@ -221,6 +222,7 @@ class TCloseness(Requirement):
     distance: str
     on: str | None = None
     name: ClassVar[str] = "t-closeness"
+    example: ClassVar[str | None] = "t-closeness t=0.2 distance=equal (or ordered, hierarchical, js)"
 
     def __post_init__(self) -> None:
         check_choice("distance", self.distance, DISTANCES)
@@ -295,6 +297,7 @@ class BetaLikeness(Requirement):
     variant: str
     on: str | None = None
     name: ClassVar[str] = "beta-likeness"
+    example: ClassVar[str | None] = "beta-likeness beta=2 variant=basic (or enhanced)"
 
     def __post_init__(self) -> None:
         check_number("beta", self.beta, least=0, strict=True)
