@@ -28,6 +28,7 @@ SMALL = 48
 """Sizes and counts below this have their logarithms remembered."""
 
 LOG_2 = math.log(2)
+BINS = 1024
 
 COLUMNS = (
     "l_frequency",
@@ -87,11 +88,12 @@ def _worst_groups(per_group: Numbers) -> dict[str, float]:
 
 def _spread(losses: Numbers, sizes: Counts) -> dict[str, float]:
     """Return mean and quantiles over records of the groups' privacy losses."""
-    order = np.argsort(losses)
-    below = np.cumsum(sizes[order])
-    quantile = [float(losses[order[np.searchsorted(below, share * below[-1])]]) for share in (0.5, 0.95)]
-    mean = float((losses * sizes).sum()) / float(below[-1])
-    return {"p_loss_mean": mean, "p_loss_median": quantile[0], "p_loss_95": quantile[1]}
+    losses = np.ascontiguousarray(losses)
+    return {
+        "p_loss_mean": float((losses * sizes).sum()) / float(sizes.sum()),
+        "p_loss_median": weighted_quantile(losses, sizes, 0.5),
+        "p_loss_95": weighted_quantile(losses, sizes, 0.95),
+    }
 
 
 def _sizes(release: Release) -> dict[str, float]:
@@ -200,6 +202,33 @@ def measure_groups(counts: Counts, sizes: Counts, q: Numbers, levels: Counts, c:
         out[7, g] = max((js + p_log_p) / 2, 0.0)
         out[8, g] = max(math.log(most), -math.log(least)) if least > 0 else math.inf
         out[9, g] = most - 1
+
+
+@kernel
+def weighted_quantile(values: Numbers, weights: Counts, share: float) -> float:
+    """The smallest value that at least this share of the weight does not exceed, by narrowing bins, without sorting."""
+    low, high, total = values[0], values[0], 0
+    for i in range(len(values)):
+        low, high, total = min(low, values[i]), max(high, values[i]), total + weights[i]
+    before = 0
+    while low < high:
+        scale = BINS / (high - low)
+        binned = np.zeros(BINS, np.int64)
+        for i in range(len(values)):
+            if low <= values[i] <= high:
+                binned[min(int((values[i] - low) * scale), BINS - 1)] += weights[i]
+        chosen = 0
+        while chosen < BINS - 1 and before + binned[chosen] < share * total:
+            before += binned[chosen]
+            chosen += 1
+        least, most = high, low
+        for i in range(len(values)):
+            if low <= values[i] <= high and min(int((values[i] - low) * scale), BINS - 1) == chosen:
+                least, most = min(least, values[i]), max(most, values[i])
+        if least == low and most == high:  # too close for floating-point numbers to part them further
+            break
+        low, high = least, most
+    return low
 
 
 @kernel
