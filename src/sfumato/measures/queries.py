@@ -41,6 +41,9 @@ class Queries(Configured):
     """Relative errors are taken to at least this share of the records; 0 takes queries with an answer above zero."""
 
     select: str = "values"
+    rounding: str = "up"
+    """How the number of selected values becomes a whole number: up, or to the nearest (at least one)."""
+
     name: ClassVar[str] = "queries"
 
     def __post_init__(self) -> None:
@@ -51,6 +54,7 @@ class Queries(Configured):
         check_whole("seed", self.seed, least=0)
         check_number("sanity", self.sanity, least=0, most=1)
         check_choice("select", self.select, ("values", "range"))
+        check_choice("rounding", self.rounding, ("up", "nearest"))
 
     def workload(self, cells: Cells, points: Points, sensitive: int) -> Workload:
         """Draw the queries and answer them on the original table."""
@@ -89,7 +93,8 @@ class Queries(Configured):
         return Workload(regions, Members.of(points, regions), values, np.zeros(self.number))
 
     def _selections(self, size: int, share: float, number: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-        selected = min(max(ceil(size * share - 1e-9), 1), size)
+        whole = ceil(size * share - 1e-9) if self.rounding == "up" else round(size * share)
+        selected = min(max(whole, 1), size)
         if self.select == "range":
             first = rng.integers(0, size - selected + 1, number)[:, None]
             leaf = np.arange(size)
