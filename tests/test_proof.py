@@ -10,6 +10,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 import independent_checker as checker
 import sfumato
 from sfumato.engines import DuckDBEngine
-from sfumato.release import Release
+from sfumato.release import Assignment, Release, generalization
 
 COLORS = [["warm", "red", "orange"], ["cold", "blue", ["dark", "violet", "black"]], "white"]
 COLOR_TABLE = [
@@ -373,3 +374,16 @@ def test_rows_are_shuffled_and_no_row_number_survives(tmp_path, ending):
     assert sorted(notes) == list(range(400))
     rising = sum(a < b for a, b in zip(notes, notes[1:], strict=False))
     assert 150 < rising < 250
+
+
+def test_the_ends_of_boxes_never_show_a_value_of_an_unpublished_record(tmp_path):
+    """Whatever box an anonymizer hands in: with the record of 50 and king suppressed, no box may end at either."""
+    frame = pa.table({"age": [10, 11, 12, 50], "job": ["baker", "cook", "dyer", "king"]})
+    table = sfumato.read(frame, quasi=["age", "job"])
+    cells = table.cells
+    lo, hi = cells.codes[:1].copy(), cells.codes[3:].copy()
+    lo[0, 1] = 1  # from cook on, so that the box is not the whole domain
+    assignment = Assignment(np.arange(1, 3), np.zeros(2, np.int64), np.ones(2, np.int64))
+    release = generalization(table, assignment, lo, hi)
+    written = checker.read_rows(release.to_csv(tmp_path / "out.csv")[0])
+    assert written == [{"age": "11-12", "job": "{cook, dyer}"}] * 2

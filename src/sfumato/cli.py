@@ -205,9 +205,14 @@ def explore(
         )
         return
     told_states = ", ".join(f"{count} {state}" for state, count in states.items())
-    typer.echo(f"{len(shown.points)} candidates: {told_states}. Open {folder / 'report.html'} to see the map.")
+    typer.echo(
+        f"{_counted(len(shown.points), 'candidate')}: {told_states}. Open {folder / 'report.html'} to see the map."
+    )
     x, y = given.axes
-    typer.echo(f"\nThe frontier, from the least {x} to the least {y}:\n")
+    if not frontier:
+        typer.echo(f'No point has both {x} and {y}: choose other axes in the study, such as axes = ["k", "loss"].')
+        return
+    typer.echo(f"\nThe frontier, from the best {x} to the best {y}:\n")
     typer.echo(f"  {'point':10} {x:>10} {y:>10}  release")
     for point in frontier:
         what = point.anonymizer if point.is_baseline else f"{point.anonymizer}, {point.requirement}, {point.form}"
@@ -249,6 +254,10 @@ def reproduce(
         raise typer.Exit(1)
 
 
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 def _make_folder(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise BadInputError(f"{folder} is a file; give a folder (--out)")
@@ -276,8 +285,8 @@ def _print_release(said: dict[str, Any], release: Release, measured: Measured) -
     from sfumato.measures import MEASURES
 
     published = release.assignment.records
-    groups = f"{release.groups:,} group{'s' if release.groups != 1 else ''}"
-    typer.echo(f"Wrote {' and '.join(said['files'])}: {published:,} records in {groups}.")
+    records, groups = _counted(published, "record"), _counted(release.groups, "group")
+    typer.echo(f"Wrote {' and '.join(said['files'])}: {records} in {groups}.")
     typer.echo(f"Every group satisfies: {said['requirement']}")
     if release.histograms is None:
         typer.echo("(No sensitive attribute is published, so what this says of sensitive values holds of itself.)")
@@ -287,9 +296,9 @@ def _print_release(said: dict[str, Any], release: Release, measured: Measured) -
             "loosens the link to the sensitive values. The size of a group is a bucket size, not k-anonymity."
         )
     if release.suppressed:
-        typer.echo(f"Left out (suppressed): {release.suppressed:,} records.")
+        typer.echo(f"Left out (suppressed): {_counted(release.suppressed, 'record')}.")
     if said["dropped"]:
-        typer.echo(f"Dropped because a value is missing: {said['dropped']:,} records.")
+        typer.echo(f"Dropped because a value is missing: {_counted(said['dropped'], 'record')}.")
     several = ", of the worst sensitive attribute where there are several" if len(measured.by_sensitive) > 1 else ""
     typer.echo(f"\nMeasured{several} (^ higher is better, v lower is better):")
     for name, value in measured.values.items():
