@@ -26,7 +26,9 @@ __all__ = [
     "BetaLikeness",
     "Candidate",
     "Cells",
+    "DecidedLattice",
     "DeltaDisclosure",
+    "FullDomain",
     "Grid",
     "Hierarchy",
     "InfeasibleError",
@@ -71,6 +73,8 @@ __all__ = [
 if TYPE_CHECKING:
     from sfumato.anonymizers import (
         Anonymizer,
+        DecidedLattice,
+        FullDomain,
         Mondrian,
         Original,
         WithoutQuasi,

@@ -151,12 +151,15 @@ def anonymize(
         "requirement": str(wanted),
         "form": form,
         "groups": release.groups,
+        "loss": measured.values["loss"],
         "suppressed": release.suppressed,
+        **release.details,
         "measures": dict(measured.values),
         "by_sensitive": {name: dict(own) for name, own in measured.by_sensitive.items()},
         "files": [str(file) for file in files],
         "notices": list(given.notices),
-        "seconds": {name: round(value, 4) for name, value in seconds.items()},
+        "seconds": round(sum(seconds.values()), 4),
+        "seconds_by_step": {name: round(value, 4) for name, value in seconds.items()},
     }
     if as_json:
         _print_json(said)

@@ -65,6 +65,9 @@ class Mondrian(Anonymizer):
     box: str = "tight"
     """tight: publish the range of a group's records; region: publish the whole part of the domain it was cut to."""
 
+    publish: str = "box"
+    """box: publish just that; node: publish for every attribute the smallest node of its hierarchy around it."""
+
     seed: int | None = None
     """For relaxed cuts: what decides which of several equal records go where. None draws it from the system, and
     nobody can repeat it; a number makes the release repeatable, and must then be kept as secret as the table."""
@@ -78,13 +81,16 @@ class Mondrian(Anonymizer):
             if self.mode == "strict":
                 raise BadInputError("mondrian mode=strict draws nothing at random; seed belongs to mode=relaxed")
         check_choice("box", self.box, ("tight", "region"))
+        check_choice("publish", self.publish, ("box", "node"))
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Partition the cells, spend the budget, and publish the groups in the form asked for."""
-        if self.mode == "relaxed" and form == "generalization" and not requirement.monotone:
+        may_merge = {"mode=relaxed": self.mode == "relaxed", "publish=node": self.publish == "node"}
+        if any(may_merge.values()) and form == "generalization" and not requirement.monotone:
+            options = " ".join(option for option, chosen in may_merge.items() if chosen)
             raise BadInputError(
-                f"mondrian mode=relaxed may make groups with equal boxes, which are one group in the file, and "
-                f"{requirement} need not survive merging; use mode=strict or --form bucketization"
+                f"mondrian {options} may make groups with equal boxes, which are one group in the file, and "
+                f"{requirement} need not survive merging; use mode=strict publish=box, or --form bucketization"
             )
         cells = table.cells
         problem = problem_of(cells, requirement)
@@ -115,7 +121,10 @@ class Mondrian(Anonymizer):
             return bucketization(table, assignment, groups.size)
         lo, hi, region_lo, region_hi = np.split(groups.boxes, 4, axis=1)
         if self.box == "region":
-            return generalization(table, assignment, region_lo, region_hi)
+            lo, hi = region_lo, region_hi
+        if self.publish == "node":
+            for a, quasi in enumerate(table.cells.quasi):
+                lo[:, a], hi[:, a] = quasi.hierarchy.smallest_nodes(lo[:, a].copy(), hi[:, a].copy())
         return generalization(table, assignment, lo, hi)
 
 

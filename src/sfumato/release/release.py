@@ -6,11 +6,12 @@ what a reader of the file sees, so groups with the same published text are merge
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +68,12 @@ class Release:
     histograms: Histograms | None
     """The sensitive values of every group; None where no sensitive attribute is published."""
 
+    levels: tuple[int, ...] = ()
+    """Of a full-domain recoding the level of every attribute, by whose labels nodes are called."""
+
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """What its maker has to say of it, such as the transformation; for the publisher's eyes."""
+
     def __repr__(self) -> str:
         return f"<Release: {self.form}, {self.assignment.records:,} records in {self.groups:,} groups>"
 
@@ -89,7 +96,8 @@ class Release:
         """Write what every box shows of one quasi-identifier: the different texts, and which one each box has."""
         hierarchy = self.cells.quasi[attribute].hierarchy
         present = present_leaves(self.cells, self.assignment, attribute)
-        return hierarchy.texts(self.boxes.lo[:, attribute], self.boxes.hi[:, attribute], present)
+        level = self.levels[attribute] if self.levels else 0
+        return hierarchy.texts(self.boxes.lo[:, attribute], self.boxes.hi[:, attribute], present, level)
 
     @cached_property
     def quasi_counts(self) -> Counts:
@@ -113,7 +121,13 @@ class Release:
         return write_release(self, path, layout, force, format)
 
 
-def generalization(table: Table, assignment: Assignment, lo: Codes, hi: Codes, sensitive: bool = True) -> Release:
+def generalization(
+    table: Table,
+    assignment: Assignment,
+    lo: Codes,
+    hi: Codes,
+    sensitive: bool = True,
+) -> Release:
     """Publish every group's box (one row of `lo` and `hi` per group) in place of its quasi-identifiers."""
     lo, hi = shown_ends(table.cells, assignment, lo, hi)
     both = np.concatenate([lo, hi], axis=1)
@@ -157,7 +171,8 @@ def bucketization(table: Table, assignment: Assignment, groups: int) -> Release:
     points = cells.codes[assignment.cell[first]]
     boxes = Boxes(points, points, mass, assignment.group[first])
     sizes = np.bincount(assignment.group, weights=assignment.count, minlength=groups).astype(np.int64)
-    return Release(table, "bucketization", assignment, boxes, sizes, histograms_of(cells, assignment, groups))
+    histograms = histograms_of(cells, assignment, groups)
+    return Release(table, "bucketization", assignment, boxes, sizes, histograms)
 
 
 def histograms_of(cells: Cells, assignment: Assignment, groups: int) -> Histograms:

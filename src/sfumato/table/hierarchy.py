@@ -151,15 +151,28 @@ class Hierarchy:
         loss = np.clip((share - 1 / self.size) / (1 - 1 / self.size), 0.0, 1.0)
         return np.where(lo == hi, 0.0, loss)
 
+    def smallest_nodes(self, lo: Codes, hi: Codes) -> tuple[Codes, Codes]:
+        """Find for many intervals the smallest node that covers each: its own interval."""
+        first, last = lo.copy(), hi.copy()
+        found = lo == hi
+        for level, above in zip(self.levels, self.ancestors, strict=True):
+            starts = np.asarray(level.starts, np.int32)
+            ends = np.append(starts[1:], np.int32(self.size)) - 1
+            now = ~found & (above[lo] == above[hi])
+            first[now], last[now] = starts[above[lo[now]]], ends[above[lo[now]]]
+            found |= now
+        return first, last
+
     # -- text ----------------------------------------------------------------------------------------------
 
-    def text(self, lo: int, hi: int, present: NDArray[np.bool_] | None = None) -> str:
+    def text(self, lo: int, hi: int, present: NDArray[np.bool_] | None = None, level: int = 0) -> str:
         """Write leaves `lo..hi` as they stand in a published file; different intervals have different texts.
 
         `present` says which leaves occur among the records that are published. Where the domain was observed, leaves
         that do not are left out of sets: only a record that is not published can have put them there.
+        A node that has different labels on several levels is called as on `level`, if it is there.
         """
-        label = self.nodes.get((lo, hi))
+        label = self._label_at(level, lo, hi) or self.nodes.get((lo, hi))
         if label is not None:
             return label
         with_missing = self.missing and hi == self.size - 1
@@ -175,10 +188,17 @@ class Hierarchy:
             written = written[:-1] + ",}"
         return written
 
-    def texts(self, lo: Codes, hi: Codes, present: NDArray[np.bool_] | None = None) -> tuple[list[str], Codes]:
+    def _label_at(self, level: int, lo: int, hi: int) -> str | None:
+        own, index = self.levels[level], int(self.ancestors[level, lo])
+        end = (*own.starts, self.size)[index + 1] - 1
+        return own.labels[index] if level and (own.starts[index], end) == (lo, hi) else None
+
+    def texts(
+        self, lo: Codes, hi: Codes, present: NDArray[np.bool_] | None = None, level: int = 0
+    ) -> tuple[list[str], Codes]:
         """Write many intervals: the different texts, and for every interval which of them is its own."""
         keys, inverse = np.unique(lo.astype(np.int64) * self.size + hi, return_inverse=True)
-        written = [self.text(int(key) // self.size, int(key) % self.size, present) for key in keys]
+        written = [self.text(int(key) // self.size, int(key) % self.size, present, level) for key in keys]
         assert len(set(written)) == len(written), "two different boxes would look the same"
         return written, inverse.astype(np.int32)
 

@@ -1,0 +1,129 @@
+"""What a search of the lattice makes small: the value of a transformation, and a bound for all between two.
+
+Bounds are what lets an exact search leave most of the lattice out. For every transformation between `lo` and `hi`
+(level by level), values are at least as general as at `lo`, and the deficit of `hi` is suppressed (`deficits`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.anonymizers.lattice import Lattice, Levels, Node
+
+Numbers = NDArray[np.float64]
+AGGREGATES = ("mean", "max", "geometric")
+
+
+@dataclass(frozen=True, eq=False)
+class Objective(ABC):
+    """A number to make small. Smaller is better; a transformation that publishes nothing is never asked about."""
+
+    lattice: Lattice
+    budget: int
+    """How many records may be suppressed."""
+
+    reads_lowest: ClassVar[bool] = False
+    """Whether bounds get better when the finest transformation of a box is checked too."""
+
+    @abstractmethod
+    def value(self, node: Node) -> float:
+        """Return the value of a transformation."""
+
+    @abstractmethod
+    def bound(self, lo: Levels, low: Node | None, high: Node) -> float:
+        """Return what no transformation between `lo` and `high` can fall below; `low` is known or not."""
+
+
+@dataclass(frozen=True, eq=False)
+class Loss(Objective):
+    """The measure `loss`, with attributes weighted and joined in one of three ways."""
+
+    weights: Numbers
+    aggregate: str
+
+    def value(self, node: Node) -> float:
+        """Join the attributes' losses; a suppressed record counts 1 in each."""
+        return self._joined(self._totals(node.levels) - node.suppressed_loss + node.suppressed)
+
+    def bound(self, lo: Levels, low: Node | None, high: Node) -> float:
+        """Join what is lost at `lo` with what the deficit of `high` costs on top."""
+        return self._joined(self._totals(lo) - high.deficit_loss + high.deficit)
+
+    def _totals(self, levels: Levels) -> Numbers:
+        return np.array([own[level] for own, level in zip(self.lattice.level_losses, levels, strict=True)])
+
+    def _joined(self, totals: Numbers) -> float:
+        return joined(np.clip(totals / self.lattice.records, 0.0, 1.0), self.weights, self.aggregate)
+
+
+def joined(losses: Numbers, weights: Numbers, aggregate: str) -> float:
+    """Join the losses of all attributes: their weighted mean, largest, or geometric mean (of 1 + loss, less 1)."""
+    if aggregate == "max":
+        return float((losses * weights).max() / weights.max())
+    shares = weights / weights.sum()
+    if aggregate == "geometric":
+        return float(np.expm1((shares * np.log1p(losses)).sum()))
+    return float((shares * losses).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class GeneralizationLoss(Loss):
+    """The part of `loss` that is due to generalization alone."""
+
+    def value(self, node: Node) -> float:
+        """Join the losses of what is published."""
+        return self._joined(self._totals(node.levels) - node.suppressed_loss)
+
+    def bound(self, lo: Levels, low: Node | None, high: Node) -> float:
+        """Take everything off that the budget could hide."""
+        return self._joined(self._totals(lo) - self.budget)
+
+
+@dataclass(frozen=True, eq=False)
+class Discernibility(Objective):
+    """Every record costs the size of its group, a suppressed one the size of the table (Bayardo & Agrawal 2005)."""
+
+    reads_lowest: ClassVar[bool] = True
+
+    def value(self, node: Node) -> float:
+        """Sum the costs up."""
+        return node.squares + float(node.suppressed) * self.lattice.records
+
+    def bound(self, lo: Levels, low: Node | None, high: Node) -> float:
+        """Groups only grow above `lo`, whether published or not."""
+        finest = 0.0 if low is None else low.all_squares
+        return max(finest, float(high.deficit) * self.lattice.records)
+
+
+@dataclass(frozen=True, eq=False)
+class AverageGroup(Objective):
+    """Published records per group. It falls and rises along the lattice, so it prunes little."""
+
+    reads_lowest: ClassVar[bool] = True
+
+    def value(self, node: Node) -> float:
+        """Divide."""
+        return (self.lattice.records - node.suppressed) / node.groups
+
+    def bound(self, lo: Levels, low: Node | None, high: Node) -> float:
+        """Count all groups of `lo`, and as few records as the budget allows."""
+        return 1.0 if low is None else max(1.0, (self.lattice.records - self.budget) / low.all_groups)
+
+
+MINIMIZE = ("loss", "generalization_loss", "discernibility", "average_group")
+"""The measures a search can minimize, by the names they have on the map."""
+
+
+def objective(lattice: Lattice, budget: int, minimize: str, weights: Sequence[float], aggregate: str) -> Objective:
+    """Make the objective of a name."""
+    if minimize in ("loss", "generalization_loss"):
+        kind = Loss if minimize == "loss" else GeneralizationLoss
+        return kind(lattice, budget, np.asarray(weights, np.float64), aggregate)
+    others = {"discernibility": Discernibility, "average_group": AverageGroup}
+    return others[minimize](lattice, budget)
