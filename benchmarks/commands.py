@@ -93,7 +93,7 @@ def measure_rows(python: str, folder: Path, rows: int, repeats: int) -> None:
     command += ["--sensitive", "s", "--require", "k-anonymity k=10", "--to", str(target), "--force", "--json"]
     runs = [run(command, cache, folder / "out") for _ in range(repeats)]
     seconds, processor, memory, said = sorted(runs)[len(runs) // 2]
-    steps = {name: f"{value:.1f} s" for name, value in json.loads(said)["seconds"].items()}
+    steps = {name: f"{value:.1f} s" for name, value in json.loads(said)["seconds_by_step"].items()}
     size = f"{source.stat().st_size / 1e6:.0f} MB of CSV"
     print(f"{rows:,} rows, {size}\n")
     whole = (f"{seconds:.1f} s", f"{processor:.1f} s")

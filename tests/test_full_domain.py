@@ -402,3 +402,63 @@ def test_lattice_for_the_map(arx):
     assert release.suppressed == decided.suppressed[best] and release.groups == decided.groups[best]
     assert sfumato.measure(release)["loss"] == pytest.approx(decided.values[best], abs=1e-9)
     assert replace(decided, feasible=np.zeros(len(decided), bool)).optimum is None
+
+
+def test_lattice_is_written_and_explored(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = ["age,sex,ill", *(f"{20 + i % 7},{'mf'[i % 2]},{['flu', 'cold', 'none'][i % 3]}" for i in range(60))]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    ages, sexes = 'type = "numeric"\nlower = 0\nupper = 99\nintervals = [2, 10]', 'type = "flat"\nvalues = ["m", "f"]'
+    about = f"[age]\n{ages}\n[sex]\n{sexes}\n"
+    (tmp_path / "h.toml").write_text(about, encoding="utf-8")
+    words = [
+        "anonymize",
+        "t.csv",
+        "--hierarchies",
+        "h.toml",
+        "--quasi",
+        "age,sex",
+        "--sensitive",
+        "ill",
+        "--require",
+        "k-anonymity k=5",
+    ]
+    words += ["--to", "out.csv", "--lattice", "lattice.csv"]
+    done = subprocess.run([sys.executable, "-m", "sfumato.cli", *words], capture_output=True, text=True)
+    assert done.returncode == 2 and "--lattice belongs to --with full-domain" in done.stderr
+    words += ["--with", "full-domain"]
+    done = subprocess.run([sys.executable, "-m", "sfumato.cli", *words], capture_output=True, text=True)
+    assert done.returncode == 0 and "This is the optimum" in done.stdout, done.stderr
+    with (tmp_path / "lattice.csv").open(encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    feasible = [row for row in rows if row["feasible"] == "yes"]
+    assert feasible == rows[: len(feasible)] and 0 < len(feasible) < len(rows)
+    assert [float(row["value"]) for row in feasible] == sorted(float(row["value"]) for row in feasible)
+
+    study = """
+    axes = ["p_loss", "loss"]
+    [table]
+    source = "t.csv"
+    hierarchies = "h.toml"
+    quasi = ["age", "sex"]
+    sensitive = ["ill"]
+    [scales]
+    min_support = 0.1
+    queries = "queries number=20"
+    [[candidates]]
+    anonymizers = ["full-domain"]
+    requirements = ["k-anonymity k=5"]
+    lattice = true
+    """
+    (tmp_path / "study.toml").write_text(study, encoding="utf-8")
+    shown = sfumato.explore("study.toml")
+    assert len(shown.points) == len(feasible) and {point.status for point in shown.points} == {"measured"}
+    losses = sorted(point.measures["loss"] for point in shown.points)
+    assert losses == pytest.approx([float(row["value"]) for row in feasible], abs=1e-12)
+    assert sfumato.Study.from_toml(shown.study.to_toml()) == shown.study
+    with pytest.raises(sfumato.BadInputError, match="mondrian has none"):
+        sfumato.Study.from_toml(study.replace('"full-domain"', '"mondrian"'))
+    with pytest.raises(sfumato.BadInputError, match="true or false"):
+        sfumato.Study.from_toml(study.replace("lattice = true", "lattice = 1"))
+    infeasible = sfumato.explore(sfumato.Study.from_toml(study.replace("k=5", "k=500")))
+    assert [point.status for point in infeasible.points] == ["infeasible"]

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -88,7 +88,7 @@ def anonymize(
     neutral: Annotated[Columns, typer.Option(help="Columns to publish as they are.")] = [],  # noqa: B006
     identifier: Annotated[Columns, typer.Option(help="Columns that name a person: never published.")] = [],  # noqa: B006
     maker: Annotated[
-        str, typer.Option("--with", help='The anonymizer: "mondrian", "mondrian mode=relaxed", ...')
+        str, typer.Option("--with", help='The anonymizer: "mondrian", "full-domain", "local-recoding", ...')
     ] = "mondrian",
     form: Annotated[
         str,
@@ -109,19 +109,28 @@ def anonymize(
         str | None, typer.Option(help="The delimiter of a text file, if it is guessed wrongly.")
     ] = None,
     encoding: Annotated[str, typer.Option(help="The encoding of a text file.")] = "utf-8",
+    lattice: Annotated[
+        Path | None,
+        typer.Option(help="With full-domain: also write every transformation with its values to this CSV file."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
 ) -> None:
     """Make one release of a table, in one line, and say what it achieves."""
-    from sfumato.anonymizers import anonymizer
+    from sfumato.anonymizers import FullDomain, anonymizer
     from sfumato.measures import measure
     from sfumato.release import format_of, write_release
+    from sfumato.release.writing import check_target
     from sfumato.requirements import requirement
     from sfumato.table import TableDeclaration
 
     started = time.perf_counter()
     written_as = format_of(to)
     wanted, chosen = requirement(" & ".join(require)), anonymizer(maker)
+    if lattice is not None and not isinstance(chosen, FullDomain):
+        raise BadInputError(f"--lattice belongs to --with full-domain; {chosen.name} searches no lattice")
+    if lattice is not None:
+        check_target(lattice, force)
     _announce_first_run()
     declared = TableDeclaration(
         source=table,
@@ -140,6 +149,8 @@ def anonymize(
     measured = measure(release)
     made = time.perf_counter()
     files = write_release(release, to, layout, force, written_as)  # type: ignore[arg-type]
+    if lattice is not None and isinstance(chosen, FullDomain):
+        files.append(chosen.lattice(given, wanted, suppress).to_csv(lattice, force))
     seconds = {"read": read - started, "anonymize": made - read, "write": time.perf_counter() - made}
     for notice in given.notices:
         typer.echo(f"note: {notice}", err=True)
@@ -298,6 +309,8 @@ def _print_release(said: dict[str, Any], release: Release, measured: Measured) -
             "WARNING: the exact quasi-identifiers ARE in this file. It does not hide who is in the table; it only\n"
             "loosens the link to the sensitive values. The size of a group is a bucket size, not k-anonymity."
         )
+    if "transformation" in release.details:
+        _print_transformation(release.details)
     if release.suppressed:
         typer.echo(f"Left out (suppressed): {_counted(release.suppressed, 'record')}.")
     if said["dropped"]:
@@ -309,6 +322,20 @@ def _print_release(said: dict[str, Any], release: Release, measured: Measured) -
         shown = f"{value:,.0f}" if float(value).is_integer() else f"{value:.4g}"
         arrow = "^" if MEASURES[name].better == "higher" else "v"
         typer.echo(f"  {name:20} {shown:>12} {arrow} {MEASURES[name].meaning}")
+
+
+def _print_transformation(details: Mapping[str, Any]) -> None:
+    """Say which levels were chosen, and whether anything better could be left."""
+    levels = ", ".join(f"{name} {level}" for name, level in details["transformation"].items())
+    typer.echo(f"Levels (0: as it is): {levels}.")
+    checked = f"{details['nodes_checked']:,} of {details['nodes']:,} transformations were checked"
+    if details["bound"] >= details["minimum"]:
+        typer.echo(f"This is the optimum; {checked}.")
+    else:
+        typer.echo(
+            f"Stopped by the time limit; {checked}. Found {details['minimum']:.6g}; nothing is below "
+            f"{details['bound']:.6g}."
+        )
 
 
 def _columns(given: Columns, known: Any) -> tuple[str, ...]:

@@ -7,10 +7,12 @@ unless a time limit is given, and then it says how much better the optimum could
 
 from __future__ import annotations
 
+import csv
 import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -22,7 +24,8 @@ from sfumato.anonymizers.objectives import AGGREGATES, MINIMIZE, objective
 from sfumato.anonymizers.searching import Search, branch_and_bound, decide_all, descend, evolve
 from sfumato.configuration import check_choice, check_number, check_whole, split_outside_quotes
 from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.release import Assignment, Form, Release, bucketization, generalization, histograms_of
+from sfumato.release import Assignment, Form, Release, bucketization, generalization, histograms_of, staged
+from sfumato.release.writing import check_target
 from sfumato.requirements import Requirement
 from sfumato.table import Cells, Table, distinct_rows
 
@@ -178,6 +181,20 @@ class DecidedLattice:
         if not self.feasible.any():
             return None
         return int(np.argmin(np.where(self.feasible, self.values, math.inf)))
+
+    def to_csv(self, path: str | Path, force: bool = False) -> Path:
+        """Write the lattice, one transformation a row, the best feasible one first; all or nothing."""
+        target = Path(path)
+        check_target(target, force)
+        order = np.lexsort((self.values, ~self.feasible))
+        with staged([target]) as (draft,), draft.open("w", encoding="utf-8", newline="") as stream:
+            writer = csv.writer(stream, lineterminator="\n")
+            writer.writerow([*self.names, "value", "suppressed", "groups", "feasible"])
+            for row in order:
+                value = "inf" if math.isinf(self.values[row]) else repr(float(self.values[row]))
+                about = [value, self.suppressed[row], self.groups[row], "yes" if self.feasible[row] else "no"]
+                writer.writerow([*self.levels[row], *about])
+        return target
 
     def anonymizer(self, row: int) -> FullDomain:
         """Return the anonymizer that publishes just this transformation: a candidate for a map."""

@@ -43,7 +43,8 @@ def write_release(
     _check_layout(release, layout)
     targets = [path] if layout == "rows" else [path, path.with_name(f"{path.stem}.sensitive{path.suffix}")]
     for target in targets:
-        _check_target(release, target, force)
+        _check_not_original(release, target)
+        check_target(target, force)
     engine = release.table.engine
     placement = Placement(
         release.assignment.cell, release.assignment.group, release.assignment.count, release.table.link
@@ -112,10 +113,14 @@ def _check_layout(release: Release, layout: RowLayout) -> None:
         )
 
 
-def _check_target(release: Release, path: Path, force: bool) -> None:
+def _check_not_original(release: Release, path: Path) -> None:
     source = Path(release.table.engine.origin)
     if path.exists() and source.exists() and path.samefile(source):
         raise BadInputError(f"{path} is the table itself; a release never replaces its original: choose another name")
+
+
+def check_target(path: Path, force: bool) -> None:
+    """Raise unless a file of this name may and can be written."""
     if path.exists() and not force:
         raise BadInputError(
             f"{path} exists already; choose another name or overwrite it with --force (in Python force=True)"

@@ -45,7 +45,7 @@ def explore(
     table = table if table is not None else study.table.open()
     digest = table.engine.digest()
     base = _base_key(study, table, digest)
-    candidates = study.candidates
+    candidates = study.candidates_of(table)
     keys = {candidate: sha256(f"{base} {candidate}".encode()).hexdigest() for candidate in candidates}
     known = _read_cache(cache)
     done = {c: known[keys[c]] for c in candidates if keys[c] in known}

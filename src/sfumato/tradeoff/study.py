@@ -15,13 +15,13 @@ from typing import Any
 
 import tomlkit
 
-from sfumato.anonymizers import Anonymizer, anonymizer
+from sfumato.anonymizers import Anonymizer, FullDomain, anonymizer
 from sfumato.configuration import check_choice, check_number, parse
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES, Queries, Scales
 from sfumato.release import FORMS, Form
 from sfumato.requirements import Requirement, requirement
-from sfumato.table import DATASETS, Hierarchy, TableDeclaration
+from sfumato.table import DATASETS, Hierarchy, Table, TableDeclaration
 
 SCHEMA = 1
 
@@ -65,8 +65,15 @@ class Grid:
     requirements: tuple[Requirement, ...]
     forms: tuple[Form, ...] = ("generalization",)
     suppress: tuple[float, ...] = (0.0,)
+    lattice: bool = False
+    """Whether every feasible transformation of a full-domain lattice is a candidate, not the optimum alone."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.lattice, bool):
+            raise BadInputError(f"lattice must be true or false, not {self.lattice!r}")
+        other = [maker for maker in self.anonymizers if not isinstance(maker, FullDomain)]
+        if self.lattice and other:
+            raise BadInputError(f"lattice = true shows the lattice of full-domain; {other[0].name} has none")
         for form in self.forms:
             check_choice("form", form, FORMS)
         for share in self.suppress:
@@ -76,6 +83,19 @@ class Grid:
     def candidates(self) -> list[Candidate]:
         """All combinations, in order."""
         return [Candidate(*each) for each in product(self.anonymizers, self.requirements, self.forms, self.suppress)]
+
+    def candidates_of(self, table: Table) -> list[Candidate]:
+        """All combinations for a table, with every feasible transformation of its lattice where that is asked for."""
+        return [one for each in self.candidates for one in (_transformations(each, table) if self.lattice else [each])]
+
+
+def _transformations(candidate: Candidate, table: Table) -> list[Candidate]:
+    """List what a full-domain search decides between; the candidate itself where nothing is feasible, to say why."""
+    maker = candidate.anonymizer
+    assert isinstance(maker, FullDomain)
+    decided = maker.lattice(table, candidate.requirement, candidate.suppress)
+    makers = [decided.anonymizer(int(row)) for row in decided.feasible.nonzero()[0]]
+    return [replace(candidate, anonymizer=own) for own in makers] or [candidate]
 
 
 @dataclass(frozen=True)
@@ -96,8 +116,12 @@ class Study:
 
     @property
     def candidates(self) -> list[Candidate]:
-        """All candidates, each once, in order."""
+        """All candidates, each once, in order; of a lattice only the search for its optimum."""
         return list(dict.fromkeys(candidate for grid in self.grids for candidate in grid.candidates))
+
+    def candidates_of(self, table: Table) -> list[Candidate]:
+        """All candidates for a table, each once, in order."""
+        return list(dict.fromkeys(candidate for grid in self.grids for candidate in grid.candidates_of(table)))
 
     def with_seed(self, seed: int) -> Study:
         """Return the same study with another seed of the random queries."""
@@ -120,6 +144,8 @@ class Study:
             block["requirements"] = _texts(grid.requirements)
             block["forms"] = list(grid.forms)
             block["suppress"] = list(grid.suppress)
+            if grid.lattice:
+                block["lattice"] = True
             blocks.append(block)
         document.add("candidates", blocks)
         return tomlkit.dumps(document)
@@ -229,12 +255,13 @@ def _beside(folder: Path, value: Any, bundled: bool = False) -> Any:
 
 
 def _grid(block: Mapping[str, Any]) -> Grid:
-    _known("[[candidates]]", block, ("anonymizers", "requirements", "forms", "suppress"))
+    _known("[[candidates]]", block, ("anonymizers", "requirements", "forms", "suppress", "lattice"))
     return Grid(
         tuple(map(anonymizer, _texts_of(block, "anonymizers", "mondrian"))),
         tuple(map(requirement, _texts_of(block, "requirements", str(NOTHING)))),
         tuple(_texts_of(block, "forms", "generalization")),  # type: ignore[arg-type]
         tuple(_list(block.get("suppress", [0.0]))),
+        block.get("lattice", False),
     )
 
 
