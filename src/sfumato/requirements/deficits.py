@@ -20,6 +20,7 @@ from sfumato.requirements.distances import (
     distinct,
     entropy,
     equal_distance,
+    falling,
     hierarchical_distance,
     js_distance,
     largest,
@@ -94,11 +95,11 @@ def convex_deficit(found: float, allowed: float, most: float, size: int) -> floa
 @kernel
 def recursive_deficit(counts: NDArray[np.int64], c: float, l: int) -> float:  # noqa: E741
     """Return r_1 - c (r_l + ... + r_m), which admitted groups keep below 0 and a record raises by at most 1."""
-    falling = np.sort(counts)[::-1]
+    ordered = falling(counts)
     tail = 0
-    for i in range(l - 1, len(falling)):
-        tail += falling[i]
-    return max(0.0, float(falling[0] - c * tail) - TOLERANCE)
+    for i in range(l - 1, len(ordered)):
+        tail += ordered[i]
+    return max(0.0, float(ordered[0] - c * tail) - TOLERANCE)
 
 
 @kernel
