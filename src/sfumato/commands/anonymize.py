@@ -1,0 +1,165 @@
+"""`sfumato anonymize`: one release in one line."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.commands.common import Columns, announce_first_run, columns, counted, print_json
+from sfumato.errors import BadInputError
+
+if TYPE_CHECKING:
+    from sfumato.measures import Measured
+    from sfumato.release import Release
+
+
+def anonymize(
+    table: Annotated[
+        str, typer.Argument(help="A file (CSV, TSV, Parquet, JSON, ...) or a bundled table such as adult.")
+    ],
+    to: Annotated[Path, typer.Option("--to", help="The file to write: .csv or .parquet.")],
+    require: Annotated[
+        list[str], typer.Option("--require", help='What every group must satisfy: "k-anonymity k=10 & ...".')
+    ],
+    quasi: Annotated[Columns, typer.Option(help="Columns an outsider may know; repeat, or separate by commas.")] = [],  # noqa: B006
+    sensitive: Annotated[Columns, typer.Option(help="Columns nobody should learn about a person.")] = [],  # noqa: B006
+    neutral: Annotated[Columns, typer.Option(help="Columns to publish as they are.")] = [],  # noqa: B006
+    identifier: Annotated[Columns, typer.Option(help="Columns that name a person: never published.")] = [],  # noqa: B006
+    maker: Annotated[
+        str, typer.Option("--with", help='The anonymizer: "mondrian", "full-domain", "local-recoding", ...')
+    ] = "mondrian",
+    form: Annotated[
+        str,
+        typer.Option(help="generalization (boxes) or bucketization (exact quasi-identifiers, dealt-out values)."),
+    ] = "generalization",
+    layout: Annotated[str, typer.Option(help="rows, or anatomy: a bucketization as two tables.")] = "rows",
+    suppress: Annotated[float, typer.Option(help="The largest share of records that may be left out.")] = 0.0,
+    hierarchies: Annotated[
+        Path | None,
+        typer.Option(help="A TOML file, or a folder of level tables <table>_hierarchy_<column>.csv."),
+    ] = None,
+    missing: Annotated[
+        str,
+        typer.Option(help="A missing value is a value of its own, or its record is dropped: value | drop."),
+    ] = "value",
+    na: Annotated[list[str], typer.Option(help="A text that means missing, beside the empty one; repeat.")] = [],  # noqa: B006
+    delimiter: Annotated[
+        str | None, typer.Option(help="The delimiter of a text file, if it is guessed wrongly.")
+    ] = None,
+    encoding: Annotated[str, typer.Option(help="The encoding of a text file.")] = "utf-8",
+    lattice: Annotated[
+        Path | None,
+        typer.Option(help="With full-domain: also write every transformation with its values to this CSV file."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the output.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+) -> None:
+    """Make one release of a table, in one line, and say what it achieves."""
+    from sfumato.anonymizers import FullDomain, anonymizer
+    from sfumato.measures import measure
+    from sfumato.release import format_of, write_release
+    from sfumato.release.writing import check_target
+    from sfumato.requirements import requirement
+    from sfumato.table import TableDeclaration
+
+    started = time.perf_counter()
+    written_as = format_of(to)
+    wanted, chosen = requirement(" & ".join(require)), anonymizer(maker)
+    if lattice is not None and not isinstance(chosen, FullDomain):
+        raise BadInputError(f"--lattice belongs to --with full-domain; {chosen.name} searches no lattice")
+    if lattice is not None:
+        check_target(lattice, force)
+    announce_first_run()
+    declared = TableDeclaration(
+        source=table,
+        hierarchies=None if hierarchies is None else str(hierarchies),
+        missing=missing,  # type: ignore[arg-type]
+        na=tuple(na),
+        delimiter=delimiter,
+        encoding=encoding,
+    )
+    rows = declared.open_rows()
+    named = [columns(names, rows.columns) for names in (quasi, sensitive, neutral, identifier)]
+    roles = dict(zip(("quasi", "sensitive", "neutral", "identifier"), named, strict=True))
+    given = replace(declared, **roles).open(rows)  # type: ignore[arg-type]
+    read = time.perf_counter()
+    release = chosen.anonymize(given, wanted, form, suppress)  # type: ignore[arg-type]
+    measured = measure(release)
+    made = time.perf_counter()
+    files = write_release(release, to, layout, force, written_as)  # type: ignore[arg-type]
+    if lattice is not None and isinstance(chosen, FullDomain):
+        files.append(chosen.lattice(given, wanted, suppress).to_csv(lattice, force))
+    seconds = {"read": read - started, "anonymize": made - read, "write": time.perf_counter() - made}
+    for notice in given.notices:
+        typer.echo(f"note: {notice}", err=True)
+    said = {
+        "table": given.engine.origin,
+        "records": given.cells.records,
+        "dropped": given.dropped,
+        "anonymizer": str(chosen),
+        "requirement": str(wanted),
+        "form": form,
+        "groups": release.groups,
+        "loss": measured.values["loss"],
+        "suppressed": release.suppressed,
+        **release.details,
+        "measures": dict(measured.values),
+        "by_sensitive": {name: dict(own) for name, own in measured.by_sensitive.items()},
+        "files": [str(file) for file in files],
+        "notices": list(given.notices),
+        "seconds": round(sum(seconds.values()), 4),
+        "seconds_by_step": {name: round(value, 4) for name, value in seconds.items()},
+    }
+    if as_json:
+        print_json(said)
+    else:
+        _print_release(said, release, measured)
+
+
+def _print_release(said: dict[str, Any], release: Release, measured: Measured) -> None:
+    """Say in words what was written and what it achieves."""
+    from sfumato.measures import MEASURES
+
+    published = release.assignment.records
+    records, groups = counted(published, "record"), counted(release.groups, "group")
+    typer.echo(f"Wrote {' and '.join(said['files'])}: {records} in {groups}.")
+    typer.echo(f"Every group satisfies: {said['requirement']}")
+    if release.histograms is None:
+        typer.echo("(No sensitive attribute is published, so what this says of sensitive values holds of itself.)")
+    if release.form == "bucketization":
+        typer.echo(
+            "WARNING: the exact quasi-identifiers ARE in this file. It does not hide who is in the table; it only\n"
+            "loosens the link to the sensitive values. The size of a group is a bucket size, not k-anonymity."
+        )
+    if "transformation" in release.details:
+        _print_transformation(release.details)
+    if release.suppressed:
+        typer.echo(f"Left out (suppressed): {counted(release.suppressed, 'record')}.")
+    if said["dropped"]:
+        typer.echo(f"Dropped because a value is missing: {counted(said['dropped'], 'record')}.")
+    several = ", of the worst sensitive attribute where there are several" if len(measured.by_sensitive) > 1 else ""
+    typer.echo(f"\nMeasured{several} (^ higher is better, v lower is better):")
+    for name, value in measured.values.items():
+        value = 0.0 if abs(value) < 1e-12 else value
+        shown = f"{value:,.0f}" if float(value).is_integer() else f"{value:.4g}"
+        arrow = "^" if MEASURES[name].better == "higher" else "v"
+        typer.echo(f"  {name:20} {shown:>12} {arrow} {MEASURES[name].meaning}")
+
+
+def _print_transformation(details: Mapping[str, Any]) -> None:
+    """Say which levels were chosen, and whether anything better could be left."""
+    levels = ", ".join(f"{name} {level}" for name, level in details["transformation"].items())
+    typer.echo(f"Levels (0: as it is): {levels}.")
+    checked = f"{details['nodes_checked']:,} of {details['nodes']:,} transformations were checked"
+    if details["bound"] >= details["minimum"]:
+        typer.echo(f"This is the optimum; {checked}.")
+    else:
+        typer.echo(
+            f"Stopped by the time limit; {checked}. Found {details['minimum']:.6g}; nothing is below "
+            f"{details['bound']:.6g}."
+        )

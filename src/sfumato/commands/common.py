@@ -1,0 +1,65 @@
+"""What commands share: column lists, the bar of progress, the word on a first run, JSON on stdout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from sfumato.errors import BadInputError
+
+Columns = list[str]
+
+
+def counted(number: int, what: str) -> str:
+    """Write a number with its noun."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder for results, if it is not there."""
+    if folder.exists() and not folder.is_dir():
+        raise BadInputError(f"{folder} is a file; give a folder (--out)")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInputError(f"{folder}: the folder cannot be made ({error.strerror})") from None
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[int, int, str], None]]:
+    """Show a bar with the time left on stderr, if somebody is looking."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total, last: bar.update(task, completed=done, total=total)
+
+
+def columns(given: Columns, known: Any) -> tuple[str, ...]:
+    """Split comma lists, but only where no column has that whole name."""
+    found: list[str] = []
+    for text in given:
+        found.extend([text] if text in known else [part.strip() for part in text.split(",") if part.strip()])
+    return tuple(found)
+
+
+def announce_first_run() -> None:
+    """Say that kernels have to be compiled, if so."""
+    from sfumato.kernels import compiled_before
+
+    if not compiled_before():
+        typer.echo("First run of this version: compiling the kernels, about 20 seconds, only once ...", err=True)
+
+
+def print_json(content: dict[str, Any]) -> None:
+    """Print what a program reads."""
+    from sfumato.plain import json_text
+
+    typer.echo(json_text(content), nl=False)

@@ -1,0 +1,33 @@
+"""`sfumato datasets`: the bundled tables."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sfumato.commands.common import print_json
+
+
+def datasets(
+    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+) -> None:
+    """List the bundled tables."""
+    from sfumato.table import DATASETS
+
+    if as_json:
+        listed = [
+            {
+                "name": d.name,
+                "records": d.records,
+                "description": d.description,
+                "quasi": d.quasi,
+                "sensitive": d.sensitive,
+            }
+            for d in DATASETS.values()
+        ]
+        print_json({"datasets": listed})
+        return
+    for dataset in DATASETS.values():
+        typer.echo(f"{dataset.name:12} {dataset.records:>7,} records  {dataset.description}")
+        typer.echo(f"{'':12} quasi: {', '.join(dataset.quasi)}; sensitive: {', '.join(dataset.sensitive)}")

@@ -1,0 +1,66 @@
+"""`sfumato explore`: the map of a study."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.commands.common import announce_first_run, counted, make_folder, print_json, progress
+from sfumato.errors import StoppedError
+
+
+def explore(
+    study: Annotated[str, typer.Argument(help="A study.toml, or the bundled study of a bundled table such as adult.")],
+    out: Annotated[Path | None, typer.Option(help="The folder to write to; by default named after the study.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Threads; by default one per core.")] = None,
+    seed: Annotated[int | None, typer.Option(help="The seed of the random queries, instead of the study's.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+) -> None:
+    """Make and measure all candidates of a study, and draw the map. Resumes where it was stopped."""
+    from sfumato.report import save_map
+    from sfumato.tradeoff import explore as explored
+    from sfumato.tradeoff import read_study
+
+    given = read_study(study)
+    if seed is not None:
+        given = given.with_seed(seed)
+    folder = out or Path(f"{given.name}-map")
+    make_folder(folder)
+    announce_first_run()
+    try:
+        with progress("releases") as told:
+            shown = explored(given, folder / "cache.jsonl", workers, told)
+    except KeyboardInterrupt:
+        raise StoppedError("stopped; what was measured is kept, the same command goes on from there") from None
+    files = save_map(shown, folder)
+    for notice in shown.about["notices"]:
+        typer.echo(f"note: {notice}", err=True)
+    frontier = shown.frontier()
+    states = Counter(point.status for point in shown.points)
+    if as_json:
+        print_json(
+            {
+                "study": given.name,
+                "points": len(shown.points),
+                "states": dict(states),
+                "frontier": [point.id for point in frontier],
+                "files": [str(file) for file in files],
+            }
+        )
+        return
+    told_states = ", ".join(f"{count} {state}" for state, count in states.items())
+    typer.echo(
+        f"{counted(len(shown.points), 'candidate')}: {told_states}. Open {folder / 'report.html'} to see the map."
+    )
+    x, y = given.axes
+    if not frontier:
+        typer.echo(f'No point has both {x} and {y}: choose other axes in the study, such as axes = ["k", "loss"].')
+        return
+    typer.echo(f"\nThe frontier, from the best {x} to the best {y}:\n")
+    typer.echo(f"  {'point':10} {x:>10} {y:>10}  release")
+    for point in frontier:
+        what = point.anonymizer if point.is_baseline else f"{point.anonymizer}, {point.requirement}, {point.form}"
+        typer.echo(f"  {point.id:10} {point.measures[x]:>10.4f} {point.measures[y]:>10.4f}  {what}")

@@ -1,0 +1,46 @@
+"""`sfumato reproduce`: one of the papers."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.commands.common import announce_first_run, make_folder, print_json, progress
+from sfumato.errors import BadInputError
+
+
+def reproduce(
+    paper: Annotated[str, typer.Argument(help="One of: li-li-2009.")],
+    out: Annotated[Path | None, typer.Option(help="The folder to write to; by default named after the paper.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+) -> None:
+    """Reproduce a paper: its figures with our points, its claims with our numbers. Exit 1 if a required one fails."""
+    from sfumato.papers import PAPERS
+    from sfumato.papers import reproduce as reproduced
+
+    if paper not in PAPERS:
+        raise BadInputError(f"unknown paper {paper!r}; there are {', '.join(PAPERS)}")
+    folder = out or Path(paper)
+    make_folder(folder)
+    announce_first_run()
+    with progress("steps") as told:
+        results = reproduced(paper, told)
+    files = results.write(folder)
+    if as_json:
+        print_json(
+            {"paper": paper, "claims": [asdict(claim) for claim in results.claims], "files": list(map(str, files))}
+        )
+    else:
+        for claim in results.claims:
+            mark = "holds" if claim.holds else "DOES NOT HOLD" if claim.status == "required" else "differs"
+            typer.echo(f"{mark:14} {claim.id:36} {claim.claim}")
+            if not claim.holds:
+                typer.echo(
+                    f"{'':14} paper: {claim.paper}; ours: {claim.ours}" + (f" ({claim.reason})" if claim.reason else "")
+                )
+        typer.echo(f"\nWrote {folder / 'results.json'} and {len(files) - 1} figures.")
+    if not results.holds:
+        raise typer.Exit(1)
