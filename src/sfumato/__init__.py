@@ -65,6 +65,7 @@ __all__ = [
     "read",
     "read_hierarchies",
     "read_level_table",
+    "read_map",
     "read_study",
     "requirement",
     "tree",
@@ -112,7 +113,7 @@ if TYPE_CHECKING:
         read_level_table,
         tree,
     )
-    from sfumato.tradeoff import Candidate, Grid, Map, Study, explore, read_study
+    from sfumato.tradeoff import Candidate, Grid, Map, Study, explore, read_map, read_study
 
 
 def __getattr__(name: str) -> object:

@@ -8,6 +8,7 @@ from typing import Any
 from sfumato.plain import json_text
 from sfumato.report.writing import write_picture, write_report
 from sfumato.tradeoff import Map, Point
+from sfumato.tradeoff.folder import TABLE_FACTS
 
 
 def save_map(shown: Map, folder: Path) -> list[Path]:
@@ -15,9 +16,16 @@ def save_map(shown: Map, folder: Path) -> list[Path]:
     frontier = {point.id for point in shown.frontier()}
     points = [_entry(point, point.id in frontier) for point in shown.points]
     texts = {
-        "points.json": json_text({"study": shown.study.name, "axes": list(shown.study.axes), "points": points}),
+        "points.json": json_text(
+            {
+                "study": shown.study.name,
+                "axes": list(shown.study.axes),
+                "table": {key: shown.about[key] for key in TABLE_FACTS},
+                "points": points,
+            }
+        ),
         "timings.json": json_text({"seconds": {point.id: round(point.seconds, 4) for point in shown.points}}),
-        "study.toml": shown.study.to_toml(),
+        "study.toml": shown.study.to_toml(folder),
     }
     written = []
     for name, text in texts.items():

@@ -5,6 +5,7 @@ The value is what stands in `study.toml`, so it can be read, written, compared a
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -127,13 +128,13 @@ class Study:
         """Return the same study with another seed of the random queries."""
         return replace(self, scales=replace(self.scales, queries=replace(self.scales.queries, seed=seed)))
 
-    def to_toml(self) -> str:
-        """Write the study with every default filled in."""
+    def to_toml(self, folder: Path | None = None) -> str:
+        """Write the study with every default filled in; files named as seen from a folder, if one is given."""
         document = tomlkit.document()
         document.add("schema", tomlkit.item(SCHEMA))
         document.add("name", tomlkit.item(self.name))
         document.add("axes", tomlkit.item(list(self.axes)))
-        document.add("table", tomlkit.item(_table_entries(self.table)))
+        document.add("table", tomlkit.item(_table_entries(self.table, folder)))
         document.add(
             "scales", tomlkit.item({"min_support": self.scales.min_support, "queries": _full_text(self.scales.queries)})
         )
@@ -305,7 +306,7 @@ def _full_text(queries: Queries) -> str:
     return f"{queries.name} {written}"
 
 
-def _table_entries(declared: TableDeclaration) -> dict[str, Any]:
+def _table_entries(declared: TableDeclaration, folder: Path | None) -> dict[str, Any]:
     entries: dict[str, Any] = {}
     for own in fields(declared):
         value = getattr(declared, own.name)
@@ -314,7 +315,21 @@ def _table_entries(declared: TableDeclaration) -> dict[str, Any]:
         entries[own.name] = list(value) if isinstance(value, tuple) else value
     if "hierarchy" in entries:
         entries["hierarchy"] = {column: _hierarchy_entry(column, own) for column, own in declared.hierarchy.items()}
+    if folder is not None:
+        seen = {} if declared.is_bundled else {"source": _seen_from(folder, entries["source"])}
+        if "hierarchies" in entries:
+            seen["hierarchies"] = _seen_from(folder, entries["hierarchies"])
+        entries |= seen
+        for column, own in entries.get("hierarchy", {}).items():
+            entries["hierarchy"][column] = _seen_from(folder, own) if isinstance(own, str) else own
     return entries
+
+
+def _seen_from(folder: Path, name: str) -> str:
+    """Name a file as seen from a folder, so that both can be moved together."""
+    if not Path(name).exists() or Path(name).is_absolute():
+        return name
+    return Path(os.path.relpath(name, folder)).as_posix()
 
 
 def _hierarchy_entry(column: str, given: Any) -> Any:

@@ -1,0 +1,39 @@
+"""Reading a map back from the folder that `sfumato explore` left: what `choose` and `release` begin with."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import BadInputError
+from sfumato.plain import from_plain
+from sfumato.tradeoff.map import Map, Point
+from sfumato.tradeoff.study import read_study
+
+SCHEMA = 1
+TABLE_FACTS = ("digest", "records", "cells", "dropped", "quasi", "sensitive")
+"""What `points.json` keeps of the table, so that a table that has changed since is noticed."""
+
+
+def read_map(folder: str | Path) -> Map:
+    """Read the study and the points of a folder; what the points show of records is not kept there."""
+    folder = Path(folder)
+    path = folder / "points.json"
+    if not path.is_file():
+        raise BadInputError(f"{folder}: there is no points.json here; give the folder that `sfumato explore` wrote")
+    try:
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if content["schema"] != SCHEMA:
+            raise BadInputError(f"{path}: schema {content['schema']!r} is not known to this version; explore again")
+        about, points = dict(content["table"]), tuple(_point(entry) for entry in content["points"])
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BadInputError(f"{path}: not what `sfumato explore` writes ({error!r}); explore again") from None
+    return Map(read_study(str(folder / "study.toml")), points, about)
+
+
+def _point(entry: dict[str, Any]) -> Point:
+    known = {own.name for own in fields(Point)}
+    values = {name: value for name, value in entry.items() if name in known}
+    return Point(**{**values, "measures": from_plain(values["measures"])})
