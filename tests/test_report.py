@@ -26,10 +26,10 @@ from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
 from sfumato.report import write_picture, write_report
 from sfumato.report.page import in_script
-from sfumato.report.words import settings
 from sfumato.requirements import requirement
 from sfumato.table import TableDeclaration
 from sfumato.tradeoff import Grid, Map, Point, Study, explore
+from sfumato.tradeoff.words import settings
 
 SCRIPT = "</script><script>window.pwned=1;alert(1)</script>"
 IMAGE = '"><img src=x onerror="window.pwned=1;alert(1)">'

@@ -25,7 +25,7 @@ from sfumato.anonymizers.searching import Search, branch_and_bound, decide_all, 
 from sfumato.configuration import check_choice, check_number, check_whole, split_outside_quotes
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.release import Assignment, Form, Release, bucketization, generalization, histograms_of, staged
-from sfumato.release.writing import check_target
+from sfumato.release.writing import check_target, writable
 from sfumato.requirements import Requirement
 from sfumato.table import Cells, Table, distinct_rows
 
@@ -187,7 +187,7 @@ class DecidedLattice:
         target = Path(path)
         check_target(target, force)
         order = np.lexsort((self.values, ~self.feasible))
-        with staged([target]) as (draft,), draft.open("w", encoding="utf-8", newline="") as stream:
+        with writable(target), staged([target]) as [draft], draft.open("w", encoding="utf-8", newline="") as stream:
             writer = csv.writer(stream, lineterminator="\n")
             writer.writerow([*self.names, "value", "suppressed", "groups", "feasible"])
             for row in order:

@@ -40,25 +40,42 @@ def write_release(
     `layout="anatomy"` writes a bucketization as two tables: the quasi-identifiers with their group, and beside it
     (`NAME.sensitive.csv`) the sensitive values of every group with their counts.
     """
+    targets = release_files(release, path, layout, force)
+    with writable(path), staged(targets) as drafts:
+        write_drafts(release, drafts, layout, format)
+    return targets
+
+
+def release_files(release: Release, path: Path, layout: RowLayout, force: bool) -> list[Path]:
+    """Name the files of a release, and make sure that they may be written."""
     _check_layout(release, layout)
     targets = [path] if layout == "rows" else [path, path.with_name(f"{path.stem}.sensitive{path.suffix}")]
     for target in targets:
         _check_not_original(release, target)
         check_target(target, force)
+    return targets
+
+
+def write_drafts(release: Release, drafts: Sequence[Path], layout: RowLayout, format: Format) -> None:
+    """Write the files of a release, the rows first in the list, wherever they will be moved to."""
     engine = release.table.engine
     placement = Placement(
         release.assignment.cell, release.assignment.group, release.assignment.count, release.table.link
     )
+    if layout == "anatomy":
+        engine.write_table(sensitive_table(release), drafts[1], format)
+    rows = engine.write(placement, row_layout(release, with_sensitive=layout == "rows"), drafts[0], format)
+    if rows != release.assignment.records:
+        raise AssertionError(f"{rows} rows were written for {release.assignment.records} records")
+
+
+@contextmanager
+def writable(path: Path) -> Iterator[None]:
+    """Turn what a disk may refuse into a sentence."""
     try:
-        with staged(targets) as drafts:
-            if layout == "anatomy":
-                engine.write_table(sensitive_table(release), drafts[1], format)
-            rows = engine.write(placement, row_layout(release, with_sensitive=layout == "rows"), drafts[0], format)
-            if rows != release.assignment.records:
-                raise AssertionError(f"{rows} rows were written for {release.assignment.records} records")
+        yield
     except OSError as error:
         raise BadInputError(f"{path}: cannot be written ({error.strerror or error}); nothing was left behind") from None
-    return targets
 
 
 @contextmanager
@@ -70,7 +87,7 @@ def staged(targets: Sequence[Path]) -> Iterator[list[Path]]:
     drafts: list[Path] = []
     try:
         for target in targets:
-            handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".part", dir=target.parent)
+            handle, name = tempfile.mkstemp(f".part{target.suffix}", f".{target.name[:100]}.", target.parent)
             os.close(handle)
             drafts.append(Path(name))
         yield drafts

@@ -25,10 +25,10 @@ from sfumato.measures import MEASURES
 from sfumato.plain import to_plain
 from sfumato.release import staged
 from sfumato.report.commands import DECLARED, anonymize_command
-from sfumato.report.meanings import meanings
-from sfumato.report.words import counted, listed, settings
 from sfumato.tradeoff import Map, Point
 from sfumato.tradeoff.chart import BASELINE_LABELS, axis_title, family, map_chart, step, ticks_of
+from sfumato.tradeoff.meanings import meanings
+from sfumato.tradeoff.words import counted, listed, settings
 
 
 def page(shown: Map, public: bool, day: date) -> str:

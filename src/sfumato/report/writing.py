@@ -7,8 +7,7 @@ from pathlib import Path
 
 from vl_convert import vegalite_to_png
 
-from sfumato.errors import BadInputError
-from sfumato.release.writing import staged
+from sfumato.release.writing import staged, writable
 from sfumato.report.page import axes, page
 from sfumato.tradeoff import Map
 from sfumato.tradeoff.chart import map_chart
@@ -28,9 +27,6 @@ def write_picture(map: Map, path: Path | str) -> Path:
 
 
 def _write(path: Path, content: bytes) -> Path:
-    try:
-        with staged([path]) as [draft]:
-            draft.write_bytes(content)
-    except OSError as error:
-        raise BadInputError(f"{path}: cannot be written ({error.strerror or error}); nothing was left behind") from None
+    with writable(path), staged([path]) as [draft]:
+        draft.write_bytes(content)
     return path

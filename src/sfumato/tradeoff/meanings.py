@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sfumato.measures import Queries
-from sfumato.report.words import counted, listed
-from sfumato.tradeoff import Map
+from sfumato.tradeoff.map import Map
+from sfumato.tradeoff.words import counted, listed
 
 
 def meanings(shown: Map) -> list[tuple[str, str]]:

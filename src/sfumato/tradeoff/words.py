@@ -17,14 +17,21 @@ from sfumato.requirements import (
     TCloseness,
     requirement,
 )
-from sfumato.tradeoff import Point
+from sfumato.tradeoff.map import Point
 
 BASELINES = {
     "original": "The original table as it is: no loss, full risk",
     "without-quasi": "No quasi-identifier is published, only the sensitive values",
     "without-sensitive": "No sensitive value is published, only the exact quasi-identifiers",
 }
-MAKERS = {"mondrian": "Mondrian", "mode=relaxed": "equal records may be parted", "box=region": "whole regions"}
+MAKERS = {
+    "mondrian": "Mondrian",
+    "mode=relaxed": "equal records may be parted",
+    "box=region": "whole regions",
+    "publish=node": "whole nodes of the hierarchies",
+    "full-domain": "one level per column",
+    "local-recoding": "a node for every group",
+}
 FORMS = {
     "generalization": "published as ranges",
     "bucketization": "published in buckets with exact quasi-identifiers",
