@@ -21,6 +21,7 @@ from sfumato.table.declared import Declared, declared, read_hierarchies
 from sfumato.table.hierarchy import Hierarchy, read_number
 
 Missing = Literal["value", "drop"]
+Unknown = Literal["refuse", "drop"]
 
 
 @dataclass(frozen=True)
@@ -121,9 +122,16 @@ def read(
     return with_roles(engine, roles, given, missing)
 
 
-def with_roles(engine: Engine, roles: Roles, given: Mapping[str, Declared], missing: Missing) -> Table:
-    """Find a hierarchy and a coding for every quasi-identifier and sensitive attribute."""
+def with_roles(
+    engine: Engine, roles: Roles, given: Mapping[str, Declared], missing: Missing, unknown: Unknown = "refuse"
+) -> Table:
+    """Find a hierarchy and a coding for every quasi-identifier and sensitive attribute.
+
+    `unknown` says what happens to values that a declared hierarchy does not have: an error, or their records are
+    dropped and counted.
+    """
     check_choice("missing", missing, ("value", "drop"))
+    check_choice("unknown", unknown, ("refuse", "drop"))
     check_columns(engine, roles)
     found: dict[str, Hierarchy] = {}
     codings = []
@@ -134,10 +142,10 @@ def with_roles(engine: Engine, roles: Roles, given: Mapping[str, Declared], miss
         if not distinct.values:
             raise BadInputError(f"{engine.origin}: every record misses a value, so missing='drop' leaves none")
         hierarchy = _hierarchy(engine, name, name in roles.quasi, given.get(name), distinct)
-        if missing == "value" and None in distinct.values:
+        if missing == "value" and None in distinct.values and unknown == "refuse":
             hierarchy = hierarchy.with_missing()
         found[name] = hierarchy
-        codings.append(_coding(engine, name, hierarchy, distinct, missing))
+        codings.append(_coding(engine, name, hierarchy, distinct, missing, unknown))
         notices.extend(_value_notices(name, name in roles.sensitive, given.get(name), distinct))
     return Table(engine, roles, found, tuple(codings), missing, tuple(notices))
 
@@ -203,15 +211,17 @@ def _flat_sensitive(name: str, values: Sequence[str]) -> Hierarchy:
     return flat(values, observed=True)
 
 
-def _coding(engine: Engine, name: str, hierarchy: Hierarchy, distinct: DistinctValues, missing: Missing) -> Coding:
+def _coding(
+    engine: Engine, name: str, hierarchy: Hierarchy, distinct: DistinctValues, missing: Missing, unknown: Unknown
+) -> Coding:
     """Give every text of a column its leaf code; a text without a leaf is an error that says where it stands."""
     codes = hierarchy.encode(distinct.values)
-    unknown = [i for i in np.flatnonzero(codes < 0).tolist() if distinct.values[i] is not None]
-    if unknown:
-        i = unknown[0]
-        rows = int(sum(distinct.counts[j] for j in unknown))
+    strange = [i for i in np.flatnonzero(codes < 0).tolist() if distinct.values[i] is not None]
+    if strange and unknown == "refuse":
+        i = strange[0]
+        rows = int(sum(distinct.counts[j] for j in strange))
         value = str(distinct.values[i])
-        more = f" and {len(unknown) - 1} other values" if len(unknown) > 1 else ""
+        more = f" and {len(strange) - 1} other values" if len(strange) > 1 else ""
         raise BadInputError(
             f"{engine.origin}, column {name!r}, {_row(int(distinct.first_rows[i]))}: "
             f"{_why_unknown(hierarchy, value)}{more} ({rows:,} rows); "

@@ -1,0 +1,1 @@
+"""Leaving the house: publishing a release with its certificate, and auditing any published file."""

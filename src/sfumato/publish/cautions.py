@@ -1,0 +1,139 @@
+"""What a release does not protect against, said of this very release: the honest part of a certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.release import Release
+from sfumato.requirements import Requirement
+from sfumato.table import Histograms, Sensitive
+from sfumato.tradeoff.words import counted, listed
+
+
+@dataclass(frozen=True)
+class Caution:
+    """One thing that a release does not protect against."""
+
+    about: str
+    text: str
+    """For everybody: says nothing that cannot be read off the file."""
+
+    count: str = ""
+    """For the publisher: how much of it there is in this release."""
+
+
+def cautions(release: Release, requirement: Requirement) -> list[Caution]:
+    """List what this release does not protect against, what is found in it first."""
+    found = [*_identity(release), *_sensitive(release, requirement), *_always(release, requirement)]
+    return sorted(found, key=lambda caution: caution.count == "")
+
+
+def _identity(release: Release) -> Iterator[Caution]:
+    if release.form == "bucketization":
+        unique = int((release.quasi_counts == 1).sum())
+        yield Caution(
+            "identity",
+            "The exact quasi-identifiers stand in this file. It does not hide who is in the table; it only loosens the "
+            "link to the sensitive values. The size of a bucket is not k-anonymity.",
+            f"{counted(unique, 'combination')} of quasi-identifiers occur once" if unique else "",
+        )
+    elif release.histograms is None:
+        yield Caution("identity", "The exact quasi-identifiers stand in this file; only sensitive values do not.")
+    yield Caution(
+        "membership",
+        "Whoever knows the quasi-identifiers of a person can judge whether the person is in the table: a combination "
+        "that no published box covers is not, or was suppressed. Only differential privacy limits this.",
+    )
+
+
+def _sensitive(release: Release, requirement: Requirement) -> Iterator[Caution]:
+    histograms = release.histograms
+    if histograms is None or not histograms.sensitive:
+        return
+    for place, attribute in enumerate(histograms.sensitive):
+        yield from _homogeneity(attribute, histograms, place)
+        yield from _similarity(attribute, histograms, place)
+        yield from _skewness(attribute, histograms, place, requirement)
+    if len(histograms.sensitive) > 1:
+        names = listed([attribute.name for attribute in histograms.sensitive])
+        yield Caution(
+            "several sensitive columns",
+            f"Each requirement speaks of one column. The columns {names} stay together in a row: who knows one of a "
+            "person's values may learn the others.",
+        )
+
+
+def _homogeneity(attribute: Sensitive, histograms: Histograms, place: int) -> Iterator[Caution]:
+    alike = (histograms.of(place) > 0).sum(axis=1) == 1
+    if alike.any():
+        records = counted(int(histograms.sizes[alike].sum()), "record")
+        yield Caution(
+            "homogeneity",
+            f"There are groups in which all records have the same {attribute.name}: whoever is known to be in such a "
+            "group, that value is known of, whatever the size of the group.",
+            f"{counted(int(alike.sum()), 'group')}, {records}",
+        )
+
+
+def _similarity(attribute: Sensitive, histograms: Histograms, place: int) -> Iterator[Caution]:
+    """Find groups whose values differ and yet lie all under one node below the root."""
+    hierarchy = attribute.hierarchy
+    if hierarchy.height < 2:
+        return
+    parents = hierarchy.ancestors[-2][attribute.leaves]
+    present = histograms.of(place) > 0
+    families = np.stack([present[:, parents == node].any(axis=1) for node in np.unique(parents)], axis=1)
+    alike = (families.sum(axis=1) == 1) & (present.sum(axis=1) > 1)
+    if alike.any():
+        yield Caution(
+            "similarity",
+            f"There are groups whose values of {attribute.name} differ but lie under one node of its hierarchy: what "
+            "they have in common is known of everybody in the group.",
+            counted(int(alike.sum()), "group"),
+        )
+
+
+def _skewness(attribute: Sensitive, histograms: Histograms, place: int, requirement: Requirement) -> Iterator[Caution]:
+    bounded = ("t-closeness", "beta-likeness", "delta-disclosure")
+    if any(part.name in bounded and part.on in (None, attribute.name) for part in requirement.parts):
+        return
+    gain = float((histograms.of(place) / histograms.sizes[:, None] / attribute.shares).max())
+    if gain > 1.5:
+        yield Caution(
+            "skewness",
+            f"Nothing was required of how far a group's distribution of {attribute.name} may lie from the table's: a "
+            "rare value can be much more likely in a group than in the table.",
+            f"up to {gain:.3g} times as likely",
+        )
+
+
+def _always(release: Release, requirement: Requirement) -> Iterator[Caution]:
+    if any(part.about_sensitive for part in requirement.parts) and release.histograms is not None:
+        yield Caution(
+            "minimality",
+            "Where to cut was decided looking at sensitive values, no more general than needed. Who knows the "
+            "algorithm can sometimes reason from what was not done (minimality attack, Wong et al. 2007).",
+        )
+    yield Caution(
+        "composition",
+        "Another release about the same people, by whomever, can be joined with this one; the promise is about this "
+        "file alone. `sfumato audit FILE --with EARLIER` says what two releases give away together.",
+    )
+    yield Caution(
+        "background knowledge",
+        "Who knows more of a person than the quasi-identifiers (a value the person does not have, a relative in the "
+        "same group) can exclude records; the promise is about the quasi-identifiers.",
+    )
+    if release.table.roles.neutral:
+        names = listed(list(release.table.roles.neutral))
+        yield Caution(
+            "neutral columns", f"Published as they are, and taken for harmless: {names}. Their content was not judged."
+        )
+    if release.form == "generalization" and not release.levels:
+        yield Caution(
+            "exact ends",
+            "The ends of published ranges can be values of single records: a range of 20-61 says that somebody is 61.",
+        )

@@ -1,0 +1,194 @@
+"""The mapping of a release: how values were recoded, kept so that new data of the same columns can be recoded alike.
+
+A full-domain release has one level per column. Any other generalization has boxes; a new record goes to the box that
+covers it and loses least. A bucketization recodes nothing, so it has no mapping. Hierarchies travel with the mapping,
+also values that were suppressed: it is for the publisher.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping as Entries
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.anonymizers.anonymizer import checked
+from sfumato.anonymizers.full_domain import transformed
+from sfumato.engines import DuckDBEngine
+from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.kernels import kernel
+from sfumato.plain import json_text
+from sfumato.release import Assignment, Release, generalization, histograms_of, staged
+from sfumato.release.writing import check_target, writable
+from sfumato.requirements import Requirement, requirement
+from sfumato.table import Cells, Hierarchy, Level, Roles, Table, distinct_rows
+from sfumato.table.table import Missing, Unknown, with_roles
+
+SCHEMA = 1
+KIND = "sfumato mapping"
+Codes = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Mapping:
+    """How the quasi-identifiers of a release were recoded."""
+
+    requirement: Requirement
+    roles: Roles
+    missing: Missing
+    hierarchies: Entries[str, Hierarchy]
+    levels: tuple[int, ...]
+    """One level per quasi-identifier, in the order of their names; empty where there are boxes."""
+
+    lo: Codes
+    hi: Codes
+    """The boxes, those that lose least first; none where there are levels."""
+
+    def to_json(self, path: str | Path, force: bool = False) -> Path:
+        """Write the mapping, all or nothing."""
+        target = Path(path)
+        check_target(target, force)
+        content = {
+            "kind": KIND,
+            "requirement": str(self.requirement),
+            "roles": asdict(self.roles),
+            "missing": self.missing,
+            "levels": list(self.levels),
+            "lo": self.lo.tolist(),
+            "hi": self.hi.tolist(),
+            "hierarchies": {name: asdict(own) for name, own in self.hierarchies.items()},
+        }
+        with writable(target), staged([target]) as [draft]:
+            draft.write_text(json_text(content), encoding="utf-8")
+        return target
+
+
+def mapping_of(release: Release, wanted: Requirement) -> Mapping:
+    """Take the mapping out of a release."""
+    if release.form == "bucketization":
+        raise BadInputError("a bucketization publishes exact quasi-identifiers and recodes nothing: it has no mapping")
+    cells = release.cells
+    names = {quasi.name: quasi.hierarchy for quasi in cells.quasi}
+    # a domain of sensitive values that was only observed may be another one in new data
+    names |= {own.name: own.hierarchy for own in cells.sensitive if not own.hierarchy.observed}
+    table = release.table
+    boxes = np.zeros((0, len(cells.quasi)), np.int32)
+    if release.levels:
+        return Mapping(wanted, table.roles, table.missing, names, release.levels, boxes, boxes)
+    losses = sum(
+        quasi.hierarchy.losses(release.boxes.lo[:, a], release.boxes.hi[:, a]) for a, quasi in enumerate(cells.quasi)
+    )
+    order = np.lexsort((*release.boxes.lo.T[::-1], np.asarray(losses)))
+    return Mapping(wanted, table.roles, table.missing, names, (), release.boxes.lo[order], release.boxes.hi[order])
+
+
+def read_mapping(path: str | Path) -> Mapping:
+    """Read a mapping back."""
+    path = Path(path)
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["kind"] != KIND or content["schema"] != SCHEMA:
+            raise BadInputError(f"{path}: not a mapping that this version of sfumato can read")
+        roles = Roles(**{name: tuple(columns) for name, columns in content["roles"].items()})
+        width = len(roles.quasi)
+        return Mapping(
+            requirement(content["requirement"]),
+            roles,
+            content["missing"],
+            {name: _hierarchy(own) for name, own in content["hierarchies"].items()},
+            tuple(content["levels"]),
+            np.array(content["lo"], np.int32).reshape(-1, width),
+            np.array(content["hi"], np.int32).reshape(-1, width),
+        )
+    except OSError as error:
+        raise BadInputError(f"{path}: cannot be read ({error.strerror or error})") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BadInputError(f"{path}: not a mapping of sfumato ({error!r})") from None
+
+
+def _hierarchy(entry: dict[str, Any]) -> Hierarchy:
+    levels = tuple(Level(tuple(own["starts"]), tuple(own["labels"])) for own in entry["levels"])
+    ends = {
+        name: tuple(float(value) for value in entry[name]) for name in ("widths", "firsts", "lasts")
+    }  # infinities are texts
+    return Hierarchy(**{**entry, **ends, "levels": levels})
+
+
+def apply(mapping: Mapping, path: str | Path, rest: Unknown = "refuse", **reading: Any) -> Release:
+    """Recode a new file as an earlier release was.
+
+    `rest` says what happens to records with values the mapping does not know, that no box covers, or whose group does
+    not satisfy the requirement in the new data: nothing is published (`refuse`), or they are left out (`drop`).
+    """
+    delimiter, encoding = reading.get("delimiter"), reading.get("encoding", "utf-8")
+    engine = DuckDBEngine.from_file(Path(path), delimiter, encoding, reading.get("na", ()))
+    table = with_roles(engine, mapping.roles, mapping.hierarchies, mapping.missing, rest)
+    for name, known in mapping.hierarchies.items():
+        if table.hierarchies[name].missing and not known.missing:
+            raise BadInputError(f"{path}: column {name!r} has missing values, and the mapping knows none; {_LEAVE_OUT}")
+    if mapping.levels:
+        release = transformed(table, mapping.requirement, "generalization", mapping.levels)
+        covered = table.cells.records
+    else:
+        release, covered = _into_boxes(table, mapping)
+    _complain(table.cells, mapping.requirement, covered, release, path, rest)
+    checked(release, mapping.requirement)
+    return release
+
+
+_LEAVE_OUT = "--rest drop leaves such records out"
+
+
+def _complain(
+    cells: Cells, wanted: Requirement, covered: int, release: Release, path: str | Path, rest: Unknown
+) -> None:
+    """Raise where records are left out and nobody allowed it, or nothing is left."""
+    if release.assignment.records == 0:
+        raise InfeasibleError(f"{path}: no group of the mapping satisfies {wanted} in this data; make a new release")
+    if rest == "refuse" and covered < cells.records:
+        raise InfeasibleError(
+            f"{path}: {cells.records - covered:,} of {cells.records:,} records are covered by no box of the mapping; "
+            f"make a new release, or {_LEAVE_OUT}"
+        )
+    if rest == "refuse" and release.suppressed:
+        raise InfeasibleError(
+            f"{path}: {release.suppressed:,} of {cells.records:,} records are in groups that do not satisfy {wanted} "
+            f"in this data; make a new release, or {_LEAVE_OUT}"
+        )
+
+
+def _into_boxes(table: Table, mapping: Mapping) -> tuple[Release, int]:
+    """Send every cell to its box; leave out what none covers, and groups that are not admitted."""
+    cells = table.cells
+    first, point = distinct_rows(cells.codes)
+    box = find_boxes(cells.codes[first], mapping.lo, mapping.hi)[point]
+    inside = box >= 0
+    used, group = np.unique(box[inside], return_inverse=True)
+    entries = Assignment(np.flatnonzero(inside), group.astype(np.int64), cells.counts[inside])
+    admitted = mapping.requirement.admits(histograms_of(cells, entries, len(used)))
+    kept = admitted[entries.group]
+    number = np.cumsum(admitted) - 1
+    assignment = Assignment(entries.cell[kept], number[entries.group[kept]], entries.count[kept])
+    boxes = used[admitted]
+    return generalization(table, assignment, mapping.lo[boxes], mapping.hi[boxes]), int(cells.counts[inside].sum())
+
+
+@kernel
+def find_boxes(points: Codes, lo: Codes, hi: Codes) -> NDArray[np.int64]:
+    """Find for every point the first box that covers it, -1 where none does."""
+    found = np.full(len(points), -1, np.int64)
+    for i in range(len(points)):
+        for b in range(len(lo)):
+            inside = True
+            for a in range(points.shape[1]):
+                if points[i, a] < lo[b, a] or points[i, a] > hi[b, a]:
+                    inside = False
+                    break
+            if inside:
+                found[i] = b
+                break
+    return found

@@ -1,0 +1,132 @@
+"""A certificate as a page that a person can read and print: self-contained, no script, everything escaped."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping
+from html import escape
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+from sfumato.measures import MEASURES
+
+SHOWN_VALUES = 12
+"""How many sensitive values of a baseline are shown, the most frequent ones."""
+
+
+def certificate_page(content: Mapping[str, Any]) -> str:
+    """Write a certificate as HTML."""
+    name = content["files"][0]["name"]
+    return Template(files("sfumato.publish").joinpath("page.html").read_text(encoding="utf-8")).substitute(
+        title=escape(f"Certificate of {name}"),
+        name=escape(name),
+        reader=escape(content["for"]),
+        badge="public" if content["for"] == "the public" else "internal",
+        made=escape(content["made"][:10]),
+        promise=_promise(content),
+        measures=_measures(content["measures"]),
+        warnings=_warnings(content["warnings"]),
+        baselines=_baselines(content["baselines"]),
+        suppressed=_suppressed(content),
+        meanings=_definitions((own["name"], own["text"]) for own in content["meanings"]),
+        digests=_digests(content),
+        verify=escape(shlex.join(content["verify"])),
+    )
+
+
+def _promise(content: Mapping[str, Any]) -> str:
+    promise = content["promise"]
+    items = "".join(
+        f"<li>{_sentence(part['in_words'])} <code>{escape(part['requirement'])}</code></li>"
+        for part in promise["parts"]
+    )
+    columns = content["columns"]
+    said = "".join(
+        f"<p><b>{label}:</b> {escape(', '.join(columns[role]))}</p>"
+        for role, label in (("quasi", "Quasi-identifiers"), ("sensitive", "Sensitive"), ("neutral", "Published as is"))
+        if columns[role]
+    )
+    form = "ranges and sets" if promise["form"] == "generalization" else "buckets, with exact quasi-identifiers"
+    return f"<ul>{items}</ul><p>Published as {form}: {content['rows']:,} rows.</p>{said}"
+
+
+def _sentence(text: str) -> str:
+    return escape(text[:1].upper() + text[1:]) + "."
+
+
+def _measures(measures: Mapping[str, float]) -> str:
+    rows = []
+    for name, value in measures.items():
+        about = MEASURES.get(name)
+        better = {"higher": "higher is better", "lower": "lower is better"}[about.better] if about else ""
+        meaning = escape(about.meaning) if about else ""
+        rows.append(
+            f"<tr><th>{escape(name)}</th><td class=n>{number(value)}</td><td>{meaning}</td><td>{better}</td></tr>"
+        )
+    return "".join(rows)
+
+
+def number(value: Any) -> str:
+    """Write a number as a person reads it."""
+    if value in (float("inf"), "inf"):
+        return "infinite"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:.4g}"
+
+
+def _warnings(warnings: Iterable[Mapping[str, str]]) -> str:
+    return "".join(
+        f"<dt>{_sentence(own['about'])[:-1]}"
+        + (f" <span class=found>found here: {escape(own['found'])}</span>" if "found" in own else "")
+        + f"</dt><dd>{escape(own['text'])}</dd>"
+        for own in warnings
+    )
+
+
+def _baselines(baselines: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
+    parts = []
+    for name, own in baselines.items():
+        kinds = [kind for kind in ("table", "file") if kind in own]
+        ordered = sorted(own[kinds[0]], key=lambda value: -own[kinds[0]][value])
+        head = "".join(f"<th class=n>in the {kind}</th>" for kind in kinds)
+        rows = "".join(
+            f"<tr><td>{escape(value) or '(missing)'}</td>"
+            + "".join(f"<td class=n>{100 * own[kind].get(value, 0):.2f} %</td>" for kind in kinds)
+            + "</tr>"
+            for value in ordered[:SHOWN_VALUES]
+        )
+        more = len(ordered) - SHOWN_VALUES
+        rest = f"<tr><td colspan=3>and {more} more values (see the JSON)</td></tr>" if more > 0 else ""
+        parts.append(f"<table><tr><th>{escape(name)}</th>{head}</tr>{rows}{rest}</table>")
+    return "".join(parts) or "<p>No sensitive column is published.</p>"
+
+
+def _suppressed(content: Mapping[str, Any]) -> str:
+    limit = content["promise"]["suppress_at_most"]
+    allowed = (
+        f"At most {100 * limit:.3g} % of the records were allowed to be left out."
+        if limit
+        else ("No record was allowed to be left out.")
+    )
+    if "suppressed" not in content:
+        return f"<p>{allowed}</p>"
+    own = content["suppressed"]
+    dropped = f" {own['dropped']:,} more were dropped before because they miss a value." if own["dropped"] else ""
+    return f"<p>{allowed} Left out: {own['records']:,} of {own['of']:,} records.{dropped}</p>"
+
+
+def _definitions(entries: Iterable[tuple[str, str]]) -> str:
+    return "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in entries)
+
+
+def _digests(content: Mapping[str, Any]) -> str:
+    rows = [(own["name"], f"{own['sha256']} ({own['bytes']:,} bytes)") for own in content["files"]]
+    if "input" in content:
+        rows.append((f"input: {content['input']['table']}", content["input"]["sha256"]))
+    if content.get("study", {}).get("sha256"):
+        rows.append(
+            (f"study {content['study']['name']}, point {content['study']['point']}", content["study"]["sha256"])
+        )
+    rows.append(("made by", f"{content['anonymizer']}"))
+    rows.append(("versions", ", ".join(f"{name} {number}" for name, number in content["versions"].items())))
+    return "".join(f"<tr><th>{escape(name)}</th><td><code>{escape(value)}</code></td></tr>" for name, value in rows)
