@@ -17,11 +17,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
-_ROOMS = ("errors", "table", "requirements", "release", "anonymizers", "measures", "tradeoff")
+_ROOMS = ("errors", "table", "requirements", "release", "anonymizers", "measures", "tradeoff", "publish")
 __all__ = [
     "MEASURES",
     "AlphaK",
     "Anonymizer",
+    "Audit",
     "BadInputError",
     "BetaLikeness",
     "Candidate",
@@ -54,6 +55,7 @@ __all__ = [
     "__version__",
     "anonymize",
     "anonymizer",
+    "audit",
     "dates",
     "explore",
     "flat",
@@ -85,6 +87,7 @@ if TYPE_CHECKING:
     )
     from sfumato.errors import BadInputError, InfeasibleError, SfumatoError
     from sfumato.measures import MEASURES, Measure, Measured, Queries, Scales, measure
+    from sfumato.publish import Audit, audit
     from sfumato.release import Release
     from sfumato.requirements import (
         AlphaK,

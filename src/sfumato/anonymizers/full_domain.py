@@ -31,7 +31,7 @@ from sfumato.table import Cells, Table, distinct_rows
 
 SEARCHES = ("exact", "best-first", "genetic")
 USUAL_SECONDS = 10.0
-LARGE = 20_000_000
+LARGE = 200_000_000
 """An exact search of more transformations than this is not begun."""
 
 

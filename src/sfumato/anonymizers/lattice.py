@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.anonymizers.cutting import only_sizes
 from sfumato.kernels import kernel
-from sfumato.requirements.deficits import group_deficit
+from sfumato.requirements.deficits import group_deficit, largest_distances
 from sfumato.requirements.predicates import SIZE, Rules, group_admitted
 from sfumato.table import Cells
 
@@ -96,6 +97,11 @@ class Lattice:
     rules: Rules
     ladder: Ladder
 
+    @cached_property
+    def most(self) -> Numbers:
+        """For every rule about a distance how far a single value can be from Q."""
+        return largest_distances(self.rules)
+
     @property
     def tops(self) -> Levels:
         """The highest level of every attribute."""
@@ -120,8 +126,7 @@ class Lattice:
     @cached_property
     def bottom(self) -> Grouping:
         """The groups of the finest transformation: records that agree in all quasi-identifiers."""
-        rules_read_values = bool((self.rules.kinds != SIZE).any())
-        values = self.cells.values if rules_read_values else self.cells.values[:, :0]
+        values = self.cells.values if not only_sizes(self.rules) else self.cells.values[:, :0]
         columns = (values + self.cells.spans[:-1][: values.shape[1]]).astype(np.int32)
         return group_cells(self.ladder, self.cells.codes, columns, self.cells.counts, int(self.cells.spans[-1]))
 
@@ -139,7 +144,7 @@ class Lattice:
     def check(self, groups: Grouping, levels: Levels) -> Node:
         """Say which groups of a transformation are admitted and what the others cost."""
         d = len(levels)
-        found = check_groups(self.ladder, self.rules, groups, np.array(levels, np.int64))
+        found = check_groups(self.ladder, self.rules, self.most, groups, np.array(levels, np.int64))
         published, suppressed, deficit, squares, all_squares = found[:5]
         return Node(
             levels,
@@ -318,28 +323,49 @@ def merge_values(
 
 
 @kernel
-def check_groups(ladder: Ladder, rules: Rules, groups: Grouping, levels: Counts) -> Numbers:
-    """Count what is published and what is not; see `Node` for the fields."""
+def check_groups(ladder: Ladder, rules: Rules, most: Numbers, groups: Grouping, levels: Counts) -> Numbers:
+    """Count what is published and what is not; see `Node` for the fields.
+
+    Most groups of a fine transformation are too small: they are told apart before a predicate is asked.
+    """
     d = len(levels)
     out = np.zeros(5 + 2 * d)
     histogram = np.zeros(len(rules.q), np.int64)
-    for g in range(len(groups.sizes)):
-        size = groups.sizes[g]
-        for e in range(groups.offsets[g], groups.offsets[g + 1]):
-            histogram[groups.columns[e]] = groups.counts[e]
+    least, sizes_only = smallest_size(rules), only_sizes(rules)
+    keys, sizes, offsets, columns, counts = groups.keys, groups.sizes, groups.offsets, groups.columns, groups.counts
+    words, shifts, masks, losses = ladder.words, ladder.shifts, ladder.masks, ladder.losses
+    starts = ladder.bases + levels * ladder.sizes
+    for g in range(len(sizes)):
+        size = sizes[g]
         out[4] += float(size) * size
-        if group_admitted(rules, histogram, size):
+        deficit = size
+        admitted = size >= least
+        if admitted and not sizes_only:
+            for e in range(offsets[g], offsets[g + 1]):
+                histogram[columns[e]] = counts[e]
+            admitted = group_admitted(rules, histogram, size)
+            if not admitted:
+                deficit = group_deficit(rules, most, histogram, size)
+            for e in range(offsets[g], offsets[g + 1]):
+                histogram[columns[e]] = 0
+        if admitted:
             out[0] += 1
             out[3] += float(size) * size
-        else:
-            deficit = group_deficit(rules, histogram, size)
-            out[1] += size
-            out[2] += deficit
-            for a in range(d):
-                leaf = (groups.keys[g, ladder.words[a]] >> ladder.shifts[a]) & ladder.masks[a]
-                loss = ladder.losses[ladder.bases[a] + levels[a] * ladder.sizes[a] + leaf]
-                out[5 + a] += size * loss
-                out[5 + d + a] += deficit * loss
-        for e in range(groups.offsets[g], groups.offsets[g + 1]):
-            histogram[groups.columns[e]] = 0
+            continue
+        out[1] += size
+        out[2] += deficit
+        for a in range(d):
+            loss = losses[starts[a] + ((keys[g, words[a]] >> shifts[a]) & masks[a])]
+            out[5 + a] += size * loss
+            out[5 + d + a] += deficit * loss
     return out
+
+
+@kernel
+def smallest_size(rules: Rules) -> float:
+    """Return how many records every rule about sizes asks for; at least one."""
+    least = 1.0
+    for rule in range(len(rules.kinds)):
+        if rules.kinds[rule] == SIZE:
+            least = max(least, rules.parameters[rule, 0])
+    return least

@@ -35,6 +35,8 @@ EQUAL = 1e-12
 """Values closer than this are the same."""
 
 POPULATION = 48
+IDLE_GENERATIONS = 20
+"""After so many generations without a transformation that is new, a genetic search ends."""
 
 
 class Box(NamedTuple):
@@ -89,9 +91,9 @@ class Search:
         asked = list(several)
         new = [levels for levels in dict.fromkeys(asked) if levels not in self.nodes]
         jobs = [(levels, *self._source(levels)) for levels in new]
-        for levels, (node, groups) in zip(new, self.pool.map(self._checked, jobs), strict=True):
+        for (levels, source, _), (node, groups) in zip(jobs, self.pool.map(self._checked, jobs), strict=True):
             self.nodes[levels] = node
-            self._keep(levels, groups)
+            self._keep(levels, groups, source)
             if self.feasible(node) and self.objective.value(node) < self.value - EQUAL:
                 self.best, self.value = node, self.objective.value(node)
         return [self.nodes[levels] for levels in asked]
@@ -111,8 +113,10 @@ class Search:
         place = int(np.argmin(np.where(finer, self._kept_sizes, np.iinfo(np.int64).max)))
         return self._kept[place], tuple(int(level) for level in self._kept_levels[place])
 
-    def _keep(self, levels: Levels, groups: Grouping) -> None:
-        if int(self._kept_sizes[1:].sum()) + len(groups.sizes) <= KEPT_GROUPS:
+    def _keep(self, levels: Levels, groups: Grouping, source: Grouping) -> None:
+        """Keep groups that are at most half as many as those they came from, while there is room."""
+        room = KEPT_GROUPS - int(self._kept_sizes[1:].sum())
+        if 2 * len(groups.sizes) <= len(source.sizes) and len(groups.sizes) <= room:
             self._kept.append(groups)
             self._kept_levels = np.append(self._kept_levels, [levels], axis=0)
             self._kept_sizes = np.append(self._kept_sizes, len(groups.sizes))
@@ -205,7 +209,8 @@ def evolve(search: Search, deadline: float, seed: int) -> None:
     lowest, highest = np.array(search.lowest), np.array(search.highest)
     drawn = rng.integers(lowest, highest + 1, (POPULATION, len(lowest)))
     population = search.check([*_tuples(drawn), *([search.best.levels] if search.best else [])])
-    while time.monotonic() < deadline:
+    idle = 0
+    while time.monotonic() < deadline and idle < IDLE_GENERATIONS:
         population.sort(key=lambda node: _fitness(search, node))
         del population[POPULATION:]
         ranks = rng.integers(0, len(population), (2, POPULATION, 2)).min(axis=2)  # sorted: the smaller rank wins
@@ -214,6 +219,7 @@ def evolve(search: Search, deadline: float, seed: int) -> None:
         steps = rng.integers(-1, 2, children.shape) * (rng.random(children.shape) < 1.5 / len(lowest))
         known = {node.levels for node in population}
         bred = _tuples(np.clip(children + steps, lowest, highest))
+        idle = 0 if any(levels not in search.nodes for levels in bred) else idle + 1
         population += search.check([levels for levels in dict.fromkeys(bred) if levels not in known])
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.engines.loading import connect, literal, load_file, load_frame
+from sfumato.engines.loading import READERS, connect, literal, load_file, load_frame, view_parquet
 from sfumato.engines.protocol import Coding, CountedCodes, DistinctValues, Layout, Placement, Texts
 from sfumato.engines.statements import published, shuffled
 from sfumato.errors import BadInputError
@@ -40,6 +40,14 @@ class DuckDBEngine:
         """Read a file: delimited text with a header, or any format that DuckDB reads by itself."""
         connection = connect()
         return cls(connection, load_file(connection, path, delimiter, encoding, na), str(path))
+
+    @classmethod
+    def for_counting(cls, path: Path, delimiter: str | None = None, encoding: str = "utf-8") -> DuckDBEngine:
+        """Open a file whose texts are only to be counted: a Parquet file is then not loaded."""
+        connection = connect()
+        if READERS.get(path.suffix.lower()) == "read_parquet":
+            return cls(connection, view_parquet(connection, path), str(path))
+        return cls(connection, load_file(connection, path, delimiter, encoding, ()), str(path))
 
     @classmethod
     def from_frame(cls, frame: Any, na: Sequence[str] = (), origin: str | None = None) -> DuckDBEngine:
@@ -82,6 +90,13 @@ class DuckDBEngine:
         query = f"SELECT {text}, count(*), min(rowid) + 1 FROM rows WHERE {kept} GROUP BY ALL ORDER BY 1 NULLS LAST"
         found = self._connection.sql(query).to_arrow_table()
         return DistinctValues(found[0].to_pylist(), found[1].to_numpy(), found[2].to_numpy())
+
+    def count_texts(self, columns: Sequence[str], complete: Sequence[str] = ()) -> pa.RecordBatchReader:
+        """Count the distinct tuples of texts of some columns (null: missing); the last column is the count."""
+        texts = ", ".join(f"{self._text(name)} AS t{i}" for i, name in enumerate(columns))
+        kept = " AND ".join(f"{self._text(name)} IS NOT NULL" for name in complete) or "true"
+        query = f"SELECT {texts}{', ' if texts else ''}count(*) AS n FROM rows WHERE {kept} GROUP BY ALL"
+        return self._connection.sql(query).to_arrow_reader(1 << 17)
 
     def count_cells(self, codings: Sequence[Coding]) -> CountedCodes:
         """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted."""

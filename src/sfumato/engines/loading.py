@@ -56,6 +56,19 @@ def load_file(
     return text.header
 
 
+def view_parquet(connection: duckdb.DuckDBPyConnection, path: Path) -> tuple[str, ...]:
+    """Let `rows` be a view of a Parquet file, so that a count reads only the columns it needs; return the names."""
+    existing_file(path)
+    try:
+        names = checked_header(str(path), _parquet_names(path))
+        columns = ", ".join(f"c{i}" for i in range(len(names)))
+        source = f"read_parquet({_path(path)}, hive_partitioning = false)"
+        connection.execute(f"CREATE VIEW rows AS SELECT * FROM {source} AS file({columns})")
+    except (duckdb.Error, pa.ArrowException) as error:
+        raise BadInputError(f"{path}: the file cannot be read ({str(error).splitlines()[0]})") from None
+    return names
+
+
 def load_frame(connection: duckdb.DuckDBPyConnection, frame: Any, origin: str, na: Sequence[str]) -> tuple[str, ...]:
     """Load a frame that speaks the Arrow interface and return the names of its columns; an index is no column."""
     if not isinstance(frame, pa.Table) and not hasattr(frame, "__arrow_c_stream__"):

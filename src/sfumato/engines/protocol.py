@@ -102,6 +102,9 @@ class Engine(Protocol):
     def distinct(self, column: str, complete: Sequence[str] = ()) -> DistinctValues:
         """List the distinct values of a column among the rows that miss no value in the `complete` columns."""
 
+    def count_texts(self, columns: Sequence[str], complete: Sequence[str] = ()) -> Any:
+        """Count the distinct tuples of texts of some columns: Arrow batches, the last column the count."""
+
     def count_cells(self, codings: Sequence[Coding]) -> CountedCodes:
         """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted."""
 

@@ -103,6 +103,8 @@ def _sizes(release: Release) -> dict[str, float]:
     return {
         "k": int(release.quasi_counts.min()),
         "smallest_group": int(release.sizes.min()),
+        "prosecutor": 1 / int(release.quasi_counts.min()),
+        "marketer": len(release.quasi_counts) / published,
         "discernibility": squares + float(release.suppressed) * release.cells.records,
         "average_group": published / release.groups,
         "weighted_k": squares / published,

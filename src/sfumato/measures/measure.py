@@ -33,6 +33,10 @@ MEASURES: dict[str, Measure] = {
             False,
         ),
         Measure("smallest_group", "risk", "higher", "records of the smallest group", 1, inf, False),
+        Measure("prosecutor", "risk", "lower", "1 / k: the risk of the person who is easiest to find", 0, 1, False),
+        Measure(
+            "marketer", "risk", "lower", "risk of the average person to be found: combinations / records", 0, 1, False
+        ),
         Measure("l_frequency", "risk", "higher", "1 / the largest share of a sensitive value in a group", 1),
         Measure("l_distinct", "risk", "higher", "sensitive values in the least diverse group", 1),
         Measure("l_entropy", "risk", "higher", "exp of the entropy of the least diverse group", 1),

@@ -1,1 +1,20 @@
-"""Leaving the house: publishing a release with its certificate, and auditing any published file."""
+"""Leaving the house: publishing a release with its certificate, recoding new data, auditing any published file."""
+
+from sfumato.publish.audit import Audit, WorstGroup, audit
+from sfumato.publish.certificate import certificate_files, read_certificate
+from sfumato.publish.mapping import Mapping, apply, mapping_of, read_mapping
+from sfumato.publish.releasing import Publication, publish_point
+
+__all__ = [
+    "Audit",
+    "Mapping",
+    "Publication",
+    "WorstGroup",
+    "apply",
+    "audit",
+    "certificate_files",
+    "mapping_of",
+    "publish_point",
+    "read_certificate",
+    "read_mapping",
+]

@@ -16,7 +16,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from sfumato import __version__
 from sfumato.anonymizers import Anonymizer
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
@@ -26,7 +25,7 @@ from sfumato.requirements import Requirement
 from sfumato.tradeoff.words import rule
 
 SCHEMA = 1
-LIBRARIES = ("numpy", "numba", "duckdb", "pyarrow")
+LIBRARIES = ("sfumato", "numpy", "numba", "duckdb", "pyarrow")
 TELL_OF_SUPPRESSED = ("suppressed", "suppression_loss", "generalization_loss", "discernibility")
 """Measures from which the number of suppressed records follows: not for the public."""
 
@@ -88,8 +87,7 @@ def certificate(
         "suppressed": {"records": release.suppressed, "of": release.cells.records, "dropped": release.table.dropped},
         "input": {"table": origin.table, "sha256": origin.digest, "records": release.cells.records},
         "study": {"name": origin.study, "sha256": origin.study_digest, "point": origin.point},
-        "versions": {"sfumato": __version__, "python": platform.python_version()}
-        | {name: version(name) for name in LIBRARIES},
+        "versions": {"python": platform.python_version()} | {name: version(name) for name in LIBRARIES},
         "meanings": [{"name": name, "text": text} for name, text in meanings],
         "warnings": [_warning(caution) for caution in found],
         "notices": list(release.table.notices),

@@ -47,16 +47,46 @@ SLACK = 1e-6
 
 
 @kernel
-def group_deficit(rules: Rules, counts: NDArray[np.int64], size: int) -> int:
-    """Return the largest deficit of all rules: at most the size of the group."""
+def group_deficit(rules: Rules, most: NDArray[np.float64], counts: NDArray[np.int64], size: int) -> int:
+    """Return the largest deficit of all rules: at most the size of the group. `most` is `largest_distances(rules)`."""
     deficit = 0.0
     for rule in range(len(rules.kinds)):
-        deficit = max(deficit, rule_deficit(rules, rule, counts, size))
+        deficit = max(deficit, rule_deficit(rules, rule, most[rule], counts, size))
     return min(size, math.ceil(deficit - SLACK))
 
 
 @kernel
-def rule_deficit(rules: Rules, rule: int, counts: NDArray[np.int64], size: int) -> float:
+def largest_distances(rules: Rules) -> NDArray[np.float64]:
+    """Return for every rule about a distance the largest there is: that of a group with one single value."""
+    most = np.zeros(len(rules.kinds))
+    single = np.zeros(len(rules.q), np.int64)
+    for rule in range(len(rules.kinds)):
+        if rules.kinds[rule] in (EQUAL, ORDERED, HIERARCHICAL, JS):
+            for s in range(rules.firsts[rule], rules.lasts[rule]):
+                single[s] = 1
+                most[rule] = max(most[rule], rule_distance(rules, rule, single, 1))
+                single[s] = 0
+    return most
+
+
+@kernel
+def rule_distance(rules: Rules, rule: int, counts: NDArray[np.int64], size: int) -> float:
+    """Return the distance from Q that a rule of t-closeness speaks of."""
+    kind = rules.kinds[rule]
+    own = counts[rules.firsts[rule] : rules.lasts[rule]]
+    q = rules.q[rules.firsts[rule] : rules.lasts[rule]]
+    if kind == EQUAL:
+        return equal_distance(own, size, q)
+    if kind == ORDERED:
+        return ordered_distance(own, size, q)
+    if kind == JS:
+        return js_distance(own, size, q)
+    levels = rules.levels[: rules.heights[rule] + 1, rules.firsts[rule] : rules.lasts[rule]]
+    return hierarchical_distance(own, size, q, levels)
+
+
+@kernel
+def rule_deficit(rules: Rules, rule: int, most: float, counts: NDArray[np.int64], size: int) -> float:
     """Return how many records of this group cannot lie in groups that one rule admits."""
     kind, value = rules.kinds[rule], rules.parameters[rule, 0]
     own = counts[rules.firsts[rule] : rules.lasts[rule]]
@@ -71,15 +101,8 @@ def rule_deficit(rules: Rules, rule: int, counts: NDArray[np.int64], size: int) 
         return convex_deficit(-entropy(own, size), -math.log(value), 0.0, size)
     if kind == RECURSIVE:
         return recursive_deficit(own, rules.parameters[rule, 1], int(value))
-    if kind == EQUAL:
-        return convex_deficit(equal_distance(own, size, q), value, 1.0, size)
-    if kind == ORDERED:
-        return convex_deficit(ordered_distance(own, size, q), value, 1.0, size)
-    if kind == HIERARCHICAL:
-        levels = rules.levels[: rules.heights[rule] + 1, rules.firsts[rule] : rules.lasts[rule]]
-        return convex_deficit(hierarchical_distance(own, size, q, levels), value, 1.0, size)
-    if kind == JS:
-        return convex_deficit(js_distance(own, size, q), value, math.log(2.0), size)
+    if kind in (EQUAL, ORDERED, HIERARCHICAL, JS):
+        return convex_deficit(rule_distance(rules, rule, counts, size), value, most, size)
     return share_deficit(kind, value, own, q, size)
 
 

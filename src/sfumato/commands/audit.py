@@ -1,0 +1,173 @@
+"""`sfumato audit`: measures any published file, also one made by another tool."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfumato.commands.common import Columns, columns, counted, print_json
+
+if TYPE_CHECKING:
+    from sfumato.publish.audit import Audit, WorstGroup
+    from sfumato.publish.deciding import Failure
+    from sfumato.publish.repeating import Intersection
+
+
+def audit(
+    file: Annotated[Path, typer.Argument(help="The published file (CSV, TSV, Parquet, ...), whoever made it.")],
+    quasi: Annotated[Columns, typer.Option(help="Columns an outsider may know; repeat, or separate by commas.")],
+    sensitive: Annotated[Columns, typer.Option(help="Columns nobody should learn about a person.")] = [],  # noqa: B006
+    original: Annotated[
+        str | None, typer.Option(help="The table it was made of: the true Q, what is lost, whether every value covers.")
+    ] = None,
+    group: Annotated[str | None, typer.Option(help="The column that tells the groups of a bucketized file.")] = None,
+    require: Annotated[
+        list[str],
+        typer.Option("--require", help='Fail (exit 1) unless every group satisfies "k-anonymity k=10 & ...".'),
+    ] = [],  # noqa: B006
+    hierarchies: Annotated[
+        Path | None, typer.Option(help="A TOML file, or a folder of level tables <table>_hierarchy_<column>.csv.")
+    ] = None,
+    earlier: Annotated[
+        str | None, typer.Option("--with", help="An earlier release of the same people: what do both tell together?")
+    ] = None,
+    suppressed: Annotated[
+        str | None,
+        typer.Option(help="Rows with * in all quasi-identifiers: leave-out (the default, unless all are), or keep."),
+    ] = None,
+    certificate: Annotated[
+        Path | None, typer.Option(help="A certificate: refuse (exit 2) unless this is the very file it speaks of.")
+    ] = None,
+    delimiter: Annotated[
+        str | None, typer.Option(help="The delimiter of a text file, if it is guessed wrongly.")
+    ] = None,
+    encoding: Annotated[str, typer.Option(help="The encoding of a text file.")] = "utf-8",
+    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+) -> None:
+    """Measure any published file from what stands in it: a second opinion that shares nothing with its maker."""
+    from sfumato.publish import audit as audit_file
+    from sfumato.publish import read_certificate
+    from sfumato.publish.certificate import check_certificate
+    from sfumato.publish.counting import open_source
+
+    if certificate is not None:
+        check_certificate(read_certificate(certificate), certificate, file)
+    source = open_source(file, delimiter, encoding)
+    names = source.engine.columns
+    found = audit_file(
+        source,
+        quasi=columns(quasi, names),
+        sensitive=columns(sensitive, names),
+        original=original,
+        group=group,
+        require=" & ".join(require) or None,
+        hierarchies=hierarchies,
+        earlier=earlier,
+        suppressed=suppressed,  # type: ignore[arg-type]
+        delimiter=delimiter,
+        encoding=encoding,
+    )
+    if as_json:
+        print_json(found.content())
+    else:
+        _print(found)
+    if not found.holds:
+        raise typer.Exit(1)
+
+
+def _print(found: Audit) -> None:
+    """Say in words what was found, the verdict last."""
+    from sfumato.measures import MEASURES
+
+    for notice in found.notices:
+        typer.echo(f"note: {notice}", err=True)
+    typer.echo(f"{found.file}: {counted(found.records, 'record')} in {counted(found.groups, 'group')}.")
+    if found.group is not None:
+        typer.echo(
+            "WARNING: the exact quasi-identifiers ARE in this file. It does not hide who is in the table; it only\n"
+            "loosens the link to the sensitive values."
+        )
+    several = ", of the worst sensitive attribute where there are several" if len(found.sensitive) > 1 else ""
+    typer.echo(f"\nMeasured relative to {found.relative_to}{several} (^ higher is better, v lower is better):")
+    for name in (name for name in MEASURES if name in found.measures):
+        arrow = "^" if MEASURES[name].better == "higher" else "v"
+        typer.echo(f"  {name:20} {_number(found.measures[name]):>12} {arrow} {MEASURES[name].meaning}")
+    _print_worst(found)
+    for both in found.repeated:
+        _print_repeated(both)
+    if found.coverage is not None:
+        typer.echo(f"\nChecked: {found.coverage.checked}.")
+        if found.coverage.holds:
+            typer.echo("All rows fit." if found.coverage.exact else "Nothing was found that does not fit.")
+        else:
+            typer.echo(f"NOT COVERED: {counted(found.coverage.uncovered, 'row')} cannot come from this original:")
+            for example in found.coverage.examples:
+                typer.echo(f"  {example}")
+    for failure in found.failures:
+        _print_failure(failure)
+    if found.require is not None and not found.failures:
+        typer.echo(f"\nEvery group satisfies: {found.require}")
+
+
+def _number(value: float) -> str:
+    value = 0.0 if abs(value) < 1e-12 else value
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:.4g}"
+
+
+def _shows(texts: dict[str, str]) -> str:
+    return ", ".join(f"{name} {text or '(missing)'}" for name, text in texts.items())
+
+
+def _print_worst(found: Audit) -> None:
+    """Show the groups that stand out, those of one kind together."""
+    kinds: dict[tuple[str, str | None], list[WorstGroup]] = {}
+    for group in found.worst:
+        about = None if group.why == "smallest" or len(found.sensitive) == 1 else group.sensitive
+        kinds.setdefault((group.why, about), []).append(group)
+    for (why, about), groups in kinds.items():
+        typer.echo(f"\nThe groups that are {why}{f' in {about}' if about else ''}:")
+        for group in groups:
+            value = "" if group.share is None else f"; {group.share:.0%} have {group.sensitive} {group.dominant!r}"
+            distance = f", distance {group.measures['t_js']:.3g}" if why == "farthest from Q" else ""
+            typer.echo(f"  {counted(group.size, 'record')}{value}{distance}: {_shows(dict(group.shows))}")
+
+
+def _print_failure(failure: Failure) -> None:
+    typer.echo(
+        f"\nFAILS: {failure.requirement} does not hold in {failure.groups:,} of {counted(failure.of, 'group')} "
+        f"({counted(failure.records, 'record')}).\n"
+        f"  The worst has {counted(failure.size, 'record')}: {_shows(dict(failure.worst))}\n"
+        f"  What the file achieves: {failure.achieved}."
+    )
+
+
+def _print_repeated(both: Intersection) -> None:
+    """Say what two releases tell together."""
+    most = "" if both.exact else "at most "
+    typer.echo(
+        f"\nTogether with {both.earlier}: who knows a person's {', '.join(both.quasi)} finds their group in both\n"
+        f"files; only {both.sensitive} values that stand in both groups remain possible."
+    )
+    found = f"  {counted(both.pairs, 'pair')} of groups that a person may be in"
+    typer.echo(f"{found}; {most}{counted(both.people, 'record')} are in both files.")
+    if both.unmatched_groups:
+        typer.echo(
+            f"  {counted(both.unmatched_groups, 'group')} of this file meet none of the earlier one"
+            + ("." if both.exact else ": give --hierarchies or --original if their texts cannot be compared.")
+        )
+    if both.worst is None:
+        typer.echo("  The two files together tell no more of anybody than one of them alone.")
+    else:
+        typer.echo(
+            f"  {counted(both.raised_pairs, 'pair')} ({most}{counted(both.raised_people, 'record')}) make a value more "
+            f"certain than either file alone, in {counted(both.raised_groups, 'group')} of this file;\n"
+            f"  {counted(both.single_pairs, 'pair')} ({most}{counted(both.single_people, 'record')}) leave one value "
+            "where each file alone leaves several."
+        )
+        remain = ", ".join(f"{value!r} ({number})" for value, number in list(both.worst.candidates.items())[:5])
+        typer.echo(f"  The worst: {_shows(dict(both.worst.earlier))}  in the earlier file,")
+        typer.echo(f"             {_shows(dict(both.worst.later))}  in this one; what remains: {remain}.")
+    for name, together in (("l_frequency", both.l_frequency), ("l_distinct", both.l_distinct), ("p_loss", both.p_loss)):
+        typer.echo(f"  {name:12} {_number(both.alone[name]):>8} alone, {_number(together):>8} together")

@@ -1,0 +1,48 @@
+"""`sfumato release`: publish a point of a map with its certificate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.commands.common import announce_first_run, counted, print_json
+
+
+def release(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that `sfumato explore` wrote.")],
+    point: Annotated[str, typer.Option(help="The id of the point to publish, as the report and `choose` name it.")],
+    to: Annotated[Path, typer.Option("--to", help="The file to write: .csv or .parquet.")],
+    layout: Annotated[str, typer.Option(help="rows, or anatomy: a bucketization as two tables.")] = "rows",
+    mapping: Annotated[
+        Path | None, typer.Option(help="Also write the mapping of values, to recode new data with `sfumato apply`.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the output and its certificates.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+) -> None:
+    """Publish a point of a map: the data, and a certificate of what it promises, re-checked on the written file."""
+    from sfumato.publish import publish_point
+
+    announce_first_run()
+    done = publish_point(folder, point, to, layout, force, mapping)  # type: ignore[arg-type]
+    if as_json:
+        print_json(
+            {
+                "point": point,
+                "requirement": str(done.candidate.requirement),
+                "anonymizer": str(done.candidate.anonymizer),
+                "form": done.candidate.form,
+                "suppressed": done.release.suppressed,
+                "measures": dict(done.audit.measures),
+                "files": [str(file) for file in done.files],
+            }
+        )
+        return
+    rows, groups = counted(done.release.assignment.records, "record"), counted(done.release.groups, "group")
+    typer.echo(f"Published {to}: {rows} in {groups}.")
+    typer.echo(f"Re-checked on the written file: {done.candidate.requirement}")
+    typer.echo(f"\nFor you:        {to}.certificate.html (and .json) - keep it; it tells what was suppressed")
+    typer.echo(f"For the public: {to}.certificate-public.html (and .json) - hand it out with the data")
+    if mapping is not None:
+        typer.echo(f"To recode new data: sfumato apply {mapping} NEW.csv --to FILE (keep the mapping to yourself)")

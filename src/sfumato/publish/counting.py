@@ -1,0 +1,156 @@
+"""Counting a published file: DuckDB groups equal texts, the rest is arithmetic over the counts it returns.
+
+Every column is read as text, whatever its type. A missing value is the empty text: a value of its own, never left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.engines import DuckDBEngine, Engine
+from sfumato.errors import BadInputError
+from sfumato.table import DATASETS, Table, TableDeclaration
+
+Codes = NDArray[np.int32]
+Counts = NDArray[np.int64]
+STAR = "*"
+MOST_KEYS = 1 << 25
+"""Up to this many possible keys are numbered by a table of them; more by sorting."""
+
+LARGEST_KEY = 1 << 62
+
+
+@dataclass(frozen=True, eq=False)
+class TextColumn:
+    """A column of counted tuples: its distinct texts, and which one every tuple has."""
+
+    texts: tuple[str, ...]
+    codes: Codes
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """Distinct tuples of texts, with the number of rows of each."""
+
+    columns: Mapping[str, TextColumn]
+    counts: Counts
+
+    @property
+    def records(self) -> int:
+        """The number of rows."""
+        return int(self.counts.sum())
+
+    def where(self, kept: NDArray[np.bool_]) -> Counted:
+        """Keep some tuples."""
+        columns = {name: replace(column, codes=column.codes[kept]) for name, column in self.columns.items()}
+        return Counted(columns, self.counts[kept])
+
+    def all_stars(self, names: Sequence[str]) -> NDArray[np.bool_]:
+        """Say which tuples show `*` in all of these columns."""
+        stars = np.ones(len(self.counts), np.bool_)
+        for name in names:
+            column = self.columns[name]
+            stars &= np.array([text == STAR for text in column.texts], np.bool_)[column.codes]
+        return stars
+
+    def number(self, names: Sequence[str]) -> tuple[Counts, Counts]:
+        """Number the distinct combinations of some columns: a tuple that shows each, and each tuple's number."""
+        return number_combinations([self.columns[name] for name in names], len(self.counts))
+
+    def show(self, tuple_number: int, names: Sequence[str]) -> dict[str, str]:
+        """Return the texts of one tuple."""
+        return {name: self.columns[name].texts[self.columns[name].codes[tuple_number]] for name in names}
+
+
+@dataclass(frozen=True)
+class Source:
+    """Rows to be counted: a file, a frame, a bundled table or an open `Table`, and which rows of it take part."""
+
+    engine: Engine
+    complete: tuple[str, ...] = ()
+    """Only rows without a missing value in these columns."""
+
+    @property
+    def origin(self) -> str:
+        """The file, for messages."""
+        return self.engine.origin
+
+    def check(self, names: Sequence[str], what: str) -> None:
+        """Raise unless these columns exist."""
+        for name in names:
+            if name not in self.engine.columns:
+                known = ", ".join(map(repr, self.engine.columns[:30]))
+                raise BadInputError(f"{self.origin}: there is no column {name!r} ({what}); the columns are {known}")
+
+    def count(self, names: Sequence[str]) -> Counted:
+        """Count the distinct combinations of texts of some columns."""
+        parts: list[list[Codes]] = [[] for _ in names]
+        known: list[dict[str, int]] = [{} for _ in names]
+        counts: list[Counts] = []
+        try:
+            for batch in self.engine.count_texts(names, self.complete):
+                for place in range(len(names)):
+                    parts[place].append(_coded(batch.column(place), known[place]))
+                counts.append(batch.column(len(names)).to_numpy().astype(np.int64))
+        except (duckdb.Error, pa.ArrowException) as error:
+            raise BadInputError(f"{self.origin}: the file cannot be read ({str(error).splitlines()[0]})") from None
+        columns = {
+            name: TextColumn(tuple(texts), np.concatenate(codes) if codes else np.zeros(0, np.int32))
+            for name, texts, codes in zip(names, known, parts, strict=True)
+        }
+        return Counted(columns, np.concatenate(counts) if counts else np.zeros(0, np.int64))
+
+
+def open_source(given: Any, delimiter: str | None = None, encoding: str = "utf-8") -> Source:
+    """Open a published file or an original: a path, the name of a bundled table, a frame, or an open table."""
+    if isinstance(given, Source):
+        return given
+    if isinstance(given, Table):
+        coded = (*given.roles.quasi, *given.roles.sensitive)
+        return Source(given.engine, coded if given.missing == "drop" else ())
+    if not isinstance(given, str | Path):
+        return Source(DuckDBEngine.from_frame(given))
+    if str(given) in DATASETS and not Path(given).exists():
+        return Source(TableDeclaration(str(given)).open_rows())
+    return Source(DuckDBEngine.for_counting(Path(given), delimiter, encoding))
+
+
+def _coded(texts: Any, known: dict[str, int]) -> Codes:
+    """Give every text of a batch its number among all texts seen so far."""
+    found = texts.dictionary_encode("encode")
+    numbers = [known.setdefault(text or "", len(known)) for text in found.dictionary.to_pylist()]
+    codes: Codes = np.asarray(numbers, np.int32)[found.indices.to_numpy()]
+    return codes
+
+
+def number_combinations(columns: Sequence[TextColumn], length: int) -> tuple[Counts, Counts]:
+    """Number distinct combinations of codes: the first position of each, and the number at every position."""
+    key, size = np.zeros(length, np.int64), 1
+    for column in columns:
+        if size * len(column.texts) > LARGEST_KEY:
+            key = np.unique(key, return_inverse=True)[1].astype(np.int64)
+            size = int(key.max()) + 1
+        key = key * len(column.texts) + column.codes
+        size *= max(len(column.texts), 1)
+    return number_keys(key, size)
+
+
+def number_keys(key: Counts, size: int) -> tuple[Counts, Counts]:
+    """Number the distinct keys below `size` in rising order: the position of one of each, and every key's number."""
+    if size > max(MOST_KEYS, 4 * len(key)):
+        _, first, number = np.unique(key, return_index=True, return_inverse=True)
+        return first, number.astype(np.int64)
+    position = np.full(size, -1, np.int64)
+    position[key] = np.arange(len(key))
+    used = np.flatnonzero(position >= 0)
+    first = position[used]
+    position[used] = np.arange(len(used))
+    return first, position[key]

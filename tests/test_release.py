@@ -1,0 +1,333 @@
+"""Publishing a point of a map: certificate and data together or not at all, and the public version tells no more."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import sfumato
+from independent_checker import read_rows, violations
+from sfumato.publish import certificate_files, publish_point, read_certificate
+from sfumato.publish.certificate import check_certificate
+from sfumato.report import save_map
+
+STUDY = """
+name = "wards"
+axes = ["p_loss", "loss"]
+[table]
+source = "patients.csv"
+quasi = ["age", "zip"]
+sensitive = ["ill"]
+neutral = ["ward"]
+identifier = ["name"]
+[scales]
+min_support = 0.1
+queries = "queries number=20"
+[[candidates]]
+anonymizers = ["mondrian", "mondrian mode=relaxed seed=4711", "full-domain"]
+requirements = ["k-anonymity k=3", "k-anonymity k=4 & l-diversity l=2 variant=distinct"]
+forms = ["generalization", "bucketization"]
+suppress = [0.0, 0.1]
+[[candidates]]
+anonymizers = ["without-quasi", "original"]
+[[candidates]]
+requirements = ["k-anonymity k=1000"]
+"""
+RARE = ("Quintessa", "97531", "moonpox")
+"""One person: the only bearer of this name, this zip and this illness."""
+
+
+def patients(count=60):
+    ills = ["flu", "flu", "cold", "asthma", "angina"]
+    rows = [(f"Person {i}", 20 + i * 7 % 50, f"8100{i % 4}", ills[i % 5], "AB"[i % 2]) for i in range(count)]
+    return [*rows, (RARE[0], 93, RARE[1], RARE[2], "A")]
+
+
+def write_patients(path, rows):
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream).writerows([["name", "age", "zip", "ill", "ward"], *rows])
+
+
+@pytest.fixture(scope="module")
+def explored(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("map")
+    write_patients(folder / "patients.csv", patients())
+    (folder / "study.toml").write_text(STUDY, encoding="utf-8")
+    (folder / "map").mkdir()
+    save_map(sfumato.explore(str(folder / "study.toml")), folder / "map")
+    return folder
+
+
+def points(explored, **wanted):
+    shown = sfumato.read_map(explored / "map")
+    return [
+        point
+        for point in shown.points
+        if point.status == "measured" and all(getattr(point, key) == value for key, value in wanted.items())
+    ]
+
+
+def releasable(explored):
+    return [point for point in points(explored) if point.anonymizer != "original"]
+
+
+def original(names):
+    header = ["name", "age", "zip", "ill", "ward"]
+    return [{n: str(v) for n, v in zip(header, row, strict=True) if n in names} for row in patients()]
+
+
+def test_every_point_is_published_with_what_its_certificate_says(explored, tmp_path):
+    assert len(releasable(explored)) > 10
+    for number, point in enumerate(releasable(explored)):
+        path = tmp_path / f"{number}.csv"
+        done = publish_point(explored / "map", point.id, path)
+        content = read_certificate(certificate_files(path)[0])
+        check_certificate(content, certificate_files(path)[0], path)
+        assert content["files"][0]["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+        assert content["promise"]["requirement"] == point.requirement and content["study"]["point"] == point.id
+        group = "group" if point.form == "bucketization" else None
+        about = {
+            "quasi": ["age", "zip"],
+            "sensitive": ["ill"],
+            "group": group,
+            "original": original({"age", "zip", "ill"}),
+        }
+        assert violations(path, point.requirement, **about) == []
+        found = sfumato.audit(
+            path, ["age", "zip"], ["ill"], original=explored / "patients.csv", group=group, suppressed="keep"
+        )
+        for name, value in content["measures"].items():
+            assert float(value) == pytest.approx(float(found.measures[name]), abs=1e-9), name
+        if "relaxed" not in point.anonymizer or "seed" in point.anonymizer:
+            for name in ("k", "p_loss", "l_distinct", "smallest_group", "suppressed"):
+                assert float(content["measures"][name]) == pytest.approx(point.measures[name], abs=1e-9)
+        assert content["rows"] == len(read_rows(path)) == 61 - content["suppressed"]["records"]
+        assert done.files[0] == path
+
+
+def test_public_certificate_tells_nothing_of_seeds_suppression_or_rare_values(explored, tmp_path):
+    hiding = [point for point in releasable(explored) if point.measures["suppressed"] > 0]
+    seeded = [point for point in releasable(explored) if "seed" in point.anonymizer]
+    assert hiding and seeded
+    for number, point in enumerate([*hiding, *seeded]):
+        path = tmp_path / f"{number}.csv"
+        publish_point(explored / "map", point.id, path)
+        own, _, outside, page = (file.read_text(encoding="utf-8") for file in certificate_files(path))
+        published = path.read_text(encoding="utf-8")
+        for text in (outside, page):
+            assert "4711" not in text and "patients.csv" not in text
+            for value in RARE:
+                assert value in published or value not in text
+        content = json.loads(outside)
+        assert not {"suppressed", "input", "study", "details", "notices"} & set(content)
+        assert not {"suppressed", "suppression_loss", "discernibility"} & set(content["measures"])
+        assert "found" not in outside.replace("found here", "") or "found" not in json.dumps(content["warnings"])
+        if "seed" in point.anonymizer:
+            assert "4711" in own and content["anonymizer"] == "mondrian mode=relaxed"
+    assert any(RARE[2] not in (tmp_path / f"{i}.csv").read_text() for i in range(len(hiding)))
+
+
+def test_reports_for_the_public_show_no_rare_values(explored):
+    text = (explored / "map" / "report-public.html").read_text(encoding="utf-8")
+    assert RARE[2] not in text and RARE[1] not in text and RARE[0] not in text
+
+
+def test_warnings_speak_of_what_is_found(explored, tmp_path):
+    said = {}
+    for point in releasable(explored):
+        path = tmp_path / f"{point.id}.csv"
+        publish_point(explored / "map", point.id, path)
+        said[point.id] = {own["about"]: own for own in read_certificate(certificate_files(path)[0])["warnings"]}
+        rows = read_rows(path)
+        group = (lambda row: row["group"]) if point.form == "bucketization" else (lambda row: (row["age"], row["zip"]))
+        values = {}
+        for row in rows:
+            values.setdefault(group(row), set()).add(row["ill"])
+        alike = sum(len(own) == 1 for own in values.values())
+        homogeneity = said[point.id].get("homogeneity")
+        assert (homogeneity is not None) == (alike > 0)
+        if homogeneity:
+            assert homogeneity["found"].startswith(f"{alike} group")
+        assert {"membership", "composition", "background knowledge", "neutral columns"} <= set(said[point.id])
+        assert ("minimality" in said[point.id]) == ("l-diversity" in point.requirement)
+        exact = point.form == "bucketization"
+        assert ("identity" in said[point.id]) == exact
+        if exact:
+            once = sum(n == 1 for n in Counter((row["age"], row["zip"]) for row in rows).values())
+            assert said[point.id]["identity"].get("found", "0 ").startswith(f"{once} ")
+
+
+# -- what is refused -----------------------------------------------------------------------------------------
+
+
+def run(*words, cwd=None):
+    command = [sys.executable, "-m", "sfumato.cli", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd)
+
+
+def refused(done, message):
+    assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr, done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_bad_requests_are_refused_in_one_sentence(explored, tmp_path):
+    point = points(explored, anonymizer="mondrian", form="generalization")[0]
+    out = tmp_path / "out.csv"
+    refused(run("release", explored / "map", "--point", "nonsense", "--to", out), "no point 'nonsense'")
+    refused(run("release", tmp_path, "--point", point.id, "--to", out), "there is no points.json here")
+    refused(
+        run("release", explored / "map", "--point", point.id, "--to", tmp_path / "no" / "out.csv"), "does not exist"
+    )
+    refused(run("release", explored / "map", "--point", point.id, "--to", tmp_path / "out.txt"), ".csv")
+    original_point = points(explored, anonymizer="original")[0]
+    refused(run("release", explored / "map", "--point", original_point.id, "--to", out), "original table")
+    shown = sfumato.read_map(explored / "map")
+    infeasible = next(point for point in shown.points if point.status == "infeasible")
+    refused(run("release", explored / "map", "--point", infeasible.id, "--to", out), "was not made")
+    assert list(tmp_path.iterdir()) == []
+    done = run("release", explored / "map", "--point", point.id, "--to", out, "--json")
+    assert done.returncode == 0 and json.loads(done.stdout)["measures"]["k"] >= 3
+    before = {file: file.read_bytes() for file in tmp_path.iterdir()}
+    refused(run("release", explored / "map", "--point", point.id, "--to", out), "exists already")
+    assert {file: file.read_bytes() for file in tmp_path.iterdir()} == before
+    out.unlink()
+    refused(run("release", explored / "map", "--point", point.id, "--to", out), "certificate.json exists already")
+    assert run("release", explored / "map", "--point", point.id, "--to", out, "--force").returncode == 0
+
+
+def test_a_table_that_has_changed_is_noticed(tmp_path):
+    write_patients(tmp_path / "patients.csv", patients())
+    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
+    (tmp_path / "map").mkdir()
+    save_map(sfumato.explore(str(tmp_path / "study.toml")), tmp_path / "map")
+    point = points(tmp_path, anonymizer="mondrian")[0]
+    write_patients(tmp_path / "patients.csv", patients(59))
+    with pytest.raises(sfumato.BadInputError, match="has changed since the map"):
+        publish_point(tmp_path / "map", point.id, tmp_path / "out.csv")
+    (tmp_path / "patients.csv").unlink()
+    with pytest.raises(sfumato.BadInputError, match=r"patients\.csv"):
+        publish_point(tmp_path / "map", point.id, tmp_path / "out.csv")
+    assert not list(tmp_path.glob("out*"))
+
+
+def test_a_certificate_that_does_not_match_its_file_is_refused(explored, tmp_path):
+    point = points(explored, anonymizer="mondrian", form="generalization")[0]
+    path = tmp_path / "out.csv"
+    publish_point(explored / "map", point.id, path)
+    words = ["audit", path, "--quasi", "age,zip", "--sensitive", "ill", "--certificate", certificate_files(path)[0]]
+    assert run(*words).returncode == 0
+    path.write_text(path.read_text(encoding="utf-8").replace("flu", "cold", 1), encoding="utf-8")
+    refused(run(*words), "is not the file that")
+    (tmp_path / "other.json").write_text("{}")
+    refused(run(*words[:-1], tmp_path / "other.json"), "not a certificate")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written(explored, tmp_path):
+    tmp_path.chmod(0o500)
+    try:
+        point = releasable(explored)[0]
+        refused(
+            run("release", explored / "map", "--point", point.id, "--to", tmp_path / "out.csv"), "cannot be written"
+        )
+    finally:
+        tmp_path.chmod(0o700)
+
+
+def test_a_full_disk_leaves_nothing_behind(explored, tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("sfumato.publish.releasing._write_certificates", full)
+    with pytest.raises(sfumato.BadInputError, match="No space left on device"):
+        publish_point(explored / "map", releasable(explored)[0].id, tmp_path / "out.csv")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_anatomy_and_parquet_have_certificates_too(explored, tmp_path):
+    point = points(explored, anonymizer="mondrian", form="bucketization")[0]
+    publish_point(explored / "map", point.id, tmp_path / "two.csv", layout="anatomy")
+    content = read_certificate(tmp_path / "two.csv.certificate.json")
+    assert [own["name"] for own in content["files"]] == ["two.csv", "two.sensitive.csv"]
+    publish_point(explored / "map", point.id, tmp_path / "one.parquet")
+    assert read_certificate(tmp_path / "one.parquet.certificate.json")["measures"] == content["measures"]
+
+
+def test_release_then_apply_on_the_command_line(explored, tmp_path):
+    point = points(explored, anonymizer="full-domain", form="generalization")[0]
+    words = [
+        "release",
+        explored / "map",
+        "--point",
+        point.id,
+        "--to",
+        tmp_path / "out.csv",
+        "--mapping",
+        tmp_path / "m.json",
+    ]
+    done = run(*words)
+    assert done.returncode == 0 and "sfumato apply" in done.stdout, done.stderr
+    done = run(
+        "apply", tmp_path / "m.json", explored / "patients.csv", "--to", tmp_path / "again.csv", "--rest", "drop"
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "out.csv").read_bytes()
+
+
+# -- kill -9 -------------------------------------------------------------------------------------------------
+
+KILLED = 50
+
+
+def consistent(folder: Path) -> None:
+    """Never a data file without its matching certificate, never half a file."""
+    data = folder / "out.csv"
+    if data.exists():
+        for certified in (certificate_files(data)[0], certificate_files(data)[2]):
+            check_certificate(read_certificate(certified), certified, data)
+    for file in folder.iterdir():
+        if file.suffix == ".json" and ".part" not in file.name:
+            json.loads(file.read_text(encoding="utf-8"))
+        if file.suffix == ".html" and ".part" not in file.name:
+            assert file.read_text(encoding="utf-8").rstrip().endswith("</html>")
+
+
+def test_killed_at_any_moment_there_is_no_data_without_its_certificate(explored, tmp_path):
+    """One process publishes over and over, a different point each time, and is killed at random moments."""
+    ids = [point.id for point in releasable(explored)[:4]]
+    script = (
+        "import sys, itertools; from sfumato.publish import publish_point; print('ready', flush=True)\n"
+        f"for id in itertools.cycle({ids!r}): publish_point(sys.argv[1], id, sys.argv[2], force=True)"
+    )
+    chance = random.Random(5)
+    published = 0
+    for _ in range(KILLED // 10):
+        target = tmp_path / "out.csv"
+        process = subprocess.Popen(
+            [sys.executable, "-c", script, str(explored / "map"), str(target)], stdout=subprocess.PIPE
+        )
+        assert process.stdout is not None and process.stdout.readline() == b"ready\n"
+        deadline = time.monotonic() + 60
+        while not target.exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        for _ in range(10):  # stopped ten times, looked at, and let go on; then killed
+            time.sleep(chance.uniform(0.0, 0.12))
+            process.send_signal(signal.SIGSTOP)
+            consistent(tmp_path)
+            published += target.exists()
+            process.send_signal(signal.SIGCONT)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        consistent(tmp_path)
+    assert published > 10
