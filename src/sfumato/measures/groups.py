@@ -244,27 +244,29 @@ def divergences(counts: Counts, sizes: Counts, q: Numbers, out: Numbers) -> None
     """Entropy and Jensen-Shannon divergence of every group.
 
     Logarithms cost most. Small groups repeat the same few (size, count, value) again and again, so their terms of
-    the divergence are remembered, as n ln n is for small counts. Unsigned indices spare a test for negative ones.
+    the divergence are remembered, as logarithms of small counts are. Unsigned indices spare a test for negative ones.
     """
-    q_log_q, n_log_n = q * np.log(q), np.array([n * math.log(max(n, 1)) for n in range(SMALL)])
-    known = np.full((SMALL, SMALL, len(q)), np.nan)
+    q_log_q, logs = q * np.log(q), np.log(np.maximum(np.arange(SMALL), 1))
+    n_log_n, known = np.arange(SMALL) * logs, np.full((SMALL, SMALL, len(q)), np.nan)
     for g in range(len(sizes)):
         size = np.uint64(sizes[g])
         share = 1.0 / sizes[g]
         js = sum_n_log_n = 0.0
+        log_size = logs[size] if sizes[g] < SMALL else math.log(sizes[g])
         if sizes[g] < SMALL:
             for s in range(len(q)):
-                n = np.uint64(counts[g, s])
-                term = known[size, n, s]
+                place = np.uint64(counts[g, s])
+                term = known[size, place, s]
                 if math.isnan(term):
-                    term = known[size, n, s] = divergence_term(counts[g, s] * share, q[s], q_log_q[s])
+                    term = known[size, place, s] = divergence_term(counts[g, s] * share, q[s], q_log_q[s])
                 js += term
-                sum_n_log_n += n_log_n[n]
+                sum_n_log_n += n_log_n[place]
         else:
             for s in range(len(q)):
-                js += divergence_term(counts[g, s] * share, q[s], q_log_q[s])
-                sum_n_log_n += counts[g, s] * math.log(max(counts[g, s], 1))
-        p_log_p = sum_n_log_n * share - math.log(sizes[g])
+                n = counts[g, s]
+                js += divergence_term(n * share, q[s], q_log_q[s])
+                sum_n_log_n += n_log_n[n] if n < SMALL else n * math.log(n)
+        p_log_p = sum_n_log_n * share - log_size
         out[L_ENTROPY, g] = math.exp(-p_log_p)
         out[JS, g] = max((js + p_log_p) / 2, 0.0)
 
@@ -292,7 +294,8 @@ def weighted_quantile(values: Numbers, weights: Counts, share: float) -> float:
         while chosen < BINS - 1 and before + binned[chosen] < goal:
             before += binned[chosen]
             chosen += 1
-        values, weights = values[place == chosen], weights[place == chosen]
+        kept = place == chosen
+        values, weights = values[kept], weights[kept]
         low, high = values.min(), values.max()
     return low
 

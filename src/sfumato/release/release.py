@@ -213,10 +213,11 @@ def in_order(numbers: Counts) -> bool:
 def fill_histograms(
     values: Codes | Short, spans: Counts, cell: Counts, group: Counts, count: Counts, counts: Counts
 ) -> None:
-    """Add every entry of an assignment to its group's histogram."""
+    """Add every entry of an assignment to its group's histogram. Unsigned indices spare a test for negative ones."""
     for s in range(values.shape[1]):
         for i in range(len(cell)):
-            counts[group[i], spans[s] + values[cell[i], s]] += count[i]
+            column = spans[s] + values[np.uint64(cell[i]), s]
+            counts[np.uint64(group[i]), np.uint64(column)] += count[i]
 
 
 @kernel
