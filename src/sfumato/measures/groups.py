@@ -27,6 +27,9 @@ LEAST_GROUPS = 10_000
 SMALL = 48
 """Sizes and counts below this have their logarithms remembered."""
 
+LOGS = np.array([math.log(max(n, 1)) for n in range(SMALL)])
+N_LOG_N = np.arange(SMALL) * LOGS
+
 LOG_2 = math.log(2)
 BINS = 1024
 
@@ -150,7 +153,6 @@ def of_groups(counts: Counts, sizes: Counts, attribute: Sensitive) -> Numbers:
     return out.T
 
 
-@kernel
 def measure_groups(counts: Counts, sizes: Counts, q: Numbers, levels: Counts, c: float, out: Numbers) -> None:
     """Work all measures of `COLUMNS` out in a few short passes.
 
@@ -231,12 +233,10 @@ def tree_distances(counts: Counts, sizes: Counts, q: Numbers, lasts: Counts, hei
         out[T_HIERARCHICAL, g] = total / (2 * height)
 
 
-@kernel
 def last_values(levels: Counts) -> Counts:
     """List the last value of every node between leaves and root, level by level."""
-    ends = np.ones(levels[1:-1].shape, np.bool_)
-    ends[:, :-1] = levels[1:-1, :-1] != levels[1:-1, 1:]
-    return np.nonzero(ends)[1]
+    inner = levels[1:-1]
+    return np.nonzero(np.diff(inner, axis=1, append=inner[:, -1:] + 1))[1]
 
 
 @kernel
@@ -246,13 +246,12 @@ def divergences(counts: Counts, sizes: Counts, q: Numbers, out: Numbers) -> None
     Logarithms cost most. Small groups repeat the same few (size, count, value) again and again, so their terms of
     the divergence are remembered, as logarithms of small counts are. Unsigned indices spare a test for negative ones.
     """
-    q_log_q, logs = q * np.log(q), np.log(np.maximum(np.arange(SMALL), 1))
-    n_log_n, known = np.arange(SMALL) * logs, np.full((SMALL, SMALL, len(q)), np.nan)
+    q_log_q, known = q * np.log(q), np.full((SMALL, SMALL, len(q)), np.nan)
     for g in range(len(sizes)):
         size = np.uint64(sizes[g])
         share = 1.0 / sizes[g]
         js = sum_n_log_n = 0.0
-        log_size = logs[size] if sizes[g] < SMALL else math.log(sizes[g])
+        log_size = LOGS[size] if sizes[g] < SMALL else math.log(sizes[g])
         if sizes[g] < SMALL:
             for s in range(len(q)):
                 place = np.uint64(counts[g, s])
@@ -260,12 +259,12 @@ def divergences(counts: Counts, sizes: Counts, q: Numbers, out: Numbers) -> None
                 if math.isnan(term):
                     term = known[size, place, s] = divergence_term(counts[g, s] * share, q[s], q_log_q[s])
                 js += term
-                sum_n_log_n += n_log_n[place]
+                sum_n_log_n += N_LOG_N[place]
         else:
             for s in range(len(q)):
                 n = counts[g, s]
                 js += divergence_term(n * share, q[s], q_log_q[s])
-                sum_n_log_n += n_log_n[n] if n < SMALL else n * math.log(n)
+                sum_n_log_n += N_LOG_N[n] if n < SMALL else n * math.log(n)
         p_log_p = sum_n_log_n * share - log_size
         out[L_ENTROPY, g] = math.exp(-p_log_p)
         out[JS, g] = max((js + p_log_p) / 2, 0.0)
@@ -283,21 +282,28 @@ def weighted_quantile(values: Numbers, weights: Counts, share: float) -> float:
 
     No sorting: values are put into bins, and those of the bin in question into narrower ones, until all are equal.
     """
-    goal, before = share * weights.sum(), 0
-    low, high = values.min(), values.max()
-    while low < high:
-        place, binned = np.empty(len(values), np.int64), np.zeros(BINS, np.int64)
-        for i in range(len(values)):
+    values, weights = values.copy(), weights.copy()
+    place, total, before, left = np.empty(len(values), np.int64), weights.sum(), 0, len(values)
+    while True:
+        low = high = values[0]
+        for i in range(left):
+            low, high = min(low, values[i]), max(high, values[i])
+        if low == high:
+            return low
+        binned = np.zeros(BINS, np.int64)
+        for i in range(left):
             place[i] = min(int((values[i] - low) / (high - low) * BINS), BINS - 1)
             binned[place[i]] += weights[i]
         chosen = 0
-        while chosen < BINS - 1 and before + binned[chosen] < goal:
+        while chosen < BINS - 1 and before + binned[chosen] < share * total:
             before += binned[chosen]
             chosen += 1
-        kept = place == chosen
-        values, weights = values[kept], weights[kept]
-        low, high = values.min(), values.max()
-    return low
+        kept = 0
+        for i in range(left):
+            if place[i] == chosen:
+                values[kept], weights[kept] = values[i], weights[i]
+                kept += 1
+        left = kept
 
 
 @kernel
