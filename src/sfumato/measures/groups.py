@@ -156,9 +156,8 @@ def of_groups(counts: Counts, sizes: Counts, attribute: Sensitive) -> Numbers:
 def measure_groups(counts: Counts, sizes: Counts, q: Numbers, levels: Counts, c: float, out: Numbers) -> None:
     """Work all measures of `COLUMNS` out in a few short passes.
 
-    The loops have no branch that hangs on a single count: counts have no pattern, so a processor guesses such
-    branches wrong, which costs it more than the arithmetic. Nor do they take a view of a row: views are counted,
-    and threads would wait for each other's counting.
+    The loops avoid branches that hang on a single count: counts have no pattern by which a processor could guess
+    them. Nor do they take a view of a row: each view changes a reference count, which threads share.
     """
     diversities(counts, sizes, c, out)
     distances(counts, sizes, q, out)
