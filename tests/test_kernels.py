@@ -30,6 +30,7 @@ from sfumato.errors import InfeasibleError
 from sfumato.measures import measure
 from sfumato.measures.groups import COLUMNS, of_groups
 from sfumato.release import Assignment, bucketization, generalization, histograms_of
+from sfumato.release.release import MANY_ENTRIES
 from sfumato.requirements import (
     AlphaK,
     BetaLikeness,
@@ -131,6 +132,24 @@ def test_histograms(data, cells):
     for place, attribute in enumerate(cells.sensitive):
         expected = [twins.histogram(own, place, attribute.size) for own in members]
         assert histograms.of(place).tolist() == expected
+
+
+@pytest.mark.parametrize("values", [256, 257])
+@pytest.mark.parametrize("ordered", [True, False])
+def test_histograms_of_many_entries(values, ordered):
+    """Enough for two threads, with as many values as one byte tells apart and with more."""
+    draw = np.random.default_rng(1).integers
+    entries = MANY_ENTRIES + 1
+    codes = np.stack([np.arange(entries) % 50, draw(0, values, entries)], axis=1).astype(np.int32)
+    codes[:values, 1] = np.arange(values)
+    cells = sorted_cells([Quasi("a", numeric(0, 49))], [("s", numeric(0, values - 1))], codes, draw(1, 4, entries))
+    group = draw(0, 90, entries)
+    assignment = Assignment(draw(0, entries, entries), np.sort(group) if ordered else group, draw(1, 4, entries))
+    histograms = histograms_of(cells, assignment, 90)
+    expected = np.zeros((90, values), np.int64)
+    np.add.at(expected, (assignment.group, cells.values[assignment.cell, 0]), assignment.count)
+    assert (histograms.counts == expected).all()
+    assert (histograms.sizes == expected.sum(axis=1)).all()
 
 
 @given(cells_of_tables(sensitive=(1, 2)))

@@ -1,4 +1,4 @@
-"""Measures read off the groups of a release: sizes, boxes and histograms, all in one pass over the groups."""
+"""Measures read off the groups of a release: sizes, boxes and histograms."""
 
 from __future__ import annotations
 
@@ -27,6 +27,9 @@ LEAST_GROUPS = 10_000
 SMALL = 48
 """Sizes and counts below this have their logarithms remembered."""
 
+LOGS = np.array([math.log(max(n, 1)) for n in range(SMALL)])
+N_LOG_N = np.arange(SMALL) * LOGS
+
 LOG_2 = math.log(2)
 BINS = 1024
 
@@ -42,7 +45,7 @@ COLUMNS = (
     "delta",
     "beta",
 )
-JS = COLUMNS.index("t_js")
+L_FREQUENCY, L_DISTINCT, L_ENTROPY, L_RECURSIVE, T_EQUAL, T_ORDERED, T_HIERARCHICAL, JS, DELTA, BETA = range(10)
 RECURSIVE_C = 3.0
 """The c with which `l_recursive` is reported, as in Brickell & Shmatikov 2008."""
 
@@ -113,12 +116,17 @@ def _sizes(release: Release) -> dict[str, float]:
 
 
 def _losses(release: Release) -> dict[str, float]:
-    """Loss as ARX and Dewri et al. compute it: each suppressed record counts 1, both as shares of all cells."""
-    widths = [quasi.hierarchy.cumulative for quasi in release.cells.quasi]
-    sizes = np.array([quasi.hierarchy.size for quasi in release.cells.quasi])
-    starts = np.cumsum([0, *(len(width) for width in widths[:-1])])
+    """Loss as ARX and Dewri et al. compute it: each suppressed record counts 1, both as shares of all cells.
+
+    A box's loss in an attribute of n leaves, (share of the width - 1/n) / (1 - 1/n), is a difference of scaled ends
+    minus 1 / (n - 1), so that no box needs a division; that of the whole domain remains exactly 1.
+    """
+    hierarchies = [quasi.hierarchy for quasi in release.cells.quasi]
+    scales = np.array([1 / (1 - 1 / max(own.size, 2)) for own in hierarchies])
+    ends = [own.cumulative / own.cumulative[-1] * scale for own, scale in zip(hierarchies, scales, strict=True)]
+    starts = np.cumsum([0, *(len(own) for own in ends[:-1])])
     boxes = release.boxes
-    total = total_loss(boxes.lo, boxes.hi, boxes.mass, np.concatenate(widths), starts, sizes)
+    total = total_loss(boxes.lo, boxes.hi, boxes.mass, np.concatenate(ends), starts, scales - 1)
     generalized = total / (len(release.cells.quasi) * release.cells.records)
     suppressed = release.suppressed / release.cells.records
     return {
@@ -147,139 +155,166 @@ def of_groups(counts: Counts, sizes: Counts, attribute: Sensitive) -> Numbers:
     return out.T
 
 
-@kernel
 def measure_groups(counts: Counts, sizes: Counts, q: Numbers, levels: Counts, c: float, out: Numbers) -> None:
-    """Work all measures of `COLUMNS` out together in one pass.
+    """Work all measures of `COLUMNS` out in a few short passes.
 
-    Logarithms cost most. Small groups repeat the same few (size, count, value) again and again, so their terms of
-    the divergence are remembered, as n ln n is for small counts.
+    The loops avoid branches that hang on a single count: counts have no pattern by which a processor could guess
+    them. Nor do they take a view of a row: each view changes a reference count, which threads share.
     """
-    values = len(q)
-    ends, inverse_q, q_log_q = node_ends(levels), 1 / q, q * np.log(q)
-    known = np.full((SMALL, SMALL, values), np.nan)
-    n_log_n = np.zeros(SMALL)
-    for n in range(1, SMALL):
-        n_log_n[n] = n * math.log(n)
-    ordered_counts = np.empty(values, np.int64)
+    diversities(counts, sizes, c, out)
+    distances(counts, sizes, q, out)
+    tree_distances(counts, sizes, q, last_values(levels), len(levels) - 1, out)
+    divergences(counts, sizes, q, out)
+
+
+@kernel
+def diversities(counts: Counts, sizes: Counts, c: float, out: Numbers) -> None:
+    """The three ways to count a group's values, from its counts in falling order r_1, ..., r_m.
+
+    Recursive diversity is the largest l with r_1 < c (r_l + ... + r_m): the smallest counts are added up until they
+    are enough. That takes few of them, mostly ones, so looking for the next smallest is faster than sorting.
+    """
     for g in range(len(sizes)):
-        size = sizes[g]
-        share = 1.0 / size
-        small = size < SMALL
-        distinct = 0
-        sum_n_log_n = equal = ordered = js = running = most = 0.0
+        distinct = ones = top = 0
+        for s in range(counts.shape[1]):
+            n = counts[g, s]
+            distinct, ones, top = distinct + (n > 0), ones + (n == 1), max(top, n)
+        rank, tail, smallest, times = distinct, 0, 1, ones
+        while rank > 0:
+            while times > 0 and top >= c * (tail + smallest):
+                rank, tail, times = rank - 1, tail + smallest, times - 1
+            if times > 0:
+                break
+            before, smallest = smallest, top
+            for s in range(counts.shape[1]):
+                smallest = min(smallest, counts[g, s] if counts[g, s] > before else top)
+            for s in range(counts.shape[1]):
+                times += counts[g, s] == smallest
+        out[L_FREQUENCY, g] = sizes[g] / top
+        out[L_DISTINCT, g] = distinct
+        out[L_RECURSIVE, g] = rank
+
+
+@kernel
+def distances(counts: Counts, sizes: Counts, q: Numbers, out: Numbers) -> None:
+    """How far a group's distribution p is from q, and the largest and smallest p/q."""
+    values, inverse_q = len(q), 1 / q
+    for g in range(len(sizes)):
+        share = 1.0 / sizes[g]
+        equal = ordered = running = most = 0.0
         least = math.inf
         for s in range(values):
-            n = counts[g, s]
-            p = n * share
+            p = counts[g, s] * share
             difference = p - q[s]
             equal += abs(difference)
             ordered += abs(running)
             running += difference
             ratio = p * inverse_q[s]
             most, least = max(most, ratio), min(least, ratio)
-            if n == 0:
-                js += q[s] * LOG_2
-                continue
-            place = distinct  # keep the counts in falling order
-            while place > 0 and ordered_counts[place - 1] < n:
-                ordered_counts[place] = ordered_counts[place - 1]
-                place -= 1
-            ordered_counts[place] = n
-            distinct += 1
-            sum_n_log_n += n_log_n[n] if n < SMALL else n * math.log(n)
-            term = known[size, n, s] if small else math.nan
-            if math.isnan(term):
-                term = q_log_q[s] - (p + q[s]) * math.log((p + q[s]) / 2)
-                if small:
-                    known[size, n, s] = term
-            js += term
-        p_log_p = sum_n_log_n * share - math.log(size)
-        out[0, g] = size / ordered_counts[0]
-        out[1, g] = distinct
-        out[2, g] = math.exp(-p_log_p)
-        out[3, g] = recursive_rank(ordered_counts, distinct, c)
-        out[4, g] = equal / 2
-        out[5, g] = ordered / (values - 1)
-        out[6, g] = tree_distance(counts, g, share, q, ends, equal)
-        out[7, g] = max((js + p_log_p) / 2, 0.0)
-        out[8, g] = max(math.log(most), -math.log(least)) if least > 0 else math.inf
-        out[9, g] = most - 1
+        out[T_EQUAL, g] = equal / 2
+        out[T_ORDERED, g] = ordered / (values - 1)
+        out[DELTA, g] = max(math.log(most), -math.log(least)) if least > 0 else math.inf
+        out[BETA, g] = most - 1
+
+
+@kernel
+def tree_distances(counts: Counts, sizes: Counts, q: Numbers, lasts: Counts, height: int, out: Numbers) -> None:
+    """Earth mover's distance on the value hierarchy: half of what its edges carry; those of the leaves are known."""
+    for g in range(len(sizes)):
+        share = 1.0 / sizes[g]
+        total, s = 2 * out[T_EQUAL, g], 0
+        for last in lasts:
+            if s > last:  # the next level
+                s = 0
+            carried = 0.0
+            while s <= last:
+                carried += counts[g, s] * share - q[s]
+                s += 1
+            total += abs(carried)
+        out[T_HIERARCHICAL, g] = total / (2 * height)
+
+
+def last_values(levels: Counts) -> Counts:
+    """List the last value of every node between leaves and root, level by level."""
+    inner = levels[1:-1]
+    return np.nonzero(np.diff(inner, axis=1, append=inner[:, -1:] + 1))[1]
+
+
+@kernel
+def divergences(counts: Counts, sizes: Counts, q: Numbers, out: Numbers) -> None:
+    """Entropy and Jensen-Shannon divergence of every group.
+
+    Logarithms cost most. Small groups repeat the same few (size, count, value) again and again, so their terms of
+    the divergence are remembered, as logarithms of small counts are. Unsigned indices spare a test for negative ones.
+    """
+    q_log_q, known = q * np.log(q), np.full((SMALL, SMALL, len(q)), np.nan)
+    for g in range(len(sizes)):
+        size = np.uint64(sizes[g])
+        share = 1.0 / sizes[g]
+        js = sum_n_log_n = 0.0
+        log_size = LOGS[size] if sizes[g] < SMALL else math.log(sizes[g])
+        if sizes[g] < SMALL:
+            for s in range(len(q)):
+                place = np.uint64(counts[g, s])
+                term = known[size, place, s]
+                if math.isnan(term):
+                    term = known[size, place, s] = divergence_term(counts[g, s] * share, q[s], q_log_q[s])
+                js += term
+                sum_n_log_n += N_LOG_N[place]
+        else:
+            for s in range(len(q)):
+                n = counts[g, s]
+                js += divergence_term(n * share, q[s], q_log_q[s])
+                sum_n_log_n += N_LOG_N[n] if n < SMALL else n * math.log(n)
+        p_log_p = sum_n_log_n * share - log_size
+        out[L_ENTROPY, g] = math.exp(-p_log_p)
+        out[JS, g] = max((js + p_log_p) / 2, 0.0)
+
+
+@kernel
+def divergence_term(p: float, q: float, q_log_q: float) -> float:
+    """What a value adds to twice the divergence, apart from p ln p."""
+    return q_log_q - (p + q) * math.log((p + q) / 2) if p > 0 else q * LOG_2
 
 
 @kernel
 def weighted_quantile(values: Numbers, weights: Counts, share: float) -> float:
-    """The smallest value that at least this share of the weight does not exceed, by narrowing bins, without sorting."""
-    low, high, total = values[0], values[0], 0
-    for i in range(len(values)):
-        low, high, total = min(low, values[i]), max(high, values[i]), total + weights[i]
-    before = 0
-    while low < high:
-        scale = BINS / (high - low)
+    """The smallest value that at least this share of the weight does not exceed.
+
+    No sorting: values are put into bins, and those of the bin in question into narrower ones, until all are equal.
+    """
+    values, weights = values.copy(), weights.copy()
+    place, total, before, left = np.empty(len(values), np.int64), weights.sum(), 0, len(values)
+    while True:
+        low = high = values[0]
+        for i in range(left):
+            low, high = min(low, values[i]), max(high, values[i])
+        if low == high:
+            return low
         binned = np.zeros(BINS, np.int64)
-        for i in range(len(values)):
-            if low <= values[i] <= high:
-                binned[min(int((values[i] - low) * scale), BINS - 1)] += weights[i]
+        for i in range(left):
+            place[i] = min(int((values[i] - low) / (high - low) * BINS), BINS - 1)
+            binned[place[i]] += weights[i]
         chosen = 0
         while chosen < BINS - 1 and before + binned[chosen] < share * total:
             before += binned[chosen]
             chosen += 1
-        least, most = high, low
-        for i in range(len(values)):
-            if low <= values[i] <= high and min(int((values[i] - low) * scale), BINS - 1) == chosen:
-                least, most = min(least, values[i]), max(most, values[i])
-        if least == low and most == high:  # too close for floating-point numbers to part them further
-            break
-        low, high = least, most
-    return low
+        kept = 0
+        for i in range(left):
+            if place[i] == chosen:
+                values[kept], weights[kept] = values[i], weights[i]
+                kept += 1
+        left = kept
 
 
 @kernel
-def node_ends(levels: Counts) -> NDArray[np.bool_]:
-    """Mark at every level below the root the last value of each node."""
-    height, values = levels.shape[0] - 1, levels.shape[1]
-    ends = np.ones((height, values), np.bool_)
-    for level in range(height):
-        for s in range(values - 1):
-            ends[level, s] = levels[level, s] != levels[level, s + 1]
-    return ends
-
-
-@kernel
-def tree_distance(counts: Counts, g: int, share: float, q: Numbers, ends: NDArray[np.bool_], equal: float) -> float:
-    """Earth mover's distance on the value hierarchy; `equal` is what the leaves' edges carry."""
-    height = ends.shape[0]
-    total = equal
-    for level in range(1, height):
-        surplus = 0.0
-        for s in range(len(q)):
-            surplus += counts[g, s] * share - q[s]
-            if ends[level, s]:
-                total += abs(surplus)
-                surplus = 0.0
-    return total / (2 * height)
-
-
-@kernel
-def recursive_rank(ordered: Counts, present: int, c: float) -> int:
-    """The largest l with r_1 < c (r_l + ... + r_m): add up the smallest counts until they are enough."""
-    tail = 0
-    for rank in range(present, 0, -1):
-        tail += ordered[rank - 1]
-        if ordered[0] < c * tail:
-            return rank
-    return 0
-
-
-@kernel
-def total_loss(lo: Codes, hi: Codes, mass: Counts, widths: Numbers, starts: Counts, sizes: Counts) -> float:
+def total_loss(lo: Codes, hi: Codes, mass: Counts, ends: Numbers, starts: Counts, least: Numbers) -> float:
     """Add up the losses of all boxes, records x attributes."""
     total = 0.0
     for b in range(len(mass)):
         loss = 0.0
-        for a in range(len(sizes)):
-            if lo[b, a] < hi[b, a]:
-                start, least = starts[a], 1.0 / sizes[a]
-                share = (widths[start + hi[b, a] + 1] - widths[start + lo[b, a]]) / widths[start + sizes[a]]
-                loss += min(max((share - least) / (1 - least), 0.0), 1.0)
+        for a in range(len(starts)):
+            wide = ends[starts[a] + hi[b, a] + 1] - ends[starts[a] + lo[b, a]] - least[a]
+            loss += max(wide, 0.0) if lo[b, a] < hi[b, a] else 0.0
         total += loss * mass[b]
     return total
