@@ -1,0 +1,66 @@
+"""For whom a release is made, as presets of bounds.
+
+Cormode et al. 2013 conclude that the trust in the recipient decides: the strongest protection for third parties, while
+l-diversity suffices within an organization. Their numbers are those of thresholds in use (`docs/choosing.md`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sfumato.tradeoff.bounds import Bound
+
+
+@dataclass(frozen=True)
+class Recipient:
+    """For whom a release is made: how far it is trusted, in bounds."""
+
+    name: str
+    meaning: str
+    bounds: tuple[Bound, ...]
+    hides_identity: bool
+    """Whether releases with exact quasi-identifiers are left out, unless a bound on k is given in their place."""
+
+
+RECIPIENTS: dict[str, Recipient] = {
+    recipient.name: recipient
+    for recipient in (
+        Recipient(
+            "public",
+            "anybody who may join the file with anything",
+            (
+                Bound(
+                    "k",
+                    "min",
+                    11,
+                    "a risk of at most 1/11 = .09 for each record, as EMA policy 0070 and Health Canada have it",
+                ),
+                Bound(
+                    "l_frequency",
+                    "min",
+                    2,
+                    "no value holds for more than half of a group, so no guess is more often right than wrong",
+                ),
+            ),
+            True,
+        ),
+        Recipient(
+            "partner",
+            "an outside party bound by a contract",
+            (
+                Bound("k", "min", 5, "a risk of at most 1/5 = .2, usual where biomedical data are shared"),
+                Bound("l_distinct", "min", 2, "no group whose records all have the same sensitive value"),
+            ),
+            False,
+        ),
+        Recipient(
+            "internal",
+            "another department of the same organization",
+            (
+                Bound("smallest_group", "min", 3, "a risk of at most 1/3 = .33, the weakest threshold in use"),
+                Bound("l_distinct", "min", 2, "no group whose records all have the same sensitive value"),
+            ),
+            False,
+        ),
+    )
+}
