@@ -62,7 +62,10 @@ class Bound:
 
 @dataclass(frozen=True)
 class Relaxation:
-    """What one bound would have to be for something to fit, all other bounds kept; None where that never helps."""
+    """What one bound would have to be for something to fit, all other bounds kept; None where that never helps.
+
+    The value is that of the bound itself where it is enough to give it in place of a recipient's.
+    """
 
     bound: Bound
     value: float | None
@@ -80,7 +83,7 @@ def relaxation(points: Sequence[Point], bound: Bound, others: Sequence[Bound]) -
     nearest = min(fitting, key=lambda p: (bound.excess(p), rank(p)), default=None)
     if nearest is None:
         return Relaxation(bound, None, None)
-    return Relaxation(bound, nearest.measures[bound.measure], nearest.id)
+    return Relaxation(bound, bound.value if bound.admits(nearest) else nearest.measures[bound.measure], nearest.id)
 
 
 def nearest_point(points: Sequence[Point], bounds: Sequence[Bound]) -> Point | None:
@@ -154,5 +157,5 @@ def _outward(bound: Bound) -> str:
     rounding = ROUND_CEILING if bound.side == "max" else ROUND_FLOOR
     if float(bound.value).is_integer():
         return str(int(bound.value))
-    short = Context(prec=4, rounding=rounding).create_decimal(Decimal(bound.value)).normalize()
+    short = Context(prec=4, rounding=rounding).create_decimal(Decimal(repr(bound.value))).normalize()
     return f"{short:f}" if 1e-9 < abs(short) < 1e9 else str(short)

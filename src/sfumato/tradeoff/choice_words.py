@@ -256,13 +256,15 @@ def nothing_fits(
     exact_allowed: bool,
 ) -> str:
     """Say what would have to be relaxed, one bound at a time, and which point comes nearest."""
-    lines = [f"no point of this map has {listed(bounds)}{f' (for {recipient!r})' if recipient else ''}."]
+    lines = [f"no point of this map fits {listed(bounds)}{f' (for {recipient!r})' if recipient else ''}."]
     if not exact_allowed:
         lines.append(f"  {left_out(recipient or '')}")
     alone = len(bounds) == 1
     for own in relax:
         if own.relaxed is None:
             lines.append(f"  Relaxing {own.bound.measure} alone does not help.")
+        elif own.value == own.bound.value:
+            lines.append(f"  With {own.relaxed.option} of your own, all else kept, {own.point} would fit.")
         else:
             kept = "" if alone else ", all else kept,"
             lines.append(

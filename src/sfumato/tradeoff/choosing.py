@@ -235,13 +235,15 @@ class _Answer:
 
     # -- which points count
 
-    def _may_be_released(self, point: Point, exact_allowed: bool) -> bool:
-        """Say whether a point is a release at all, and may be had by this recipient."""
-        exact = point.form == "bucketization" or point.anonymizer == "without-sensitive"
-        return point.has(self.question.needed) and point.anonymizer != "original" and (exact_allowed or not exact)
-
     def _releases(self, exact_allowed: bool) -> list[Point]:
-        return [point for point in self.shown.points if self._may_be_released(point, exact_allowed)]
+        """List the points that are releases at all, can be compared, and may be had by this recipient."""
+        return [
+            point
+            for point in self.shown.points
+            if point.has(self.question.needed)
+            and point.anonymizer != "original"
+            and (exact_allowed or not (point.form == "bucketization" or point.anonymizer == "without-sensitive"))
+        ]
 
     def _within(self, point: Point) -> bool:
         return all(bound.admits(point) for bound in self.question.bounds)
@@ -252,16 +254,16 @@ class _Answer:
     def _curve(self) -> Curve:
         """Draw the frontier through all that satisfies the bounds beside the axes, so that bounds do not bend it.
 
-        The original belongs to it: publishing the table as it is, is the end of the frontier (Loukides, section 5).
+        The original is the end of it (publishing the table as it is, Loukides, section 5), unless it beats a release.
         """
         asked = self.question
-        through = [
-            point
-            for point in self.shown.points
-            if (point.anonymizer == "original" or self._may_be_released(point, asked.exact_allowed))
-            and all(bound.admits(point) for bound in asked.other_bounds)
-        ]
-        return Curve.through(through, asked.axes)
+        kept = [p for p in self._releases(asked.exact_allowed) if all(b.admits(p) for b in asked.other_bounds)]
+        originals = [p for p in self.shown.points if p.anonymizer == "original" and p.status == "measured"]
+        alone = Curve.through(kept, asked.axes)
+        ended = Curve.through(
+            [*alone.points, *(p for p in originals if all(b.admits(p) for b in asked.other_bounds))], asked.axes
+        )
+        return ended if set(alone.ids) <= set(ended.ids) else alone
 
     # -- ways of choosing
 

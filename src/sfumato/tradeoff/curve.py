@@ -79,6 +79,11 @@ class Curve:
         kept = [i for n, i in enumerate(order) if n == 0 or tuple(costs[order[n - 1]]) != tuple(costs[i])]
         return Curve(tuple(known[i] for i in kept), axes)
 
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of the points, in order."""
+        return tuple(point.id for point in self.points)
+
     @cached_property
     def scale(self) -> tuple[tuple[float, float], tuple[float, float]]:
         """The least and the largest finite cost of each axis."""

@@ -57,7 +57,9 @@ RECIPIENTS: dict[str, Recipient] = {
             "internal",
             "another department of the same organization",
             (
-                Bound("smallest_group", "min", 3, "a risk of at most 1/3 = .33, the weakest threshold in use"),
+                Bound(
+                    "smallest_group", "min", 3, "no group of fewer than 3 records, .33, the weakest threshold in use"
+                ),
                 Bound("l_distinct", "min", 2, "no group whose records all have the same sensitive value"),
             ),
             False,
