@@ -250,7 +250,7 @@ def maps(draw):
 @st.composite
 def questions(draw):
     bounds = {
-        side: draw(st.dictionaries(st.sampled_from(sorted(VALUES)), st.floats(0, 8), max_size=2))
+        side: draw(st.dictionaries(st.sampled_from(sorted(VALUES)), st.floats(0, 15), max_size=2))
         for side in ("max", "min")
     }
     by = draw(st.sampled_from([None, "best", "knee", "kneedle", "ideal"]))
@@ -264,9 +264,11 @@ def limits(question, own):
     if question["recipient"] is None:
         return given
     known = {name for point in own.points if point.status == "measured" for name in point.measures}
-    named = {name for name, _, _ in given}
+    named = {(name, side) for name, side, _ in given}
     preset = RECIPIENTS[question["recipient"]].bounds
-    return given + [(b.measure, b.side, b.value) for b in preset if b.measure in known - named]
+    return given + [
+        (b.measure, b.side, b.value) for b in preset if b.measure in known and (b.measure, b.side) not in named
+    ]
 
 
 def holds(point, name, side, value):
@@ -280,7 +282,7 @@ def holds(point, name, side, value):
 def plainly_inside(own, question):
     """The points that may be chosen, from the documentation alone."""
     needed = [question["prefer"] or "u_loss"] if is_best(question) else ["p_loss", "u_loss"]
-    hidden = question["recipient"] == "public" and not {"k"} & {*question["max"], *question["min"]}
+    hidden = question["recipient"] == "public" and question["min"].get("k", 11) >= 11
     return [
         point
         for point in own.points
@@ -351,12 +353,9 @@ def test_relaxing_as_told_makes_it_feasible(own, question):
         for limit in (entry.value, float(value)):
             again = own.choose(**question | {side: question[side] | {word: limit}})
             assert again.point in plainly_inside(own, question | {side: question[side] | {name: limit}})
-        if entry.value == entry.bound.value:  # exact quasi-identifiers, which a bound of one's own admits
-            assert (name, question["recipient"]) == ("k", "public")
-            continue
-        assert not holds(own[entry.point], name, side, entry.bound.value)
-        stricter = (entry.value + entry.bound.value) / 2
-        if abs(stricter - entry.value) > 1e-6 and stricter not in (inf, -inf):
+        assert entry.value < entry.bound.value if side == "min" else entry.value > entry.bound.value
+        stricter = entry.value + 1 if name == "k" and side == "min" else (entry.value + entry.bound.value) / 2
+        if abs(stricter - entry.value) > 1e-6 and stricter != entry.bound.value and abs(stricter) < inf:
             assert isinstance(asked(own, question | {side: question[side] | {name: stricter}}), NothingFitsError)
 
 
@@ -450,6 +449,19 @@ def test_what_cannot_be_answered_is_refused_in_a_sentence(asked_for, said):
         curve((0.1, 0.2), (0.2, 0.1)).choose(**asked_for)
 
 
+def test_a_map_without_the_axes_of_its_study_says_what_to_give():
+    own = make_map(make_point("a", k=3, loss=0.2), make_point("b", k=9, loss=0.4))
+    with pytest.raises(
+        BadInputError, match=r"no point of this map has the measure 'p_loss'; it has k, loss; give other axes"
+    ):
+        own.choose()
+    assert own.choose(axes=["k", "loss"]).point.id == "b"
+    assert (
+        own.choose(prefer="loss").why[1]
+        == "It has no p_loss and u_loss, so it has no neighbours on the frontier of p_loss and u_loss."
+    )
+
+
 def test_a_choice_is_a_value():
     own = curve(*L_SHAPE)
     choice = own.choose(max={"p_loss": 0.1})
@@ -491,8 +503,9 @@ def test_a_bucketization_is_not_for_the_public_unless_a_bound_on_k_says_so():
     choice = PEOPLE.choose(recipient="public")
     assert choice.point.form == "generalization"
     assert any("exact quasi-identifiers (bucketization) were left out for 'public'" in why for why in choice.why)
-    eleven = PEOPLE.choose(recipient="public", min={"k": 11})
-    assert eleven.point.id == "coarse"
+    for k, id in ((11, "fair"), (12, "safe"), (10, "coarse")):  # a stricter bound never admits more
+        assert PEOPLE.choose(recipient="public", min={"k": k}).point.id == id
+    assert PEOPLE.choose(recipient="public", max={"k": 11}).point.id == "fair"  # the other side of the preset stays
     waived = PEOPLE.choose(recipient="public", min={"k": 1})
     assert waived.point.id == "bucket" and waived.warnings
     assert any("stands in place of 'public': k at least 11" in why for why in waived.why)
@@ -553,7 +566,11 @@ def test_when_nothing_fits_it_says_what_to_relax():
         "  The nearest point is a: p_loss 0.05 and k 2.",
     ]
     assert failed.value.relax[0].value == 0.14996
-    with pytest.raises(NothingFitsError, match="Relaxing k alone does not help") as failed:
+    coarse = PEOPLE["coarse"]
+    with pytest.raises(NothingFitsError, match="With --min k=10 instead of 11, all else kept, coarse would fit"):
+        make_map(coarse).choose(recipient="public")
+    assert make_map(coarse).choose(recipient="public", min={"k": 10}).point == coarse
+    with pytest.raises(NothingFitsError, match="Relaxing --min k alone does not help") as failed:
         own.choose(max={"p_loss": 0.01}, min={"k": 50})
     assert failed.value.nearest.id == "a"
 

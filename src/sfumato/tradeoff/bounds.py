@@ -48,12 +48,13 @@ class Bound:
 
     def excess(self, point: Point) -> float:
         """Measure how far a point is outside: 0 within, infinite where its value is unknown."""
-        if not point.has([self.measure]):
-            return inf
-        own = point.measures[self.measure]
-        outside = own - self.value if self.side == "max" else self.value - own
+        return self.outside(point.measures[self.measure]) if point.has([self.measure]) else inf
+
+    def outside(self, value: float) -> float:
+        """Measure how far a value is outside: 0 within."""
+        beyond = value - self.value if self.side == "max" else self.value - value
         slack = TOLERANCE * max(1.0, abs(self.value)) if isfinite(self.value) else 0.0
-        return outside if outside > slack else 0.0
+        return beyond if beyond > slack else 0.0
 
     def admits(self, point: Point) -> bool:
         """Say whether a point has the measure and lies within."""
@@ -62,10 +63,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Relaxation:
-    """What one bound would have to be for something to fit, all other bounds kept; None where that never helps.
-
-    The value is that of the bound itself where it is enough to give it in place of a recipient's.
-    """
+    """What one bound would have to be for something to fit, all other bounds kept; None where that never helps."""
 
     bound: Bound
     value: float | None
@@ -77,13 +75,13 @@ class Relaxation:
         return None if self.value is None else Bound(self.bound.measure, self.bound.side, self.value)
 
 
-def relaxation(points: Sequence[Point], bound: Bound, others: Sequence[Bound]) -> Relaxation:
-    """Work out how far one bound would have to go, the others kept."""
-    fitting = [p for p in points if p.has([bound.measure]) and all(other.admits(p) for other in others)]
-    nearest = min(fitting, key=lambda p: (bound.excess(p), rank(p)), default=None)
-    if nearest is None:
+def relaxation(fits_at: Sequence[tuple[float, Point]], bound: Bound, others: Sequence[Bound]) -> Relaxation:
+    """Work out how far one bound would have to go, the others kept, from the value at which it admits each point."""
+    fitting = [(value, point) for value, point in fits_at if all(other.admits(point) for other in others)]
+    if not fitting:
         return Relaxation(bound, None, None)
-    return Relaxation(bound, bound.value if bound.admits(nearest) else nearest.measures[bound.measure], nearest.id)
+    value, nearest = min(fitting, key=lambda own: (bound.outside(own[0]), rank(own[1])))
+    return Relaxation(bound, value, nearest.id)
 
 
 def nearest_point(points: Sequence[Point], bounds: Sequence[Bound]) -> Point | None:

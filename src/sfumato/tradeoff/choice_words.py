@@ -152,15 +152,15 @@ def left_out(recipient: str) -> str:
     """Say that exact quasi-identifiers are not for this recipient."""
     return (
         f"Releases with exact quasi-identifiers (bucketization) were left out for '{recipient}': they do not hide who "
-        "is in the table. A bound of your own on k, such as --min k=1, admits them."
+        "is in the table. A weaker bound of your own on k, such as --min k=1, admits them."
     )
 
 
-def replaced(bound: Bound, recipient: str) -> str:
+def replaced(bound: Bound, recipient: str, exact_allowed: bool) -> str:
     """Say that a bound of a preset gave way."""
     text = f"Your own bound on {bound.measure} stands in place of '{recipient}': {bound}."
-    if bound.measure == "k" and RECIPIENTS[recipient].hides_identity:
-        text += " So releases with exact quasi-identifiers were considered too."
+    if bound.measure == "k" and RECIPIENTS[recipient].hides_identity and exact_allowed:
+        text += " It is weaker, so releases with exact quasi-identifiers were considered too."
     return text
 
 
@@ -262,16 +262,15 @@ def nothing_fits(
     alone = len(bounds) == 1
     for own in relax:
         if own.relaxed is None:
-            lines.append(f"  Relaxing {own.bound.measure} alone does not help.")
-        elif own.value == own.bound.value:
-            lines.append(f"  With {own.relaxed.option} of your own, all else kept, {own.point} would fit.")
+            lines.append(f"  Relaxing --{own.bound.side} {own.bound.measure} alone does not help.")
         else:
             kept = "" if alone else ", all else kept,"
             lines.append(
                 f"  With {own.relaxed.option} instead of {number(own.bound.value)}{kept} {own.point} would fit."
             )
     if nearest is not None:
-        values = [f"{b.measure} {number(nearest.measures[b.measure])}" for b in bounds if nearest.has([b.measure])]
+        names = dict.fromkeys(bound.measure for bound in bounds if nearest.has([bound.measure]))
+        values = [f"{name} {number(nearest.measures[name])}" for name in names]
         lines.append(
             f"  The nearest point is {nearest.id}: {listed(values) if values else 'none of these is known of it'}."
         )

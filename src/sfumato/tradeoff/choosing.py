@@ -168,14 +168,15 @@ def _question(
     bounds, notes, exact_allowed = list(given), [words.unusual(b) for b in given if not b.is_natural], True
     if recipient is not None:
         check_choice("recipient", recipient, RECIPIENTS)
-        preset, own = RECIPIENTS[recipient], {bound.measure for bound in given}
-        bounds += [bound for bound in preset.bounds if bound.measure not in own and bound.measure in known]
-        notes += [words.replaced(bound, recipient) for bound in preset.bounds if bound.measure in own]
-        notes += [words.unknown(b, recipient) for b in preset.bounds if b.measure not in own and b.measure not in known]
-        exact_allowed = not preset.hides_identity or "k" in own
+        preset, own = RECIPIENTS[recipient], {(bound.measure, bound.side): bound for bound in given}
+        kept = [bound for bound in preset.bounds if (bound.measure, bound.side) not in own]
+        bounds += [bound for bound in kept if bound.measure in known]
+        exact_allowed = preset.admits_exact(given)
+        notes += [words.replaced(b, recipient, exact_allowed) for b in preset.bounds if b not in kept]
+        notes += [words.unknown(bound, recipient) for bound in kept if bound.measure not in known]
     if shown.points and known:
         for name in [bound.measure for bound in bounds] + ([first, second] if wanted is None else [wanted]):
-            _check_known(name, known)
+            _check_known(name, known, asked=name in (*(axes or ()), prefer, *(bound.measure for bound in bounds)))
     return _Question(
         (first, second), tuple(bounds), method, wanted, recipient, sensitivity or 1.0, exact_allowed, tuple(notes)
     )
@@ -192,10 +193,12 @@ def _axes(names: Sequence[str]) -> tuple[str, str]:
     return (second, first) if turned else (first, second)
 
 
-def _check_known(name: str, known: Sequence[str]) -> None:
+def _check_known(name: str, known: Sequence[str], asked: bool) -> None:
+    """Raise unless some point has the measure; one that nobody asked for is an axis of the study."""
     check_measure(name)
     if name not in known:
-        raise BadInputError(f"no point of this map has the measure {name!r}; it has {', '.join(known)}")
+        remedy = "" if asked else "; give other axes (--axes), or a measure to prefer (--prefer)"
+        raise BadInputError(f"no point of this map has the measure {name!r}; it has {', '.join(known)}{remedy}")
 
 
 @dataclass(frozen=True)
@@ -350,17 +353,23 @@ class _Answer:
         releases = self._releases(asked.exact_allowed)
         if not asked.bounds or not self._releases(exact_allowed=True):
             return NothingFitsError(words.no_release(self.shown.points, asked.needed, asked.exact_allowed))
-        relax = [
-            relaxation(
-                self._releases(exact_allowed=True) if bound.measure == "k" else releases,  # a bound on k admits them
-                bound,
-                [other for other in asked.bounds if other is not bound],
-            )
-            for bound in asked.bounds
-        ]
+        relax = []
+        for bound in asked.bounds:
+            others = [other for other in asked.bounds if other is not bound]
+            relax.append(relaxation(self._fits_at(bound, releases), bound, others))
         nearest = nearest_point(releases, asked.bounds)
         told = words.nothing_fits(asked.bounds, relax, nearest, asked.recipient, asked.exact_allowed)
         return NothingFitsError(told, relax, nearest)
+
+    def _fits_at(self, bound: Bound, releases: list[Point]) -> list[tuple[float, Point]]:
+        """List at which value a bound admits each release; exact ones only at a k below the recipient's."""
+        asked, name = self.question, bound.measure
+        found = [(point.measures[name], point) for point in releases if point.has([name])]
+        if asked.recipient and not asked.exact_allowed and (name, bound.side) == ("k", "min"):
+            most = RECIPIENTS[asked.recipient].least_k - 1
+            exact = [p for p in self._releases(exact_allowed=True) if p not in releases and p.has([name])]
+            found += [(min(point.measures[name], most), point) for point in exact]
+        return found
 
 
 def _costs(point: Point, names: Sequence[str]) -> tuple[float, ...]:

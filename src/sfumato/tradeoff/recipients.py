@@ -6,6 +6,7 @@ l-diversity suffices within an organization. Their numbers are those of threshol
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sfumato.tradeoff.bounds import Bound
@@ -19,7 +20,17 @@ class Recipient:
     meaning: str
     bounds: tuple[Bound, ...]
     hides_identity: bool
-    """Whether releases with exact quasi-identifiers are left out, unless a bound on k is given in their place."""
+    """Whether releases with exact quasi-identifiers are left out, unless a weaker bound on k was given."""
+
+    @property
+    def least_k(self) -> float:
+        """The least k that is asked for; 1 where there is no such bound."""
+        return next((bound.value for bound in self.bounds if (bound.measure, bound.side) == ("k", "min")), 1)
+
+    def admits_exact(self, given: Sequence[Bound]) -> bool:
+        """Say whether exact quasi-identifiers may be had: identity need not be hidden, or was waived by a weaker k."""
+        own = [bound.value for bound in given if (bound.measure, bound.side) == ("k", "min")]
+        return not self.hides_identity or any(value < self.least_k for value in own)
 
 
 RECIPIENTS: dict[str, Recipient] = {
