@@ -77,6 +77,7 @@ def test_a_sensitivity_that_asks_for_more_finds_less():
     own = curve((0, 1), (0.2, 0.5), (0.7, 0.1), (1, 0))
     assert own.choose(by="kneedle", sensitivity=0.85).landmarks["kneedle"] == "001"
     assert own.choose(by="kneedle", sensitivity=0.95).landmarks["kneedle"] is None
+    assert own.choose(by="kneedle", sensitivity=0).point.id == "001"
 
 
 def test_kneedle_waits_for_a_fall_before_the_next_maximum():
@@ -132,6 +133,10 @@ def test_a_bound_on_an_axis_does_not_move_the_knee_but_may_exclude_it():
     beyond = own.choose(by="knee", max={"p_loss": 0.04})
     assert beyond.point.measures["p_loss"] <= 0.04
     assert any("003" in why and "p_loss at most 0.04" in why for why in beyond.why)
+    weaker = curve((0, 1), (0.1, 0.3), (0.5, 0.05), (1, 0)).choose(by="knee", max={"u_loss": 0.1})
+    assert weaker.point.id == "002"  # it turns by atan .625 - atan .1 = 26 degrees, the point before by 50
+    assert "an angle of 154 degrees" in weaker.why[0]
+    assert weaker.why[0].startswith("It is the knee within the bounds: here")
 
 
 # ---------------------------------------------------------------- small and odd maps

@@ -67,20 +67,22 @@ def best(order: Sequence[Point], prefer: str, bounds: Sequence[Bound]) -> str:
     return text
 
 
-def knee(curve: Curve, point: Point) -> str:
+def knee(curve: Curve, point: Point, strongest: bool = True) -> str:
     """Say how sharp the knee is, and what privacy costs on its two sides."""
     angle = f"{curve.angles[point.id]:.0f}"
     return (
-        f"It is the knee: here the frontier of {listed(curve.axes)} bends most sharply (an angle of {angle} degrees, "
+        f"It is the knee{'' if strongest else ' within the bounds'}: here the frontier of {listed(curve.axes)} bends "
+        f"most sharply (an angle of {angle} degrees, "
         f"180 is straight, both axes scaled to 0..1). {_sides(curve, point)}"
     )
 
 
-def kneedle(curve: Curve, point: Point, sensitivity: float) -> str:
+def kneedle(curve: Curve, point: Point, sensitivity: float, strongest: bool = True) -> str:
     """Say how far Kneedle's knee lies from the line between the ends."""
     below = curve.below_diagonal[curve.finite.index(point)]
     return (
-        f"It is the knee by Kneedle (sensitivity {number(sensitivity)}): no other knee of the frontier of "
+        f"It is the knee{'' if strongest else ' within the bounds'} by Kneedle (sensitivity {number(sensitivity)}): "
+        "no other knee of the frontier of "
         f"{listed(curve.axes)} lies as far ({number(below)}, both axes scaled to 0..1) below the straight line "
         f"between its ends. {_sides(curve, point)}"
     )

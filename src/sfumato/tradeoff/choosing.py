@@ -163,7 +163,8 @@ def _question(
         raise BadInputError(f"a preferred measure ({prefer}) belongs to the way 'best'; {method} weighs both axes")
     if sensitivity is not None and method != "kneedle":
         raise BadInputError(f"a sensitivity belongs to the way 'kneedle', not to {method!r}")
-    check_number("sensitivity", 1.0 if sensitivity is None else sensitivity, least=0)
+    asked_for = 1.0 if sensitivity is None else sensitivity
+    check_number("sensitivity", asked_for, least=0)
     wanted = (prefer or second) if method == "best" else None
     bounds, notes, exact_allowed = list(given), [words.unusual(b) for b in given if not b.is_natural], True
     if recipient is not None:
@@ -177,9 +178,7 @@ def _question(
     if shown.points and known:
         for name in [bound.measure for bound in bounds] + ([first, second] if wanted is None else [wanted]):
             _check_known(name, known, asked=name in (*(axes or ()), prefer, *(bound.measure for bound in bounds)))
-    return _Question(
-        (first, second), tuple(bounds), method, wanted, recipient, sensitivity or 1.0, exact_allowed, tuple(notes)
-    )
+    return _Question((first, second), tuple(bounds), method, wanted, recipient, asked_for, exact_allowed, tuple(notes))
 
 
 def _axes(names: Sequence[str]) -> tuple[str, str]:
@@ -287,8 +286,12 @@ class _Answer:
             point = found["ideal"][0]
             return point, [words.no_knee(curve, by, bool(every)), words.ideal(curve, point)]
         point = found[by][0]
-        told = words.knee(curve, point) if by == "knee" else words.kneedle(curve, point, self.question.sensitivity)
-        return point, [told, *([] if point is every[0] else [words.knee_outside(every[0], by, self.question.bounds)])]
+        strongest, sensitivity = point is every[0], self.question.sensitivity
+        if by == "knee":
+            told = words.knee(curve, point, strongest)
+        else:
+            told = words.kneedle(curve, point, sensitivity, strongest)
+        return point, [told] if strongest else [told, words.knee_outside(every[0], by, self.question.bounds)]
 
     def _found(self, curve: Curve, inside: list[Point]) -> dict[str, list[Point]]:
         """List what each way of choosing finds within the bounds, the best first."""
