@@ -27,6 +27,7 @@ __all__ = [
     "BetaLikeness",
     "Candidate",
     "Cells",
+    "Choice",
     "DecidedLattice",
     "DeltaDisclosure",
     "FullDomain",
@@ -116,7 +117,7 @@ if TYPE_CHECKING:
         read_level_table,
         tree,
     )
-    from sfumato.tradeoff import Candidate, Grid, Map, Study, explore, read_map, read_study
+    from sfumato.tradeoff import Candidate, Choice, Grid, Map, Study, explore, read_map, read_study
 
 
 def __getattr__(name: str) -> object:

@@ -3,12 +3,13 @@
 from sfumato.commands.anonymize import anonymize
 from sfumato.commands.apply import apply
 from sfumato.commands.audit import audit
+from sfumato.commands.choose import choose
 from sfumato.commands.datasets import datasets
 from sfumato.commands.explore import explore
 from sfumato.commands.release import release
 from sfumato.commands.reproduce import reproduce
 
-COMMANDS = (datasets, anonymize, explore, release, apply, audit, reproduce)
+COMMANDS = (datasets, anonymize, explore, choose, release, apply, audit, reproduce)
 """In the order in which `--help` lists them."""
 
 __all__ = ["COMMANDS"]

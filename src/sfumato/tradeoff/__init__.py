@@ -1,19 +1,29 @@
 """Comparing: which candidates a study has, the map of measured points, its frontier."""
 
+from sfumato.tradeoff.bounds import Bound, read_bounds
+from sfumato.tradeoff.choosing import BY, Choice, NothingFitsError
 from sfumato.tradeoff.exploring import explore
 from sfumato.tradeoff.folder import read_map
 from sfumato.tradeoff.map import Map, Point, non_dominated
+from sfumato.tradeoff.recipients import RECIPIENTS, Recipient
 from sfumato.tradeoff.study import Candidate, Grid, Study, bundled_study, read_study
 
 __all__ = [
+    "BY",
+    "RECIPIENTS",
+    "Bound",
     "Candidate",
+    "Choice",
     "Grid",
     "Map",
+    "NothingFitsError",
     "Point",
+    "Recipient",
     "Study",
     "bundled_study",
     "explore",
     "non_dominated",
+    "read_bounds",
     "read_map",
     "read_study",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
 from sfumato.tradeoff.study import Study
+
+if TYPE_CHECKING:
+    from sfumato.tradeoff.choosing import Choice
 
 BASELINES = ("without-quasi", "without-sensitive", "original")
 
@@ -73,9 +76,28 @@ class Map:
         if len(names) < 2:
             raise BadInputError("a frontier needs at least two measures")
         known = [point for point in self.points if point.has(names)]
-        values = np.array([[_cost(name, point.measures[name]) for name in names] for point in known])
+        values = np.array([[cost(name, point.measures[name]) for name in names] for point in known])
         kept = non_dominated(values.reshape(len(known), len(names)))
         return [known[i] for i in sorted(kept, key=lambda i: (tuple(values[i]), known[i].id))]
+
+    def choose(
+        self,
+        *,
+        max: Mapping[str, float] | None = None,
+        min: Mapping[str, float] | None = None,
+        prefer: str | None = None,
+        by: str | None = None,
+        recipient: str | None = None,
+        axes: Sequence[str] | None = None,
+        sensitivity: float | None = None,
+    ) -> Choice:
+        """Recommend one point and say why: `docs/choosing.md` explains the ways. Raises InfeasibleError if none fits.
+
+        `by` is knee, kneedle, ideal or best (by the measure `prefer`); with bounds it is best, otherwise the knee.
+        """
+        from sfumato.tradeoff.choosing import choose  # it is about maps, so it cannot be imported before them
+
+        return choose(self, max, min, prefer, by, recipient, axes, sensitivity)
 
     def to_table(self) -> pa.Table:
         """Return the map as an Arrow table: one row per point, one column per measure."""
@@ -100,7 +122,7 @@ class Map:
         return map_chart(self)._repr_mimebundle_(**options)
 
 
-def _cost(name: str, value: float) -> float:
+def cost(name: str, value: float) -> float:
     """Turn a measure so that lower is better."""
     return value if MEASURES[name].better == "lower" else -value
 

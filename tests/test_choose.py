@@ -1,0 +1,712 @@
+"""Choosing: knees that are known, bounds against their definition, recipients, and what is said when nothing fits."""
+
+import json
+import re
+import shlex
+from dataclasses import FrozenInstanceError
+from math import cos, hypot, inf, pi, sin
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sfumato
+from sfumato import cli
+from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.measures import MEASURES
+from sfumato.plain import json_text
+from sfumato.tradeoff import RECIPIENTS, Grid, Map, NothingFitsError, Point, Study
+from sfumato.tradeoff.bounds import Bound, read_bounds
+from strategies import tries
+
+ANY = Study(
+    "any",
+    sfumato.TableDeclaration("adult"),
+    (Grid((sfumato.anonymizer("mondrian"),), (sfumato.requirement("k-anonymity k=1"),)),),
+)
+
+
+def make_point(id, form="generalization", anonymizer="mondrian", status="measured", **measures):
+    return Point(id, anonymizer, form, "k-anonymity k=2", {}, status, None, measures)
+
+
+def make_map(*points):
+    return Map(ANY, points)
+
+
+def curve(*places):
+    """A map whose points are at these (p_loss, u_loss), named by their order."""
+    return make_map(*(make_point(f"{i:03}", p_loss=x, u_loss=y) for i, (x, y) in enumerate(places)))
+
+
+# ---------------------------------------------------------------- knees that are known
+
+L_SHAPE = [(0.0, 0.6), (0.02, 0.4), (0.03, 0.2), (0.05, 0.02), (0.2, 0.015), (0.4, 0.01), (0.6, 0.0)]
+
+
+@pytest.mark.parametrize("by", ["knee", "kneedle", "ideal"])
+def test_the_knee_of_an_l_is_its_corner(by):
+    assert curve(*L_SHAPE).choose(by=by).point.id == "003"
+
+
+@pytest.mark.parametrize("by", ["knee", "kneedle", "ideal"])
+@pytest.mark.parametrize("steps", [4, 18, 90])
+def test_the_knee_of_an_arc_is_at_45_degrees(by, steps):
+    """On the quarter circle around the worst corner all bends are equal; the middle one is furthest from the chord."""
+    angles = [i * pi / 2 / steps for i in range(steps + 1)]
+    own = curve(*((0.7 * (1 - cos(a)), 0.05 * (1 - sin(a))) for a in angles))
+    assert own.choose(by=by).point.id == f"{steps // 2:03}"
+
+
+def test_the_angle_is_that_of_elementary_geometry():
+    """At (0, 0) of (0, 1), (0, 0), (1, 0) the angle is 90 degrees; the ends are moved a little to be a frontier."""
+    choice = curve((0, 1), (1e-12, 1e-12), (1, 0)).choose()
+    assert "an angle of 90 degrees" in choice.why[0]
+    tilted = curve((0, 1), (0.25, 0.25), (1, 0)).choose()  # both sides have slopes 3 and 1/3: atan 3 - atan 1/3 = 53.13
+    assert "an angle of 127 degrees" in tilted.why[0]
+
+
+def test_kneedle_finds_the_knee_of_the_figure_in_its_paper():
+    """Satopaa et al. 2011, figure 2: y = -1/(x + 0.1) + 5 at ten places in 0..1 has its knee at x = 2/9."""
+    own = curve(*((i / 9, 0.2 * (5 - (5 - 1 / (i / 9 + 0.1)))) for i in range(10)))
+    assert own.choose(by="kneedle").point.id == "002"
+
+
+def test_a_sensitivity_that_asks_for_more_finds_less():
+    """The difference curve of these four is 0, .3, .2, 0: it falls by .3 at most, a mean step is 1/3."""
+    own = curve((0, 1), (0.2, 0.5), (0.7, 0.1), (1, 0))
+    assert own.choose(by="kneedle", sensitivity=0.85).landmarks["kneedle"] == "001"
+    assert own.choose(by="kneedle", sensitivity=0.95).landmarks["kneedle"] is None
+    assert own.choose(by="kneedle", sensitivity=0).point.id == "001"
+
+
+def test_kneedle_waits_for_a_fall_before_the_next_maximum():
+    """The difference curve is 0, .3, .25, .5, 0: at sensitivity 1 a fall of .05 is none, so only the second counts."""
+    own = curve((0, 1), (0.25, 0.45), (0.5, 0.25), (0.5 + 1e-9, -1e-9), (1, -0.0001))
+    assert own.choose(by="kneedle").point.id == "003"
+    assert own.choose(by="kneedle", max={"p_loss": 0.4}).landmarks["kneedle"] is None
+
+
+@pytest.mark.parametrize("by", ["knee", "kneedle"])
+@pytest.mark.parametrize(
+    "places",
+    [
+        [(0, 1), (0.25, 0.75), (0.5, 0.5), (1, 0)],
+        [(i / 50, 0.3 - 0.3 * i / 50) for i in range(51)],
+        [(sin(i * pi / 20), cos(i * pi / 20)) for i in range(11)],
+    ],
+    ids=["line", "dense line", "bent away"],
+)
+def test_a_frontier_without_a_knee_is_said_to_have_none(by, places):
+    choice = curve(*places).choose(by=by)
+    assert "no knee" in choice.why[0]
+    assert "closest to the ideal corner" in choice.why[1]
+    assert choice.landmarks["knee"] is None and choice.landmarks["kneedle"] is None
+    ends = [y for _, y in places]
+    scaled = [(x / places[-1][0], (y - ends[-1]) / (ends[0] - ends[-1])) for x, y in places]
+    assert hypot(*scaled[int(choice.point.id)]) == pytest.approx(min(hypot(*own) for own in scaled))
+
+
+def test_two_nearly_equal_releases_make_no_knee():
+    """The jag at .1 turns by 40 degrees between its immediate neighbours; the real bend is at .6."""
+    line = [(i / 10, 1 - 1.4 * i / 10) for i in range(7)]
+    jag = [(0.1001, line[1][1] - 0.012)]
+    own = curve(*line, *jag, (0.8, 0.08), (1.0, 0.0))
+    assert own.choose().point.id == "006"
+
+
+def test_axes_may_be_better_when_higher_and_come_in_any_order():
+    ks = [(2, 0.05), (5, 0.06), (40, 0.1), (50, 0.5), (60, 0.9)]
+    own = make_map(*(make_point(f"k{k}", k=k, loss=loss) for k, loss in ks))
+    for axes in (["k", "loss"], ["loss", "k"]):
+        choice = own.choose(axes=axes)
+        assert choice.point.id == "k40" and choice.axes == ("k", "loss")
+        assert [n.said for n in choice.neighbours] == [
+            "Going to k50 raises k from 40 to 50 and raises loss from 0.1 to 0.5.",
+            "Going to k5 lowers k from 40 to 5 and lowers loss from 0.1 to 0.06.",
+        ]
+
+
+def test_a_bound_on_an_axis_does_not_move_the_knee_but_may_exclude_it():
+    own = curve(*L_SHAPE, (0.021, 0.3))
+    assert own.choose(by="knee", max={"p_loss": 0.3}).point.id == "003"
+    beyond = own.choose(by="knee", max={"p_loss": 0.04})
+    assert beyond.point.measures["p_loss"] <= 0.04
+    assert any("003" in why and "p_loss at most 0.04" in why for why in beyond.why)
+    weaker = curve((0, 1), (0.1, 0.3), (0.5, 0.05), (1, 0)).choose(by="knee", max={"u_loss": 0.1})
+    assert weaker.point.id == "002"  # it turns by atan .625 - atan .1 = 26 degrees, the point before by 50
+    assert "an angle of 154 degrees" in weaker.why[0]
+    assert weaker.why[0].startswith("It is the knee within the bounds: here")
+
+
+# ---------------------------------------------------------------- small and odd maps
+
+
+def test_one_point_two_points_and_equal_points():
+    one = curve((0.1, 0.2)).choose()
+    assert one.point.id == "000" and one.neighbours == () and one.slope == () and one.stretches == ()
+    assert "it takes three points, and the frontier has 1 point" in one.why[0]
+    two = curve((0.1, 0.2), (0.2, 0.1)).choose()
+    assert two.point.id == "000"  # both are as far from the corner: the more private one
+    same = curve(*[(0.1, 0.2)] * 4).choose()
+    assert same.point.id == "000" and same.slope == ()
+
+
+def test_what_hides_more_is_chosen_among_equals():
+    own = make_map(
+        make_point("a", anonymizer="original", p_loss=0.1, u_loss=0.1),
+        make_point("b", form="bucketization", p_loss=0.1, u_loss=0.1),
+        make_point("c", p_loss=0.1, u_loss=0.1),
+    )
+    for by in ("knee", "kneedle", "ideal", "best"):
+        assert own.choose(by=by).point.id == "c"
+
+
+def test_infinite_measures_have_no_place_on_the_curve_but_can_be_neighbours():
+    deltas = [(0.5, 0.9), (0.6, 0.5), (0.7, 0.1), (1.9, 0.05), (inf, 0.0)]
+    own = make_map(*(make_point(f"d{d}", delta=d, u_loss=u) for d, u in deltas))
+    choice = own.choose(axes=["delta", "u_loss"])
+    assert choice.point.id == "d0.7"
+    first = choice.slope[0]
+    assert (first.start, first.end, first.gain, first.rate) == ("dinf", "d1.9", inf, None)
+    assert json.loads(json_text(choice.to_dict()))["slope"][0]["gain"] == "inf"
+    last = own.choose(max={"delta": 2}, axes=["delta", "u_loss"])
+    assert last.point.id == "d1.9"
+    assert "raises delta from 1.9 to infinite" in last.neighbours[1].said
+    only = make_map(make_point("x", delta=inf, u_loss=0.1), make_point("y", delta=inf, u_loss=0.2))
+    assert only.choose(axes=["delta", "u_loss"]).point.id == "x"
+
+
+def test_points_that_lack_a_measure_are_not_within_a_bound_on_it():
+    own = make_map(make_point("a", u_loss=0.0), make_point("b", u_loss=0.1, k=5))
+    assert own.choose(prefer="u_loss").point.id == "a"
+    assert own.choose(prefer="u_loss", min={"k": 1}).point.id == "b"
+
+
+@pytest.mark.parametrize("status", ["failed", "infeasible"])
+def test_only_measured_points_count(status):
+    own = make_map(make_point("a", status=status, p_loss=0, u_loss=0), make_point("b", p_loss=0.1, u_loss=0.1))
+    assert own.choose().point.id == "b"
+    with pytest.raises(InfeasibleError, match="none of the 1 point of this map was measured"):
+        make_map(own.points[0]).choose()
+    with pytest.raises(InfeasibleError, match="nothing to choose"):
+        make_map().choose(max={"p_loss": 1})
+
+
+def test_the_order_of_the_points_does_not_matter():
+    places = [*L_SHAPE, (0.05, 0.02), (0.03, 0.2)]
+    points = curve(*places).points
+    for kind in ({}, {"by": "kneedle"}, {"by": "ideal"}, {"max": {"p_loss": 0.1}}):
+        one, other = Map(ANY, points).choose(**kind), Map(ANY, points[::-1]).choose(**kind)
+        assert one.point == other.point and one.why == other.why and one.neighbours == other.neighbours
+
+
+# ---------------------------------------------------------------- slope and stretches
+
+
+def test_the_slope_is_what_each_step_of_privacy_costs():
+    choice = curve((0.1, 0.5), (0.2, 0.3), (0.6, 0.1)).choose()
+    assert [(step.start, step.end) for step in choice.slope] == [("002", "001"), ("001", "000")]
+    assert [step.gain for step in choice.slope] == pytest.approx([0.4, 0.1])
+    assert [step.cost for step in choice.slope] == pytest.approx([0.2, 0.2])
+    assert [step.rate for step in choice.slope] == pytest.approx([0.5, 2.0])
+    assert [step.relative for step in choice.slope] == pytest.approx([0.5 / 0.8, 2 / 0.8])
+
+
+def test_flat_and_steep_stretches_are_told_as_ranges():
+    """Steps from the right: 40 % of the range for 5 %, 30 for 5, then 10 for 10, 10 for 40, 10 for 40."""
+    own = curve((0, 1), (0.1, 0.6), (0.2, 0.2), (0.3, 0.1), (0.6, 0.05), (1, 0)).choose()
+    told = [(s.kind, s.start, s.end, s.first, s.second) for s in own.stretches]
+    assert told == [("flat", "005", "003", (1, 0.3), (0, 0.1)), ("steep", "002", "000", (0.2, 0), (0.2, 1))]
+    assert [s.gain_share for s in own.stretches] == pytest.approx([0.7, 0.2])
+    assert [s.cost_share for s in own.stretches] == pytest.approx([0.1, 0.8])
+    said = [entry["said"] for entry in own.to_dict()["stretches"]]
+    assert said[0].startswith("From p_loss 1 to 0.3 privacy is almost free: these are 70% of the range of p_loss")
+    assert said[1].startswith("From p_loss 0.2 to 0 privacy is expensive: these are 20%")
+
+
+# ---------------------------------------------------------------- bounds, against their definition
+
+VALUES = {
+    "p_loss": st.sampled_from([0.0, 0.1, 0.2, 0.3, 0.123456789]),
+    "u_loss": st.sampled_from([0.0, 0.01, 0.02, 0.0345678912]),
+    "k": st.integers(1, 20),
+    "delta": st.sampled_from([0.5, 1.0, 1.23456789, inf]),
+    "l_frequency": st.floats(1, 5),
+    "smallest_group": st.integers(1, 6),
+    "l_distinct": st.integers(1, 4),
+}
+MAKERS = ["mondrian"] * 6 + ["original", "without-quasi", "without-sensitive"]
+
+
+@st.composite
+def maps(draw):
+    points = []
+    for i in range(draw(st.integers(1, 12))):
+        measures = {name: draw(values) for name, values in VALUES.items() if draw(st.integers(0, 9))}
+        form = draw(st.sampled_from(["generalization", "bucketization"]))
+        status = draw(st.sampled_from(["measured"] * 5 + ["failed"]))
+        points.append(
+            Point(f"id{i}", draw(st.sampled_from(MAKERS)), form, "k-anonymity k=2", {}, status, None, measures)
+        )
+    return Map(ANY, tuple(points))
+
+
+@st.composite
+def questions(draw):
+    bounds = {
+        side: draw(st.dictionaries(st.sampled_from(sorted(VALUES)), st.floats(0, 15), max_size=2))
+        for side in ("max", "min")
+    }
+    by = draw(st.sampled_from([None, "best", "knee", "kneedle", "ideal"]))
+    prefer = draw(st.sampled_from([None, *VALUES])) if by in (None, "best") else None
+    return bounds | {"by": by, "prefer": prefer, "recipient": draw(st.sampled_from([None, *RECIPIENTS]))}
+
+
+def limits(question, own):
+    """The bounds of a question as (measure, side, value), by the documented rules."""
+    given = [(name, side, value) for side in ("max", "min") for name, value in question[side].items()]
+    if question["recipient"] is None:
+        return given
+    known = {name for point in own.points if point.status == "measured" for name in point.measures}
+    named = {(name, side) for name, side, _ in given}
+    preset = RECIPIENTS[question["recipient"]].bounds
+    return given + [
+        (b.measure, b.side, b.value) for b in preset if b.measure in known and (b.measure, b.side) not in named
+    ]
+
+
+def holds(point, name, side, value):
+    own = point.measures.get(name)
+    if own is None:
+        return False
+    slack = 1e-9 * max(1, abs(value))
+    return own <= value + slack if side == "max" else own >= value - slack
+
+
+def plainly_inside(own, question):
+    """The points that may be chosen, from the documentation alone."""
+    needed = [question["prefer"] or "u_loss"] if is_best(question) else ["p_loss", "u_loss"]
+    hidden = question["recipient"] == "public" and question["min"].get("k", 11) >= 11
+    return [
+        point
+        for point in own.points
+        if point.status == "measured"
+        and point.anonymizer != "original"
+        and all(name in point.measures for name in needed)
+        and not (hidden and (point.form == "bucketization" or point.anonymizer == "without-sensitive"))
+        and all(holds(point, *bound) for bound in limits(question, own))
+    ]
+
+
+def is_best(question):
+    asked = question["max"] or question["min"] or question["prefer"] or question["recipient"]
+    return question["by"] == "best" or (question["by"] is None and bool(asked))
+
+
+def asked(own, question):
+    """The choice, None where nothing fits, or an example to skip where a measure is on no point at all."""
+    try:
+        return own.choose(**question)
+    except BadInputError as error:
+        assert "no point of this map has the measure" in str(error)
+        return "skip"
+    except NothingFitsError as error:
+        return error
+
+
+def turned(name, value):
+    return value if MEASURES[name].better == "lower" else -value
+
+
+@tries(200)
+@given(maps(), questions())
+def test_the_choice_is_within_the_bounds_and_the_best_there(own, question):
+    choice, inside = asked(own, question), plainly_inside(own, question)
+    if choice == "skip":
+        return
+    if isinstance(choice, NothingFitsError):
+        assert inside == []
+        return
+    assert choice.point in inside
+    if is_best(question):
+        prefer = question["prefer"] or "u_loss"
+        assert choice.prefer == prefer
+        best = min(turned(prefer, point.measures[prefer]) for point in inside)
+        assert turned(prefer, choice.point.measures[prefer]) == best
+        names = [name for name in (prefer, "p_loss", "u_loss") if name in choice.point.measures]
+    else:
+        names = ["p_loss", "u_loss"]
+    for other in inside:
+        values = [(turned(n, other.measures.get(n, inf)), turned(n, choice.point.measures[n])) for n in names]
+        assert not (all(a <= b for a, b in values) and any(a < b for a, b in values))
+
+
+@tries(200)
+@given(maps(), questions())
+def test_relaxing_as_told_makes_it_feasible(own, question):
+    error = asked(own, question)
+    if not isinstance(error, NothingFitsError):
+        return
+    told = {(entry.bound.measure, entry.bound.side): entry for entry in error.relax}
+    if told:
+        assert set(told) == {(name, side) for name, side, _ in limits(question, own)}
+    for (name, side), entry in told.items():
+        if entry.value is None:
+            continue
+        word, value = entry.relaxed.option.removeprefix(f"--{side} ").split("=")
+        for limit in (entry.value, float(value)):
+            again = own.choose(**question | {side: question[side] | {word: limit}})
+            assert again.point in plainly_inside(own, question | {side: question[side] | {name: limit}})
+        assert entry.value < entry.bound.value if side == "min" else entry.value > entry.bound.value
+        stricter = entry.value + 1 if name == "k" and side == "min" else (entry.value + entry.bound.value) / 2
+        if abs(stricter - entry.value) > 1e-6 and stricter != entry.bound.value and abs(stricter) < inf:
+            assert isinstance(asked(own, question | {side: question[side] | {name: stricter}}), NothingFitsError)
+
+
+@tries(150)
+@given(maps(), questions())
+def test_neighbours_are_the_next_trades_on_the_frontier(own, question):
+    choice = asked(own, question)
+    if choice == "skip" or isinstance(choice, NothingFitsError) or not choice.point.has(["p_loss", "u_loss"]):
+        return
+    x, y = (choice.point.measures[name] for name in ("p_loss", "u_loss"))
+    for neighbour in choice.neighbours:
+        u, v = (own[neighbour.point].measures[name] for name in ("p_loss", "u_loss"))
+        assert (u < x and v > y) if neighbour.side == "more private" else (u > x and v < y)
+        assert neighbour.within_bounds == all(holds(own[neighbour.point], *bound) for bound in limits(question, own))
+    if any("not on the frontier" in why for why in choice.why):
+        return
+    for point in plainly_inside(own, question):  # a neighbour costs no more than any other trade that gives something
+        if not point.has(["p_loss", "u_loss"]):
+            continue
+        u, v = (point.measures[name] for name in ("p_loss", "u_loss"))
+        if u < x and v > y:
+            assert any(own[n.point].measures["u_loss"] <= v for n in choice.neighbours if n.side == "more private")
+        if u > x and v < y:
+            assert any(own[n.point].measures["p_loss"] <= u for n in choice.neighbours if n.side == "less private")
+    assert set(choice.quadrant.points) == {p.id for p in plainly_inside(own, question) if p.has(["p_loss", "u_loss"])}
+    assert json.loads(json_text(choice.to_dict()))["point"]["id"] == choice.point.id
+
+
+def test_a_bound_is_met_at_its_boundary():
+    """One tolerance, 1e-9, as in makers and checkers."""
+    own = make_map(make_point("a", p_loss=0.1 + 5e-10, u_loss=0.1), make_point("b", p_loss=0.0, u_loss=0.2))
+    assert own.choose(max={"p_loss": 0.1}).point.id == "a"
+    assert own.choose(max={"p_loss": 0.1 - 1e-8}).point.id == "b"
+
+
+def test_it_says_why_and_what_the_neighbours_give_and_cost():
+    own = curve((0.1, 0.05), (0.25, 0.024), (0.31, 0.021), (0.4, 0.01))
+    choice = own.choose(max={"p_loss": 0.35})
+    assert choice.point.id == "002"
+    assert (
+        choice.why[0]
+        == "Of the 3 points with p_loss at most 0.35 it has the lowest u_loss: 0.021. The next is 001 with 0.024."
+    )
+    assert [n.said for n in choice.neighbours] == [
+        "Going to 001 lowers p_loss from 0.31 to 0.25 and raises u_loss from 0.021 to 0.024.",
+        "Going to 003 raises p_loss from 0.31 to 0.4 and lowers u_loss from 0.021 to 0.01; that is outside the bounds "
+        "(p_loss at most 0.35 asked for).",
+    ]
+    assert choice.quadrant.said == "3 points with p_loss at most 0.35 and any u_loss (no bound given)."
+    assert choice.quadrant.bounds == {"p_loss": 0.35, "u_loss": None}
+
+
+def test_a_choice_off_the_frontier_of_the_axes_says_so():
+    own = make_map(make_point("a", p_loss=0.1, u_loss=0.1, kl=2.0), make_point("b", p_loss=0.2, u_loss=0.2, kl=1.0))
+    choice = own.choose(prefer="kl")
+    assert choice.point.id == "b"
+    assert (
+        choice.why[1]
+        == "It is not on the frontier of p_loss and u_loss: a has p_loss 0.1 against 0.2 and u_loss 0.1 against 0.2."
+    )
+
+
+def test_a_bound_that_cuts_off_the_better_values_is_remarked_on():
+    own = make_map(make_point("a", p_loss=0.1, u_loss=0.1, k=3))
+    assert "k is better when higher" in own.choose(max={"k": 5}).why[-1]
+    assert not any("is better when" in why for why in own.choose(min={"k": 2}).why)
+
+
+@pytest.mark.parametrize(
+    ("asked_for", "said"),
+    [
+        ({"max": {"nonsense": 1}}, "unknown measure 'nonsense'; known are k, "),
+        ({"max": {"p_loss": float("nan")}}, "must be a number"),
+        ({"max": {"p_loss": "0.1"}}, "must be a number"),
+        ({"min": {"k": True}}, "must be a number"),
+        ({"max": {"kl": 1}}, "no point of this map has the measure 'kl'; it has p_loss, u_loss"),
+        ({"prefer": "nonsense"}, "unknown measure 'nonsense'"),
+        ({"prefer": "kl"}, "no point of this map has the measure 'kl'"),
+        ({"by": "magic"}, "by must be one of knee, kneedle, ideal, best, not 'magic'"),
+        ({"recipient": "aunt"}, "recipient must be one of public, partner, internal, not 'aunt'"),
+        ({"by": "knee", "prefer": "u_loss"}, "belongs to the way 'best'"),
+        ({"sensitivity": 2}, "belongs to the way 'kneedle'"),
+        ({"by": "kneedle", "sensitivity": -1}, "sensitivity must be a number of at least 0"),
+        ({"axes": ["p_loss"]}, "two different measures"),
+        ({"axes": ["p_loss", "nonsense"]}, "unknown measure"),
+        ({"axes": ["k", "loss"]}, "no point of this map has the measure 'k'"),
+    ],
+)
+def test_what_cannot_be_answered_is_refused_in_a_sentence(asked_for, said):
+    with pytest.raises(BadInputError, match=re.escape(said)):
+        curve((0.1, 0.2), (0.2, 0.1)).choose(**asked_for)
+
+
+def test_a_map_without_the_axes_of_its_study_says_what_to_give():
+    own = make_map(make_point("a", k=3, loss=0.2), make_point("b", k=9, loss=0.4))
+    with pytest.raises(
+        BadInputError, match=r"no point of this map has the measure 'p_loss'; it has k, loss; give other axes"
+    ):
+        own.choose()
+    assert own.choose(axes=["k", "loss"]).point.id == "b"
+    assert (
+        own.choose(prefer="loss").why[1]
+        == "It has no p_loss and u_loss, so it has no neighbours on the frontier of p_loss and u_loss."
+    )
+
+
+def test_a_choice_is_a_value():
+    own = curve(*L_SHAPE)
+    choice = own.choose(max={"p_loss": 0.1})
+    assert choice == own.choose(max={"p_loss": 0.1})
+    with pytest.raises(FrozenInstanceError):
+        choice.by = "ideal"
+    assert isinstance(choice, sfumato.Choice)
+
+
+# ---------------------------------------------------------------- recipients
+
+NAMES = ("k", "smallest_group", "l_frequency", "l_distinct", "p_loss", "u_loss")
+
+
+def person(id, *values, **kind):
+    return make_point(id, **kind, **dict(zip(NAMES, values, strict=True)))
+
+
+PEOPLE = make_map(
+    person("safe", 20, 20, 3.0, 5, 0.1, 0.04),
+    person("fair", 11, 11, 2.0, 4, 0.2, 0.03),
+    person("five", 5, 5, 1.5, 2, 0.3, 0.02),
+    person("three", 3, 3, 1.5, 2, 0.4, 0.015),
+    person("bucket", 1, 11, 2.5, 4, 0.15, 0.01, form="bucketization"),
+    person("coarse", 12, 12, 2.5, 4, 0.15, 0.02, form="bucketization"),
+    person("same", 9, 9, 1.0, 1, 0.5, 0.001),
+    person("all", 1, 1, 1.0, 1, 0.6, 0.0, anonymizer="original"),
+)
+
+
+def test_the_less_trusted_the_recipient_the_stricter_the_choice():
+    found = {name: PEOPLE.choose(recipient=name).point.id for name in RECIPIENTS}
+    assert found == {"public": "fair", "partner": "coarse", "internal": "bucket"}
+    assert "does not hide who is in the table" in PEOPLE.choose(recipient="internal").warnings[0]
+
+
+def test_a_bucketization_is_not_for_the_public_unless_a_bound_on_k_says_so():
+    """Exact quasi-identifiers do not hide identity, even where eleven people share them."""
+    choice = PEOPLE.choose(recipient="public")
+    assert choice.point.form == "generalization"
+    assert any("exact quasi-identifiers (bucketization) were left out for 'public'" in why for why in choice.why)
+    for k, id in ((11, "fair"), (12, "safe"), (10, "coarse")):  # a stricter bound never admits more
+        assert PEOPLE.choose(recipient="public", min={"k": k}).point.id == id
+    assert PEOPLE.choose(recipient="public", max={"k": 11}).point.id == "fair"  # the other side of the preset stays
+    waived = PEOPLE.choose(recipient="public", min={"k": 1})
+    assert waived.point.id == "bucket" and waived.warnings
+    assert any("stands in place of 'public': k at least 11" in why for why in waived.why)
+
+
+def test_thresholds_of_recipients_are_those_in_use():
+    """Smallest groups 11, 5 and 3: risks .09, .2 and .33."""
+    sizes = {
+        name: [b.value for b in own.bounds if b.measure in ("k", "smallest_group")] for name, own in RECIPIENTS.items()
+    }
+    assert {name: round(1 / size[0], 2) for name, size in sizes.items()} == {
+        "public": 0.09,
+        "partner": 0.2,
+        "internal": 0.33,
+    }
+    assert all(bound.reason != "given" and bound.is_natural for own in RECIPIENTS.values() for bound in own.bounds)
+
+
+def test_presets_apply_to_the_measures_a_map_has():
+    own = make_map(make_point("a", k=12, loss=0.5), make_point("b", k=3, loss=0.1))
+    choice = own.choose(recipient="public", prefer="loss")
+    assert choice.point.id == "a"
+    assert [bound.measure for bound in choice.bounds] == ["k"]
+    assert any("l_frequency at least 2, but no point of this map has that measure" in why for why in choice.why)
+
+
+def test_the_original_is_never_recommended_and_trivial_releases_are_with_a_word():
+    assert PEOPLE.choose(prefer="u_loss").point.id == "same"
+    own = make_map(
+        make_point("o", anonymizer="original", p_loss=0.6, u_loss=0.0),
+        make_point("q", anonymizer="without-quasi", p_loss=0.0, u_loss=0.05),
+    )
+    choice = own.choose(max={"p_loss": 0.1})
+    assert choice.point.id == "q" and "trivial release" in choice.warnings[0]
+    assert not choice.neighbours[0].is_release
+    assert "(the original table, which is not a release)" in choice.neighbours[0].said
+    with pytest.raises(InfeasibleError, match="not a release"):
+        make_map(own.points[0]).choose()
+    exact = make_map(make_point("s", anonymizer="without-sensitive", k=1, loss=0.0)).choose(prefer="loss")
+    assert "exact quasi-identifiers are" in exact.warnings[0]
+
+
+# ---------------------------------------------------------------- nothing fits
+
+
+def test_when_nothing_fits_it_says_what_to_relax():
+    own = make_map(
+        make_point("a", k=2, p_loss=0.05, u_loss=0.3),
+        make_point("b", k=8, p_loss=0.14996, u_loss=0.2),
+        make_point("c", k=9, p_loss=0.4, u_loss=0.01),
+    )
+    with pytest.raises(NothingFitsError) as failed:
+        own.choose(max={"p_loss": 0.1}, min={"k": 5})
+    assert str(failed.value).splitlines() == [
+        "no point of this map fits p_loss at most 0.1 and k at least 5.",
+        "  With --max p_loss=0.15 instead of 0.1, all else kept, b would fit.",
+        "  With --min k=2 instead of 5, all else kept, a would fit.",
+        "  The nearest point is a: p_loss 0.05 and k 2.",
+    ]
+    assert failed.value.relax[0].value == 0.14996
+    coarse = PEOPLE["coarse"]
+    with pytest.raises(NothingFitsError, match="With --min k=10 instead of 11, all else kept, coarse would fit"):
+        make_map(coarse).choose(recipient="public")
+    assert make_map(coarse).choose(recipient="public", min={"k": 10}).point == coarse
+    with pytest.raises(NothingFitsError, match="Relaxing --min k alone does not help") as failed:
+        own.choose(max={"p_loss": 0.01}, min={"k": 50})
+    assert failed.value.nearest.id == "a"
+
+
+def test_an_option_to_relax_is_never_stricter_than_the_value():
+    assert Bound("p_loss", "max", 0.123412).option == "--max p_loss=0.1235"
+    assert Bound("l_entropy", "min", 2.99999).option == "--min l_entropy=2.999"
+    assert Bound("k", "min", 45222).option == "--min k=45222"
+    assert Bound("delta", "max", inf).option == "--max delta=inf"
+
+
+# ---------------------------------------------------------------- the command line
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder as `explore` leaves it."""
+    own = tmp_path / "my map"
+    own.mkdir()
+    write(own, PEOPLE)
+    return own
+
+
+def write(folder, shown):
+    entries = [
+        {
+            name: getattr(p, name)
+            for name in ("id", "anonymizer", "form", "requirement", "parameters", "status", "reason")
+        }
+        | {"measures": p.measures}
+        for p in shown.points
+    ]
+    (folder / "points.json").write_text(json_text({"table": {}, "points": entries}))
+    (folder / "study.toml").write_text(shown.study.to_toml())
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run the command line in this process, as the installed script does."""
+
+    def _run(*words):
+        monkeypatch.setattr("sys.argv", ["sfumato", *map(str, words)])
+        try:
+            cli.main()
+            code = 0
+        except SystemExit as ended:
+            code = ended.code or 0
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return _run
+
+
+def test_the_command_recommends_and_says_how_to_publish(folder, run):
+    code, out, err = run("choose", folder, "--for", "public")
+    assert (code, err) == (0, "")
+    flat = " ".join(out.split())
+    assert out.startswith("Point fair: Mondrian, every group at least 2 records, published as ranges.")
+    assert "The recipient is 'public'" in flat and "1/11 = .09" in flat
+    assert "Of the 2 points with k at least 11 and l_frequency at least 2 it has the lowest u_loss: 0.03." in flat
+    assert "more private: Going to safe lowers p_loss from 0.2 to 0.1, raises u_loss from 0.03 to 0.04, " in flat
+    assert (
+        "The next step of privacy, to safe, costs 0.01 of u_loss for 0.1 of p_loss, 0.1 of u_loss for each unit" in flat
+    )
+    words = shlex.split(out.splitlines()[-1])
+    assert words == ["sfumato", "release", str(folder), "--point", "fair", "--to", "release-fair.csv"]
+
+
+def test_the_command_as_json(folder, run):
+    code, out, _ = run("choose", folder, "--max", "p_loss=0.3", "--min", "k=5", "--min", "l_distinct=2", "--json")
+    said = json.loads(out)
+    assert code == 0
+    assert {"point", "why", "neighbours", "slope", "stretches", "relax", "quadrant", "landmarks", "bounds", "by"} <= {
+        *said
+    }
+    assert said["point"]["id"] == "coarse" and said["relax"] == [] and said["prefer"] == "u_loss"
+    assert [bound["measure"] for bound in said["bounds"]] == ["p_loss", "k", "l_distinct"]
+    assert said["command"].endswith("--point coarse --to release-coarse.csv")
+    assert said["neighbours"][0]["changes"]["p_loss"] == [0.15, 0.1]
+
+
+def test_the_command_without_a_question_takes_the_knee(folder, run):
+    assert json.loads(run("choose", folder, "--json")[1]) == json.loads(run("choose", folder, "--knee", "--json")[1])
+    assert json.loads(run("choose", folder, "--json")[1])["by"] == "knee"
+    swapped = json.loads(run("choose", folder, "--axes", "u_loss, k", "--by", "ideal", "--json")[1])
+    assert swapped["axes"] == ["k", "u_loss"]
+
+
+def test_the_command_when_nothing_fits(folder, run):
+    code, out, err = run("choose", folder, "--max", "u_loss=0.0001", "--min", "k=11")
+    assert code == 1 and out == ""
+    assert err.startswith("sfumato: no point of this map fits u_loss at most 0.0001 and k at least 11.\n")
+    option = re.search(r"With (--max u_loss=\S+) instead", err)[1]
+    assert run("choose", folder, *option.split(), "--min", "k=11")[0] == 0
+    code, out, err = run("choose", folder, "--max", "u_loss=0.0001", "--min", "k=11", "--json")
+    said = json.loads(out)
+    assert code == 1 and err == "" and said["point"] is None
+    assert said["relax"][0] | {"reason": ""} == {
+        "measure": "u_loss", "side": "max", "value": 0.0001, "reason": "", "fits_at": 0.02, "point": "coarse",
+        "option": "--max u_loss=0.02",
+    }  # fmt: skip
+    assert said["nearest"]["id"] in {point.id for point in PEOPLE.points}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--max", "nonsense=1"], "unknown measure 'nonsense'; known are k, smallest_group"),
+        (["--max", "p_loss"], "--max 'p_loss' cannot be read: write measure=number"),
+        (["--min", "k=many"], "--min 'k=many' cannot be read"),
+        (["--min", "k=nan"], "--min 'k=nan' cannot be read"),
+        (["--max", "=3"], "--max '=3' cannot be read"),
+        (["--max", "p_loss=1", "--max", "p_loss=2"], "--max p_loss is given twice, as 1 and 2"),
+        (["--knee", "--by", "ideal"], "--knee and --by ideal contradict each other"),
+        (["--by", "magic"], "by must be one of"),
+        (["--for", "aunt"], "recipient must be one of"),
+        (["--axes", "p_loss"], "two different measures"),
+        (["--prefer", "kl"], "no point of this map has the measure 'kl'"),
+        (["--sensitivity", "2"], "belongs to the way 'kneedle'"),
+    ],
+)
+def test_bad_input_is_2_and_one_sentence(folder, run, words, said):
+    code, out, err = run("choose", folder, *words)
+    assert (code, out) == (2, "")
+    assert err.startswith("sfumato: ") and said in err and err.count("\n") == 1
+
+
+def test_a_folder_without_a_map_is_2(tmp_path, run):
+    code, _, err = run("choose", tmp_path)
+    assert code == 2 and "points.json" in err and "sfumato explore" in err
+
+
+def test_bounds_are_read_with_blanks_and_infinities():
+    assert read_bounds([" delta = inf ", "p_loss=1e-3"], "--max") == {"delta": inf, "p_loss": 0.001}
