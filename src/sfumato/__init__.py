@@ -28,8 +28,10 @@ __all__ = [
     "Cells",
     "DecidedLattice",
     "DeltaDisclosure",
+    "Draft",
     "FullDomain",
     "Grid",
+    "Guess",
     "Hierarchy",
     "InfeasibleError",
     "KAnonymity",
@@ -55,9 +57,11 @@ __all__ = [
     "anonymize",
     "anonymizer",
     "dates",
+    "draft",
     "explore",
     "flat",
     "from_level_table",
+    "guess",
     "load",
     "measure",
     "numeric",
@@ -98,6 +102,7 @@ if TYPE_CHECKING:
     )
     from sfumato.table import (
         Cells,
+        Guess,
         Hierarchy,
         Roles,
         Table,
@@ -105,6 +110,7 @@ if TYPE_CHECKING:
         dates,
         flat,
         from_level_table,
+        guess,
         load,
         numeric,
         prefixes,
@@ -113,7 +119,7 @@ if TYPE_CHECKING:
         read_level_table,
         tree,
     )
-    from sfumato.tradeoff import Candidate, Grid, Map, Study, explore, read_map, read_study
+    from sfumato.tradeoff import Candidate, Draft, Grid, Map, Study, draft, explore, read_map, read_study
 
 
 def __getattr__(name: str) -> object:

@@ -3,9 +3,10 @@
 from sfumato.commands.anonymize import anonymize
 from sfumato.commands.datasets import datasets
 from sfumato.commands.explore import explore
+from sfumato.commands.init import init
 from sfumato.commands.reproduce import reproduce
 
-COMMANDS = (datasets, anonymize, explore, reproduce)
+COMMANDS = (datasets, init, anonymize, explore, reproduce)
 """In the order in which `--help` lists them."""
 
 __all__ = ["COMMANDS"]
