@@ -319,6 +319,8 @@ def _coded(column: Column, role: Role, reason: str, strength: int) -> Guess:
     facts = column.facts
     ranges = column.type in ("numbers", "whole numbers", "dates")
     most = MOST_SENSITIVE_VALUES if role == "sensitive" else MOST_CODES if column.type == "codes" else MOST_CATEGORIES
+    if role == "sensitive" and facts.distinct == 1:
+        return _undecided(column, reason, "sensitive? With one value only there is nothing to protect or to learn")
     if not ranges and facts.distinct > most:
         advice = f"{role}? {facts.distinct:,} texts are too many: make them fewer or declare a hierarchy"
         return _undecided(column, reason, advice)

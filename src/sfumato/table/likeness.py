@@ -171,7 +171,7 @@ VOCABULARIES: tuple[tuple[str, Role, frozenset[str]], ...] = tuple(
             "a marital status",
             "quasi",
             "married single divorced widowed separated never-married unmarried cohabiting verheiratet ledig geschieden "
-            "verwitwet celibataire célibataire marié mariée divorcé divorcée veuf veuve soltero casado divorciado viudo "
+            "verwitwet célibataire marié mariée divorcé divorcée veuf veuve soltero casado divorciado viudo "
             "partnered partnership married-civ-spouse married-spouse-absent married-af-spouse widow widower",
         ),
         (

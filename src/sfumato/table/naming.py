@@ -69,7 +69,8 @@ MEANINGS = (
         "a way to reach a person",
         "identifier",
         "email e_mail mail mailadresse correo_electronico phone telephone telefon* telefono mobile mobil handy "
-        "cell_phone cellphone fax portable_no gsm tel street street_address strasse str hausnummer house_number rue calle "
+        "cell_phone cellphone fax portable_no gsm tel street street_address strasse str hausnummer "
+        "house_number rue calle "
         "via_indirizzo address adresse anschrift direccion indirizzo adres adress endereco ip ip_address ipaddress "
         "mac_address device_id imei url website homepage facebook twitter instagram linkedin",
     ),
@@ -97,15 +98,18 @@ MEANINGS = (
         "sensitive",
         "diagnos* diagnostic disease* illness* sickness condition* icd symptom* comorbid* medication* medicine* drug* "
         "prescription* treatment* therap* surgery hiv aids std cancer tumor tumour pregnan* abortion disab* handicap* "
-        "mental* psych* suicid* addict* alcohol* smok* genetic* genom* mutation* blood* lab_result test_result prognosis "
+        "mental* psych* suicid* addict* alcohol* smok* genetic* genom* mutation* blood* lab_result "
+        "test_result prognosis "
         "cause_of_death krankheit* erkrankung* befund* medikament* behandlung* behinderung* schwanger* todesursache "
-        "maladie* traitement* medicament* grossesse enfermedad* tratamiento* embarazo malattia malattie farmac* terapia "
+        "maladie* traitement* medicament* grossesse enfermedad* tratamiento* embarazo malattia malattie "
+        "farmac* terapia "
         "trattamento gravidanza ziekte* behandeling medicijn* sykdom* sygdom* sjukdom* choroba doenca* alergi* allerg*",
     ),
     Meaning(
         "money",
         "sensitive",
-        "salary salaries salaryclass income incomes wage wages earnings pay payroll bonus debt debts loan loans credit* "
+        "salary salaries salaryclass income incomes wage wages earnings pay payroll bonus debt debts loan "
+        "loans credit* "
         "wealth capital net_worth gehalt einkommen lohn verdienst vermogen schulden salaire revenu* salario sueldo "
         "ingreso ingresos renta stipendio reddito loon inkomen lon inntekt indkomst zarobki rendimento benefits",
         nominal=False,
@@ -145,7 +149,8 @@ MEANINGS = (
     Meaning(
         "a place",
         "quasi",
-        "city town village municipality county state province region district suburb borough parish precinct neighborhood "
+        "city town village municipality county state province region district suburb borough parish precinct "
+        "neighborhood "
         "neighbourhood census_tract tract place location residence domicile ort wohnort stadt gemeinde landkreis "
         "kreis bundesland kanton ville commune departement ciudad provincia municipio citta comune regione plaats "
         "gemeente woonplaats miasto wojewodztwo gmina kommune kommun fylke cidade estado hospital clinic ward "
@@ -160,7 +165,8 @@ MEANINGS = (
     Meaning(
         "a marital status",
         "quasi",
-        "marital maritalstatus marriage civil_status civilstatus familienstand etat_civil situation_familiale estado_civil "
+        "marital maritalstatus marriage civil_status civilstatus familienstand etat_civil situation_familiale "
+        "estado_civil "
         "stato_civile burgerlijke_staat sivilstand civilstand stan_cywilny",
     ),
     Meaning(
@@ -173,13 +179,15 @@ MEANINGS = (
     Meaning(
         "work",
         "quasi",
-        "occupation* job jobs profession* employment employer employed workclass industry rank beruf* arbeitgeber metier "
+        "occupation* job jobs profession* employment employer employed workclass industry rank beruf* "
+        "arbeitgeber metier "
         "emploi profesion ocupacion empleo professione occupazione lavoro beroep yrke erhverv zawod profissao military",
     ),
     Meaning(
         "a family or household",
         "quasi",
-        "household* relationship family_size children kids siblings dependents dependants haushalt* kinder enfants hijos "
+        "household* relationship family_size children kids siblings dependents dependants haushalt* kinder "
+        "enfants hijos "
         "figli kinderen housing tenure",
         nominal=False,
     ),
@@ -192,7 +200,8 @@ MEANINGS = (
     Meaning(
         "a date",
         "quasi",
-        "date datum fecha data_di year jahr annee admission discharge admitted discharged visit_date aufnahme* entlass* "
+        "date datum fecha data_di year jahr annee admission discharge admitted discharged visit_date "
+        "aufnahme* entlass* "
         "hire_date hired entry_date exit_date death deceased timestamp",
         nominal=False,
     ),

@@ -6,7 +6,7 @@ runs on it as it is: bounds cover the whole table, and the scales suit the numbe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
@@ -17,6 +17,7 @@ from tomlkit.items import Array, Table
 
 from sfumato.configuration import check_whole
 from sfumato.errors import BadInputError
+from sfumato.measures import Queries
 from sfumato.release.writing import check_target, staged
 from sfumato.table import Guess, TableDeclaration, bundled, guess
 from sfumato.table.guessing import SAMPLE, shown
@@ -31,6 +32,9 @@ CLOSE = (0.5, 0.3, 0.2)
 FEWEST_IN_A_POPULATION = 20
 MANY_TRANSFORMATIONS = 200_000
 """Above so many transformations full-domain searches for a limited time instead of to the end."""
+
+MEMORY_FOR_QUERIES = 200_000_000
+"""Bytes that the selections of the random queries may take."""
 
 ENOUGH_FOR_POPULATIONS = 200
 """With fewer records the loss of large populations (u_loss) says little."""
@@ -171,6 +175,10 @@ class Draft:
             scales, ["the records; a smaller share takes longer, the more so the more quasi-identifiers there are."]
         )
         scales.add("min_support", self.min_support)
+        _comment(
+            scales, ["query_error: random questions of how many records have these values, answered from a release."]
+        )
+        scales.add("queries", str(self.queries))
         scales.add(tomlkit.nl())
         return scales
 
@@ -180,6 +188,14 @@ class Draft:
         width = len(self.of_role("quasi"))
         share = 0.05 if width <= 5 else 0.1 if width <= 7 else 0.2
         return min(1.0, max(share, round(FEWEST_IN_A_POPULATION / self.records, 3)))
+
+    @property
+    def queries(self) -> Queries:
+        """As many random queries as usual, or fewer where a domain is so large that they would fill the memory."""
+        widest = max((_leaves(own) for own in self.of_role("quasi")), default=1)
+        usual = Queries()
+        affordable = MEMORY_FOR_QUERIES // (8 * usual.dimensions * widest)
+        return replace(usual, number=max(100, min(usual.number, affordable // 100 * 100)))
 
     def _candidates(self) -> Iterable[Table]:
         wanted = tomlkit.table()
@@ -290,6 +306,16 @@ def _height(own: Guess) -> int:
     entry = own.hierarchy or {}
     listed = next((entry[key] for key in ("intervals", "levels", "keep") if key in entry), ())
     return 2 + len(listed)  # type: ignore[arg-type]
+
+
+def _leaves(own: Guess) -> int:
+    """The number of leaves of a hierarchy, about."""
+    entry: Mapping[str, Any] = own.hierarchy or {}
+    if entry.get("type") == "dates":
+        return (entry["last"] - entry["first"]).days + 1  # type: ignore[no-any-return]
+    if entry.get("type") == "numeric":
+        return int((entry["upper"] - entry["lower"]) / entry.get("resolution", 1)) + 1
+    return own.distinct
 
 
 def _diverse(own: Guess, number: int) -> str:
