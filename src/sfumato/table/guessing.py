@@ -346,7 +346,8 @@ def _quasi_entry(column: Column) -> tuple[Entry, str]:
     facts = column.facts
     if column.type == "dates" and facts.first and facts.last:
         first, last = _rounded_days(facts.first, facts.last)
-        return {"type": "dates", "first": first, "last": last, "levels": ["month", "year", "decade"]}, ""
+        levels = ["month", "year", "decade"] if first.year // 10 < last.year // 10 else ["month", "year"]
+        return {"type": "dates", "first": first, "last": last, "levels": levels}, ""
     if _is_postal(column) and facts.longest > 1 and facts.distinct > 2:
         lengths = f"{facts.shortest} to {facts.longest} characters: has a leading zero been lost?"
         return {"type": "prefixes", "keep": _kept(facts.longest)}, lengths if facts.shortest < facts.longest else ""
@@ -404,7 +405,7 @@ def _tail(column: Column, low: Decimal, high: Decimal) -> Decimal | None:
     order = np.argsort(numbers)
     place = np.searchsorted(np.cumsum(counts[order]), TAIL * counts.sum())
     begin = Decimal(repr(float(numbers[order][min(int(place), len(order) - 1)])))
-    return begin if low < begin and (high - low) > 3 * (begin - low) else None
+    return begin if low < begin and (high - low) > 2 * (begin - low) else None
 
 
 def _is_postal(column: Column) -> bool:
