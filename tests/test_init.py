@@ -382,8 +382,19 @@ def weird(path: Path) -> Path:
         "\\b",
     ]
     rows: list[list[object]] = [
-        [*(draw.choice("ab"), draw.choice(["x\ny", "z"]), i % 7, 'r"2', draw.random(), "u", i), draw.randrange(99)]
-        + [draw.choice("mf"), draw.choice("kl"), "g"]
+        [
+            draw.choice("ab"),
+            "x\ny",
+            i % 7,
+            'r"2',
+            draw.random(),
+            "u",
+            i,
+            draw.randrange(99),
+            draw.choice("mf"),
+            "k",
+            "g",
+        ]
         for i in range(120)
     ]
     return write(path, header, rows)
