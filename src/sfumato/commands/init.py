@@ -88,8 +88,8 @@ def _print(found: Draft, to: Path) -> None:
     undecided = len(found.of_role(None))
     if undecided:
         typer.echo(
-            f"\n{counted(undecided, 'column')} could not be placed. Nothing of them is published until you write them "
-            f"into one of the lists in {to}."
+            f"\n{counted(undecided, 'column')} could not be placed; what is UNDECIDED is not published until you write "
+            f"its name into one of the lists in {to}."
         )
     if not found.of_role("quasi"):
         typer.echo(f"\nNo quasi-identifier was found: name at least one in {to} before you go on.")
