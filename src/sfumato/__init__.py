@@ -30,8 +30,10 @@ __all__ = [
     "Choice",
     "DecidedLattice",
     "DeltaDisclosure",
+    "Draft",
     "FullDomain",
     "Grid",
+    "Guess",
     "Hierarchy",
     "InfeasibleError",
     "KAnonymity",
@@ -58,9 +60,11 @@ __all__ = [
     "anonymizer",
     "audit",
     "dates",
+    "draft",
     "explore",
     "flat",
     "from_level_table",
+    "guess",
     "load",
     "measure",
     "numeric",
@@ -102,6 +106,7 @@ if TYPE_CHECKING:
     )
     from sfumato.table import (
         Cells,
+        Guess,
         Hierarchy,
         Roles,
         Table,
@@ -109,6 +114,7 @@ if TYPE_CHECKING:
         dates,
         flat,
         from_level_table,
+        guess,
         load,
         numeric,
         prefixes,
@@ -117,7 +123,7 @@ if TYPE_CHECKING:
         read_level_table,
         tree,
     )
-    from sfumato.tradeoff import Candidate, Choice, Grid, Map, Study, explore, read_map, read_study
+    from sfumato.tradeoff import Candidate, Choice, Draft, Grid, Map, Study, draft, explore, read_map, read_study
 
 
 def __getattr__(name: str) -> object:

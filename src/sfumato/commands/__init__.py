@@ -6,10 +6,11 @@ from sfumato.commands.audit import audit
 from sfumato.commands.choose import choose
 from sfumato.commands.datasets import datasets
 from sfumato.commands.explore import explore
+from sfumato.commands.init import init
 from sfumato.commands.release import release
 from sfumato.commands.reproduce import reproduce
 
-COMMANDS = (datasets, anonymize, explore, choose, release, apply, audit, reproduce)
+COMMANDS = (datasets, init, anonymize, explore, choose, release, apply, audit, reproduce)
 """In the order in which `--help` lists them."""
 
 __all__ = ["COMMANDS"]

@@ -3,6 +3,7 @@
 from sfumato.engines.duckdb import DuckDBEngine
 from sfumato.engines.protocol import (
     Coding,
+    ColumnFacts,
     CountedCodes,
     DistinctValues,
     Engine,
@@ -13,6 +14,7 @@ from sfumato.engines.protocol import (
 
 __all__ = [
     "Coding",
+    "ColumnFacts",
     "CountedCodes",
     "DistinctValues",
     "DuckDBEngine",

@@ -16,8 +16,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.engines.loading import READERS, connect, literal, load_file, load_frame, view_parquet
-from sfumato.engines.protocol import Coding, CountedCodes, DistinctValues, Layout, Placement, Texts
-from sfumato.engines.statements import published, shuffled
+from sfumato.engines.protocol import Coding, ColumnFacts, CountedCodes, DistinctValues, Layout, Placement, Texts
+from sfumato.engines.statements import column_facts, published, shuffled
 from sfumato.errors import BadInputError
 
 
@@ -85,8 +85,20 @@ class DuckDBEngine:
 
     def distinct(self, column: str, complete: Sequence[str] = ()) -> DistinctValues:
         """List the distinct values of a column, in ascending order of their text."""
+        return self._distinct(column, " AND ".join(f"{self._text(name)} IS NOT NULL" for name in complete) or "true")
+
+    def sample(self, column: str, rows: int) -> DistinctValues:
+        """List the distinct values of a column among about this many rows, the same at every call."""
+        every = -(-self.row_count // rows)
+        return self._distinct(column, "true" if every == 1 else f"hash(rowid) % {every} = 0")
+
+    def facts(self, column: str) -> ColumnFacts:
+        """Say what the whole of a column is like, in one pass."""
+        found = self._connection.execute(column_facts(self._text(column))).fetchall()[0]
+        return ColumnFacts(*found)
+
+    def _distinct(self, column: str, kept: str) -> DistinctValues:
         text = self._text(column)
-        kept = " AND ".join(f"{self._text(name)} IS NOT NULL" for name in complete) or "true"
         query = f"SELECT {text}, count(*), min(rowid) + 1 FROM rows WHERE {kept} GROUP BY ALL ORDER BY 1 NULLS LAST"
         found = self._connection.sql(query).to_arrow_table()
         return DistinctValues(found[0].to_pylist(), found[1].to_numpy(), found[2].to_numpy())

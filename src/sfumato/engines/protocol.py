@@ -6,6 +6,7 @@ distinct tuples of codes once somebody has given every text a code, and writes r
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,33 @@ class DistinctValues:
     values: Sequence[str | None]
     counts: NDArray[np.int64]
     first_rows: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """What the whole of one column is like, counted by the engine: no value of it but the ends of its ranges."""
+
+    present: int
+    """Records that do not miss the value."""
+
+    distinct: int
+    shortest: int
+    longest: int
+    """The lengths of its texts, in characters."""
+
+    numbers: int
+    """Records with a finite number, written without leading zeros."""
+
+    lowest: float | None
+    highest: float | None
+    decimals: int
+    """The most decimals of a number, zeros at the end not counted; more than there are where one has an exponent."""
+
+    days: int
+    """Records with an ISO date or timestamp."""
+
+    first: datetime.date | None
+    last: datetime.date | None
 
 
 @dataclass(frozen=True)
@@ -104,6 +132,12 @@ class Engine(Protocol):
 
     def count_texts(self, columns: Sequence[str], complete: Sequence[str] = ()) -> Any:
         """Count the distinct tuples of texts of some columns: Arrow batches, the last column the count."""
+
+    def sample(self, column: str, rows: int) -> DistinctValues:
+        """List the distinct values of a column among about this many rows, the same at every call."""
+
+    def facts(self, column: str) -> ColumnFacts:
+        """Say what the whole of a column is like."""
 
     def count_cells(self, codings: Sequence[Coding]) -> CountedCodes:
         """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted."""

@@ -1,4 +1,4 @@
-"""The SQL by which DuckDB puts together what is published."""
+"""The SQL by which DuckDB puts together what is published, and says what a column is like."""
 
 from __future__ import annotations
 
@@ -68,3 +68,25 @@ def shuffled(outputs: Sequence[str]) -> str:
     """Order by a digest of what is shown: no trace of the input's order, the same for the same content."""
     texts = ", ".join(f"coalesce('v' || {output}::VARCHAR, 'n')" for output in outputs)
     return f"md5(to_json([{texts}])::VARCHAR), {', '.join(outputs)}"
+
+
+NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+PADDED = r"0\d+"
+DAY = r"(\d{4}-\d{2}-\d{2})([ T]\d{2}:\d{2}.*)?"
+
+
+def column_facts(text: str) -> str:
+    """Write the query that counts what the values of one column are like, the fields of `ColumnFacts` in order."""
+    number = f"regexp_full_match(t, '{NUMBER}') AND NOT regexp_full_match(t, '{PADDED}')"
+    value = f"CASE WHEN {number} THEN TRY_CAST(t AS DOUBLE) END"
+    decimals = (
+        "CASE WHEN contains(lower(t), 'e') THEN 99 ELSE length(rtrim(regexp_extract(t, '\\.(\\d*)', 1), '0')) END"
+    )
+    day = f"CASE WHEN regexp_full_match(t, '{DAY}') THEN TRY_CAST(t[:10] AS DATE) END"
+    finite = f"CASE WHEN isfinite({value}) THEN {value} END"
+    return (
+        "SELECT count(raw), count(DISTINCT raw), coalesce(min(length(raw)), 0), coalesce(max(length(raw)), 0), "
+        f"count(v), min(v), max(v), coalesce(max(CASE WHEN v IS NOT NULL THEN {decimals} END), 0), "
+        f"count(d), min(d), max(d) FROM (SELECT *, {finite} AS v, {day} AS d "
+        f"FROM (SELECT {text} AS raw, trim(raw) AS t FROM rows))"
+    )

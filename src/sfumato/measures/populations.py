@@ -108,12 +108,13 @@ def _as_populations(
     hi = np.tile(np.array([quasi.hierarchy.size - 1 for quasi in cells.quasi], np.int32), (len(found), 1))
     selections: list[NDArray[np.bool_]] = [np.zeros((0, 0), np.bool_)] * len(order)
     for depth, a in enumerate(order):
-        own, size = nodes[depth], cells.quasi[a].hierarchy.size
-        leaf = np.arange(size)
-        selections[a] = (leaf >= own[:, :1]) & (leaf <= own[:, 1:])
-        used[:, a] = found[:, depth]
         chosen = found[:, depth] >= 0
-        lo[chosen, a], hi[chosen, a] = own[found[chosen, depth], 0], own[found[chosen, depth], 1]
+        # Only nodes that some population has: few days of a century are frequent, and all would take gigabytes.
+        frequent, used[chosen, a] = np.unique(found[chosen, depth], return_inverse=True)
+        own = nodes[depth][frequent]
+        leaf = np.arange(cells.quasi[a].hierarchy.size)
+        selections[a] = (leaf >= own[:, :1]) & (leaf <= own[:, 1:])
+        lo[chosen, a], hi[chosen, a] = own[used[chosen, a], 0], own[used[chosen, a], 1]
     return Populations(points, Regions(tuple(selections), used), lo, hi, supports, plan)
 
 

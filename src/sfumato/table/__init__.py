@@ -6,6 +6,7 @@ from sfumato.table.cells import Cells, Histograms, Quasi, Sensitive
 from sfumato.table.declaration import TableDeclaration
 from sfumato.table.declared import read_hierarchies, read_level_table
 from sfumato.table.distinct import distinct_rows
+from sfumato.table.guessing import Guess, guess
 from sfumato.table.hierarchy import Hierarchy, Level
 from sfumato.table.ranges import dates, numeric
 from sfumato.table.table import Roles, Table, read
@@ -14,6 +15,7 @@ __all__ = [
     "DATASETS",
     "Cells",
     "Dataset",
+    "Guess",
     "Hierarchy",
     "Histograms",
     "Level",
@@ -26,6 +28,7 @@ __all__ = [
     "distinct_rows",
     "flat",
     "from_level_table",
+    "guess",
     "load",
     "numeric",
     "prefixes",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from math import isfinite
 
@@ -65,19 +66,40 @@ def automatic(column: str, values: Sequence[str]) -> Hierarchy:
 
 
 def _numbers(values: Sequence[str]) -> Hierarchy:
-    """Leaves at the resolution of the data, or coarser where these would be too many, and levels x5, x2, x5, ...
-
-    The bounds are multiples of the coarsest interval, so that no label tells the smallest or largest value.
-    """
+    """Leaves at the resolution of the data, or coarser where these would be too many."""
     numbers = [Decimal(value.strip()) for value in values]
     low, high = min(numbers), max(numbers)
     if low == high:
         return flat(values, observed=True)
-    exponent = min(_last_digit(number) for number in numbers)
+    span = rounded_span(low, high, min(_last_digit(number) for number in numbers), MOST_LEAVES // 2)
+    return numeric(
+        span.lower, span.upper, span.resolution, intervals=span.intervals, continuous=span.continuous, observed=True
+    )
+
+
+@dataclass(frozen=True)
+class Span:
+    """Bounds, resolution and levels for a stretch of numbers."""
+
+    lower: Decimal
+    upper: Decimal
+    end: Decimal
+    """The first value beyond; the upper bound itself where values are continuous."""
+
+    resolution: Decimal
+    intervals: tuple[Decimal, ...]
+    continuous: bool
+
+
+def rounded_span(low: Decimal, high: Decimal, exponent: int, most: int) -> Span:
+    """Cover numbers whose last digits stand at 10^exponent: fewer leaves than `most`, and levels x5, x2, x5, ...
+
+    The bounds are multiples of the coarsest interval, so that no label tells the smallest or largest value.
+    """
     finest = Decimal(1).scaleb(max(exponent, -6))
     step = finest
     factors = _factors()
-    while (high - low) / step >= MOST_LEAVES / 2:
+    while (high - low) / step >= most:
         step *= next(factors)
     continuous = exponent < -6 or (step > finest and finest < 1)
     widths = [step]
@@ -86,7 +108,7 @@ def _numbers(values: Sequence[str]) -> Hierarchy:
     bottom = (low / widths[-1]).to_integral_value("ROUND_FLOOR") * widths[-1]
     top = ((high / widths[-1]).to_integral_value("ROUND_FLOOR") + 1) * widths[-1]
     upper = top if continuous else top - (Decimal(1) if finest >= 1 else finest)
-    return numeric(bottom, upper, step, intervals=widths[1:], continuous=continuous, observed=True)
+    return Span(bottom, upper, top, step, tuple(widths[1:]), continuous)
 
 
 def _last_digit(number: Decimal) -> int:

@@ -2,6 +2,7 @@
 
 from sfumato.tradeoff.bounds import Bound, read_bounds
 from sfumato.tradeoff.choosing import BY, Choice, NothingFitsError
+from sfumato.tradeoff.drafting import Draft, draft
 from sfumato.tradeoff.exploring import explore
 from sfumato.tradeoff.folder import read_map
 from sfumato.tradeoff.map import Map, Point, non_dominated
@@ -14,6 +15,7 @@ __all__ = [
     "Bound",
     "Candidate",
     "Choice",
+    "Draft",
     "Grid",
     "Map",
     "NothingFitsError",
@@ -21,6 +23,7 @@ __all__ = [
     "Recipient",
     "Study",
     "bundled_study",
+    "draft",
     "explore",
     "non_dominated",
     "read_bounds",

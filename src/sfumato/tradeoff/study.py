@@ -316,16 +316,16 @@ def _table_entries(declared: TableDeclaration, folder: Path | None) -> dict[str,
     if "hierarchy" in entries:
         entries["hierarchy"] = {column: _hierarchy_entry(column, own) for column, own in declared.hierarchy.items()}
     if folder is not None:
-        seen = {} if declared.is_bundled else {"source": _seen_from(folder, entries["source"])}
+        seen = {} if declared.is_bundled else {"source": seen_from(folder, entries["source"])}
         if "hierarchies" in entries:
-            seen["hierarchies"] = _seen_from(folder, entries["hierarchies"])
+            seen["hierarchies"] = seen_from(folder, entries["hierarchies"])
         entries |= seen
         for column, own in entries.get("hierarchy", {}).items():
-            entries["hierarchy"][column] = _seen_from(folder, own) if isinstance(own, str) else own
+            entries["hierarchy"][column] = seen_from(folder, own) if isinstance(own, str) else own
     return entries
 
 
-def _seen_from(folder: Path, name: str) -> str:
+def seen_from(folder: Path, name: str) -> str:
     """Name a file as seen from a folder, so that both can be moved together."""
     if not Path(name).exists() or Path(name).is_absolute():
         return name
