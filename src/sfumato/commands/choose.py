@@ -76,7 +76,7 @@ def choose(
 def _print_choice(choice: Choice, shown: Map, command: str) -> None:
     """Say in words which point, why, what is around it, and how to publish it."""
     from sfumato.measures import MEASURES
-    from sfumato.report.words import settings
+    from sfumato.tradeoff.words import settings
     from sfumato.tradeoff.bounds import number
 
     point = choice.point
