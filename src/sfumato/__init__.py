@@ -32,6 +32,7 @@ __all__ = [
     "InfeasibleError",
     "KAnonymity",
     "LDiversity",
+    "LocalRecoding",
     "Map",
     "Measure",
     "Measured",
@@ -71,6 +72,7 @@ __all__ = [
 if TYPE_CHECKING:
     from sfumato.anonymizers import (
         Anonymizer,
+        LocalRecoding,
         Mondrian,
         Original,
         WithoutQuasi,

@@ -1,6 +1,7 @@
 """Who makes releases: one file per algorithm."""
 
 from sfumato.anonymizers.anonymizer import Anonymizer
+from sfumato.anonymizers.local_recoding import LocalRecoding
 from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.anonymizers.trivial import Original, WithoutQuasi, WithoutSensitive
 from sfumato.configuration import parse
@@ -8,7 +9,7 @@ from sfumato.release import Form, Release
 from sfumato.requirements import Requirement, requirement
 from sfumato.table import Table
 
-ANONYMIZERS: tuple[type[Anonymizer], ...] = (Mondrian, WithoutQuasi, WithoutSensitive, Original)
+ANONYMIZERS: tuple[type[Anonymizer], ...] = (Mondrian, LocalRecoding, WithoutQuasi, WithoutSensitive, Original)
 
 
 def anonymizer(text: str) -> Anonymizer:
@@ -32,6 +33,7 @@ def anonymize(
 __all__ = [
     "ANONYMIZERS",
     "Anonymizer",
+    "LocalRecoding",
     "Mondrian",
     "Original",
     "WithoutQuasi",
