@@ -113,15 +113,21 @@ def fill_groups(domain: Domain, grouping: Grouping, group: Counts) -> None:
 def journal_for(grouping: Grouping, moves: int) -> Journal:
     """Open an empty journal with room for this many moves."""
     groups = len(grouping.sizes)
-    numbers = (np.zeros(length, np.int64) for length in (moves, moves, groups))
-    return Journal(*numbers, np.zeros(groups), np.zeros(groups, np.bool_), np.zeros(2, np.int64))
+    return Journal(
+        np.zeros(moves, np.int64),
+        np.zeros(moves, np.int64),
+        np.zeros(groups, np.int64),
+        np.zeros(groups),
+        np.zeros(groups, np.bool_),
+        np.zeros(2, np.int64),
+    )
 
 
 @kernel
 def new_group(grouping: Grouping) -> int:
     """Take the number of a group without portions."""
     grouping.spare[0] -= 1
-    return grouping.spare[grouping.spare[0] + 1]
+    return int(grouping.spare[grouping.spare[0] + 1])
 
 
 @kernel

@@ -61,7 +61,7 @@ class LocalRecoding(Anonymizer):
             if requirement.monotone:
                 regroup(domain, grouping, shop, self.passes)
             release = self._published(table, domain, grouping, form)
-            if requirement.monotone or (release.histograms and requirement.admits(release.histograms).all()):
+            if requirement.monotone or _holds(release, requirement):
                 return release
         if not requirement.admits(table.cells.baseline)[0]:
             tried = ", and leaving out what no group can take exceeds the budget for suppression" if budget else ""
@@ -78,6 +78,11 @@ class LocalRecoding(Anonymizer):
         return generalization(table, assignment, *nodes_over(table.cells, assignment, groups))
 
 
+def _holds(release: Release, requirement: Requirement) -> bool:
+    """Say whether the groups of a release, merged where their boxes are equal, satisfy the requirement."""
+    return release.histograms is not None and bool(requirement.admits(release.histograms).all())
+
+
 def dealt(cells: Cells, domain: Domain, grouping: Grouping, state: NDArray[np.uint64]) -> Assignment:
     """Say how many records of every cell go to which group, the groups numbered in the order of their first cell."""
     portion = np.lexsort((grouping.group, grouping.point))
@@ -92,9 +97,7 @@ def dealt(cells: Cells, domain: Domain, grouping: Grouping, state: NDArray[np.ui
 
 
 @kernel
-def deal(
-    cells: Counts, counts: Counts, shares: Counts, state: NDArray[np.uint64]
-) -> tuple[Counts, Counts, Counts]:
+def deal(cells: Counts, counts: Counts, shares: Counts, state: NDArray[np.uint64]) -> tuple[Counts, Counts, Counts]:
     """Deal the records of every point out to the groups that get a share of it (point, group, weight; in this order).
 
     Where a point is divided, which of its records go to which group is drawn at random: any rule that looks at them

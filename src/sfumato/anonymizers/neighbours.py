@@ -143,7 +143,9 @@ class Nearest(NamedTuple):
 
 def room_for_nearest(most: int, tree: Tree) -> Nearest:
     """Make room for this many."""
-    return Nearest(np.zeros(most), np.zeros(most, np.int64), np.zeros(tree.depth + 2, np.int64), np.zeros(tree.depth + 2))
+    return Nearest(
+        np.zeros(most), np.zeros(most, np.int64), np.zeros(tree.depth + 2, np.int64), np.zeros(tree.depth + 2)
+    )
 
 
 @kernel

@@ -53,8 +53,14 @@ from sfumato.anonymizers.sweeping import Counts, Domain, Numbers, add_point
 from sfumato.kernels import kernel
 from sfumato.requirements.predicates import group_admitted
 
-MOST_PORTIONS = 256
-"""Groups with more portions than this are not dissolved: their boxes are wide for reasons a few moves do not change."""
+MOST_PORTIONS = 100
+"""Groups with more portions than this are not dissolved: a few moves hardly change what so many have in common."""
+
+MOST_FAILURES = 4
+"""After this many seeds around which no group is worth it, the rest of a dissolved group looks for hosts."""
+
+MOST_ASKED = 100_000_000
+"""Left-over records ask every group, unless there are more questions than this: then only those nearby."""
 
 HOSTS = 16
 """The groups of this many nearest portions are asked to take a record in."""
@@ -107,11 +113,9 @@ def regroup(domain: Domain, grouping: Grouping, shop: Workshop, passes: int) -> 
 
 
 @kernel
-def regroup_once(
-    domain: Domain, grouping: Grouping, shop: Workshop, order: Counts, changed: NDArray[np.bool_]
-) -> None:
+def regroup_once(domain: Domain, grouping: Grouping, shop: Workshop, order: Counts, changed: NDArray[np.bool_]) -> None:
     """Try to dissolve every group of the order once; mark the groups that have changed."""
-    portions = np.empty(MOST_PORTIONS, np.int64)
+    portions, nearby = np.empty(MOST_PORTIONS, np.int64), np.empty(0, np.int64)
     journal = shop.journal
     for group in order:
         count = list_portions(grouping, group, portions)
@@ -121,7 +125,7 @@ def regroup_once(
         for portion in portions[:count]:
             move(grouping, journal, portion, NONE)
         form_groups(domain, grouping, shop, portions[:count], shop.budget - outside)
-        settle(domain, grouping, shop, portions[:count], shop.budget - outside)
+        settle(domain, grouping, shop, portions[:count], shop.budget - outside, nearby)
         change = draw_touched(domain, grouping, journal) + (grouping.outside[0] - outside)
         if change < -WORTH and grouping.outside[0] <= shop.budget:
             for i in range(journal.lengths[1]):
@@ -153,12 +157,14 @@ def list_portions(grouping: Grouping, group: int, portions: Counts) -> int:
 @kernel
 def form_groups(domain: Domain, grouping: Grouping, shop: Workshop, portions: Counts, free: int) -> None:
     """Form new groups around portions that are in none, those that would pay most elsewhere first."""
+    nearby = np.empty(0, np.int64)
     for portion in portions:
-        _, cost = cheapest_host(domain, grouping, shop, portion)
+        _, cost = cheapest_host(domain, grouping, shop, portion, nearby)
         weight = grouping.weight[portion]
         shop.fallbacks[portion] = min(cost / weight, 1.0 if weight <= free else FARTHEST)
     tried = np.zeros(len(portions), np.bool_)
-    while True:
+    failures = 0
+    while failures < MOST_FAILURES:
         seed = -1
         for i in range(len(portions)):
             open_ = not tried[i] and grouping.group[portions[i]] == NONE
@@ -167,34 +173,42 @@ def form_groups(domain: Domain, grouping: Grouping, shop: Workshop, portions: Co
         if seed < 0:
             break
         tried[seed] = True
-        gather(domain, grouping, shop, portions[seed])
+        if not gather(domain, grouping, shop, portions[seed]):
+            failures += 1
     for portion in portions:
         shop.fallbacks[portion] = 1.0
 
 
 @kernel
-def settle(domain: Domain, grouping: Grouping, shop: Workshop, portions: Counts, free: int) -> None:
-    """Let portions that are in no group join the groups where that costs least; up to `free` records may stay out."""
+def settle(domain: Domain, grouping: Grouping, shop: Workshop, portions: Counts, free: int, hosts: Counts) -> int:
+    """Let portions that are in no group join the hosts (without a list: the groups nearby) where that costs least.
+
+    Up to `free` records stay out where that costs less; returns how many more could.
+    """
     for portion in portions:
         if grouping.group[portion] != NONE:
             continue
-        host, cost = cheapest_host(domain, grouping, shop, portion)
+        host, cost = cheapest_host(domain, grouping, shop, portion, hosts)
         weight = grouping.weight[portion]
         if weight <= free and cost > weight:
             free -= weight
         elif host != NONE:
             move(grouping, shop.journal, portion, host)
             widen_box(domain, grouping, host, grouping.point[portion])
+    return free
 
 
 @kernel
-def cheapest_host(domain: Domain, grouping: Grouping, shop: Workshop, portion: int) -> tuple[int, float]:
-    """Find the group near a portion that can take it in at the least cost, and this cost."""
-    found = nearest_portions(domain, grouping, shop.tree, shop.hosts, grouping.point[portion], False)
+def cheapest_host(domain: Domain, grouping: Grouping, shop: Workshop, portion: int, hosts: Counts) -> tuple[int, float]:
+    """Find the host (without a list of hosts: the group nearby) that can take a portion in at the least cost."""
+    everywhere = len(hosts) > 0
+    found = len(hosts)
+    if not everywhere:
+        found = nearest_portions(domain, grouping, shop.tree, shop.hosts, grouping.point[portion], False)
     best, best_cost = NONE, np.inf
     for i in range(found):
-        group = grouping.group[shop.hosts.found[i]]
-        if group == NONE or group == best:
+        group = hosts[i] if everywhere else grouping.group[shop.hosts.found[i]]
+        if group in (NONE, best):
             continue
         loss = widened_loss(domain, grouping, group, grouping.point[portion])
         cost = grouping.sizes[group] * (loss - grouping.losses[group]) + grouping.weight[portion] * loss
@@ -247,8 +261,8 @@ def can_spare(domain: Domain, grouping: Grouping, portion: int) -> bool:
 
 
 @kernel
-def gather(domain: Domain, grouping: Grouping, shop: Workshop, seed: int) -> None:
-    """Gather a new group around a seed, and keep it if its members together pay less than they did.
+def gather(domain: Domain, grouping: Grouping, shop: Workshop, seed: int) -> bool:
+    """Gather a new group around a seed, keep it if its members together pay less than they did, and say whether.
 
     The companion that costs least comes next: what the box's growth costs those who are in it already, plus what the
     companion itself loses. Of all stages on the way that are admitted the one that saves most is kept.
@@ -291,13 +305,14 @@ def gather(domain: Domain, grouping: Grouping, shop: Workshop, seed: int) -> Non
         widen_box(domain, grouping, group, grouping.point[near[best]])
     undo(grouping, shop.journal, best_moves)
     draw_box(domain, grouping, group)
+    return bool(best_moves > start)
 
 
 @kernel
 def worth(grouping: Grouping, shop: Workshop, portion: int) -> float:
     """Return what a portion pays per record where it is, or would pay if it is in no group."""
     group = grouping.group[portion]
-    return shop.fallbacks[portion] if group == NONE else grouping.losses[group]
+    return float(shop.fallbacks[portion] if group == NONE else grouping.losses[group])
 
 
 @kernel
@@ -307,7 +322,7 @@ def join(domain: Domain, grouping: Grouping, shop: Workshop, group: int, portion
     move(grouping, shop.journal, portion, group)
     if not only_sizes(domain.rules):
         add_point(domain, grouping.point[portion], 1, histogram)
-    return paid
+    return float(paid)
 
 
 @kernel
@@ -328,22 +343,18 @@ def house_leftovers(domain: Domain, grouping: Grouping, shop: Workshop, budget: 
     survives merging is admitted at the latest when that is the whole table.
     """
     left = np.flatnonzero(grouping.group == NONE)
-    settle_all(domain, grouping, shop, left)
+    free = shop.budget
+    hosts = np.flatnonzero(grouping.sizes)
+    if len(left) * len(hosts) > MOST_ASKED:
+        hosts = hosts[:0]
+    for start in range(0, len(left), MOST_PORTIONS):
+        free = settle(domain, grouping, shop, left[start : start + MOST_PORTIONS], free, hosts)
+        close(grouping, shop.journal)
     if grouping.outside[0] <= shop.budget:
-        return grouping.outside[0] < domain.counts.sum()
+        return bool(grouping.outside[0] < domain.counts.sum())
     order = np.argsort(-grouping.losses, kind="stable")
     order = order[grouping.sizes[order] > 0]
-    return join_widest(domain, grouping, order) or (len(order) > 0 and bool(grouping.outside[0] <= budget))
-
-
-@kernel
-def settle_all(domain: Domain, grouping: Grouping, shop: Workshop, portions: Counts) -> None:
-    """Settle portions one after the other for good."""
-    waiting = grouping.outside[0]
-    for i in range(len(portions)):
-        settle(domain, grouping, shop, portions[i : i + 1], shop.budget - (grouping.outside[0] - waiting))
-        close(grouping, shop.journal)
-        waiting -= grouping.weight[portions[i]]
+    return join_widest(domain, grouping, order) or bool(len(order) > 0 and grouping.outside[0] <= budget)
 
 
 @kernel

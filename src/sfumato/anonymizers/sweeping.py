@@ -164,7 +164,7 @@ def slot_of(domain: Domain, vector: Codes, point: int, slots: int) -> int:
         node = domain.above[a, vector[a], domain.codes[point, a]]
         mixed = (mixed ^ np.uint64(node)) * np.uint64(1099511628211)
         mixed ^= mixed >> np.uint64(29)
-    return np.int64(mixed & np.uint64(slots - 1))
+    return int(np.int64(mixed & np.uint64(slots - 1)))
 
 
 @kernel
@@ -204,4 +204,4 @@ def add_point(domain: Domain, point: int, sign: int, histogram: Counts) -> int:
     for cell in range(domain.cells[point], domain.cells[point + 1]):
         for s in range(domain.columns.shape[1]):
             histogram[domain.columns[cell, s]] += sign * domain.cell_counts[cell]
-    return sign * domain.counts[point]
+    return int(sign * domain.counts[point])
