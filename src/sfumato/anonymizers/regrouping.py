@@ -108,6 +108,7 @@ def regroup(domain: Domain, grouping: Grouping, shop: Workshop, passes: int) -> 
         order = order[changed[order] & (grouping.losses[order] > 0)]
         changed[:] = False
         regroup_once(domain, grouping, shop, order, changed)
+        gather_outside(domain, grouping, shop, np.flatnonzero(grouping.group == NONE), changed)
         if not changed.any():
             break
 
@@ -122,9 +123,10 @@ def regroup_once(domain: Domain, grouping: Grouping, shop: Workshop, order: Coun
         if count == 0:
             continue
         outside = grouping.outside[0]
+        paid = grouping.losses[group]
         for portion in portions[:count]:
             move(grouping, journal, portion, NONE)
-        form_groups(domain, grouping, shop, portions[:count], shop.budget - outside)
+        form_groups(domain, grouping, shop, portions[:count], shop.budget - outside, paid)
         settle(domain, grouping, shop, portions[:count], shop.budget - outside, nearby)
         change = draw_touched(domain, grouping, journal) + (grouping.outside[0] - outside)
         if change < -WORTH and grouping.outside[0] <= shop.budget:
@@ -134,6 +136,19 @@ def regroup_once(domain: Domain, grouping: Grouping, shop: Workshop, order: Coun
             undo(grouping, journal, 0)
             draw_touched(domain, grouping, journal)
         close(grouping, journal)
+
+
+@kernel
+def gather_outside(
+    domain: Domain, grouping: Grouping, shop: Workshop, portions: Counts, changed: NDArray[np.bool_]
+) -> None:
+    """Form groups around portions that were left out, where donors make that cheaper than leaving them out."""
+    for portion in portions:
+        if grouping.group[portion] == NONE and gather(domain, grouping, shop, portion):
+            draw_touched(domain, grouping, shop.journal)
+            for i in range(shop.journal.lengths[1]):
+                changed[shop.journal.touched[i]] = True
+        close(grouping, shop.journal)
 
 
 @kernel
@@ -155,13 +170,10 @@ def list_portions(grouping: Grouping, group: int, portions: Counts) -> int:
 
 
 @kernel
-def form_groups(domain: Domain, grouping: Grouping, shop: Workshop, portions: Counts, free: int) -> None:
-    """Form new groups around portions that are in none, those that would pay most elsewhere first."""
-    nearby = np.empty(0, np.int64)
+def form_groups(domain: Domain, grouping: Grouping, shop: Workshop, portions: Counts, free: int, paid: float) -> None:
+    """Form new groups around portions of a dissolved group, those that would pay most elsewhere first."""
     for portion in portions:
-        _, cost = cheapest_host(domain, grouping, shop, portion, nearby)
-        weight = grouping.weight[portion]
-        shop.fallbacks[portion] = min(cost / weight, 1.0 if weight <= free else FARTHEST)
+        shop.fallbacks[portion] = fallback(domain, grouping, shop, portion, free, paid)
     tried = np.zeros(len(portions), np.bool_)
     failures = 0
     while failures < MOST_FAILURES:
@@ -173,10 +185,21 @@ def form_groups(domain: Domain, grouping: Grouping, shop: Workshop, portions: Co
         if seed < 0:
             break
         tried[seed] = True
+        shop.fallbacks[portions[seed]] = fallback(domain, grouping, shop, portions[seed], free, paid)
         if not gather(domain, grouping, shop, portions[seed]):
             failures += 1
     for portion in portions:
         shop.fallbacks[portion] = 1.0
+
+
+@kernel
+def fallback(domain: Domain, grouping: Grouping, shop: Workshop, portion: int, free: int, paid: float) -> float:
+    """Return what a portion would pay per record with a host or left out; without either, what it paid before."""
+    host, cost = cheapest_host(domain, grouping, shop, portion, np.empty(0, np.int64))
+    weight = grouping.weight[portion]
+    if weight <= free:
+        return float(min(cost / weight, 1.0))
+    return float(paid if host == NONE else cost / weight)
 
 
 @kernel
