@@ -2,6 +2,7 @@
 
 from sfumato.anonymizers.anonymizer import Anonymizer
 from sfumato.anonymizers.full_domain import DecidedLattice, FullDomain
+from sfumato.anonymizers.local_recoding import LocalRecoding
 from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.anonymizers.trivial import Original, WithoutQuasi, WithoutSensitive
 from sfumato.configuration import parse
@@ -9,7 +10,14 @@ from sfumato.release import Form, Release
 from sfumato.requirements import Requirement, requirement
 from sfumato.table import Table
 
-ANONYMIZERS: tuple[type[Anonymizer], ...] = (Mondrian, FullDomain, WithoutQuasi, WithoutSensitive, Original)
+ANONYMIZERS: tuple[type[Anonymizer], ...] = (
+    Mondrian,
+    FullDomain,
+    LocalRecoding,
+    WithoutQuasi,
+    WithoutSensitive,
+    Original,
+)
 
 
 def anonymizer(text: str) -> Anonymizer:
@@ -35,6 +43,7 @@ __all__ = [
     "Anonymizer",
     "DecidedLattice",
     "FullDomain",
+    "LocalRecoding",
     "Mondrian",
     "Original",
     "WithoutQuasi",

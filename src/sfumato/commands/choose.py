@@ -76,8 +76,8 @@ def choose(
 def _print_choice(choice: Choice, shown: Map, command: str) -> None:
     """Say in words which point, why, what is around it, and how to publish it."""
     from sfumato.measures import MEASURES
-    from sfumato.tradeoff.words import settings
     from sfumato.tradeoff.bounds import number
+    from sfumato.tradeoff.words import settings
 
     point = choice.point
     typer.echo(f"Point {point.id}: {settings(point)}.\n")

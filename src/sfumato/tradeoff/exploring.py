@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from sfumato.anonymizers import Anonymizer, Mondrian
+from sfumato.anonymizers import Anonymizer, LocalRecoding, Mondrian
 from sfumato.configuration import check_whole
 from sfumato.errors import InfeasibleError, SfumatoError
 from sfumato.kernels import source_digest
@@ -123,6 +123,8 @@ def repeatable(candidate: Candidate) -> Anonymizer:
     """
     maker = candidate.anonymizer
     if isinstance(maker, Mondrian) and maker.mode == "relaxed" and maker.seed is None:
+        return replace(maker, seed=int(candidate.id, 16))
+    if isinstance(maker, LocalRecoding) and maker.seed is None:
         return replace(maker, seed=int(candidate.id, 16))
     return maker
 
