@@ -7,6 +7,7 @@ from sfumato.engines.protocol import (
     DistinctValues,
     Engine,
     Layout,
+    Pairs,
     Placement,
     Texts,
 )
@@ -18,6 +19,7 @@ __all__ = [
     "DuckDBEngine",
     "Engine",
     "Layout",
+    "Pairs",
     "Placement",
     "Texts",
 ]
