@@ -26,6 +26,7 @@ __all__ = [
     "BetaLikeness",
     "Candidate",
     "Cells",
+    "Check",
     "DecidedLattice",
     "DeltaDisclosure",
     "FullDomain",
@@ -54,6 +55,7 @@ __all__ = [
     "__version__",
     "anonymize",
     "anonymizer",
+    "check",
     "dates",
     "explore",
     "flat",
@@ -113,7 +115,7 @@ if TYPE_CHECKING:
         read_level_table,
         tree,
     )
-    from sfumato.tradeoff import Candidate, Grid, Map, Study, explore, read_map, read_study
+    from sfumato.tradeoff import Candidate, Check, Grid, Map, Study, check, explore, read_map, read_study
 
 
 def __getattr__(name: str) -> object:

@@ -58,7 +58,7 @@ class GroupRisk:
         return self.uniques / self.records
 
     def above(self, smallest: int) -> float:
-        """Return the share of records with a smaller frequency than a threshold, so with more risk than it stands for."""
+        """Return the share of records with a smaller frequency than a threshold, so at more risk than it is for."""
         return self.below[smallest] / self.records
 
 

@@ -56,7 +56,7 @@ class Combinations:
     @property
     def width(self) -> int:
         """The number of attributes."""
-        return self.codes.shape[1]
+        return int(self.codes.shape[1])
 
     @cached_property
     def columns(self) -> Codes:

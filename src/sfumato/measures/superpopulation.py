@@ -136,7 +136,7 @@ def by_theta(theta: float, alpha: float, groups: int, records: int) -> float:
 def by_alpha(theta: float, alpha: float, groups: int, occurring: Counts, number: Counts) -> float:
     """Differentiate by alpha: sum over i < u of i/(theta + i alpha), less over groups and j < size of 1/(j - alpha)."""
     grown = ((groups - 1) - theta / alpha * _harmonic(theta / alpha, groups)) / alpha
-    within = digamma(occurring - alpha) - digamma(np.array([1 - alpha]))
+    within = digamma(occurring.astype(np.float64) - np.float64(alpha)) - digamma(np.array([1 - alpha]))
     return grown - float((number * within).sum())
 
 

@@ -104,7 +104,6 @@ class Check:
     """How risky a table is as it stands."""
 
     table: str
-    study: str | None
     missing: Missing
     dropped: int
     quasi: tuple[str, ...]
@@ -121,6 +120,9 @@ class Check:
     """How many unique records need how many quasi-identifiers to be so; 0: more than were looked at."""
 
     worst: tuple[WorstGroup, ...]
+    smallest_groups: int
+    """How many combinations have the smallest frequency."""
+
     persons: tuple[Persons, ...] = ()
     individual: IndividualRisk | None = None
     population: PopulationUniques | None = None
@@ -128,6 +130,7 @@ class Check:
     household_column: str | None = None
     household: HouseholdRisk | None = None
     shared: tuple[str, ...] = ()
+    study: str | None = None
     candidates: int = 0
     problems: tuple[Problem, ...] = ()
     notices: tuple[str, ...] = ()
@@ -169,47 +172,51 @@ def check(
     """
     study = read_study(source) if isinstance(source, str) else source if isinstance(source, Study) else None
     table, meaning = _opened(study, source, missing)
-    cells = table.cells
     given, number = _combinations(table, meaning)
-    everything = tuple(range(given.width))
-    frequencies = given.frequencies(everything)
-    risk = group_risk(frequencies, given.counts)
-    size = _population(risk.records, population, sampling_fraction)
-    weights, weight_notices = _weights(table, weight, number, given.size)
-    if size is None and weights is not None and weights.sum() >= risk.records:
+    frequencies = given.frequencies(tuple(range(given.width)))
+    found = _as_it_stands(table, meaning, given, frequencies)
+    size = _population(found.records, population, sampling_fraction)
+    weights, notices = _weights(table, weight, number, given.size, size)
+    if size is None and weights is not None and weights.sum() >= found.records:
         size = round(float(weights.sum()))
     individual, risks = _individual(given, frequencies, weight, weights, size)
-    estimate = None if size is None or meaning == "any" else population_uniques(given.counts, size)
-    memberships = None if household is None else _memberships(table, household, number)
-    homes = None if memberships is None else household_risk(given, risks, memberships)
-    subsets = all_subsets(given)
+    found = replace(
+        found,
+        persons=tuple(_persons(table, column, number) for column in table.roles.identifier),
+        individual=individual,
+        population=None if size is None or meaning == "any" else population_uniques(given.counts, size),
+        why_no_population=_why_no_population(size, meaning),
+        notices=(*_notices(table, study), *notices),
+    )
+    if household is not None:
+        homes = household_risk(given, risks, _memberships(table, household, number))
+        shared = tuple(found.quasi[a] for a in homes.shared)
+        found = replace(found, household_column=household, household=homes, shared=shared)
+    if study is not None:
+        found = replace(found, study=study.name, candidates=len(study.candidates), problems=problems(study, table))
+    return found
+
+
+def _as_it_stands(table: Table, meaning: Missing, given: Combinations, frequencies: Counts) -> Check:
+    """Say what the quasi-identifiers alone say."""
+    cells = table.cells
+    risk = group_risk(frequencies, given.counts)
     names = tuple(quasi.name for quasi in cells.quasi)
-    unique = frequencies == 1
-    needed = np.where(subsets.keys == NEVER, 0, subsets.keys >> 48)[unique]
-    kept = [n for n in table.notices if study is not None or not n.startswith(OF_PUBLISHING)]
+    subsets = all_subsets(given)
+    needed = np.where(subsets.keys == NEVER, 0, subsets.keys >> 48)[frequencies == 1]
     return Check(
-        table.engine.origin,
-        None if study is None else study.name,
-        meaning,
-        table.dropped,
-        names,
-        tuple(attribute.name for attribute in cells.sensitive),
-        risk,
-        _attributes(given, names, subsets),
-        {tuple(names[a] for a in members): own for members, own in subsets.risks.items()},
-        subsets.complete,
-        {int(n): int(count) for n, count in zip(*np.unique(needed, return_counts=True), strict=True)},
-        _worst(table, given, frequencies, subsets.keys),
-        tuple(_persons(table, column, number) for column in table.roles.identifier),
-        individual,
-        estimate,
-        _why_no_population(size, meaning),
-        household,
-        homes,
-        tuple(names[a] for a in homes.shared) if homes is not None else (),
-        len(study.candidates) if study is not None else 0,
-        problems(study, table) if study is not None else (),
-        (*kept, *_coarse(table), *weight_notices),
+        table=table.engine.origin,
+        missing=meaning,
+        dropped=table.dropped,
+        quasi=names,
+        sensitive=tuple(attribute.name for attribute in cells.sensitive),
+        risk=risk,
+        attributes=_attributes(names, subsets),
+        subsets={tuple(names[a] for a in members): own for members, own in subsets.risks.items()},
+        all_subsets=subsets.complete,
+        unique_by={int(n): int(count) for n, count in zip(*np.unique(needed, return_counts=True), strict=True)},
+        worst=_worst(table, given, frequencies, subsets.keys),
+        smallest_groups=int((frequencies == risk.smallest).sum()),
     )
 
 
@@ -275,17 +282,17 @@ def _population(records: int, population: int | None, fraction: float | None) ->
 
 
 def _weights(
-    table: Table, column: str | None, number: Counts, combinations: int
+    table: Table, column: str | None, number: Counts, combinations: int, size: int | None
 ) -> tuple[Numbers | None, tuple[str, ...]]:
     """Add up the sampling weights of every combination; every weight must be a number of at least 0."""
     if column is None:
         return None, ()
     pairs = table.engine.pairs(_column(table, column, "--weight"), table.link)
-    numbers = np.array([np.nan if value is None else read_number(value) for value in pairs.values])
+    numbers = np.array([np.nan if value is None else read_number(value) for value in pairs.values], np.float64)
     bad = np.flatnonzero(~(np.isfinite(numbers) & (numbers >= 0)))
     if len(bad):
         raise BadInputError(_bad_weight(table, column, pairs, int(bad[0]), numbers))
-    weights = np.bincount(number[pairs.cell], numbers[pairs.value] * pairs.counts, combinations)
+    weights = np.bincount(number[pairs.cell], numbers[pairs.value] * pairs.counts, combinations).astype(np.float64)
     records, total = int(pairs.counts.sum()), float(weights.sum())
     if total == 0:
         raise BadInputError(f"{table.engine.origin}, column {column!r}: every weight is 0; give sampling weights")
@@ -297,6 +304,8 @@ def _weights(
         )
     elif (small := int(pairs.counts[numbers[pairs.value] < 1].sum())) > 0:
         notices.append(f"{small:,} records have a weight below 1 in {column!r}: each stands for less than itself")
+    if size is not None and not 0.9 < total / size < 1.1:
+        notices.append(f"the weights in {column!r} add up to {total:,.6g}, not to the population of {size:,}")
     return weights, tuple(notices)
 
 
@@ -341,19 +350,18 @@ def _individual(
     given: Combinations, frequencies: Counts, column: str | None, weights: Numbers | None, size: int | None
 ) -> tuple[IndividualRisk | None, Numbers]:
     """Return the individual risk, and the risk of every combination: one over its frequency without a population."""
+    records = int(given.counts.sum())
     if weights is not None:
-        found = agreeing(given.codes, given.missing, weights[:, None])[:, 0]
+        found, total = agreeing(given.codes, given.missing, weights[:, None])[:, 0], float(weights.sum())
         source = f"the sampling weights in {column!r}"
     elif size is not None:
-        found = frequencies * (size / int(given.counts.sum()))
-        source = "the size of the population, every record standing for equally many"
+        found, total = frequencies * np.float64(size / records), float(size)
+        source = "its size, every record standing for equally many"
     else:
         return None, 1 / frequencies
     risks = individual_risks(frequencies.astype(np.float64), found)
-    records = int(given.counts.sum())
     expected = float((risks * given.counts).sum())
     above = {t: int(given.counts[risks > t].sum()) / records for t in THRESHOLDS.values()}
-    total = float(size) if weights is None and size is not None else float(weights.sum() if weights is not None else 0)
     return IndividualRisk(source, total, float(risks.max()), expected / records, expected, above), risks
 
 
@@ -363,7 +371,7 @@ def _why_no_population(size: int | None, meaning: Missing) -> str:
     return "where a missing value matches everything there are no groups to estimate from" if meaning == "any" else ""
 
 
-def _attributes(given: Combinations, names: Sequence[str], subsets: Subsets) -> tuple[Attribute, ...]:
+def _attributes(names: Sequence[str], subsets: Subsets) -> tuple[Attribute, ...]:
     """Describe every quasi-identifier, those first without which the average risk would fall most."""
     found = []
     for a, name in enumerate(names):
@@ -407,9 +415,9 @@ def _persons(table: Table, column: str, number: Counts) -> Persons:
     )
 
 
-def _coarse(table: Table) -> list[str]:
-    """Say where several values of a quasi-identifier count as one, because its hierarchy has no finer leaves."""
-    notices = []
+def _notices(table: Table, study: Study | None) -> list[str]:
+    """Pass on what is to be known of the table, and say where several values of a quasi-identifier count as one."""
+    notices = [notice for notice in table.notices if study is not None or not notice.startswith(OF_PUBLISHING)]
     for coding in table.codings:
         leaves = len(set(coding.codes.values()))
         if coding.column in table.roles.quasi and leaves < len(coding.codes):
@@ -443,6 +451,7 @@ def _plain_check(own: Check) -> dict[str, Any]:
         "subsets": [{"quasi": names, **_plain_risk(risk)} for names, risk in own.subsets.items()],
         "all_subsets": own.all_subsets,
         "unique_by": {"more" if n == 0 else str(n): count for n, count in own.unique_by.items()},
+        "smallest_groups": own.smallest_groups,
         "worst": [vars(group) for group in own.worst],
         "persons": [vars(each) for each in own.persons],
         "individual": None
