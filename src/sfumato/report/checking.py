@@ -148,7 +148,7 @@ def _persons(check: Check, own: Persons) -> Iterator[str]:
             f"{'has' if own.repeated == 1 else 'have'} several records (up to {own.most_records:,}). "
             "Groups are counted in records and may hold fewer persons:"
         )
-        yield f"  counted in records the smallest group is {check.risk.smallest:,}, counted in persons {own.smallest:,};"
+        yield f"  counted in records the smallest group is {check.risk.smallest:,}, in persons {own.smallest:,};"
         groups = counted(own.filled_by_one, "group")
         yield f"  {groups} of several records {'is' if own.filled_by_one == 1 else 'are'} filled by one person alone."
     if own.unnamed:

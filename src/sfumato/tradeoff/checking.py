@@ -289,9 +289,8 @@ def _weights(
         return None, ()
     pairs = table.engine.pairs(_column(table, column, "--weight"), table.link)
     numbers = np.array([np.nan if value is None else read_number(value) for value in pairs.values], np.float64)
-    bad = np.flatnonzero(~(np.isfinite(numbers) & (numbers >= 0)))
-    if len(bad):
-        raise BadInputError(_bad_weight(table, column, pairs, int(bad[0]), numbers))
+    if not (np.isfinite(numbers) & (numbers >= 0)).all():
+        raise BadInputError(_bad_weight(table, column, pairs, numbers))
     weights = np.bincount(number[pairs.cell], numbers[pairs.value] * pairs.counts, combinations).astype(np.float64)
     records, total = int(pairs.counts.sum()), float(weights.sum())
     if total == 0:
@@ -309,10 +308,13 @@ def _weights(
     return weights, tuple(notices)
 
 
-def _bad_weight(table: Table, column: str, pairs: Pairs, place: int, numbers: Numbers) -> str:
-    value = pairs.values[place]
+def _bad_weight(table: Table, column: str, pairs: Pairs, numbers: Numbers) -> str:
+    """Name the first weight that is none, and its row."""
     distinct = table.engine.distinct(column)
-    row = int(distinct.first_rows[list(distinct.values).index(value)])
+    first = dict(zip(distinct.values, distinct.first_rows.tolist(), strict=True))
+    bad = np.flatnonzero(~(np.isfinite(numbers) & (numbers >= 0))).tolist()
+    place = min(bad, key=lambda i: first[pairs.values[i]])
+    value, row = pairs.values[place], first[pairs.values[place]]
     if value is None:
         rows = int(pairs.counts[pairs.value == place].sum())
         said = f"{rows:,} records have no weight; give every record one"
