@@ -24,6 +24,7 @@ from sfumato.table import distinct_rows
 Codes = NDArray[np.int32]
 Counts = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+Numbers = NDArray[np.float64]
 Members = tuple[int, ...]
 
 MOST_ATTRIBUTES = 10
@@ -63,8 +64,14 @@ class Combinations:
         """The codes, one row for every attribute."""
         return np.ascontiguousarray(self.codes.T)
 
-    def frequencies(self, attributes: Members) -> Counts:
-        """Count for every combination the records that look like it on some attributes."""
+    def alike(self, sums: Numbers) -> Numbers:
+        """Add up, for every combination, the sums of all that look like it: its own where nothing missing matches."""
+        return agreeing(self.codes, self.missing, sums[:, None])[:, 0] if self.missing.any() else sums
+
+    def frequencies(self, attributes: Members | None = None) -> Counts:
+        """Count for every combination the records that look like it, on all attributes or on some."""
+        if attributes is None:
+            return np.rint(self.alike(self.counts.astype(np.float64))).astype(np.int64)
         chosen = list(attributes)
         found = agreeing(self.codes[:, chosen], self.missing[:, chosen], self.counts[:, None].astype(np.float64))
         return np.rint(found[:, 0]).astype(np.int64)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sfumato.configuration import check_choice, check_number, check_whole
 from sfumato.engines import Pairs
 from sfumato.errors import BadInputError
-from sfumato.measures.disclosure import THRESHOLDS, GroupRisk, agreeing, group_risk
+from sfumato.measures.disclosure import THRESHOLDS, GroupRisk, group_risk
 from sfumato.measures.households import HouseholdRisk, Memberships, household_risk
 from sfumato.measures.subsets import NEVER, Combinations, Subsets, all_subsets, members_of
 from sfumato.measures.superpopulation import PopulationUniques, individual_risks, population_uniques
@@ -173,7 +173,7 @@ def check(
     study = read_study(source) if isinstance(source, str) else source if isinstance(source, Study) else None
     table, meaning = _opened(study, source, missing)
     given, number = _combinations(table, meaning)
-    frequencies = given.frequencies(tuple(range(given.width)))
+    frequencies = given.frequencies()
     found = _as_it_stands(table, meaning, given, frequencies)
     size = _population(found.records, population, sampling_fraction)
     weights, notices = _weights(table, weight, number, given.size, size)
@@ -354,7 +354,7 @@ def _individual(
     """Return the individual risk, and the risk of every combination: one over its frequency without a population."""
     records = int(given.counts.sum())
     if weights is not None:
-        found, total = agreeing(given.codes, given.missing, weights[:, None])[:, 0], float(weights.sum())
+        found, total = given.alike(weights), float(weights.sum())
         source = f"the sampling weights in {column!r}"
     elif size is not None:
         found, total = frequencies * np.float64(size / records), float(size)
