@@ -496,11 +496,11 @@ def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.csv").write_text(
         "id,home,age,zip,disease,w\n"
-        "1,A,34,81001,flu,12.5\n"
-        "2,A,33,81001,cold,10\n"
-        "3,B,34,99002,flu,20\n"
-        "3,B,34,99002,cold,20\n"
-        "4,,70,99002,,15\n"
+        "1,A,34,81,flu,12.5\n"
+        "2,A,33,81,cold,10\n"
+        "3,B,34,99,flu,20\n"
+        "3,B,34,99,cold,20\n"
+        "4,,70,99,,15\n"
     )
     (tmp_path / "study.toml").write_text(STUDY)
     return tmp_path

@@ -63,6 +63,7 @@ def check(
             "--hierarchies": hierarchies,
             "--na": na,
             "--delimiter": delimiter,
+            "--encoding": encoding != "utf-8",
         }
         for option, value in of_tables.items():
             if value:
