@@ -27,6 +27,7 @@ __all__ = [
     "BetaLikeness",
     "Candidate",
     "Cells",
+    "Check",
     "Choice",
     "DecidedLattice",
     "DeltaDisclosure",
@@ -60,6 +61,7 @@ __all__ = [
     "anonymize",
     "anonymizer",
     "audit",
+    "check",
     "dates",
     "draft",
     "explore",
@@ -125,7 +127,20 @@ if TYPE_CHECKING:
         read_level_table,
         tree,
     )
-    from sfumato.tradeoff import Candidate, Choice, Draft, Grid, Map, Study, draft, explore, read_map, read_study
+    from sfumato.tradeoff import (
+        Candidate,
+        Check,
+        Choice,
+        Draft,
+        Grid,
+        Map,
+        Study,
+        check,
+        draft,
+        explore,
+        read_map,
+        read_study,
+    )
 
 
 def __getattr__(name: str) -> object:

@@ -8,6 +8,7 @@ from sfumato.engines.protocol import (
     DistinctValues,
     Engine,
     Layout,
+    Pairs,
     Placement,
     Texts,
 )
@@ -20,6 +21,7 @@ __all__ = [
     "DuckDBEngine",
     "Engine",
     "Layout",
+    "Pairs",
     "Placement",
     "Texts",
 ]

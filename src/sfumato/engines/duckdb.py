@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.engines.loading import READERS, connect, literal, load_file, load_frame, view_parquet
-from sfumato.engines.protocol import Coding, ColumnFacts, CountedCodes, DistinctValues, Layout, Placement, Texts
+from sfumato.engines.protocol import Coding, ColumnFacts, CountedCodes, DistinctValues, Layout, Pairs, Placement, Texts
 from sfumato.engines.statements import column_facts, published, shuffled
 from sfumato.errors import BadInputError
 
@@ -143,6 +143,24 @@ class DuckDBEngine:
         counts = found["n"].to_numpy().astype(np.int64)
         link = self._link(matrix, names)
         return CountedCodes(matrix, counts, self.row_count - int(counts.sum()), link)
+
+    def pairs(self, column: str, link: str) -> Pairs:
+        """List which values of a column the rows of every cell have, in the order of cells and texts."""
+        query = (
+            f"SELECT {link}.cell, {self._text(column)} AS value, count(*) FROM {link} "
+            f"JOIN rows ON rows.rowid = {link}.line GROUP BY ALL ORDER BY 1, 2 NULLS LAST"
+        )
+        with self._lock:
+            found = self._connection.sql(query).to_arrow_table()
+        coded = found[1].combine_chunks().dictionary_encode(null_encoding="encode")
+        if isinstance(coded, pa.ChunkedArray):
+            coded = coded.combine_chunks()
+        return Pairs(
+            found[0].to_numpy(),
+            coded.indices.to_numpy().astype(np.int64),
+            found[2].to_numpy(),
+            coded.dictionary.to_pylist(),
+        )
 
     def write(self, placement: Placement, layout: Layout, path: Path, format: str) -> int:
         """Write the placed rows as "csv" or "parquet", shuffled; return the number of rows."""

@@ -72,6 +72,19 @@ class CountedCodes:
 
 
 @dataclass(frozen=True)
+class Pairs:
+    """The distinct pairs of a cell and a value of one column, by cell and text, and the number of rows of each."""
+
+    cell: NDArray[np.int64]
+    value: NDArray[np.int64]
+    """Positions in `values`."""
+
+    counts: NDArray[np.int64]
+    values: Sequence[str | None]
+    """The distinct values as text (None: missing), in the order in which the pairs first name them."""
+
+
+@dataclass(frozen=True)
 class Texts:
     """A published column made of texts: row i of the cells or groups it belongs to shows `texts[codes[i]]`."""
 
@@ -141,6 +154,9 @@ class Engine(Protocol):
 
     def count_cells(self, codings: Sequence[Coding]) -> CountedCodes:
         """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted."""
+
+    def pairs(self, column: str, link: str) -> Pairs:
+        """List which values of a column, whatever its role, the rows of every cell have; `link` says which cells."""
 
     def write(self, placement: Placement, layout: Layout, path: Path, format: str) -> int:
         """Write the placed rows as "csv" or "parquet", shuffled; return the number of rows; `OSError` if it fails."""

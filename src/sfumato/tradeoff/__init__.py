@@ -1,6 +1,7 @@
-"""Comparing: which candidates a study has, the map of measured points, its frontier."""
+"""Comparing: the table as it stands, which candidates a study has, the map of measured points, its frontier."""
 
 from sfumato.tradeoff.bounds import Bound, read_bounds
+from sfumato.tradeoff.checking import Check, check
 from sfumato.tradeoff.choosing import BY, Choice, NothingFitsError
 from sfumato.tradeoff.drafting import Draft, draft
 from sfumato.tradeoff.exploring import explore
@@ -14,6 +15,7 @@ __all__ = [
     "RECIPIENTS",
     "Bound",
     "Candidate",
+    "Check",
     "Choice",
     "Draft",
     "Grid",
@@ -23,6 +25,7 @@ __all__ = [
     "Recipient",
     "Study",
     "bundled_study",
+    "check",
     "draft",
     "explore",
     "non_dominated",
