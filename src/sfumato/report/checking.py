@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sfumato.measures.disclosure import THRESHOLDS
 from sfumato.measures.superpopulation import SMALL_FRACTION
-from sfumato.report.words import counted, listed
+from sfumato.tradeoff.words import counted, listed
 from sfumato.tradeoff.checking import Check, Persons
 
 KNOWN_FOR = {11: ", the threshold of EMA policy 0070 and Health Canada"}
