@@ -101,21 +101,24 @@ def audit(
     hierarchies: Mapping[str, Declared] | str | Path | None = None,
     earlier: str | Path | Any | None = None,
     suppressed: Suppressed | None = None,
+    na: Sequence[str] = (),
     delimiter: str | None = None,
     encoding: str = "utf-8",
+    original_encoding: str = "utf-8",
 ) -> Audit:
     """Measure any published file from what stands in it.
 
     `original` is the table it was made of: a path, a frame, a bundled name or an open `Table` (whose hierarchies are
     then used). `group` names the column that tells the groups of a bucketized file. `suppressed` says what rows with
     `*` in all quasi-identifiers are: suppressed records to "leave-out" (the default, unless all rows are such), or a
-    group to "keep". `earlier` is another release of the same people.
+    group to "keep". `earlier` is another release of the same people. `na` lists texts that mean missing in the
+    original; `encoding` is that of the published files.
     """
     asked = Question(
         open_source(path, delimiter, encoding),
         _names(quasi),
         _names(sensitive),
-        None if original is None else open_source(original),
+        None if original is None else open_source(original, encoding=original_encoding, na=na),
         group,
         suppressed,
     )
@@ -316,9 +319,10 @@ def _coverage(asked: Question, domains: Mapping[str, Hierarchy], given: Mapping[
     published, _ = asked.count(others)
     original = asked.original.count([*asked.quasi, *others])
     for name in asked.sensitive:
-        for counted in (published, original):
-            assert isinstance(counted.columns, dict)
-            counted.columns[name] = _canonical(name, counted.columns[name], given.get(name))
+        published, original = (
+            counted.replaced(name, _canonical(name, counted.columns[name], given.get(name)))
+            for counted in (published, original)
+        )
     notations = {name: Notation(domains[name], frozenset(original.columns[name].texts) - {"*"}) for name in asked.quasi}
     if asked.group is None:
         return coverage(published, original, asked.quasi, others, notations)
@@ -428,13 +432,13 @@ def _both(
 def _star_notices(asked: Question, plain: Counted, left_out: int) -> list[str]:
     if left_out:
         return [
-            f"{left_out:,} rows show * in all quasi-identifiers: they were taken for suppressed records and left out "
-            "(--suppressed keep makes them a group)"
+            f"rows with * in all quasi-identifiers ({left_out:,} of {left_out + plain.records:,}) were taken for "
+            "suppressed records and left out (--suppressed keep makes them a group)"
         ]
     stars = int(plain.counts[plain.all_stars(asked.quasi)].sum())
     if stars == plain.records:
-        return ["every row shows * in all quasi-identifiers: they were taken for one group, not for suppressed records"]
-    return [f"{stars:,} rows that show * in all quasi-identifiers were kept as a group, as asked"] if stars else []
+        return ["every row shows * in all quasi-identifiers: this was taken for one group, not for suppressed records"]
+    return [f"rows with * in all quasi-identifiers ({stars:,}) were kept as a group, as asked"] if stars else []
 
 
 def _notices(asked: Question, attributes: Mapping[str, Attribute], given: Mapping[str, Hierarchy]) -> list[str]:

@@ -53,6 +53,10 @@ class Counted:
         columns = {name: replace(column, codes=column.codes[kept]) for name, column in self.columns.items()}
         return Counted(columns, self.counts[kept])
 
+    def replaced(self, name: str, column: TextColumn) -> Counted:
+        """Return the same tuples with other texts in one column."""
+        return Counted({**self.columns, name: column}, self.counts)
+
     def all_stars(self, names: Sequence[str]) -> NDArray[np.bool_]:
         """Say which tuples show `*` in all of these columns."""
         stars = np.ones(len(self.counts), np.bool_)
@@ -109,7 +113,7 @@ class Source:
         return Counted(columns, np.concatenate(counts) if counts else np.zeros(0, np.int64))
 
 
-def open_source(given: Any, delimiter: str | None = None, encoding: str = "utf-8") -> Source:
+def open_source(given: Any, delimiter: str | None = None, encoding: str = "utf-8", na: Sequence[str] = ()) -> Source:
     """Open a published file or an original: a path, the name of a bundled table, a frame, or an open table."""
     if isinstance(given, Source):
         return given
@@ -117,9 +121,11 @@ def open_source(given: Any, delimiter: str | None = None, encoding: str = "utf-8
         coded = (*given.roles.quasi, *given.roles.sensitive)
         return Source(given.engine, coded if given.missing == "drop" else ())
     if not isinstance(given, str | Path):
-        return Source(DuckDBEngine.from_frame(given))
+        return Source(DuckDBEngine.from_frame(given, na))
     if str(given) in DATASETS and not Path(given).exists():
-        return Source(TableDeclaration(str(given)).open_rows())
+        return Source(TableDeclaration(str(given), na=tuple(na)).open_rows())
+    if na:
+        return Source(DuckDBEngine.from_file(Path(given), delimiter, encoding, na))
     return Source(DuckDBEngine.for_counting(Path(given), delimiter, encoding))
 
 
