@@ -6,7 +6,7 @@ distinct tuples of codes once somebody has given every text a code, and writes r
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -102,8 +102,8 @@ class Engine(Protocol):
     def distinct(self, column: str, complete: Sequence[str] = ()) -> DistinctValues:
         """List the distinct values of a column among the rows that miss no value in the `complete` columns."""
 
-    def count_texts(self, columns: Sequence[str], complete: Sequence[str] = ()) -> Any:
-        """Count the distinct tuples of texts of some columns: Arrow batches, the last column the count."""
+    def count_texts(self, columns: Sequence[str], complete: Sequence[str] = ()) -> Iterator[Any]:
+        """Count the distinct tuples of texts of some columns, in Arrow batches whose last column is the count."""
 
     def count_cells(self, codings: Sequence[Coding]) -> CountedCodes:
         """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted."""

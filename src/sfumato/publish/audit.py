@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.configuration import check_choice
 from sfumato.errors import BadInputError
@@ -203,7 +204,10 @@ def _answer(asked: Question, given: Mapping[str, Hierarchy], require: str | None
     total = None if asked.original is None else asked.original.count(()).records
     suppressed = left_out if total is None else max(total - plain.records, 0)
     by_sensitive = {name: own.profile.measures() for name, own in attributes.items() if own.profile is not None}
-    measures = {**size_measures(sizes, _alike(asked, plain), suppressed), **worst_of(by_sensitive)}
+    measures = {
+        **size_measures(sizes, sizes if asked.group is None else _alike(asked, plain), suppressed),
+        **worst_of(by_sensitive),
+    }
     checked = None
     if asked.original is not None:
         domains, words = _domains(asked, given)
@@ -339,16 +343,23 @@ def _worst(
     """Show the smallest groups, and for every sensitive attribute the least diverse and those farthest from Q."""
     found = []
     name = next(iter(attributes), None)
-    for place in np.argsort(sizes, kind="stable")[:MOST_WORST].tolist():
+    for place in _least(sizes, sizes):
         found.append(_described(asked, "smallest", name, one, place, sizes))
     for name, own in attributes.items():
         assert own.profile is not None
         profile = own.profile
-        least = np.lexsort((profile.sizes, profile.l_frequency))[:MOST_WORST]
-        farthest = np.lexsort((profile.sizes, -profile.t_js))[:MOST_WORST]
-        for why, places in (("least diverse", least), ("farthest from Q", farthest)):
-            found += [_described(asked, why, name, own, place, profile.sizes) for place in places.tolist()]
+        for why, goodness in (("least diverse", profile.l_frequency), ("farthest from Q", -profile.t_js)):
+            places = _least(goodness, profile.sizes)
+            found += [_described(asked, why, name, own, place, profile.sizes) for place in places]
     return tuple(found)
+
+
+def _least(values: NDArray[Any], sizes: Counts) -> list[int]:
+    """Find the groups with the least values, the smallest first among equals."""
+    last = min(MOST_WORST, len(values)) - 1
+    candidates = np.flatnonzero(values <= np.partition(values, last)[last])
+    order = np.lexsort((sizes[candidates], values[candidates]))
+    return [int(place) for place in candidates[order[:MOST_WORST]]]
 
 
 def _described(asked: Question, why: str, name: str | None, own: Attribute, place: int, sizes: Counts) -> WorstGroup:
