@@ -290,6 +290,17 @@ def test_a_value_that_does_not_cover_is_named(tmp_path):
     assert found.coverage.uncovered == 1 and found["suppressed"] == 0
 
 
+def test_labels_of_a_hierarchy_that_was_not_given_are_named(tmp_path):
+    original = write(tmp_path / "o.csv", records("job ill", "baker flu", "smith gout", "nurse flu", "nurse cold"))
+    path = write(tmp_path / "p.csv", records("job ill", "crafts flu", "crafts gout", "nurse flu", "nurse cold"))
+    found = sfumato.audit(path, "job", "ill", original=original)
+    assert found.coverage.uncovered == 2 and found["loss"] == 0.5
+    assert any("'crafts' cover no value of the original; if these are labels" in notice for notice in found.notices)
+    tree = {"job": [["crafts", "baker", "smith"], "nurse"]}
+    found = sfumato.audit(path, "job", "ill", original=original, hierarchies=tree)
+    assert found.holds and found["loss"] == pytest.approx(2 * (2 / 3 - 1 / 3) / (1 - 1 / 3) / 4)
+
+
 def test_overlapping_boxes_need_the_whole_matching(tmp_path):
     """Each row alone covers two records, but three rows share two of them: Hall's condition fails for the three."""
     original = write(tmp_path / "o.csv", [{"q": q} for q in "1234"])
@@ -349,6 +360,7 @@ def test_matching_is_a_maximum_flow(wanted, room, data):
         ("{a{1}, b}", ["a{1}", "b"], ["a"]),
         ("{18, 20-29}", ["18", "25"], ["19"]),
         ("816**", ["81667", "8160"], ["81767", "816678", "81"]),
+        ("9*", ["90", "99", "9"], ["89", "100"]),
         ("**67", ["8167"], ["8176"]),
         ("a - b", ["a - b"], ["a"]),
         ("1e3", ["1000"], ["1"]),
@@ -438,10 +450,10 @@ def test_a_file_of_arx_with_suppressed_records(tmp_path):
             "age sex zip disease",
             "21 male 81667 flu",
             "29 male 81601 gout",
-            "61 male 80000 flu",
+            "61 male 81000 flu",
             "62 female 81111 cold",
-            "90 female 99999 cold",
-            "45 male 77777 flu",
+            "90 female 81999 cold",
+            "45 male 81777 flu",
         ),
     )
     quasi = ["age", "sex", "zip"]

@@ -26,6 +26,9 @@ Numbers = NDArray[np.float64]
 RECURSIVE_C = 3
 """The c with which `l_recursive` is reported."""
 
+MOST_EMPTY = 8
+"""Groups x values are laid out as a table where it has at most so many places for each count."""
+
 DEFINED = (
     "l_frequency",
     "l_distinct",
@@ -126,8 +129,14 @@ class Profile:
 
     @staticmethod
     def counted(baseline: Baseline, group: Counts, value: Counts, weights: Counts) -> Profile:
-        """Sort entries and add up those of one group and value."""
+        """Sort entries and add up those of one group and value; by a table of all, unless it is mostly empty."""
         key = group * len(baseline.values) + value
+        size = (int(group.max()) + 1) * len(baseline.values)
+        if size <= MOST_EMPTY * len(key):
+            table = np.bincount(key, weights=weights, minlength=size)
+            used = np.flatnonzero(table)
+            count = table[used].astype(np.int64)
+            return Profile(baseline, used // len(baseline.values), used % len(baseline.values), count)
         order = np.argsort(key)
         key = key[order]
         starts = np.flatnonzero(np.r_[True, key[1:] != key[:-1]])

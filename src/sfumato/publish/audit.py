@@ -22,7 +22,7 @@ from sfumato.plain import json_text
 from sfumato.publish.assessing import Baseline, Profile, baseline, leaf_codes, size_measures, worst_of
 from sfumato.publish.counting import Counted, Counts, Source, TextColumn, open_source
 from sfumato.publish.covering import Coverage, bucket_coverage, coverage
-from sfumato.publish.losing import losses, observed_hierarchy
+from sfumato.publish.losing import losses, observed_hierarchy, unreadable
 from sfumato.publish.notation import Notation
 from sfumato.table import DATASETS, Hierarchy, Table, bundled, read_hierarchies
 from sfumato.table.declared import Declared, declared
@@ -213,7 +213,7 @@ def _answer(asked: Question, given: Mapping[str, Hierarchy], require: str | None
         domains, words = _domains(asked, given)
         measures |= losses(plain, asked.quasi, domains, suppressed)
         checked = _coverage(asked, domains, given)
-        notices.append(words)
+        notices += [words, *unreadable(plain, asked.quasi, domains)]
     notices += _notices(asked, attributes, given)
     return Audit(
         file=asked.file.origin,
