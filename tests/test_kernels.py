@@ -743,7 +743,7 @@ def test_suppression_never_costs_more_than_it_saves(data, cells, mode):
 @given(data=st.data(), cells=cells_of_tables(rows=20), mode=st.sampled_from(["strict", "relaxed"]))
 @tries(200)
 def test_suppression_never_costs_more_than_it_saves_where_regions_are_published(data, cells, mode):
-    maker = Mondrian(mode, "region", seed_for(mode))
+    maker = Mondrian(mode, "region", seed=seed_for(mode))
     without, loss = losses_without_and_with_suppression(data, cells, maker, "generalization")
     assert loss <= without + 1e-9
 

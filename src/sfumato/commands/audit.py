@@ -40,10 +40,14 @@ def audit(
     certificate: Annotated[
         Path | None, typer.Option(help="A certificate: refuse (exit 2) unless this is the very file it speaks of.")
     ] = None,
+    na: Annotated[
+        list[str], typer.Option(help="A text that means missing in the original, beside the empty one; repeat.")
+    ] = [],  # noqa: B006
     delimiter: Annotated[
-        str | None, typer.Option(help="The delimiter of a text file, if it is guessed wrongly.")
+        str | None, typer.Option(help="The delimiter of the published file, if it is guessed wrongly.")
     ] = None,
-    encoding: Annotated[str, typer.Option(help="The encoding of a text file.")] = "utf-8",
+    encoding: Annotated[str, typer.Option(help="The encoding of the published file.")] = "utf-8",
+    original_encoding: Annotated[str, typer.Option(help="The encoding of the original.")] = "utf-8",
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
 ) -> None:
     """Measure any published file from what stands in it: a second opinion that shares nothing with its maker."""
@@ -66,8 +70,10 @@ def audit(
         hierarchies=hierarchies,
         earlier=earlier,
         suppressed=suppressed,  # type: ignore[arg-type]
+        na=na,
         delimiter=delimiter,
         encoding=encoding,
+        original_encoding=original_encoding,
     )
     if as_json:
         print_json(found.content())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import count
 from pathlib import Path
@@ -30,6 +30,7 @@ class DuckDBEngine:
         self._origin = origin
         self._links = count()
         self._lock = Lock()
+        self._viewed: Path | None = None
         if self.row_count == 0:
             raise BadInputError(f"{origin}: there is a header but no row; give a table with records")
 
@@ -44,10 +45,12 @@ class DuckDBEngine:
     @classmethod
     def for_counting(cls, path: Path, delimiter: str | None = None, encoding: str = "utf-8") -> DuckDBEngine:
         """Open a file whose texts are only to be counted: a Parquet file is then not loaded."""
+        if READERS.get(path.suffix.lower()) != "read_parquet":
+            return cls.from_file(path, delimiter, encoding)
         connection = connect()
-        if READERS.get(path.suffix.lower()) == "read_parquet":
-            return cls(connection, view_parquet(connection, path), str(path))
-        return cls(connection, load_file(connection, path, delimiter, encoding, ()), str(path))
+        engine = cls(connection, view_parquet(connection, path), str(path))
+        engine._viewed = path
+        return engine
 
     @classmethod
     def from_frame(cls, frame: Any, na: Sequence[str] = (), origin: str | None = None) -> DuckDBEngine:
@@ -103,12 +106,21 @@ class DuckDBEngine:
         found = self._connection.sql(query).to_arrow_table()
         return DistinctValues(found[0].to_pylist(), found[1].to_numpy(), found[2].to_numpy())
 
-    def count_texts(self, columns: Sequence[str], complete: Sequence[str] = ()) -> pa.RecordBatchReader:
-        """Count the distinct tuples of texts of some columns (null: missing); the last column is the count."""
+    def count_texts(self, columns: Sequence[str], complete: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
+        """Count the distinct tuples of texts of some columns (null: missing); the last column is the count.
+
+        DuckDB keeps the memory of a large GROUP BY until its database is closed, so a file that is only viewed is
+        counted in a database of its own.
+        """
         texts = ", ".join(f"{self._text(name)} AS t{i}" for i, name in enumerate(columns))
         kept = " AND ".join(f"{self._text(name)} IS NOT NULL" for name in complete) or "true"
         query = f"SELECT {texts}{', ' if texts else ''}count(*) AS n FROM rows WHERE {kept} GROUP BY ALL"
-        return self._connection.sql(query).to_arrow_reader(1 << 17)
+        if self._viewed is None:
+            yield from self._connection.sql(query).to_arrow_reader(1 << 17)
+            return
+        with connect() as connection:
+            view_parquet(connection, self._viewed)
+            yield from connection.sql(query).to_arrow_reader(1 << 17)
 
     def count_cells(self, codings: Sequence[Coding]) -> CountedCodes:
         """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted."""

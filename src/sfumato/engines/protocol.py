@@ -7,7 +7,7 @@ distinct tuples of codes once somebody has given every text a code, and writes r
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -143,8 +143,8 @@ class Engine(Protocol):
     def distinct(self, column: str, complete: Sequence[str] = ()) -> DistinctValues:
         """List the distinct values of a column among the rows that miss no value in the `complete` columns."""
 
-    def count_texts(self, columns: Sequence[str], complete: Sequence[str] = ()) -> Any:
-        """Count the distinct tuples of texts of some columns: Arrow batches, the last column the count."""
+    def count_texts(self, columns: Sequence[str], complete: Sequence[str] = ()) -> Iterator[Any]:
+        """Count the distinct tuples of texts of some columns, in Arrow batches whose last column is the count."""
 
     def sample(self, column: str, rows: int) -> DistinctValues:
         """List the distinct values of a column among about this many rows, the same at every call."""

@@ -8,6 +8,7 @@ that DuckDB returned, however many values the attribute has. Natural logarithms 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
@@ -17,13 +18,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import BadInputError
-from sfumato.publish.counting import Counts, TextColumn
+from sfumato.publish.counting import LARGEST_KEY, WORKERS, Counts, TextColumn
 from sfumato.publish.notation import read_number
 from sfumato.table import Hierarchy
 
 Numbers = NDArray[np.float64]
 RECURSIVE_C = 3
 """The c with which `l_recursive` is reported."""
+
+MOST_EMPTY = 8
+"""Groups x values are laid out as a table where it has at most so many places for each count."""
+
+DEFINED = (
+    "l_frequency",
+    "l_distinct",
+    "l_entropy",
+    "l_recursive",
+    "t_equal",
+    "t_ordered",
+    "t_hierarchical",
+    "t_js",
+    "delta",
+    "beta",
+)
+"""What is measured of every group."""
+
+NEEDED = ("sizes", "p", "q", "largest", "distinct", "strange")
+"""What several of these need: worked out before they are, since they run in threads."""
 
 HIGHER_IS_BETTER = ("l_frequency", "l_distinct", "l_entropy", "l_recursive")
 
@@ -108,9 +129,15 @@ class Profile:
 
     @staticmethod
     def counted(baseline: Baseline, group: Counts, value: Counts, weights: Counts) -> Profile:
-        """Sort entries and add up those of one group and value."""
+        """Sort entries and add up those of one group and value; by a table of all, unless it is mostly empty."""
         key = group * len(baseline.values) + value
-        order = np.argsort(key, kind="stable")
+        size = (int(group.max()) + 1) * len(baseline.values)
+        if size <= MOST_EMPTY * len(key):
+            table = np.bincount(key, weights=weights, minlength=size)
+            used = np.flatnonzero(table)
+            count = table[used].astype(np.int64)
+            return Profile(baseline, used // len(baseline.values), used % len(baseline.values), count)
+        order = np.argsort(key)
         key = key[order]
         starts = np.flatnonzero(np.r_[True, key[1:] != key[:-1]])
         count = np.add.reduceat(weights[order], starts)
@@ -172,6 +199,16 @@ class Profile:
         """1 / the largest share."""
         return self.sizes / self.largest
 
+    @property
+    def l_distinct(self) -> Counts:
+        """The number of values present in every group."""
+        return self.distinct
+
+    @cached_property
+    def l_entropy(self) -> Numbers:
+        """Exp of the entropy: the number of equally frequent values with the same entropy."""
+        return np.exp(self.entropy)
+
     @cached_property
     def entropy(self) -> Numbers:
         """Entropy in nats: ln n - (sum of c ln c) / n."""
@@ -186,7 +223,11 @@ class Profile:
     @cached_property
     def _falling(self) -> tuple[Counts, Counts]:
         """Entries by group and falling count, and the place of each in its group, from 0."""
-        order = np.lexsort((-self.count, self.group))
+        most = int(self.count.max())
+        if len(self.sizes) * (most + 1) < LARGEST_KEY:
+            order = np.argsort(self.group * (most + 1) - self.count)
+        else:
+            order = np.lexsort((-self.count, self.group))
         return order, np.arange(len(order)) - self.starts[self.group]
 
     @cached_property
@@ -282,19 +323,11 @@ class Profile:
 
     def per_group(self) -> dict[str, NDArray[Any]]:
         """Return all measures of every group, by name."""
-        found: dict[str, NDArray[Any] | None] = {
-            "l_frequency": self.l_frequency,
-            "l_distinct": self.distinct,
-            "l_entropy": np.exp(self.entropy),
-            "l_recursive": self.l_recursive,
-            "t_equal": self.t_equal,
-            "t_ordered": self.t_ordered,
-            "t_hierarchical": self.t_hierarchical if self.baseline.levels is not None else None,
-            "t_js": self.t_js,
-            "delta": self.delta,
-            "beta": self.beta,
-        }
-        return {name: values for name, values in found.items() if values is not None}
+        names = [name for name in DEFINED if name != "t_hierarchical" or self.baseline.levels is not None]
+        for name in NEEDED:
+            getattr(self, name)
+        with ThreadPoolExecutor(WORKERS) as pool:
+            return dict(zip(names, pool.map(lambda name: getattr(self, name), names), strict=True))
 
     def measures(self) -> dict[str, float]:
         """Return the measures of the worst group, and how privacy loss spreads over the records."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.configuration import check_choice
 from sfumato.errors import BadInputError
@@ -21,7 +22,7 @@ from sfumato.plain import json_text
 from sfumato.publish.assessing import Baseline, Profile, baseline, leaf_codes, size_measures, worst_of
 from sfumato.publish.counting import Counted, Counts, Source, TextColumn, open_source
 from sfumato.publish.covering import Coverage, bucket_coverage, coverage
-from sfumato.publish.losing import losses, observed_hierarchy
+from sfumato.publish.losing import losses, observed_hierarchy, unreadable
 from sfumato.publish.notation import Notation
 from sfumato.table import DATASETS, Hierarchy, Table, bundled, read_hierarchies
 from sfumato.table.declared import Declared, declared
@@ -101,21 +102,24 @@ def audit(
     hierarchies: Mapping[str, Declared] | str | Path | None = None,
     earlier: str | Path | Any | None = None,
     suppressed: Suppressed | None = None,
+    na: Sequence[str] = (),
     delimiter: str | None = None,
     encoding: str = "utf-8",
+    original_encoding: str = "utf-8",
 ) -> Audit:
     """Measure any published file from what stands in it.
 
     `original` is the table it was made of: a path, a frame, a bundled name or an open `Table` (whose hierarchies are
     then used). `group` names the column that tells the groups of a bucketized file. `suppressed` says what rows with
     `*` in all quasi-identifiers are: suppressed records to "leave-out" (the default, unless all rows are such), or a
-    group to "keep". `earlier` is another release of the same people.
+    group to "keep". `earlier` is another release of the same people. `na` lists texts that mean missing in the
+    original; `encoding` is that of the published files.
     """
     asked = Question(
         open_source(path, delimiter, encoding),
         _names(quasi),
         _names(sensitive),
-        None if original is None else open_source(original),
+        None if original is None else open_source(original, encoding=original_encoding, na=na),
         group,
         suppressed,
     )
@@ -200,13 +204,16 @@ def _answer(asked: Question, given: Mapping[str, Hierarchy], require: str | None
     total = None if asked.original is None else asked.original.count(()).records
     suppressed = left_out if total is None else max(total - plain.records, 0)
     by_sensitive = {name: own.profile.measures() for name, own in attributes.items() if own.profile is not None}
-    measures = {**size_measures(sizes, _alike(asked, plain), suppressed), **worst_of(by_sensitive)}
+    measures = {
+        **size_measures(sizes, sizes if asked.group is None else _alike(asked, plain), suppressed),
+        **worst_of(by_sensitive),
+    }
     checked = None
     if asked.original is not None:
         domains, words = _domains(asked, given)
         measures |= losses(plain, asked.quasi, domains, suppressed)
         checked = _coverage(asked, domains, given)
-        notices.append(words)
+        notices += [words, *unreadable(plain, asked.quasi, domains)]
     notices += _notices(asked, attributes, given)
     return Audit(
         file=asked.file.origin,
@@ -316,9 +323,10 @@ def _coverage(asked: Question, domains: Mapping[str, Hierarchy], given: Mapping[
     published, _ = asked.count(others)
     original = asked.original.count([*asked.quasi, *others])
     for name in asked.sensitive:
-        for counted in (published, original):
-            assert isinstance(counted.columns, dict)
-            counted.columns[name] = _canonical(name, counted.columns[name], given.get(name))
+        published, original = (
+            counted.replaced(name, _canonical(name, counted.columns[name], given.get(name)))
+            for counted in (published, original)
+        )
     notations = {name: Notation(domains[name], frozenset(original.columns[name].texts) - {"*"}) for name in asked.quasi}
     if asked.group is None:
         return coverage(published, original, asked.quasi, others, notations)
@@ -335,16 +343,23 @@ def _worst(
     """Show the smallest groups, and for every sensitive attribute the least diverse and those farthest from Q."""
     found = []
     name = next(iter(attributes), None)
-    for place in np.argsort(sizes, kind="stable")[:MOST_WORST].tolist():
+    for place in _least(sizes, sizes):
         found.append(_described(asked, "smallest", name, one, place, sizes))
     for name, own in attributes.items():
         assert own.profile is not None
         profile = own.profile
-        least = np.lexsort((profile.sizes, profile.l_frequency))[:MOST_WORST]
-        farthest = np.lexsort((profile.sizes, -profile.t_js))[:MOST_WORST]
-        for why, places in (("least diverse", least), ("farthest from Q", farthest)):
-            found += [_described(asked, why, name, own, place, profile.sizes) for place in places.tolist()]
+        for why, goodness in (("least diverse", profile.l_frequency), ("farthest from Q", -profile.t_js)):
+            places = _least(goodness, profile.sizes)
+            found += [_described(asked, why, name, own, place, profile.sizes) for place in places]
     return tuple(found)
+
+
+def _least(values: NDArray[Any], sizes: Counts) -> list[int]:
+    """Find the groups with the least values, the smallest first among equals."""
+    last = min(MOST_WORST, len(values)) - 1
+    candidates = np.flatnonzero(values <= np.partition(values, last)[last])
+    order = np.lexsort((sizes[candidates], values[candidates]))
+    return [int(place) for place in candidates[order[:MOST_WORST]]]
 
 
 def _described(asked: Question, why: str, name: str | None, own: Attribute, place: int, sizes: Counts) -> WorstGroup:
@@ -428,13 +443,13 @@ def _both(
 def _star_notices(asked: Question, plain: Counted, left_out: int) -> list[str]:
     if left_out:
         return [
-            f"{left_out:,} rows show * in all quasi-identifiers: they were taken for suppressed records and left out "
-            "(--suppressed keep makes them a group)"
+            f"rows with * in all quasi-identifiers ({left_out:,} of {left_out + plain.records:,}) were taken for "
+            "suppressed records and left out (--suppressed keep makes them a group)"
         ]
     stars = int(plain.counts[plain.all_stars(asked.quasi)].sum())
     if stars == plain.records:
-        return ["every row shows * in all quasi-identifiers: they were taken for one group, not for suppressed records"]
-    return [f"{stars:,} rows that show * in all quasi-identifiers were kept as a group, as asked"] if stars else []
+        return ["every row shows * in all quasi-identifiers: this was taken for one group, not for suppressed records"]
+    return [f"rows with * in all quasi-identifiers ({stars:,}) were kept as a group, as asked"] if stars else []
 
 
 def _notices(asked: Question, attributes: Mapping[str, Attribute], given: Mapping[str, Hierarchy]) -> list[str]:

@@ -5,7 +5,9 @@ Every column is read as text, whatever its type. A missing value is the empty te
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,8 @@ from sfumato.table import DATASETS, Table, TableDeclaration
 Codes = NDArray[np.int32]
 Counts = NDArray[np.int64]
 STAR = "*"
-MOST_KEYS = 1 << 25
+WORKERS = os.cpu_count() or 1
+MOST_KEYS = 1 << 24
 """Up to this many possible keys are numbered by a table of them; more by sorting."""
 
 LARGEST_KEY = 1 << 62
@@ -53,8 +56,14 @@ class Counted:
         columns = {name: replace(column, codes=column.codes[kept]) for name, column in self.columns.items()}
         return Counted(columns, self.counts[kept])
 
+    def replaced(self, name: str, column: TextColumn) -> Counted:
+        """Return the same tuples with other texts in one column."""
+        return Counted({**self.columns, name: column}, self.counts)
+
     def all_stars(self, names: Sequence[str]) -> NDArray[np.bool_]:
         """Say which tuples show `*` in all of these columns."""
+        if not all(STAR in self.columns[name].texts for name in names):
+            return np.zeros(len(self.counts), np.bool_)
         stars = np.ones(len(self.counts), np.bool_)
         for name in names:
             column = self.columns[name]
@@ -95,11 +104,15 @@ class Source:
         parts: list[list[Codes]] = [[] for _ in names]
         known: list[dict[str, int]] = [{} for _ in names]
         counts: list[Counts] = []
+
+        def code(batch: pa.RecordBatch, place: int) -> None:
+            parts[place].append(_coded(batch.column(place), known[place]))
+
         try:
-            for batch in self.engine.count_texts(names, self.complete):
-                for place in range(len(names)):
-                    parts[place].append(_coded(batch.column(place), known[place]))
-                counts.append(batch.column(len(names)).to_numpy().astype(np.int64))
+            with ThreadPoolExecutor(WORKERS) as pool:
+                for batch in self.engine.count_texts(names, self.complete):
+                    list(pool.map(lambda place, batch=batch: code(batch, place), range(len(names))))
+                    counts.append(batch.column(len(names)).to_numpy().astype(np.int64))
         except (duckdb.Error, pa.ArrowException) as error:
             raise BadInputError(f"{self.origin}: the file cannot be read ({str(error).splitlines()[0]})") from None
         columns = {
@@ -109,7 +122,7 @@ class Source:
         return Counted(columns, np.concatenate(counts) if counts else np.zeros(0, np.int64))
 
 
-def open_source(given: Any, delimiter: str | None = None, encoding: str = "utf-8") -> Source:
+def open_source(given: Any, delimiter: str | None = None, encoding: str = "utf-8", na: Sequence[str] = ()) -> Source:
     """Open a published file or an original: a path, the name of a bundled table, a frame, or an open table."""
     if isinstance(given, Source):
         return given
@@ -117,9 +130,11 @@ def open_source(given: Any, delimiter: str | None = None, encoding: str = "utf-8
         coded = (*given.roles.quasi, *given.roles.sensitive)
         return Source(given.engine, coded if given.missing == "drop" else ())
     if not isinstance(given, str | Path):
-        return Source(DuckDBEngine.from_frame(given))
+        return Source(DuckDBEngine.from_frame(given, na))
     if str(given) in DATASETS and not Path(given).exists():
-        return Source(TableDeclaration(str(given)).open_rows())
+        return Source(TableDeclaration(str(given), na=tuple(na)).open_rows())
+    if na:
+        return Source(DuckDBEngine.from_file(Path(given), delimiter, encoding, na))
     return Source(DuckDBEngine.for_counting(Path(given), delimiter, encoding))
 
 

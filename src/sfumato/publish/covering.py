@@ -58,15 +58,37 @@ def coverage(
     notations: Mapping[str, Notation],
 ) -> Coverage:
     """Match the rows of a generalized file, counted over quasi-identifiers and other columns, with original records."""
-    boxes, points = Combinations.of(published, quasi), Combinations.of(original, quasi)
-    places = locate(boxes, points, notations)
-    if places is None:
+    located = Located.of(published, original, quasi, notations)
+    if located is None:
         return _by_columns(published, original, quasi, notations)
-    signature, sets = places.signatures
+    return _matched(published, original, located, others)
+
+
+@dataclass(frozen=True, eq=False)
+class Located:
+    """The boxes of a file, the points of its original, and which boxes cover which points."""
+
+    boxes: Combinations
+    points: Combinations
+    places: Places
+
+    @staticmethod
+    def of(
+        published: Counted, original: Counted, quasi: Sequence[str], notations: Mapping[str, Notation]
+    ) -> Located | None:
+        """Find the boxes of every point, or None where that would take too long."""
+        boxes, points = Combinations.of(published, quasi), Combinations.of(original, quasi)
+        places = locate(boxes, points, notations)
+        return None if places is None else Located(boxes, points, places)
+
+
+def _matched(published: Counted, original: Counted, located: Located, others: Sequence[str]) -> Coverage:
+    """Match rows and records that agree in the other columns."""
+    boxes, (signature, sets) = located.boxes, located.places.signatures
     row_class, record_class = _joint_numbers(published, original, others)
     classes = int(max(row_class.max(), record_class.max(initial=0))) + 1
     rows = _totals(boxes.number * classes + row_class, published.counts)
-    records = _totals(signature[points.number] * classes + record_class, original.counts)
+    records = _totals(signature[located.points.number] * classes + record_class, original.counts)
     exact, short = _unmatched(rows, records, sets, classes)
     named = [
         f"{_records(lacking)} of {rows[key]:,} with {_words(boxes.show(key // classes))}"
@@ -89,7 +111,10 @@ def bucket_coverage(
     notations: Mapping[str, Notation],
 ) -> Coverage:
     """Match the rows of a bucketized file without their sensitive values, then the values of every group."""
-    rows = coverage(published, original, quasi, neutral, notations)
+    located = Located.of(published, original, quasi, notations)
+    if located is None:
+        return _by_columns(published, original, quasi, notations)
+    rows = _matched(published, original, located, neutral)
     uncovered, examples = rows.uncovered, list(rows.examples)
     for name in sensitive:
         have, had = _value_totals(published, name), _value_totals(original, name)
@@ -98,12 +123,10 @@ def bucket_coverage(
                 uncovered += count - had[value]
                 examples.append(f"{name} {value!r} stands in {count:,} rows, but in {had[value]:,} original records")
     checked = rows.checked + ", sensitive values left aside; these as a whole"
-    boxes, points = Combinations.of(published, quasi), Combinations.of(original, quasi)
-    places = locate(boxes, points, notations)
-    if places is None or len(published.counts) > MOST_EDGES:
+    if len(published.counts) > MOST_EDGES:
         return Coverage(checked, False, uncovered, tuple(examples[:MOST_NAMED]))
     for name in sensitive:
-        for shown, lacking in _buckets_short(published, original, (boxes, points, places), neutral, name, group):
+        for shown, lacking in _buckets_short(published, original, located, neutral, name, group):
             uncovered += lacking
             examples.append(f"group {shown}: {lacking:,} values of {name} are not those of its rows")
     return Coverage(f"{checked} and within every group", False, uncovered, tuple(examples[:MOST_NAMED]))
@@ -213,14 +236,13 @@ def _path(
 def _buckets_short(
     published: Counted,
     original: Counted,
-    located: tuple[Combinations, Combinations, Places],
+    located: Located,
     neutral: Sequence[str],
     name: str,
     group: str,
 ) -> list[tuple[str, int]]:
     """Find groups whose sensitive values cannot be those of their rows: (group, how many)."""
-    boxes, points, places = located
-    signature, sets = places.signatures
+    boxes, points, (signature, sets) = located.boxes, located.points, located.places.signatures
     row_class, record_class = _joint_numbers(published, original, neutral)
     classes = int(max(row_class.max(), record_class.max(initial=0))) + 1
     values = original.columns[name]

@@ -41,14 +41,31 @@ def losses(
     }
 
 
+def unreadable(published: Counted, quasi: Sequence[str], domains: Mapping[str, Hierarchy]) -> list[str]:
+    """Name for every column a published text that covers no value of its domain, if there is one, in words."""
+    found = []
+    for name in quasi:
+        notation = Notation(domains[name])
+        texts = [t for t in published.columns[name].texts if not leaves_covered(domains[name], notation.read(t)).any()]
+        if texts:
+            more = f" and {len(texts) - 1:,} other texts" if len(texts) > 1 else ""
+            found.append(
+                f"column {name!r}: {texts[0]!r}{more} cover no value of the original; "
+                "if these are labels of a hierarchy, give it (--hierarchies)"
+            )
+    return found
+
+
 def text_loss(domain: Hierarchy, meaning: Meaning) -> float:
     """Return (s - 1/N) / (1 - 1/N), s the share of the domain's width that a text covers and N the leaves.
 
     In a domain that was observed a set leaves out what no published record has, though it lies in between; so its
-    ends count.
+    ends count. A text that covers no leaf tells nothing that can be used: 1.
     """
     covered = np.flatnonzero(leaves_covered(domain, meaning))
-    if len(covered) < 2 or domain.size < 2:
+    if len(covered) == 0:
+        return 1.0
+    if len(covered) == 1 or domain.size < 2:
         return 0.0
     if domain.observed:
         covered = np.arange(covered[0], covered[-1] + 1)

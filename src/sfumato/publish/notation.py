@@ -197,8 +197,16 @@ def notation(text: str) -> Meaning:
     if period is not None:
         meaning = meaning.joined(Meaning(days=(period,)))
     if MASKED.fullmatch(text):
-        meaning = meaning.joined(Meaning(masks=(text,)))
+        meaning = meaning.joined(Meaning(masks=(text,), numbers=_masked_numbers(text)))
     return meaning
+
+
+def _masked_numbers(text: str) -> tuple[Stretch, ...]:
+    """Read a masked number such as `816**` as the numbers of that length: 81600 to 81699."""
+    shown = text.rstrip("*")
+    if not re.fullmatch(r"[1-9]\d*", shown, re.ASCII):
+        return ()
+    return (Stretch(float(shown + text[len(shown) :].replace("*", "0")), float(text.replace("*", "9"))),)
 
 
 def _bounds(text: str) -> tuple[str, str, bool, bool] | None:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from sfumato.measures.disclosure import THRESHOLDS
 from sfumato.measures.superpopulation import SMALL_FRACTION
-from sfumato.tradeoff.words import counted, listed
 from sfumato.tradeoff.checking import Check, Persons
+from sfumato.tradeoff.words import counted, listed
 
 KNOWN_FOR = {11: ", the threshold of EMA policy 0070 and Health Canada"}
 SENTENCE = 5
