@@ -337,6 +337,8 @@ def measures(published, everything, sensitive, widths):
     found = {
         "k": min(seen.values()),
         "smallest_group": min(map(len, groups.values())),
+        "prosecutor": Fraction(1, min(seen.values())),
+        "marketer": Fraction(len(seen), len(published)),
         "discernibility": squares + suppressed * len(everything),
         "average_group": len(published) / len(groups),
         "weighted_k": squares / len(published),
