@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.anonymizer import Anonymizer, infeasible
 from sfumato.anonymizers.cutting import uniform
+from sfumato.anonymizers.full_domain import FullDomain
 from sfumato.anonymizers.grouping import NONE, Grouping, grouping_of
 from sfumato.anonymizers.regrouping import MOST_PORTIONS, house_leftovers, regroup, workshop_for
 from sfumato.anonymizers.sweeping import Codes, Counts, Domain, domain_of, level_vectors, sweep
@@ -51,23 +52,33 @@ class LocalRecoding(Anonymizer):
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Find groups, and publish them in the form asked for.
 
-        Groups with equal boxes are one group in the file. So a requirement that need not survive merging is asked
-        again about what is published, and where it fails there is one group of all records.
+        Regrouping takes one step after the other, so a budget may lead it astray: where it did not pay, nothing is
+        suppressed. Groups with equal boxes are one group in the file, so a requirement that need not survive merging
+        is asked again about what is published; where it fails, one level is chosen for every column (`full_domain`).
         """
+        found = self._regrouped(table, requirement, form, budget)
+        if found is not None and found.suppressed and form == "generalization":
+            whole = self._regrouped(table, requirement, form, 0)
+            if whole is not None and _loss(whole) < _loss(found):
+                found = whole
+        if found is not None:
+            return found
+        baseline = table.cells.baseline
+        if requirement.monotone and not requirement.admits(baseline)[0]:
+            tried = ", and leaving out what no group can take exceeds the budget for suppression" if budget else ""
+            raise infeasible(requirement, baseline, f"even all records in one group are not enough{tried}")
+        return FullDomain().release(table, requirement, form, budget)
+
+    def _regrouped(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release | None:
         domain = domain_of(table.cells, requirement)
         grouping = grouping_of(domain, sweep(domain, level_vectors(domain)), MOST_PORTIONS + 1)
         shop = workshop_for(domain, grouping, budget if form == "generalization" else 0)
-        if house_leftovers(domain, grouping, shop, budget):
-            if requirement.monotone:
-                regroup(domain, grouping, shop, self.passes)
-            release = self._published(table, domain, grouping, form)
-            if requirement.monotone or _holds(release, requirement):
-                return release
-        if not requirement.admits(table.cells.baseline)[0]:
-            tried = ", and leaving out what no group can take exceeds the budget for suppression" if budget else ""
-            raise infeasible(requirement, table.cells.baseline, f"even all records in one group are not enough{tried}")
-        one = grouping_of(domain, np.zeros(len(domain.counts), np.int64), 0)
-        return self._published(table, domain, one, form)
+        if not house_leftovers(domain, grouping, shop, budget):
+            return None
+        if requirement.monotone:
+            regroup(domain, grouping, shop, self.passes)
+        release = self._published(table, domain, grouping, form)
+        return release if requirement.monotone or _holds(release, requirement) else None
 
     def _published(self, table: Table, domain: Domain, grouping: Grouping, form: Form) -> Release:
         state = np.array([secrets.randbits(64) if self.seed is None else self.seed], np.uint64)
@@ -81,6 +92,13 @@ class LocalRecoding(Anonymizer):
 def _holds(release: Release, requirement: Requirement) -> bool:
     """Say whether the groups of a release, merged where their boxes are equal, satisfy the requirement."""
     return release.histograms is not None and bool(requirement.admits(release.histograms).all())
+
+
+def _loss(release: Release) -> float:
+    """Return the loss of a release: that of its boxes, and 1 for every suppressed record."""
+    boxes, quasi = release.boxes, release.cells.quasi
+    each = [own.hierarchy.losses(boxes.lo[:, a], boxes.hi[:, a]) @ boxes.mass for a, own in enumerate(quasi)]
+    return float(np.mean(each)) + release.suppressed
 
 
 def dealt(cells: Cells, domain: Domain, grouping: Grouping, state: NDArray[np.uint64]) -> Assignment:
@@ -140,12 +158,5 @@ def nodes_over(cells: Cells, assignment: Assignment, groups: int) -> tuple[Codes
         codes = cells.codes[assignment.cell, a]
         np.minimum.at(lo[:, a], assignment.group, codes)
         np.maximum.at(hi[:, a], assignment.group, codes)
-        hierarchy = quasi.hierarchy
-        open_ = np.ones(groups, np.bool_)
-        for level, ancestors in zip(hierarchy.levels, hierarchy.ancestors, strict=True):
-            node = ancestors[lo[:, a]]
-            met = open_ & (node == ancestors[hi[:, a]])
-            ends = np.append(level.starts[1:], hierarchy.size) - 1
-            lo[met, a], hi[met, a] = np.asarray(level.starts)[node[met]], ends[node[met]]
-            open_ &= ~met
+        lo[:, a], hi[:, a] = quasi.hierarchy.smallest_nodes(lo[:, a].copy(), hi[:, a].copy())
     return lo, hi
