@@ -21,6 +21,7 @@ from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
 from sfumato.publish.cautions import Caution, cautions
 from sfumato.release import Release
+from sfumato.release.writing import GROUP
 from sfumato.requirements import Requirement
 from sfumato.tradeoff.words import rule
 
@@ -91,7 +92,7 @@ def certificate(
         "meanings": [{"name": name, "text": text} for name, text in meanings],
         "warnings": [_warning(caution) for caution in found],
         "notices": list(release.table.notices),
-        "verify": _verify(release, requirement, next(iter(files))),
+        "verify": [*_verify(release, requirement, next(iter(files))), "--original", origin.table],
     }
 
 
@@ -109,6 +110,7 @@ def public(content: Mapping[str, Any], maker: Anonymizer) -> dict[str, Any]:
     kept["meaning"] = {name: value for name, value in content["meaning"].items() if name not in hidden}
     kept["baselines"] = {name: {"file": own["file"]} for name, own in content["baselines"].items()}
     kept["warnings"] = [{key: value for key, value in own.items() if key != "found"} for own in content["warnings"]]
+    kept["verify"] = content["verify"][:-2]  # not against the original
     kept["meanings"] = [own for own in content["meanings"] if own["name"] not in ("Missing values", "Queries")]
     return kept
 
@@ -168,8 +170,8 @@ def _verify(release: Release, requirement: Requirement, name: str) -> list[str]:
         for column in release.table.roles.sensitive:
             words += ["--sensitive", column]
     if release.form == "bucketization":
-        words += ["--group", "group"]
-    return [*words, "--require", str(requirement)]
+        words += ["--group", GROUP]
+    return [*words, "--suppressed", "keep", "--require", str(requirement)]
 
 
 def read_certificate(path: Path) -> dict[str, Any]:
