@@ -62,7 +62,8 @@ def _measures(measures: Mapping[str, float]) -> str:
         better = {"higher": "higher is better", "lower": "lower is better"}[about.better] if about else ""
         meaning = escape(about.meaning) if about else ""
         rows.append(
-            f"<tr><th>{escape(name)}</th><td class=n>{number(value)}</td><td>{meaning}</td><td class=b>{better}</td></tr>"
+            f"<tr><th>{escape(name)}</th><td class=n>{number(value)}</td>"
+            f"<td>{meaning}</td><td class=b>{better}</td></tr>"
         )
     return "".join(rows)
 
