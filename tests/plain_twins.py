@@ -337,6 +337,8 @@ def measures(published, everything, sensitive, widths):
     found = {
         "k": min(seen.values()),
         "smallest_group": min(map(len, groups.values())),
+        "prosecutor": max(1 / number for number in seen.values()),
+        "marketer": sum(1 / seen[record.lo, record.hi] for record in published) / len(published),
         "discernibility": squares + suppressed * len(everything),
         "average_group": len(published) / len(groups),
         "weighted_k": squares / len(published),
