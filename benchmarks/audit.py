@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import resource
 import subprocess
 import sys
 import tempfile
@@ -95,7 +94,8 @@ if __name__ == "__main__":
     chosen = parser.parse_args()
     if chosen.once:
         audit(chosen.once)
-        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+        status = Path("/proc/self/status").read_text()  # ru_maxrss would have the parent's memory in it
+        print(int(status.split("VmHWM:")[1].split()[0]) / 1024)
     else:
         with tempfile.TemporaryDirectory(dir=chosen.folder) as name:
             measure(Path(name), chosen.rows, chosen.repeats)

@@ -75,7 +75,7 @@ def released(lines, requirement, maker="mondrian", form="generalization", suppre
 # ---------------------------------------------------------------- the same numbers as two others
 
 
-@tries(80)
+@tries(60)
 @given(
     lines=rows(least=2).filter(interesting),
     requirement=requirements("ill"),
@@ -469,6 +469,21 @@ def test_a_file_of_arx_with_suppressed_records(tmp_path):
     assert kept["k"] == 1 and kept.groups == 3 and kept["suppressed"] == 0
     alone = sfumato.audit(path, quasi, "disease")
     assert alone["suppressed"] == 1 and alone["t_equal"] == pytest.approx((1 / 10 + 3 / 10 + 2 / 5) / 2)
+
+
+def test_values_of_suppressed_rows_alone_are_no_part_of_the_file(tmp_path):
+    path = write(tmp_path / "a.csv", records("q r s", "1 1 a", "1 1 b", "* * z"))
+    found = sfumato.audit(path, ["q", "r"], "s")
+    assert found["delta"] == 0 and found["t_ordered"] == 0 and not any("'z'" in notice for notice in found.notices)
+
+
+def test_many_texts_of_a_parquet_column_are_counted_like_few(tmp_path):
+    n = 60_000
+    table = pa.table({"id": [str(i % 30_000) for i in range(n)], "q": [["a", None][i % 2] for i in range(n)]})
+    pq.write_table(table, tmp_path / "a.parquet")
+    found = sfumato.audit(tmp_path / "a.parquet", ["id", "q"])
+    assert found["k"] == 2 and found.groups == 30_000 and found.records == n
+    assert sfumato.audit(tmp_path / "a.parquet", ["q"], "id")["l_distinct"] == 15_000
 
 
 def test_rows_of_stars_alone_are_one_group(tmp_path):

@@ -485,3 +485,9 @@ def test_a_failure_names_every_part_that_fails_and_no_other():
 def test_a_failure_is_about_the_attribute_named_by_on():
     message = LDiversity(2, "distinct", on="job").explain_failure(two_attributes([1, 1, 2, 0]), 0)
     assert message == "l-diversity l=2 variant=distinct on=job does not hold (feasible up to l=1)"
+
+
+def test_the_c_that_is_named_as_feasible_is_where_the_rest_is_a_millionth():
+    """Compared as shares, so a thousandth of c is not enough here."""
+    assert_named_parameter_admits(LDiversity(2, "recursive", c=1.0), [10**6, 1], flat_sensitive([10**6, 1]))
+    assert_named_parameter_admits(LDiversity(2, "recursive", c=1.0), [9 * 10**6, 2], flat_sensitive([9 * 10**6, 2]))

@@ -20,6 +20,9 @@ from sfumato.engines.protocol import Coding, ColumnFacts, CountedCodes, Distinct
 from sfumato.engines.statements import column_facts, published, shuffled
 from sfumato.errors import BadInputError
 
+MOST_ENUMERATED = 20_000
+"""Up to about so many distinct texts of a column are counted as an enumeration."""
+
 
 class DuckDBEngine:
     """Rows in an in-process DuckDB; columns are called c0, c1, ... inside, so any name is a good name outside."""
@@ -110,17 +113,22 @@ class DuckDBEngine:
         """Count the distinct tuples of texts of some columns (null: missing); the last column is the count.
 
         DuckDB keeps the memory of a large GROUP BY until its database is closed, so a file that is only viewed is
-        counted in a database of its own.
+        counted in a database of its own; there columns with few texts become enumerations, which take a third of the
+        memory and come out as dictionaries.
         """
-        texts = ", ".join(f"{self._text(name)} AS t{i}" for i, name in enumerate(columns))
+        texts = [self._text(name) for name in columns]
         kept = " AND ".join(f"{self._text(name)} IS NOT NULL" for name in complete) or "true"
-        query = f"SELECT {texts}{', ' if texts else ''}count(*) AS n FROM rows WHERE {kept} GROUP BY ALL"
+
+        def query(shown: Sequence[str]) -> str:
+            listed = [f"{text} AS t{i}" for i, text in enumerate(shown)]
+            return f"SELECT {', '.join([*listed, 'count(*) AS n'])} FROM rows WHERE {kept} GROUP BY ALL"
+
         if self._viewed is None:
-            yield from self._connection.sql(query).to_arrow_reader(1 << 17)
+            yield from self._connection.sql(query(texts)).to_arrow_reader(1 << 17)
             return
         with connect() as connection:
             view_parquet(connection, self._viewed)
-            yield from connection.sql(query).to_arrow_reader(1 << 17)
+            yield from connection.sql(query(enumerated(connection, texts))).to_arrow_reader(1 << 17)
 
     def count_cells(self, codings: Sequence[Coding]) -> CountedCodes:
         """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted."""
@@ -273,6 +281,23 @@ class DuckDBEngine:
                 writer.write_batch(pa.RecordBatch.from_arrays(batch.columns, schema=schema))
                 written += batch.num_rows
         return written
+
+
+def enumerated(connection: duckdb.DuckDBPyConnection, texts: Sequence[str]) -> list[str]:
+    """Cast those of some expressions over `rows` that have few distinct texts to enumerations."""
+    if not texts:
+        return []
+    numbers = connection.execute(
+        f"SELECT {', '.join(f'approx_count_distinct({text})' for text in texts)} FROM rows"
+    ).fetchall()[0]
+    found = []
+    for i, (text, number) in enumerate(zip(texts, numbers, strict=True)):
+        if number <= MOST_ENUMERATED:
+            connection.execute(
+                f"CREATE TYPE enumeration{i} AS ENUM (SELECT DISTINCT {text} FROM rows WHERE {text} IS NOT NULL)"
+            )
+        found.append(f"{text}::enumeration{i}" if number <= MOST_ENUMERATED else text)
+    return found
 
 
 def _dictionary(column: Texts) -> pa.Array:

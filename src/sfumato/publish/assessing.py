@@ -225,7 +225,7 @@ class Profile:
         """Entries by group and falling count, and the place of each in its group, from 0."""
         most = int(self.count.max())
         if len(self.sizes) * (most + 1) < LARGEST_KEY:
-            order = np.argsort(self.group * (most + 1) - self.count)
+            order = np.argsort(self.group * (most + 1) - self.count, kind="stable")  # quick: groups are in order
         else:
             order = np.lexsort((-self.count, self.group))
         return order, np.arange(len(order)) - self.starts[self.group]

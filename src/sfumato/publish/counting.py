@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,11 @@ class TextColumn:
     texts: tuple[str, ...]
     codes: Codes
 
+    def where(self, kept: NDArray[np.bool_]) -> TextColumn:
+        """Keep some tuples, and of the texts those that they have."""
+        used, codes = np.unique(self.codes[kept], return_inverse=True)
+        return TextColumn(tuple(self.texts[code] for code in used), codes.astype(np.int32))
+
 
 @dataclass(frozen=True, eq=False)
 class Counted:
@@ -52,8 +57,8 @@ class Counted:
         return int(self.counts.sum())
 
     def where(self, kept: NDArray[np.bool_]) -> Counted:
-        """Keep some tuples."""
-        columns = {name: replace(column, codes=column.codes[kept]) for name, column in self.columns.items()}
+        """Keep some tuples, and of the texts those that they have."""
+        columns = {name: column.where(kept) for name, column in self.columns.items()}
         return Counted(columns, self.counts[kept])
 
     def replaced(self, name: str, column: TextColumn) -> Counted:
@@ -140,9 +145,13 @@ def open_source(given: Any, delimiter: str | None = None, encoding: str = "utf-8
 
 def _coded(texts: Any, known: dict[str, int]) -> Codes:
     """Give every text of a batch its number among all texts seen so far."""
-    found = texts.dictionary_encode("encode")
+    found = texts if isinstance(texts, pa.DictionaryArray) else texts.dictionary_encode("encode")
     numbers = [known.setdefault(text or "", len(known)) for text in found.dictionary.to_pylist()]
-    codes: Codes = np.asarray(numbers, np.int32)[found.indices.to_numpy()]
+    indices = found.indices
+    if indices.null_count:
+        indices = indices.cast(pa.int32()).fill_null(len(numbers))
+        numbers.append(known.setdefault("", len(known)))
+    codes: Codes = np.asarray(numbers, np.int32)[indices.to_numpy()]
     return codes
 
 

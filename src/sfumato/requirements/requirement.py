@@ -208,7 +208,8 @@ class LDiversity(Requirement):
         tail = int(falling[int(self.l) - 1 :].sum())
         if tail == 0:
             return f"feasible up to l={np.count_nonzero(counts)}, with c large enough"
-        return f"feasible above c={_up(falling[0] / tail)}" + (", or with a smaller l" if self.l > 1 else "")
+        least = (falling[0] + distances.TOLERANCE * size) / tail  # strictly less, by the tolerance of all comparisons
+        return f"feasible above c={_up(float(least))}" + (", or with a smaller l" if self.l > 1 else "")
 
 
 @dataclass(frozen=True)
