@@ -59,7 +59,7 @@ class Loss(Objective):
         return np.array([own[level] for own, level in zip(self.lattice.level_losses, levels, strict=True)])
 
     def _joined(self, totals: Numbers) -> float:
-        return joined(np.clip(totals / self.lattice.records, 0.0, 1.0), self.weights, self.aggregate)
+        return joined((totals / self.lattice.records).clip(0.0, 1.0), self.weights, self.aggregate)
 
 
 def joined(losses: Numbers, weights: Numbers, aggregate: str) -> float:

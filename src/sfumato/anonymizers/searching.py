@@ -31,6 +31,9 @@ AT_ONCE = 4
 KEPT_GROUPS = 3_000_000
 """Groups of checked transformations that are kept to roll others up from."""
 
+FEW_GROUPS = 8_000
+"""To roll up fewer groups than this, threads cost more than they save."""
+
 EQUAL = 1e-12
 """Values closer than this are the same."""
 
@@ -91,11 +94,14 @@ class Search:
         asked = list(several)
         new = [levels for levels in dict.fromkeys(asked) if levels not in self.nodes]
         jobs = [(levels, *self._source(levels)) for levels in new]
-        for (levels, source, _), (node, groups) in zip(jobs, self.pool.map(self._checked, jobs), strict=True):
+        by_threads = sum(len(source.sizes) for _, source, _ in jobs) > FEW_GROUPS
+        done = self.pool.map(self._checked, jobs) if by_threads else map(self._checked, jobs)
+        for (levels, source, _), (node, groups) in zip(jobs, done, strict=True):
             self.nodes[levels] = node
             self._keep(levels, groups, source)
-            if self.feasible(node) and self.objective.value(node) < self.value - EQUAL:
-                self.best, self.value = node, self.objective.value(node)
+            value = self.objective.value(node) if self.feasible(node) else math.inf
+            if value < self.value - EQUAL:
+                self.best, self.value = node, value
         return [self.nodes[levels] for levels in asked]
 
     def feasible(self, node: Node) -> bool:
