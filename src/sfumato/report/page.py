@@ -208,8 +208,11 @@ def _go_on(shown: Map, public: bool) -> str:
     table = shown.study.table
     steps = [
         "<b>Pick a point.</b> Click it on the map or in the table. Its page address then ends in its id "
-        "(<code>#id</code>), and the same id stands in <code>points.json</code>.",
-        "<b>Make its release.</b> The chosen point shows the exact <code>sfumato anonymize</code> command, to be run "
+        "(<code>#id</code>), and the same id stands in <code>points.json</code>. <code>sfumato choose DIR</code> "
+        "recommends one and says why; <code>--for public</code>, <code>--max p_loss=0.1</code> ask for more.",
+        "<b>Publish it.</b> <code>sfumato release DIR --point ID --to FILE.csv</code> writes the data with its "
+        "certificate, re-checked on the written file. DIR is the folder of this page.",
+        "<b>Or make it without the map.</b> The chosen point shows the exact <code>sfumato anonymize</code> command, to be run "
         "in the folder from which this study was explored.",
         "<b>Look closer, or elsewhere.</b> Change candidates or scales in <code>study.toml</code> and run "
         "<code>sfumato explore study.toml --out DIR</code> again; what is measured already is not measured twice.",
@@ -218,7 +221,7 @@ def _go_on(shown: Map, public: bool) -> str:
     ]
     if table.hierarchy:
         steps.insert(
-            2,
+            3,
             "<b>Hierarchies first.</b> This study declares some of its own; for the command, copy each "
             f"<code>[table.hierarchy.COLUMN]</code> of <code>study.toml</code> to <code>{DECLARED}</code> as "
             "<code>[COLUMN]</code>.",
