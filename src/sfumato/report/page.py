@@ -212,8 +212,8 @@ def _go_on(shown: Map, public: bool) -> str:
         "recommends one and says why; <code>--for public</code>, <code>--max p_loss=0.1</code> ask for more.",
         "<b>Publish it.</b> <code>sfumato release DIR --point ID --to FILE.csv</code> writes the data with its "
         "certificate, re-checked on the written file. DIR is the folder of this page.",
-        "<b>Or make it without the map.</b> The chosen point shows the exact <code>sfumato anonymize</code> command, to be run "
-        "in the folder from which this study was explored.",
+        "<b>Or make it without the map.</b> The chosen point shows the exact <code>sfumato anonymize</code> command, "
+        "to be run in the folder from which this study was explored.",
         "<b>Look closer, or elsewhere.</b> Change candidates or scales in <code>study.toml</code> and run "
         "<code>sfumato explore study.toml --out DIR</code> again; what is measured already is not measured twice.",
         "<b>Pass the map on.</b> <code>report-public.html</code> and <code>map.png</code> show nothing of individual "
