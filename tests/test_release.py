@@ -11,14 +11,16 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import sfumato
 from independent_checker import read_rows, violations
-from sfumato.publish import certificate_files, publish_point, read_certificate
+from sfumato.publish import certificate_files, publish_point, read_certificate, releasing
 from sfumato.publish.certificate import check_certificate
+from sfumato.release.writing import write_drafts
 from sfumato.report import save_map
 
 STUDY = """
@@ -137,7 +139,8 @@ def test_public_certificate_tells_nothing_of_seeds_suppression_or_rare_values(pu
                 assert value in shown or value not in text
         content = json.loads(outside)
         assert not {"suppressed", "input", "study", "details", "notices"} & set(content)
-        assert not {"suppressed", "suppression_loss", "discernibility"} & set(content["measures"])
+        telling = {"suppressed", "suppression_loss", "generalization_loss", "loss", "discernibility"}
+        assert not telling & {*content["measures"], *content["meaning"]}
         assert all("found" not in own for own in content["warnings"])
         if "seed" in point.anonymizer:
             assert "4711" in own and content["anonymizer"] == "mondrian mode=relaxed"
@@ -283,6 +286,28 @@ def test_release_then_apply_on_the_command_line(explored, tmp_path):
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "out.csv").read_bytes()
 
 
+def test_a_file_that_its_audit_does_not_confirm_is_not_published(explored, tmp_path, monkeypatch):
+    point = points(explored, anonymizer="mondrian", form="generalization", requirement="k-anonymity k=3")[0]
+
+    def spoiled(release, drafts, layout, format):
+        write_drafts(release, drafts, layout, format)
+        lines = drafts[0].read_text(encoding="utf-8").splitlines()
+        drafts[0].write_text("\n".join([*lines[:-1], lines[-1].replace(lines[-1].split(",")[0], "77")]) + "\n")
+
+    monkeypatch.setattr(releasing, "write_drafts", spoiled)
+    with pytest.raises(AssertionError, match="audit of the written file failed"):
+        publish_point(explored / "map", point.id, tmp_path / "out.csv")
+    monkeypatch.undo()
+    monkeypatch.setattr(
+        releasing,
+        "measure",
+        lambda release: replace(measured := sfumato.measure(release), values={**measured.values, "k": 99}),
+    )
+    with pytest.raises(AssertionError, match="k is 3"):
+        publish_point(explored / "map", point.id, tmp_path / "out.csv")
+    assert list(tmp_path.iterdir()) == []
+
+
 # -- kill -9 -------------------------------------------------------------------------------------------------
 
 KILLED = 50
@@ -299,6 +324,23 @@ def consistent(folder: Path) -> None:
             json.loads(file.read_text(encoding="utf-8"))
         if file.suffix == ".html" and ".part" not in file.name:
             assert file.read_text(encoding="utf-8").rstrip().endswith("</html>")
+
+
+def test_after_every_single_rename_data_and_certificate_fit(explored, tmp_path, monkeypatch):
+    """What a kill between two renames would leave, one rename after the other, with an older release in place."""
+    first, second = releasable(explored)[:2]
+    publish_point(explored / "map", first.id, tmp_path / "out.csv")
+    rename, seen = Path.replace, []
+
+    def watched(draft, target):
+        done = rename(draft, target)
+        consistent(tmp_path)
+        seen.append(Path(target).name)
+        return done
+
+    monkeypatch.setattr(Path, "replace", watched)
+    publish_point(explored / "map", second.id, tmp_path / "out.csv", force=True)
+    assert len(seen) == 5 and seen[-1] == "out.csv"
 
 
 def test_killed_at_any_moment_there_is_no_data_without_its_certificate(explored, tmp_path):

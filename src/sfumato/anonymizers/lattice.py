@@ -20,6 +20,7 @@ from sfumato.kernels import kernel
 from sfumato.requirements.deficits import group_deficit, largest_distances
 from sfumato.requirements.predicates import SIZE, Rules, group_admitted
 from sfumato.table import Cells
+from sfumato.table.distinct import number_rows
 
 Counts = NDArray[np.int64]
 Numbers = NDArray[np.float64]
@@ -235,7 +236,8 @@ def merge(
     keys: Counts, sizes: Counts, offsets: Counts, columns: NDArray[np.int32], counts: Counts, width: int
 ) -> Grouping:
     """Merge groups with equal keys, in the order of their first appearance."""
-    number, first, found = number_keys(keys)
+    first, number = number_rows(keys)
+    found = len(first)
     merged_keys = np.empty((found, keys.shape[1]), np.int64)
     for g in range(found):
         merged_keys[g] = keys[first[g]]
@@ -245,41 +247,6 @@ def merge(
     if len(columns) == 0:
         return Grouping(merged_keys, merged_sizes, np.zeros(found + 1, np.int64), columns, counts)
     return merge_values(merged_keys, merged_sizes, number, offsets, columns, counts, width)
-
-
-@kernel
-def number_keys(keys: Counts) -> tuple[Counts, Counts, int]:
-    """Number keys in the order of their first appearance, by open addressing."""
-    n, words = keys.shape
-    slots = 16
-    while slots < 2 * n:
-        slots *= 2
-    table = np.full(slots, -1, np.int32)
-    number, first = np.empty(n, np.int64), np.empty(n, np.int64)
-    found = 0
-    for i in range(n):
-        mixed = np.uint64(0)
-        for w in range(words):
-            mixed = (mixed ^ np.uint64(keys[i, w])) * np.uint64(0x9E3779B97F4A7C15)
-            mixed ^= mixed >> np.uint64(32)
-        slot = np.int64(mixed & np.uint64(slots - 1))
-        while True:
-            known = table[slot]
-            if known < 0:
-                table[slot] = found
-                first[found] = i
-                number[i] = found
-                found += 1
-                break
-            same = True
-            for w in range(words):
-                if keys[first[known], w] != keys[i, w]:
-                    same = False
-            if same:
-                number[i] = known
-                break
-            slot = (slot + 1) & (slots - 1)
-    return number, first[:found], found
 
 
 @kernel

@@ -63,4 +63,6 @@ def explore(
     typer.echo(f"  {'point':10} {x:>10} {y:>10}  release")
     for point in frontier:
         what = point.anonymizer if point.is_baseline else f"{point.anonymizer}, {point.requirement}, {point.form}"
+        if point.parameters.get("suppress"):
+            what += f", suppress {point.parameters['suppress']}"
         typer.echo(f"  {point.id:10} {point.measures[x]:>10.4f} {point.measures[y]:>10.4f}  {what}")

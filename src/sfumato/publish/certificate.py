@@ -27,8 +27,11 @@ from sfumato.tradeoff.words import rule
 
 SCHEMA = 1
 LIBRARIES = ("sfumato", "numpy", "numba", "duckdb", "pyarrow")
-TELL_OF_SUPPRESSED = ("suppressed", "suppression_loss", "generalization_loss", "discernibility")
-"""Measures from which the number of suppressed records follows: not for the public."""
+TELL_OF_SUPPRESSED = ("suppressed", "suppression_loss", "generalization_loss", "loss", "discernibility")
+"""Measures from which the number of suppressed records follows: not for the public.
+
+Who has the file and the hierarchies works out what its values lose; the rest of `loss` is what was suppressed.
+"""
 
 
 @dataclass(frozen=True)

@@ -20,21 +20,24 @@ def distinct_rows(rows: Codes) -> tuple[Counts, Counts]:
 
 
 @kernel
-def number_rows(rows: Codes) -> tuple[Counts, Counts]:
-    """Number distinct rows in the order of their first appearance, by open addressing; expected linear time."""
+def number_rows(rows: NDArray[np.integer]) -> tuple[Counts, Counts]:
+    """Number distinct rows in the order of their first appearance, by open addressing; expected linear time.
+
+    Returns the position of each one's first appearance, and each row's number. Rows of any whole numbers will do.
+    """
     n, width = rows.shape
     slots = 16
     while slots < 2 * n:
         slots *= 2
-    table = np.full(slots, -1, np.int64)
+    table = np.full(slots, -1, np.int32)
     first = np.empty(n, np.int64)
     number = np.empty(n, np.int64)
     found = 0
     for i in range(n):
         mixed = np.uint64(14695981039346656037)
         for j in range(width):
-            mixed = (mixed ^ np.uint64(np.uint32(rows[i, j]))) * np.uint64(1099511628211)
-            mixed ^= mixed >> np.uint64(29)
+            mixed = (mixed ^ np.uint64(rows[i, j])) * np.uint64(0x9E3779B97F4A7C15)
+            mixed ^= mixed >> np.uint64(32)
         slot = np.int64(mixed & np.uint64(slots - 1))
         while True:
             known = table[slot]
