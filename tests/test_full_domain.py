@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import independent_checker as checker
@@ -25,7 +25,17 @@ from sfumato.anonymizers.lattice import lattice_of
 from sfumato.anonymizers.objectives import MINIMIZE, joined
 from sfumato.anonymizers.searching import Search, branch_and_bound, descend, evolve
 from sfumato.requirements.deficits import group_deficit, largest_distances
-from strategies import cells_of_tables, requirements_for, table_of, tries
+from sfumato.table import Histograms
+from strategies import (
+    cells_of_tables,
+    flat_sensitive,
+    group_counts,
+    requirements_for,
+    sensitives,
+    single_requirements,
+    table_of,
+    tries,
+)
 
 COLUMNS = [
     "sex",
@@ -190,6 +200,53 @@ def test_no_division_of_a_group_publishes_more_than_its_deficit_allows(problem, 
             histogram[cells.spans[s] + value] += 1
     rules = requirement.compile(cells.sensitive)
     assert group_deficit(rules, largest_distances(rules), histogram, len(group)) <= suppressed
+
+
+@tries(300)
+@given(data=st.data(), attribute=sensitives(), one=single_requirements())
+def test_no_part_of_a_group_that_is_admitted_leaves_less_than_its_deficit(data, attribute, one):
+    """Admitted parts that survive merging are together admitted: so all sub-counts tell the least that is left out."""
+    assume(one.monotone)
+    counts = data.draw(group_counts(attribute.size, most=9 if attribute.size < 4 else 4))
+    parts = np.array(list(itertools.product(*(range(n + 1) for n in counts))), np.int64)[1:]
+    admitted = one.admits(Histograms((attribute,), parts.sum(axis=1), parts))
+    least = sum(counts) - max(parts[admitted].sum(axis=1), default=0)
+    rules = one.compile((attribute,))
+    assert group_deficit(rules, largest_distances(rules), np.array(counts, np.int64), sum(counts)) <= least
+
+
+@pytest.mark.parametrize(
+    ("text", "table", "counts", "deficit"),
+    [
+        ("k-anonymity k=5", [1, 1], [2, 2], 4),
+        ("l-diversity l=3 variant=distinct", [1, 1, 1], [4, 4, 0], 8),
+        ("l-diversity l=2 variant=frequency", [1, 1], [10, 2], 8),  # 2 and 2 remain
+        ("alpha-k alpha=0.5 k=2", [1, 1], [10, 2], 8),
+        ("t-closeness t=0.1 distance=equal", [1, 1], [8, 2], 5),  # 3 and 2 remain: .6 instead of .5
+        ("t-closeness t=0.1 distance=ordered", [1, 1], [8, 2], 5),
+        ("t-closeness t=0.1 distance=hierarchical", [1, 1], [8, 2], 5),
+        ("beta-likeness beta=0.2 variant=basic", [1, 1], [8, 2], 5),
+        ("l-diversity l=1 variant=recursive c=1", [1, 1], [8, 0], 0),
+        ("l-diversity l=2 variant=recursive c=1", [1, 1], [8, 3], 5),
+        ("k-anonymity k=2", [1, 1], [2, 2], 0),
+    ],
+)
+def test_the_deficit_is_as_large_as_can_be(text, table, counts, deficit):
+    attribute = flat_sensitive(table)
+    rules = sfumato.requirement(text).compile((attribute,))
+    assert group_deficit(rules, largest_distances(rules), np.array(counts, np.int64), sum(counts)) == deficit
+
+
+@tries(150)
+@given(cells_of_tables(sensitive=(0, 0), most_leaves=5), st.integers(2, 4), st.data())
+def test_the_bound_of_one_transformation_is_its_loss(cells, k, data):
+    """Where only sizes are required the deficit is what is suppressed: between a corner and itself nothing is open."""
+    search = sfumato.FullDomain()._search(table_of(cells), sfumato.KAnonymity(k), cells.records)
+    (node,) = search.check([tuple(data.draw(st.integers(0, top)) for top in search.highest)])
+    if node.groups:
+        bound = search.objective.bound(node.levels, node, node)
+        assert bound == pytest.approx(search.objective.value(node), abs=1e-9)
+    search.close()
 
 
 @tries(60)
