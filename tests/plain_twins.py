@@ -380,4 +380,21 @@ def worst_groups(groups, everything, place, levels):
         "p_loss_median": losses[math.ceil(len(losses) / 2) - 1],
         "p_loss_95": losses[math.ceil(Fraction(95, 100) * len(losses)) - 1],
     }
-    return {**found, "p_loss": found["t_js"], **spread}
+    return {**found, "p_loss": found["t_js"], **spread, **adversary(counts, table)}
+
+
+def adversary(counts, table):
+    """Brickell & Shmatikov 2008, record by record: knowledge, accuracy of the best guess, information gain."""
+    people = [own for own in counts for _ in range(sum(own))]
+    q = [Fraction(n, sum(table)) for n in table]
+    gain = sum(
+        Fraction(n, sum(own)) * 1.0 * math.log(Fraction(n, sum(own)) / share)
+        for own in people
+        for n, share in zip(own, q, strict=True)
+        if n
+    )
+    return {
+        "a_know": sum(equal(own, table) for own in people) / len(people),
+        "a_acc": sum(Fraction(max(own), sum(own)) for own in people) / len(people) - max(q),
+        "information_gain": max(gain / len(people), 0.0),
+    }

@@ -11,6 +11,7 @@ from sfumato.engines.protocol import (
     Pairs,
     Placement,
     Texts,
+    Tuples,
 )
 
 __all__ = [
@@ -24,4 +25,5 @@ __all__ = [
     "Pairs",
     "Placement",
     "Texts",
+    "Tuples",
 ]

@@ -16,7 +16,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.engines.loading import READERS, connect, literal, load_file, load_frame, view_parquet
-from sfumato.engines.protocol import Coding, ColumnFacts, CountedCodes, DistinctValues, Layout, Pairs, Placement, Texts
+from sfumato.engines.protocol import (
+    Coding,
+    ColumnFacts,
+    CountedCodes,
+    DistinctValues,
+    Layout,
+    Pairs,
+    Placement,
+    Texts,
+    Tuples,
+)
 from sfumato.engines.statements import column_facts, published, shuffled
 from sfumato.errors import BadInputError
 
@@ -172,15 +182,25 @@ class DuckDBEngine:
         )
         with self._lock:
             found = self._connection.sql(query).to_arrow_table()
-        coded = found[1].combine_chunks().dictionary_encode(null_encoding="encode")
-        if isinstance(coded, pa.ChunkedArray):
-            coded = coded.combine_chunks()
-        return Pairs(
-            found[0].to_numpy(),
-            coded.indices.to_numpy().astype(np.int64),
-            found[2].to_numpy(),
-            coded.dictionary.to_pylist(),
+        indices, values = _encoded(found[1])
+        return Pairs(found[0].to_numpy(), indices, found[2].to_numpy(), values)
+
+    def tuples(self, columns: Sequence[str], link: str) -> Tuples:
+        """List the tuples of values that the rows of every cell have, in the order of cells and texts."""
+        texts = [f"{self._text(column)} AS v{i}" for i, column in enumerate(columns)]
+        names = [f"v{i} NULLS LAST" for i in range(len(columns))]
+        query = (
+            f"SELECT {', '.join([f'{link}.cell', *texts, 'count(*) AS n'])} FROM {link} "
+            f"JOIN rows ON rows.rowid = {link}.line GROUP BY ALL ORDER BY {', '.join(['1', *names])}"
         )
+        with self._lock:
+            found = self._connection.sql(query).to_arrow_table()
+        values = np.empty((found.num_rows, len(columns)), np.int64)
+        known = []
+        for i in range(len(columns)):
+            values[:, i], own = _encoded(found[f"v{i}"])
+            known.append(own)
+        return Tuples(found[0].to_numpy(), values, found["n"].to_numpy(), known)
 
     def write(self, placement: Placement, layout: Layout, path: Path, format: str) -> int:
         """Write the placed rows as "csv" or "parquet", shuffled; return the number of rows."""
@@ -298,6 +318,14 @@ def enumerated(connection: duckdb.DuckDBPyConnection, texts: Sequence[str]) -> l
             )
         found.append(f"{text}::enumeration{i}" if number <= MOST_ENUMERATED else text)
     return found
+
+
+def _encoded(column: pa.ChunkedArray) -> tuple[NDArray[np.int64], list[str | None]]:
+    """Number the values of a column in the order of their first appearance; a missing one counts as a value."""
+    coded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    if isinstance(coded, pa.ChunkedArray):
+        coded = coded.combine_chunks()
+    return coded.indices.to_numpy().astype(np.int64), coded.dictionary.to_pylist()
 
 
 def _dictionary(column: Texts) -> pa.Array:

@@ -85,6 +85,19 @@ class Pairs:
 
 
 @dataclass(frozen=True)
+class Tuples:
+    """The distinct tuples of a cell and the values of some columns, by cell and texts, and the number of rows of each."""
+
+    cell: NDArray[np.int64]
+    values: NDArray[np.int64]
+    """One row per tuple, one column per column asked for: positions in its `texts`."""
+
+    counts: NDArray[np.int64]
+    texts: Sequence[Sequence[str | None]]
+    """For every column its distinct values as text (None: missing)."""
+
+
+@dataclass(frozen=True)
 class Texts:
     """A published column made of texts: row i of the cells or groups it belongs to shows `texts[codes[i]]`."""
 
@@ -157,6 +170,9 @@ class Engine(Protocol):
 
     def pairs(self, column: str, link: str) -> Pairs:
         """List which values of a column, whatever its role, the rows of every cell have; `link` says which cells."""
+
+    def tuples(self, columns: Sequence[str], link: str) -> Tuples:
+        """List the tuples of values that the rows of every cell have, in the order in which `write` deals rows out."""
 
     def write(self, placement: Placement, layout: Layout, path: Path, format: str) -> int:
         """Write the placed rows as "csv" or "parquet", shuffled; return the number of rows; `OSError` if it fails."""

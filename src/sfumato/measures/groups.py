@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels import kernel
+from sfumato.measures.adversary import adversary_gains
 from sfumato.measures.measure import MEASURES
 from sfumato.release import Release
 from sfumato.requirements.requirement import sensitive_levels
@@ -46,6 +47,7 @@ COLUMNS = (
     "beta",
 )
 L_FREQUENCY, L_DISTINCT, L_ENTROPY, L_RECURSIVE, T_EQUAL, T_ORDERED, T_HIERARCHICAL, JS, DELTA, BETA = range(10)
+AVERAGES = ("p_loss", "p_loss_mean", "p_loss_median", "p_loss_95", "a_know", "a_acc", "information_gain")
 RECURSIVE_C = 3.0
 """The c with which `l_recursive` is reported, as in Brickell & Shmatikov 2008."""
 
@@ -69,10 +71,15 @@ def measure(release: Release) -> Measured:
     by_sensitive = {}
     if release.histograms is not None:
         for position, attribute in enumerate(release.histograms.sensitive):
-            per_group = of_groups(release.histograms.of(position), release.sizes, attribute)
-            by_sensitive[attribute.name] = _worst_groups(per_group) | _spread(per_group[:, JS], release.sizes)
+            counts = release.histograms.of(position)
+            per_group = of_groups(counts, release.sizes, attribute)
+            by_sensitive[attribute.name] = (
+                _worst_groups(per_group)
+                | _spread(per_group[:, JS], release.sizes)
+                | adversary_gains(counts, release.sizes, attribute.shares)
+            )
     values = {**_sizes(release), **_losses(release)}
-    for name in (*COLUMNS, "p_loss", "p_loss_mean", "p_loss_median", "p_loss_95"):
+    for name in (*COLUMNS, *AVERAGES):
         found = [own[name] for own in by_sensitive.values()]
         if found:
             values[name] = min(found) if MEASURES[name].better == "higher" else max(found)

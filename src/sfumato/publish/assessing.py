@@ -337,6 +337,11 @@ class Profile:
             worst[name] = int(value) if name in ("l_distinct", "l_recursive") else float(value)
         worst["p_loss"] = worst["t_js"]
         worst["p_loss_mean"] = float((self.t_js * self.sizes).sum() / self.sizes.sum())
+        records = int(self.sizes.sum())
+        worst["a_know"] = float((self.t_equal * self.sizes).sum()) / records
+        worst["a_acc"] = int(self.largest.sum()) / records - float(self.baseline.shares.max())
+        with np.errstate(divide="ignore"):
+            worst["information_gain"] = max(float((self.count * np.log(self.p / self.q)).sum()) / records, 0.0)
         order = np.argsort(self.t_js)
         reached = np.cumsum(self.sizes[order])
         for name, share in (("p_loss_median", 0.5), ("p_loss_95", 0.95)):

@@ -1,0 +1,191 @@
+"""Workload utility (Brickell & Shmatikov 2008): how well a named column can be learned from a release.
+
+A researcher trains a classifier on the release, with neutral attributes as they are and quasi-identifiers as they are
+published, and is tested by cross-validation. The same is done with both trivial sanitizations and with the original:
+what a release gives beyond the better trivial one is the researcher's gain, to be held against the adversary's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.anonymizers.trivial import Original, WithoutQuasi, WithoutSensitive
+from sfumato.configuration import Configured, check_choice, check_whole
+from sfumato.errors import BadInputError
+from sfumato.measures.classifiers import CLASSIFIERS
+from sfumato.measures.records import Counts, Folds, Records, deal, folds_of, records_of
+from sfumato.measures.scoring import SCORES, Fold, score
+from sfumato.measures.validation import Validation
+from sfumato.release import Release
+from sfumato.requirements import KAnonymity
+from sfumato.table import Table
+
+MOST_CLASSES = 50
+BASES = ("without-quasi", "without-sensitive")
+"""The two trivial sanitizations."""
+
+
+@dataclass(frozen=True)
+class Classification(Configured):
+    """Which column is learned, by which classifiers (with commas between), and how they are tested.
+
+    `test=release` validates within the release: a test record shows what its release shows of it. `test=original`
+    shows the trained classifier the original records instead, as somebody would who applies it to new people.
+    Of more than `sample` records so many are drawn; 0 takes all.
+    """
+
+    name: ClassVar[str] = "classification"
+    example: ClassVar[str] = "classification target=COLUMN classifiers=decision-tree,naive-bayes"
+
+    target: str
+    classifiers: str = "decision-tree,naive-bayes"
+    folds: int = 10
+    seed: int = 0
+    test: str = "release"
+    sample: int = 100_000
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.target, str) or not self.target:
+            raise BadInputError(f"target must name the column to learn, not {self.target!r}")
+        for classifier in self.methods:
+            check_choice("classifiers", classifier, CLASSIFIERS)
+        check_whole("folds", self.folds, least=2)
+        check_whole("seed", self.seed, least=0)
+        check_whole("sample", self.sample, least=0)
+        check_choice("test", self.test, ("release", "original"))
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The names of the classifiers."""
+        return tuple(dict.fromkeys(name.strip() for name in self.classifiers.split(",")))
+
+    def prepare(self, table: Table) -> Task:
+        """Work out everything that does not depend on a release."""
+        return Task(table, self)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """How well the target was learned from one release: for every classifier and score a number per fold."""
+
+    folds: Mapping[str, Mapping[str, tuple[float, ...]]]
+    """By classifier, by score."""
+
+    def mean(self, classifier: str, score: str = "accuracy") -> float:
+        """Average a score over the folds."""
+        return float(np.mean(self.folds[classifier][score]))
+
+    @property
+    def best(self) -> str:
+        """The classifier of the highest accuracy; the first named one among equals."""
+        return max(self.folds, key=self.mean)
+
+    @property
+    def accuracy(self) -> float:
+        """The accuracy of the best classifier."""
+        return self.mean(self.best)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A workload made ready for one table: its records, their classes and their folds."""
+
+    table: Table
+    workload: Classification
+
+    def __post_init__(self) -> None:
+        target, roles = self.workload.target, self.table.roles
+        learnable = [*roles.neutral, *roles.sensitive]
+        if target in roles.quasi:
+            raise BadInputError(
+                f"target={target!r} is a quasi-identifier, of which a release shows less than there is; learn a "
+                f"neutral or sensitive column ({', '.join(learnable) or 'there is none'})"
+            )
+        if target not in learnable:
+            raise BadInputError(
+                f"target={target!r} is not published, so nobody can learn it from a release; published beside the "
+                f"quasi-identifiers are: {', '.join(learnable) or 'none'} (--neutral {target} would publish it)"
+            )
+
+    @cached_property
+    def records(self) -> Records:
+        """The distinct records."""
+        return records_of(self.table)
+
+    @cached_property
+    def _coded(self) -> tuple[tuple[str, ...], Counts]:
+        """The classes as text, and the class of every distinct record."""
+        target, cells = self.workload.target, self.table.cells
+        names = [attribute.name for attribute in cells.sensitive]
+        if target in names:
+            position = names.index(target)
+            labels = tuple(cells.sensitive[position].labels)
+            codes = cells.values[self.records.cell, position].astype(np.int64)
+        else:
+            position = self.records.names.index(target)
+            texts = self.records.texts[position]
+            order = sorted(range(len(texts)), key=lambda i: (texts[i] is None, texts[i] or ""))
+            rank = np.empty(len(texts), np.int64)
+            rank[order] = np.arange(len(texts))
+            labels = tuple(texts[i] or "" for i in order)
+            codes = rank[self.records.neutral[:, position]]
+        if not 2 <= len(labels) <= MOST_CLASSES:
+            raise BadInputError(
+                f"target={target!r} has {len(labels):,} different {'value' if len(labels) == 1 else 'values'}; a "
+                f"classifier learns a column of 2 to {MOST_CLASSES} classes"
+            )
+        return labels, codes
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The classes as text."""
+        return self._coded[0]
+
+    @property
+    def labels(self) -> Counts:
+        """The class of every distinct record."""
+        return self._coded[1]
+
+    @cached_property
+    def folds(self) -> Folds:
+        """The folds of all records."""
+        labels = np.repeat(self.labels, self.records.counts)
+        if len(labels) < self.workload.folds:
+            raise BadInputError(f"folds={self.workload.folds} is more than the {len(labels)} records of the table")
+        own = folds_of(labels, self.workload.folds, self.workload.sample, self.workload.seed)
+        return Folds.of(own, self.workload.folds)
+
+    def learn(self, release: Release) -> Learned | None:
+        """Learn the target from a release; None where the release does not have it."""
+        if release.histograms is None and self.workload.target in self.table.roles.sensitive:
+            return None
+        validation = Validation.of(self, release, deal(self.records, release.assignment))
+        found: dict[str, dict[str, list[float]]] = {
+            name: {of: [] for of in SCORES} for name in self.workload.methods
+        }
+        for fold in range(self.workload.folds):
+            for name in self.workload.methods:
+                for of, value in score(self._fold(validation, name, fold)).items():
+                    found[name][of].append(value)
+        return Learned({name: {of: tuple(own[of]) for of in SCORES} for name, own in found.items()})
+
+    def _fold(self, validation: Validation, classifier: str, fold: int) -> Fold:
+        return validation.fold(classifier, fold, self.workload.seed * 1000 + fold)
+
+    @cached_property
+    def baselines(self) -> Mapping[str, Learned]:
+        """What is learned from the trivial sanitizations and from the original."""
+        makers = (WithoutQuasi(), WithoutSensitive(), Original())
+        found = {maker.name: self.learn(maker.anonymize(self.table, KAnonymity(1))) for maker in makers}
+        return {name: learned for name, learned in found.items() if learned is not None}
+
+    @property
+    def base(self) -> str:
+        """The better of the trivial sanitizations: what a release must beat to be worth its risk."""
+        return max((name for name in BASES if name in self.baselines), key=lambda name: self.baselines[name].accuracy)

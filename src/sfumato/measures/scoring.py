@@ -1,0 +1,55 @@
+"""Scores of a classifier on weighted test records: accuracy, balanced accuracy, area under the curve, Brier score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.float64]
+Counts = NDArray[np.int64]
+SCORES = ("accuracy", "balanced", "auc", "brier")
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """What was said of one fold: for every row that was tested the likelihood of each class, and what was true."""
+
+    said: Numbers
+    """Rows x classes."""
+
+    true: Numbers
+    """Rows x classes: the records of every class that show this row."""
+
+
+def score(fold: Fold) -> dict[str, float]:
+    """Score the answers of a fold."""
+    said, true = fold.said, fold.true
+    total, per_class = float(true.sum()), true.sum(axis=0)
+    guess = said.argmax(axis=1)
+    right = np.bincount(guess, weights=true[np.arange(len(guess)), guess], minlength=true.shape[1])
+    there = per_class > 0
+    return {
+        "accuracy": float(right.sum()) / total,
+        "balanced": float((right[there] / per_class[there]).mean()),
+        "auc": area(said, true),
+        "brier": float((true.sum(axis=1) * (said**2).sum(axis=1) - 2 * (true * said).sum(axis=1)).sum() + total) / total,
+    }
+
+
+def area(said: Numbers, true: Numbers) -> float:
+    """Average over the classes how often a record of the class is thought likelier to be of it than one that is not.
+
+    Ties count half. With two classes both have the same area.
+    """
+    rows, areas = true.sum(axis=1), []
+    for c in range(true.shape[1]):
+        inside, outside = true[:, c], rows - true[:, c]
+        if inside.sum() == 0 or outside.sum() == 0:
+            continue
+        _, place = np.unique(said[:, c], return_inverse=True)
+        own, other = np.bincount(place, weights=inside), np.bincount(place, weights=outside)
+        below = np.cumsum(other) - other
+        areas.append(float((own * (below + other / 2)).sum() / (inside.sum() * outside.sum())))
+    return float(np.mean(areas)) if areas else 0.5
