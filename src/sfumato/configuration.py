@@ -35,7 +35,7 @@ class Configured:
         for field in fields(self):  # type: ignore[arg-type]
             value = getattr(self, field.name)
             if field.default is MISSING or value != field.default:
-                parts.append(f"{field.name.replace('_', '-')}={_write(value)}")
+                parts.append(f"{field.name.replace('_', '-')}={value_text(value)}")
         return " ".join(parts)
 
 
@@ -91,7 +91,8 @@ def _read(text: str, field: Field[Any], value: str) -> Any:
     return value
 
 
-def _write(value: object) -> str:
+def value_text(value: object) -> str:
+    """Write a value as it stands behind its key, in quotes where it needs them."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     text = str(value)

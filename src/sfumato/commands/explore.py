@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from sfumato.commands.common import announce_first_run, counted, make_folder, print_json, progress
-from sfumato.errors import StoppedError
+from sfumato.errors import BadInputError, StoppedError
 
 
 def explore(
@@ -17,9 +17,23 @@ def explore(
     out: Annotated[Path | None, typer.Option(help="The folder to write to; by default named after the study.")] = None,
     workers: Annotated[int | None, typer.Option(help="Threads; by default one per core.")] = None,
     seed: Annotated[int | None, typer.Option(help="The seed of the random queries, instead of the study's.")] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            help="A column that classifiers shall learn from every release; one without a role is published as neutral."
+        ),
+    ] = None,
+    classifiers: Annotated[
+        str | None,
+        typer.Option(
+            help="By which: decision-tree, naive-bayes, random-forest, gradient-boosting, logistic-regression, "
+            "with commas between."
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
 ) -> None:
     """Make and measure all candidates of a study, and draw the map. Resumes where it was stopped."""
+    from sfumato.measures import Classification
     from sfumato.report import save_map
     from sfumato.tradeoff import explore as explored
     from sfumato.tradeoff import read_study
@@ -27,6 +41,10 @@ def explore(
     given = read_study(study)
     if seed is not None:
         given = given.with_seed(seed)
+    if target is not None:
+        given = given.with_target(Classification(target, classifiers or Classification.classifiers))
+    elif classifiers is not None:
+        raise BadInputError("--classifiers needs --target: the column that they shall learn")
     folder = out or Path(f"{given.name}-map")
     make_folder(folder)
     announce_first_run()

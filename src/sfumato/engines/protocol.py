@@ -86,7 +86,7 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Tuples:
-    """The distinct tuples of a cell and the values of some columns, by cell and texts, and the number of rows of each."""
+    """The distinct tuples of a cell and values of some columns, by cell and texts, and the number of rows of each."""
 
     cell: NDArray[np.int64]
     values: NDArray[np.int64]

@@ -1,19 +1,28 @@
 """What we say of a release."""
 
+from sfumato.measures.adversary import GroupGains, group_gains
+from sfumato.measures.classification import Classification, Learned, Task
 from sfumato.measures.groups import Measured, measure, of_groups
 from sfumato.measures.measure import MEASURES, Measure
 from sfumato.measures.populations import Populations, large_populations
 from sfumato.measures.queries import Queries
 from sfumato.measures.scales import Prepared, Scales
+from sfumato.measures.worth import Worth
 
 __all__ = [
     "MEASURES",
+    "Classification",
+    "GroupGains",
+    "Learned",
     "Measure",
     "Measured",
     "Populations",
     "Prepared",
     "Queries",
     "Scales",
+    "Task",
+    "Worth",
+    "group_gains",
     "large_populations",
     "measure",
     "of_groups",

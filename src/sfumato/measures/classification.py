@@ -7,26 +7,29 @@ what a release gives beyond the better trivial one is the researcher's gain, to 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.anonymizers.trivial import Original, WithoutQuasi, WithoutSensitive
 from sfumato.configuration import Configured, check_choice, check_whole
 from sfumato.errors import BadInputError
 from sfumato.measures.classifiers import CLASSIFIERS
 from sfumato.measures.records import Counts, Folds, Records, deal, folds_of, records_of
-from sfumato.measures.scoring import SCORES, Fold, score
+from sfumato.measures.scoring import SCORES, score
 from sfumato.measures.validation import Validation
 from sfumato.release import Release
 from sfumato.requirements import KAnonymity
 from sfumato.table import Table
 
 MOST_CLASSES = 50
+WORKERS = os.cpu_count() or 1
 BASES = ("without-quasi", "without-sensitive")
 """The two trivial sanitizations."""
 
@@ -152,6 +155,11 @@ class Task:
         """The class of every distinct record."""
         return self._coded[1]
 
+    def ready(self) -> Task:
+        """Work everything out now, so that threads only read."""
+        assert self.folds is not None and self.baselines
+        return self
+
     @cached_property
     def folds(self) -> Folds:
         """The folds of all records."""
@@ -165,25 +173,25 @@ class Task:
         """Learn the target from a release; None where the release does not have it."""
         if release.histograms is None and self.workload.target in self.table.roles.sensitive:
             return None
+        from threadpoolctl import threadpool_limits  # comes with scikit-learn
+
         validation = Validation.of(self, release, deal(self.records, release.assignment))
-        found: dict[str, dict[str, list[float]]] = {
-            name: {of: [] for of in SCORES} for name in self.workload.methods
-        }
-        for fold in range(self.workload.folds):
-            for name in self.workload.methods:
-                for of, value in score(self._fold(validation, name, fold)).items():
+        found: dict[str, dict[str, list[float]]] = {name: {of: [] for of in SCORES} for name in self.workload.methods}
+        with threadpool_limits(1):  # releases are measured side by side: more threads would only wait for each other
+            for name, fold in product(self.workload.methods, range(self.workload.folds)):
+                answers = validation.fold(name, fold, self.workload.seed * 1000 + fold)
+                for of, value in score(answers).items():
                     found[name][of].append(value)
         return Learned({name: {of: tuple(own[of]) for of in SCORES} for name, own in found.items()})
-
-    def _fold(self, validation: Validation, classifier: str, fold: int) -> Fold:
-        return validation.fold(classifier, fold, self.workload.seed * 1000 + fold)
 
     @cached_property
     def baselines(self) -> Mapping[str, Learned]:
         """What is learned from the trivial sanitizations and from the original."""
         makers = (WithoutQuasi(), WithoutSensitive(), Original())
-        found = {maker.name: self.learn(maker.anonymize(self.table, KAnonymity(1))) for maker in makers}
-        return {name: learned for name, learned in found.items() if learned is not None}
+        releases = [maker.anonymize(self.table, KAnonymity(1)) for maker in makers]
+        with ThreadPoolExecutor(WORKERS) as pool:
+            found = pool.map(self.learn, releases)
+        return {maker.name: own for maker, own in zip(makers, found, strict=True) if own is not None}
 
     @property
     def base(self) -> str:

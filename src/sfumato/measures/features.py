@@ -67,7 +67,7 @@ def spread(hierarchy: Hierarchy, lo: Codes, hi: Codes) -> Numbers:
     left = np.maximum(below[lo][:, None], below[edges[:-1]][None, :])
     right = np.minimum(below[hi + 1][:, None], below[edges[1:]][None, :])
     overlap = np.maximum(right - left, 0.0)
-    return (overlap / overlap.sum(axis=1, keepdims=True)).astype(np.float32)
+    return np.asarray(overlap / overlap.sum(axis=1, keepdims=True), np.float32)
 
 
 def ends(hierarchy: Hierarchy, lo: Codes, hi: Codes) -> Numbers:

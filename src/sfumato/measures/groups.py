@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,9 @@ from sfumato.measures.measure import MEASURES
 from sfumato.release import Release
 from sfumato.requirements.requirement import sensitive_levels
 from sfumato.table import Sensitive
+
+if TYPE_CHECKING:
+    from sfumato.measures.worth import Worth
 
 Numbers = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -58,6 +62,8 @@ class Measured:
 
     values: Mapping[str, float]
     by_sensitive: Mapping[str, Mapping[str, float]]
+    worth: Worth | None = None
+    """How well a column is learned from the release, where that was asked for."""
 
     def __getitem__(self, name: str) -> float:
         return self.values[name]

@@ -146,7 +146,9 @@ MEASURES: dict[str, Measure] = {
             1,
             False,
         ),
-        Measure("workload_auc", "utility", "higher", "the classifier's area under the curve, mean over classes", 0, 1, False),
+        Measure(
+            "workload_auc", "utility", "higher", "the classifier's area under the curve, mean over classes", 0, 1, False
+        ),
         Measure("workload_brier", "utility", "lower", "the classifier's Brier score", 0, 2, False),
         Measure("suppressed", "utility", "lower", "records that are not published", 0, inf, False),
     )

@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 
 from sfumato.configuration import check_number
 from sfumato.errors import BadInputError
+from sfumato.measures.classification import Classification, Task
 from sfumato.measures.divergence import js_of_rows, kl
 from sfumato.measures.groups import Measured, measure
 from sfumato.measures.measure import MEASURES
 from sfumato.measures.populations import MOST_MEMBERS, Populations, large_populations
 from sfumato.measures.queries import Queries, Workload
+from sfumato.measures.worth import worth
 from sfumato.release import Release
 from sfumato.release.regions import Members, Points, are_points, overlap_estimates
 from sfumato.table import Table
@@ -28,10 +30,11 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Scales:
-    """How utility is measured: the least support of a large population, and the workload of queries."""
+    """How utility is measured: the least support of a large population, the queries, and what shall be learned."""
 
     min_support: float = 0.05
     queries: Queries = field(default_factory=Queries)
+    classification: Classification | None = None
 
     def __post_init__(self) -> None:
         check_number("min_support", self.min_support, least=0, strict=True, most=1)
@@ -85,14 +88,36 @@ class Prepared:
         cells = self.table.cells
         return tuple(self.scales.queries.workload(cells, self.points, i) for i in range(len(cells.sensitive)))
 
+    @cached_property
+    def task(self) -> Task | None:
+        """The column that shall be learned, with the records that teach it."""
+        return self.scales.classification.prepare(self.table) if self.scales.classification else None
+
     def ready(self) -> Prepared:
         """Work everything out now, so that threads only read."""
+        if self.task is not None:
+            self.task.ready()
         if self.table.cells.sensitive:
             assert self.population_truth is not None and self.workloads is not None
         return self
 
     def measure(self, release: Release) -> Measured:
         """Measure one release on all scales."""
+        measured = self._estimated(release)
+        learned = self.task.learn(release) if self.task is not None else None
+        if self.task is None or learned is None:
+            return measured
+        compared = worth(self.task, learned, measured.values.get("a_acc", 0.0))
+        values = {
+            **measured.values,
+            "workload_accuracy": learned.accuracy,
+            "utility_gain": compared.gain,
+            **{f"workload_{name}": learned.mean(learned.best, name) for name in ("balanced", "auc", "brier")},
+        }
+        return Measured({name: values[name] for name in MEASURES if name in values}, measured.by_sensitive, compared)
+
+    def _estimated(self, release: Release) -> Measured:
+        """Measure what follows from groups, boxes and the estimates that they allow."""
         measured = measure(release)
         if release.histograms is None:
             return measured

@@ -34,7 +34,8 @@ def score(fold: Fold) -> dict[str, float]:
         "accuracy": float(right.sum()) / total,
         "balanced": float((right[there] / per_class[there]).mean()),
         "auc": area(said, true),
-        "brier": float((true.sum(axis=1) * (said**2).sum(axis=1) - 2 * (true * said).sum(axis=1)).sum() + total) / total,
+        "brier": float((true.sum(axis=1) * (said**2).sum(axis=1) - 2 * (true * said).sum(axis=1)).sum() + total)
+        / total,
     }
 
 

@@ -67,9 +67,11 @@ class Validation:
         label = task.labels[dealt.record]
         published = dealt.group >= 0
         cell = task.records.cell[dealt.record]
-        shown = np.stack(
-            [source.of_published(dealt.group, cell, dealt.record) for source in sources], axis=1
-        ) if sources else np.zeros((len(cell), 0), np.int64)
+        shown = (
+            np.stack([source.of_published(dealt.group, cell, dealt.record) for source in sources], axis=1)
+            if sources
+            else np.zeros((len(cell), 0), np.int64)
+        )
         train = _side(shown[published], label[published], dealt.group[published], counts[published])
         test, unseen = train, _by_class(label[~published], counts[~published], len(task.classes))
         if original:
@@ -196,7 +198,8 @@ def _side(shown: Counts, label: Counts, group: Counts, counts: Counts) -> Side:
 
 
 def _table(row: Counts, label: Counts, counts: Counts, rows: int, classes: int) -> NDArray[np.float64]:
-    return np.bincount(row * classes + label, counts, rows * classes).reshape(rows, classes)
+    found = np.bincount(row * classes + label, counts, rows * classes).reshape(rows, classes)
+    return found.astype(np.float64)
 
 
 def _by_class(label: Counts, counts: Counts, classes: int) -> Counts:

@@ -39,7 +39,7 @@ def save_map(shown: Map, folder: Path) -> list[Path]:
 
 
 def _entry(point: Point, on_frontier: bool) -> dict[str, Any]:
-    return {
+    entry = {
         "id": point.id,
         "anonymizer": point.anonymizer,
         "form": point.form,
@@ -50,3 +50,4 @@ def _entry(point: Point, on_frontier: bool) -> dict[str, Any]:
         "measures": dict(point.measures),
         "on_frontier": on_frontier,
     }
+    return entry if point.worth is None else entry | {"worth": dict(point.worth)}

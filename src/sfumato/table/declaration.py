@@ -66,14 +66,17 @@ class TableDeclaration:
 
     def open(self, rows: Engine | None = None) -> Table:
         """Open the table."""
-        given: dict[str, Declared] = {}
-        quasi, sensitive = self.quasi, self.sensitive
-        if self.is_bundled:
-            usual = bundled.find(self.source)
-            given |= bundled.hierarchies(self.source)
-            quasi, sensitive = quasi or usual.quasi, sensitive or usual.sensitive
+        given: dict[str, Declared] = bundled.hierarchies(self.source) if self.is_bundled else {}
         if self.hierarchies is not None:
             given |= read_hierarchies(Path(self.hierarchies))
         given |= dict(self.hierarchy)
-        roles = Roles(quasi, sensitive, self.neutral, self.identifier)
-        return with_roles(rows or self.open_rows(), roles, given, self.missing)
+        return with_roles(rows or self.open_rows(), self.roles, given, self.missing)
+
+    @property
+    def roles(self) -> Roles:
+        """The roles of the columns, those of a bundled table filled in."""
+        quasi, sensitive = self.quasi, self.sensitive
+        if self.is_bundled:
+            usual = bundled.find(self.source)
+            quasi, sensitive = quasi or usual.quasi, sensitive or usual.sensitive
+        return Roles(quasi, sensitive, self.neutral, self.identifier)

@@ -16,7 +16,7 @@ from sfumato.anonymizers import Anonymizer, LocalRecoding, Mondrian
 from sfumato.configuration import check_whole
 from sfumato.errors import InfeasibleError, SfumatoError
 from sfumato.kernels import source_digest
-from sfumato.measures import Prepared
+from sfumato.measures import Prepared, Worth
 from sfumato.plain import from_plain, to_plain
 from sfumato.table import Table
 from sfumato.tradeoff.details import details
@@ -106,7 +106,10 @@ def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
     try:
         maker = repeatable(candidate)
         release = maker.anonymize(prepared.table, candidate.requirement, candidate.form, candidate.suppress)
-        point = replace(point, measures=dict(prepared.measure(release).values), details=details(release))
+        measured = prepared.measure(release)
+        point = replace(
+            point, measures=dict(measured.values), details=details(release), worth=worth_values(measured.worth)
+        )
     except InfeasibleError as error:
         point = replace(point, status="infeasible", reason=str(error))
     except SfumatoError as error:
@@ -114,6 +117,11 @@ def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
     except Exception as error:  # one anonymizer's defect must not cost the others' results
         point = replace(point, status="failed", reason=f"{type(error).__name__}: {error}")
     return replace(point, seconds=time.perf_counter() - started)
+
+
+def worth_values(worth: Worth | None) -> dict[str, Any] | None:
+    """Write what a release is worth as plain values, with the verdict."""
+    return None if worth is None else {**asdict(worth), "verdict": worth.verdict}
 
 
 def repeatable(candidate: Candidate) -> Anonymizer:

@@ -38,6 +38,8 @@ class Point:
     """What a person may want to see of the release: group sizes, worst groups, some records. Internal."""
 
     seconds: float = 0.0
+    worth: Mapping[str, Any] | None = None
+    """How it compares with the better trivial sanitization where a column was learned: `measures.Worth` as values."""
 
     @property
     def is_baseline(self) -> bool:

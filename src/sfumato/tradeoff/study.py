@@ -17,9 +17,9 @@ from typing import Any
 import tomlkit
 
 from sfumato.anonymizers import Anonymizer, FullDomain, anonymizer
-from sfumato.configuration import check_choice, check_number, parse
+from sfumato.configuration import check_choice, check_number, parse, value_text
 from sfumato.errors import BadInputError
-from sfumato.measures import MEASURES, Queries, Scales
+from sfumato.measures import MEASURES, Classification, Queries, Scales
 from sfumato.release import FORMS, Form
 from sfumato.requirements import Requirement, requirement
 from sfumato.table import DATASETS, Hierarchy, Table, TableDeclaration
@@ -128,6 +128,13 @@ class Study:
         """Return the same study with another seed of the random queries."""
         return replace(self, scales=replace(self.scales, queries=replace(self.scales.queries, seed=seed)))
 
+    def with_target(self, classification: Classification) -> Study:
+        """Return the same study with a column to learn, which is then published as a neutral one if it has no role."""
+        table = self.table
+        if classification.target not in table.roles.named:
+            table = replace(table, neutral=(*table.neutral, classification.target))
+        return replace(self, table=table, scales=replace(self.scales, classification=classification))
+
     def to_toml(self, folder: Path | None = None) -> str:
         """Write the study with every default filled in; files named as seen from a folder, if one is given."""
         document = tomlkit.document()
@@ -135,9 +142,10 @@ class Study:
         document.add("name", tomlkit.item(self.name))
         document.add("axes", tomlkit.item(list(self.axes)))
         document.add("table", tomlkit.item(_table_entries(self.table, folder)))
-        document.add(
-            "scales", tomlkit.item({"min_support": self.scales.min_support, "queries": _full_text(self.scales.queries)})
-        )
+        scales = {"min_support": self.scales.min_support, "queries": _full_text(self.scales.queries)}
+        if self.scales.classification is not None:
+            scales["classification"] = _full_text(self.scales.classification)
+        document.add("scales", tomlkit.item(scales))
         blocks = tomlkit.aot()
         for grid in self.grids:
             block = tomlkit.table()
@@ -275,11 +283,14 @@ def _texts_of(block: Mapping[str, Any], key: str, usual: str) -> list[str]:
 
 
 def _scales(entries: Mapping[str, Any]) -> Scales:
-    _known("[scales]", entries, ("min_support", "queries"))
-    if not isinstance(entries.get("queries", ""), str):
-        raise BadInputError(f"queries must be a text such as {str(Queries())!r}, not {entries['queries']!r}")
+    _known("[scales]", entries, ("min_support", "queries", "classification"))
+    for key, example in (("queries", str(Queries())), ("classification", Classification.example)):
+        if not isinstance(entries.get(key, ""), str):
+            raise BadInputError(f"{key} must be a text such as {example!r}, not {entries[key]!r}")
     queries = parse(entries["queries"], (Queries,), "workload") if "queries" in entries else Queries()
-    return Scales(entries.get("min_support", Scales().min_support), queries)
+    learned = entries.get("classification")
+    classification = parse(learned, (Classification,), "classification") if learned is not None else None
+    return Scales(entries.get("min_support", Scales().min_support), queries, classification)
 
 
 def _list(value: Any) -> list[Any]:
@@ -301,9 +312,9 @@ def _texts(values: tuple[Any, ...]) -> Any:
     return array.multiline(len(values) > 1)
 
 
-def _full_text(queries: Queries) -> str:
-    written = " ".join(f"{own.name}={getattr(queries, own.name)}" for own in fields(queries))
-    return f"{queries.name} {written}"
+def _full_text(value: Queries | Classification) -> str:
+    """Write a configuration with every default filled in."""
+    return " ".join([value.name, *(f"{own.name}={value_text(getattr(value, own.name))}" for own in fields(value))])
 
 
 def _table_entries(declared: TableDeclaration, folder: Path | None) -> dict[str, Any]:
