@@ -8,7 +8,10 @@ from importlib import import_module
 from sfumato.errors import BadInputError
 from sfumato.papers.results import Claim, Figure, Results
 
-PAPERS = {"li-li-2009": "sfumato.papers.li_li_2009"}
+PAPERS = {
+    "li-li-2009": "sfumato.papers.li_li_2009",
+    "brickell-shmatikov-2008": "sfumato.papers.brickell_shmatikov_2008",
+}
 Progress = Callable[[int, int, str], None]
 
 

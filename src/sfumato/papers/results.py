@@ -36,6 +36,7 @@ class Curve:
     label: str
     points: Sequence[Mapping[str, Any]]
     line: bool = True
+    """Whether a line joins the points."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,9 @@ class Figure:
     curves: Sequence[Curve]
     paper: Sequence[Mapping[str, Any]] = field(default_factory=tuple)
     """Points that the paper's text names, drawn as crosses."""
+
+    bars: bool = False
+    """Whether x are names, side by side, each with a bar for every curve."""
 
 
 @dataclass(frozen=True)
@@ -82,9 +86,34 @@ class Results:
 
 
 def draw(figure: Figure) -> alt.TopLevelMixin:
+    """Draw a figure as bars or as curves."""
+    return draw_bars(figure) if figure.bars else draw_curves(figure)
+
+
+def draw_bars(figure: Figure) -> alt.TopLevelMixin:
+    """Draw a figure of bars: for every name one bar of every curve, side by side."""
+    rows = [{"label": curve.label, **point} for curve in figure.curves for point in curve.points]
+    labels = [curve.label for curve in figure.curves]
+    names = list(dict.fromkeys(row["x"] for row in rows))
+    chart = alt.Chart(alt.InlineData(values=rows)).mark_bar()
+    drawn: alt.TopLevelMixin = chart.encode(
+        x=alt.X("x:N", title=figure.x or None, sort=names, axis=alt.Axis(labelAngle=-40, labelLimit=220)),
+        xOffset=alt.XOffset("label:N", sort=labels),
+        y=alt.Y("y:Q", title=figure.y),
+        color=alt.Color(
+            "label:N",
+            title=None,
+            scale=alt.Scale(domain=labels, range=PALETTE[: len(labels)]),
+            legend=alt.Legend(orient="top"),
+        ),
+    ).properties(width=max(46 * len(names), 300), height=300, title=figure.title)
+    return drawn
+
+
+def draw_curves(figure: Figure) -> alt.TopLevelMixin:
     """Draw a figure: our curves, and the points that the paper's text names as crosses."""
     rows = [
-        {"label": curve.label, **point, "order": i}
+        {"label": curve.label, **point, "order": i, "line": curve.line}
         for curve in figure.curves
         for i, point in enumerate(sorted(curve.points, key=lambda point: float(point["x"])))
     ]
@@ -94,7 +123,7 @@ def draw(figure: Figure) -> alt.TopLevelMixin:
     color = alt.Color("label:N", title=None, scale=alt.Scale(domain=labels, range=PALETTE[: len(labels)]))
     base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, y=y, color=color)
     layers: list[Any] = [
-        base.mark_line(strokeWidth=1.5, opacity=0.8).encode(order="order:Q"),
+        base.transform_filter("datum.line").mark_line(strokeWidth=1.5, opacity=0.8).encode(order="order:Q"),
         base.mark_point(filled=True, size=45, opacity=1),
     ]
     if figure.paper:
