@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels import kernel
-from sfumato.release import Release
-from sfumato.release.regions import Points, profiles
+from sfumato.release import Published
+from sfumato.release.regions import Points
 from sfumato.table import Cells
 
 Numbers = NDArray[np.float64]
@@ -40,7 +40,7 @@ def js_of_rows(truth: Numbers, estimate: Numbers, fallback: Numbers) -> Numbers:
     return out
 
 
-def kl(release: Release, points: Points, truth: Numbers, estimate: Numbers | None, sensitive: int) -> float:
+def kl(release: Published, points: Points, truth: Numbers, estimate: Numbers | None, sensitive: int) -> float:
     """Return KL(P, P^) of the joint distribution of quasi-identifiers and one sensitive attribute, in nats.
 
     P^ spreads every box's records uniformly over its leaves (Kifer & Gehrke 2006). What no box covers, because
@@ -68,12 +68,11 @@ def domain_shares(cells: Cells, points: Points) -> Numbers:
     return share
 
 
-def box_densities(release: Release, points: Points) -> Numbers:
+def box_densities(release: Published, points: Points) -> Numbers:
     """Estimate the sensitive counts of every point from boxes: points x values."""
     boxes, quasi = release.boxes, release.cells.quasi
     cumulative = [own.hierarchy.cumulative for own in quasi]
     starts = np.cumsum([0, *(len(own) for own in cumulative[:-1])], dtype=np.int64)
-    content = profiles(release)[boxes.group] * boxes.mass[:, None]
     narrow = narrowest(release)
     offsets, listed = boxes_by_leaf(
         np.ascontiguousarray(boxes.lo[:, narrow]),
@@ -81,11 +80,19 @@ def box_densities(release: Release, points: Points) -> Numbers:
         quasi[narrow].hierarchy.size,
     )
     return densities(
-        points.codes, boxes.lo, boxes.hi, content, np.concatenate(cumulative), starts, narrow, offsets, listed
+        points.codes,
+        boxes.lo,
+        boxes.hi,
+        np.ascontiguousarray(release.content),
+        np.concatenate(cumulative),
+        starts,
+        narrow,
+        offsets,
+        listed,
     )
 
 
-def narrowest(release: Release) -> int:
+def narrowest(release: Published) -> int:
     """Find the attribute of which boxes cover the smallest part on average, to look boxes up by."""
     spans = (release.boxes.hi - release.boxes.lo + 1).mean(axis=0)
     sizes = np.array([quasi.hierarchy.size for quasi in release.cells.quasi])

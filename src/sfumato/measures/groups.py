@@ -321,7 +321,7 @@ def weighted_quantile(values: Numbers, weights: Counts, share: float) -> float:
 
 
 @kernel
-def total_loss(lo: Codes, hi: Codes, mass: Counts, ends: Numbers, starts: Counts, least: Numbers) -> float:
+def total_loss(lo: Codes, hi: Codes, mass: Counts | Numbers, ends: Numbers, starts: Counts, least: Numbers) -> float:
     """Add up the losses of all boxes, records x attributes."""
     total = 0.0
     for b in range(len(mass)):

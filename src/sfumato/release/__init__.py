@@ -1,10 +1,12 @@
 """What comes out: the release value, and writing it."""
 
+from sfumato.release.noisy import Guarantee, NoisyRelease, Spent, noisy_release
 from sfumato.release.release import (
     FORMS,
     Assignment,
     Boxes,
     Form,
+    Published,
     Release,
     bucketization,
     generalization,
@@ -18,12 +20,17 @@ __all__ = [
     "Boxes",
     "Form",
     "Format",
+    "Guarantee",
+    "NoisyRelease",
+    "Published",
     "Release",
     "RowLayout",
+    "Spent",
     "bucketization",
     "format_of",
     "generalization",
     "histograms_of",
+    "noisy_release",
     "staged",
     "write_release",
 ]

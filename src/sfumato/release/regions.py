@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels import kernel
-from sfumato.release.release import Release
+from sfumato.release.release import Published, Release
 from sfumato.table import Cells, distinct_rows
 
 Numbers = NDArray[np.float64]
@@ -63,23 +63,16 @@ class Points:
         """Return what a release with point boxes says of the sensitive values of every point."""
         assignment = release.assignment
         points = np.zeros((len(self.codes), int(release.cells.spans[-1])))
-        spread_entries(self.of_cell[assignment.cell], assignment.group, assignment.count, profiles(release), points)
+        spread_entries(self.of_cell[assignment.cell], assignment.group, assignment.count, release.profiles, points)
         return points
 
 
-def profiles(release: Release) -> Numbers:
-    """Return every group's sensitive distribution: groups x values, attributes side by side."""
-    assert release.histograms is not None
-    shares: Numbers = release.histograms.counts / release.sizes[:, None]
-    return shares
-
-
-def are_points(release: Release) -> bool:
+def are_points(release: Published) -> bool:
     """Say whether every box of a release is a point, so that its quasi-identifiers are exact."""
     return bool((release.boxes.lo == release.boxes.hi).all())
 
 
-def overlap_estimates(release: Release, regions: Regions) -> Numbers:
+def overlap_estimates(release: Published, regions: Regions) -> Numbers:
     """Estimate the sensitive counts inside every region from boxes: regions x values."""
     boxes, quasi = release.boxes, release.cells.quasi
     volumes = np.empty((len(quasi), len(boxes.mass)))
@@ -90,9 +83,8 @@ def overlap_estimates(release: Release, regions: Regions) -> Numbers:
         selected = np.cumsum(regions.selections[a] * np.asarray(own.hierarchy.widths), axis=1)
         banks.append(np.concatenate([np.zeros((len(selected), 1)), selected], axis=1))
     bank, starts = side_by_side(banks)
-    content = boxes.mass[:, None] * profiles(release)[boxes.group]
     lo, hi = np.ascontiguousarray(boxes.lo.T), np.ascontiguousarray(boxes.hi.T)
-    return combine_overlaps(bank, starts, regions.used, lo, hi, 1 / volumes, np.ascontiguousarray(content))
+    return combine_overlaps(bank, starts, regions.used, lo, hi, 1 / volumes, np.ascontiguousarray(release.content))
 
 
 def side_by_side(banks: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], Counts]:

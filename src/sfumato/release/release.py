@@ -6,6 +6,7 @@ what a reader of the file sees, so groups with the same published text are merge
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -32,6 +33,7 @@ FORMS: tuple[Form, ...] = ("generalization", "bucketization")
 Codes = NDArray[np.int32]
 Short = NDArray[np.uint8]
 Counts = NDArray[np.int64]
+Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,13 +56,35 @@ class Boxes:
 
     lo: Codes
     hi: Codes
-    mass: Counts
+    mass: Counts | Numbers
+    """Whole numbers, unless they are noisy."""
+
     group: Counts
 
 
+class Published(ABC):
+    """What every release is: boxes, each in a group, and what it says of the sensitive values inside each box.
+
+    Estimators and attacks read this much and no more, so exact and noisy releases face the same questions.
+    """
+
+    table: Table
+    boxes: Boxes
+
+    @property
+    def cells(self) -> Cells:
+        """The cells of the table."""
+        return self.table.cells
+
+    @property
+    @abstractmethod
+    def content(self) -> Numbers:
+        """The sensitive counts of every box: boxes x values, all sensitive attributes side by side."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Release:
-    """What is published of a table."""
+class Release(Published):
+    """What is published of a table, record by record."""
 
     table: Table
     form: Form
@@ -82,11 +106,6 @@ class Release:
         return f"<Release: {self.form}, {self.assignment.records:,} records in {self.groups:,} groups>"
 
     @property
-    def cells(self) -> Cells:
-        """The cells of the table."""
-        return self.table.cells
-
-    @property
     def suppressed(self) -> int:
         """The number of records that are not published."""
         return self.cells.records - self.assignment.records
@@ -95,6 +114,18 @@ class Release:
     def groups(self) -> int:
         """The number of groups."""
         return len(self.sizes)
+
+    @property
+    def profiles(self) -> Numbers:
+        """Every group's sensitive distribution: groups x values, attributes side by side."""
+        assert self.histograms is not None
+        shares: Numbers = self.histograms.counts / self.sizes[:, None]
+        return shares
+
+    @property
+    def content(self) -> Numbers:
+        """The records of every box, with the sensitive distribution of its group."""
+        return self.boxes.mass[:, None] * self.profiles[self.boxes.group]
 
     def quasi_texts(self, attribute: int) -> tuple[list[str], Codes]:
         """Write what every box shows of one quasi-identifier: the different texts, and which one each box has."""
