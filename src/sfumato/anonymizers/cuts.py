@@ -34,13 +34,14 @@ from sfumato.anonymizers.cutting import (
     Counts,
     Numbers,
     Problem,
+    code_weights,
     count_values,
     domain_width,
     only_sizes,
     sizes_admitted,
     width,
 )
-from sfumato.anonymizers.scoring import GAIN, LOSS, RANGE, VARIANCE, Scoring
+from sfumato.anonymizers.scoring import GAIN, LOSS, RANGE, TARGET_VARIANCE, VARIANCE, Scoring
 from sfumato.anonymizers.trimming import loss
 from sfumato.kernels import kernel
 from sfumato.requirements.predicates import group_admitted
@@ -49,18 +50,26 @@ EQUAL_SCORES = 1e-9
 """Scores per record that differ by no more are equal."""
 
 
+class Node(NamedTuple):
+    """What is asked about a node: its entries, and its records counted."""
+
+    cells: Counts
+    counts: Counts
+    size: int
+    histogram: Counts
+    """Its sensitive values, where a rule is about them."""
+
+    targets: Counts
+    """How often each value of the target occurs that does, in the order of `Scoring.numbers`."""
+
+
 class Values(NamedTuple):
-    """The codes of one attribute that occur in a node, ascending, and the entries of each as a linked list."""
+    """The codes of one attribute that occur in a node, ascending, and the records with each."""
 
     codes: Counts
     weights: Counts
-    """The records with each code."""
-
-    heads: Counts
-    """The first entry of each code."""
-
-    following: Counts
-    """For every entry the next one of the same code, or -1."""
+    places: Counts
+    """For codes from the lowest on, where they stand in `codes`; empty where codes lie too far apart for that."""
 
 
 @kernel
@@ -80,27 +89,22 @@ def scored_cut(
     records of every entry do.
     """
     size = counts.sum() if only_sizes(problem.rules) else count_values(problem, cells, counts, histogram)
-    best, code, best_score, side = -1, 0, -np.inf, 0
+    node = Node(cells, counts, size, histogram, count_targets(scoring, cells))
+    best, code, best_score = -1, 0, -np.inf
     if sizes_admitted(problem.rules, size // 2):  # otherwise the smaller half of any cut is too small
-        if scoring.kind == GAIN:
-            count_target(scoring, cells)
         for attribute in by_spread(problem, lo, hi):
-            values = listed(problem, cells, counts, attribute, lo[attribute], hi[attribute])
-            if not any_size_admitted(problem, values, size):
+            codes, weights = code_weights(problem, cells, counts, attribute, lo[attribute], hi[attribute])
+            if not any_size_admitted(problem, weights, size):
                 continue
-            scores = scores_of(problem, scoring, cells, values, attribute, size, side)
-            side = 1 - side
-            place, score = best_place(
-                problem, cells, counts, values, scores, best_score, size, histogram, left_histogram
-            )
+            values = Values(codes, weights, places_of(codes, len(cells)))
+            scores = scores_of(problem, scoring, node, values, attribute, lo, hi)
+            place, score = best_place(problem, node, values, attribute, scores, best_score, left_histogram)
             if place >= 0:
                 best, best_score = attribute, score
-                code = values.codes[place]
+                code = codes[place]
                 if scoring.kind == RANGE:
-                    code = middle_of_gap(problem, attribute, values.codes, place)
+                    code = middle_of_gap(problem, attribute, codes, place)
                     break
-        if scoring.kind == GAIN:
-            forget_target(scoring, cells)
     taken = np.zeros(len(cells) if best >= 0 else 0, np.int64)
     for i in range(len(taken)):
         if problem.codes[cells[i], best] <= code:
@@ -127,95 +131,98 @@ def by_spread(problem: Problem, lo: Codes, hi: Codes) -> Counts:
 
 
 @kernel
-def listed(problem: Problem, cells: Counts, counts: Counts, attribute: int, lo: int, hi: int) -> Values:
-    """List the entries of a node by their code of an attribute; linear, or by sorting where codes lie far apart."""
-    n, reach = len(cells), hi - lo + 1
-    following = np.empty(n, np.int64)
-    if reach > 4 * n + 32:
-        own = np.empty(n, np.int64)
-        for i in range(n):
-            own[i] = problem.codes[cells[i], attribute]
-        codes = np.unique(own)
-        places = np.searchsorted(codes, own)
-    else:
-        codes = np.arange(lo, hi + 1)
-        places = np.empty(n, np.int64)
-        for i in range(n):
-            places[i] = problem.codes[cells[i], attribute] - lo
-    weights, heads = np.zeros(len(codes), np.int64), np.full(len(codes), -1, np.int64)
-    for i in range(n - 1, -1, -1):
-        following[i] = heads[places[i]]
-        heads[places[i]] = i
-        weights[places[i]] += counts[i]
-    found = 0
-    for place in range(len(codes)):
-        if heads[place] >= 0:
-            codes[found], weights[found], heads[found] = codes[place], weights[place], heads[place]
-            found += 1
-    return Values(codes[:found], weights[:found], heads[:found], following)
-
-
-@kernel
-def any_size_admitted(problem: Problem, values: Values, size: int) -> bool:
+def any_size_admitted(problem: Problem, weights: Counts, size: int) -> bool:
     """Say whether any cut of an attribute makes two parts that the rules about sizes admit."""
     left = 0
-    for place in range(len(values.codes) - 1):
-        left += values.weights[place]
+    for place in range(len(weights) - 1):
+        left += weights[place]
         if sizes_admitted(problem.rules, left):  # the first such cut leaves most to the right
             return sizes_admitted(problem.rules, size - left)
     return False
 
 
 @kernel
+def places_of(codes: Counts, entries: int) -> Counts:
+    """Number the codes from the lowest one on, unless they lie too far apart for so few entries."""
+    reach = codes[-1] - codes[0] + 1
+    if reach > 4 * entries + 32:
+        return np.empty(0, np.int64)
+    places = np.empty(reach, np.int64)
+    for place in range(len(codes)):
+        places[codes[place] - codes[0]] = place
+    return places
+
+
+@kernel
+def place_of(values: Values, code: int) -> int:
+    """Return where a code stands among those that occur."""
+    if len(values.places) > 0:
+        return int(values.places[code - values.codes[0]])
+    return int(np.searchsorted(values.codes, code))
+
+
+@kernel
 def best_place(
     problem: Problem,
-    cells: Counts,
-    counts: Counts,
+    node: Node,
     values: Values,
+    attribute: int,
     scores: Numbers,
     least: float,
-    size: int,
-    histogram: Counts,
     left_histogram: Counts,
 ) -> tuple[int, float]:
-    """Find the admitted cut of an attribute whose score is above a least one, or no place (-1).
-
-    Sensitive values are counted as far as the next cut that is worth asking the requirement about.
-    """
+    """Find the admitted cut of an attribute whose score is highest and above a least one, or no place (-1)."""
     by_size = only_sizes(problem.rules)
+    heads, following = empty_lists() if by_size else listed(problem, node, values, attribute)
     left_histogram[:] = 0
     best, best_score, best_left = -1, least, 0
     left = counted = 0
-    for place in range(len(values.codes) - 1):
+    for place in range(len(scores)):
         left += values.weights[place]
-        if not (sizes_admitted(problem.rules, left) and sizes_admitted(problem.rules, size - left)):
+        if not (sizes_admitted(problem.rules, left) and sizes_admitted(problem.rules, node.size - left)):
             continue
         if scores[place] < best_score - EQUAL_SCORES:
             continue
-        if scores[place] <= best_score + EQUAL_SCORES and (
-            best < 0 or abs(2 * left - size) >= abs(2 * best_left - size)
-        ):
+        closer = best >= 0 and abs(2 * left - node.size) < abs(2 * best_left - node.size)
+        if scores[place] <= best_score + EQUAL_SCORES and not closer:
             continue
         if not by_size:
-            while counted <= place:
-                add_values(problem, cells, counts, values, counted, left_histogram)
+            while counted <= place:  # sensitive values are counted as far as a cut that is worth asking about
+                add_values(problem, node, heads[counted], following, left_histogram)
                 counted += 1
             if not group_admitted(problem.rules, left_histogram, left):
                 continue
-            if not group_admitted(problem.rules, histogram - left_histogram, size - left):
+            if not group_admitted(problem.rules, node.histogram - left_histogram, node.size - left):
                 continue
         best, best_score, best_left = place, max(best_score, scores[place]), left
     return best, best_score
 
 
 @kernel
-def add_values(problem: Problem, cells: Counts, counts: Counts, values: Values, place: int, histogram: Counts) -> None:
-    """Add the sensitive values of the entries with one code to a histogram."""
-    i = values.heads[place]
+def empty_lists() -> tuple[Counts, Counts]:
+    """Return what `listed` does, of nothing."""
+    return np.empty(0, np.int64), np.empty(0, np.int64)
+
+
+@kernel
+def listed(problem: Problem, node: Node, values: Values, attribute: int) -> tuple[Counts, Counts]:
+    """List the entries of every code: the first of each, and for every entry the next one of its code, or -1."""
+    heads, following = np.full(len(values.codes), -1, np.int64), np.empty(len(node.cells), np.int64)
+    for i in range(len(node.cells) - 1, -1, -1):
+        place = place_of(values, problem.codes[node.cells[i], attribute])
+        following[i] = heads[place]
+        heads[place] = i
+    return heads, following
+
+
+@kernel
+def add_values(problem: Problem, node: Node, head: int, following: Counts, histogram: Counts) -> None:
+    """Add the sensitive values of a list of entries to a histogram."""
+    i = head
     while i >= 0:
         for s in range(problem.columns.shape[1]):
-            histogram[problem.columns[cells[i], s]] += counts[i]
-        i = values.following[i]
+            histogram[problem.columns[node.cells[i], s]] += node.counts[i]
+        i = following[i]
 
 
 # -- scores ------------------------------------------------------------------------------------------------
@@ -223,48 +230,19 @@ def add_values(problem: Problem, cells: Counts, counts: Counts, values: Values, 
 
 @kernel
 def scores_of(
-    problem: Problem, scoring: Scoring, cells: Counts, values: Values, attribute: int, size: int, side: int
+    problem: Problem, scoring: Scoring, node: Node, values: Values, attribute: int, lo: Codes, hi: Codes
 ) -> Numbers:
     """Score the cuts after all codes of an attribute but the last."""
-    if scoring.kind == GAIN:
-        return gains(scoring, cells, values, size, side)
-    if scoring.kind == LOSS:
-        return loss_reductions(problem, cells, values, size)
     if scoring.kind == RANGE:
         return closeness_to_middle(problem, attribute, values)
-    known, sums = values.weights, np.empty(len(values.codes))
     if scoring.kind == VARIANCE:
-        start = problem.starts[attribute]
-        for place in range(len(sums)):
-            code = start + values.codes[place]
-            middle = (problem.widths[code] + problem.widths[code + 1]) / 2 / domain_width(problem, attribute)
-            sums[place] = values.weights[place] * middle
-    else:
-        known = np.zeros(len(sums), np.int64)
-        for place in range(len(sums)):
-            sums[place] = 0.0
-            i = values.heads[place]
-            while i >= 0:
-                known[place] += scoring.known[cells[i]]
-                sums[place] += scoring.sums[cells[i]]
-                i = values.following[i]
-    return variance_reductions(known, sums, size)
-
-
-@kernel
-def variance_reductions(known: Counts, sums: Numbers, size: int) -> Numbers:
-    """Say how much each cut lowers the sum of squares around the mean: what the means of the parts explain."""
-    scores = np.zeros(len(sums) - 1)
-    all_known, total = known.sum(), sums.sum()
-    left, left_sum = 0, 0.0
-    for place in range(len(scores)):
-        left += known[place]
-        left_sum += sums[place]
-        right = all_known - left
-        if left > 0 and right > 0:
-            apart = left_sum / left - (total - left_sum) / right
-            scores[place] = apart * apart * left / all_known * right / size
-    return scores
+        return variance_reductions(values.weights, weighted_middles(problem, attribute, values), node.size)
+    if scoring.kind == TARGET_VARIANCE:
+        known, sums = known_numbers(problem, scoring, node, values, attribute)
+        return variance_reductions(known, sums, node.size)
+    if scoring.kind == LOSS:
+        return loss_reductions(problem, node, values, attribute, lo, hi)
+    return gains(problem, scoring, node, values, attribute)
 
 
 @kernel
@@ -294,50 +272,104 @@ def middle_of_gap(problem: Problem, attribute: int, codes: Counts, place: int) -
 
 
 @kernel
-def loss_reductions(problem: Problem, cells: Counts, values: Values, size: int) -> Numbers:
-    """Say how much each cut lowers the loss, with the ranges of both parts in all attributes."""
-    cuts = len(values.codes) - 1
-    d = len(problem.sizes)
-    lo, hi = np.empty(d, np.int64), np.empty(d, np.int64)
-    scores = np.empty(cuts)
-    right = 0
-    forget_ranges(problem, lo, hi)
-    for place in range(cuts, 0, -1):
-        widen(problem, cells, values, place, lo, hi)
-        right += values.weights[place]
-        scores[place - 1] = -right * mean_loss(problem, lo, hi)
-    widen(problem, cells, values, 0, lo, hi)
-    before = size * mean_loss(problem, lo, hi)
-    forget_ranges(problem, lo, hi)
-    left = 0
-    for place in range(cuts):
-        widen(problem, cells, values, place, lo, hi)
-        left += values.weights[place]
-        scores[place] = (before + scores[place] - left * mean_loss(problem, lo, hi)) / size
+def weighted_middles(problem: Problem, attribute: int, values: Values) -> Numbers:
+    """Return for every code the sum over its records of where its leaf lies, from 0 to 1."""
+    sums = np.empty(len(values.codes))
+    whole = domain_width(problem, attribute)
+    for place in range(len(sums)):
+        code = problem.starts[attribute] + values.codes[place]
+        sums[place] = values.weights[place] * (problem.widths[code] + problem.widths[code + 1]) / 2 / whole
+    return sums
+
+
+@kernel
+def known_numbers(
+    problem: Problem, scoring: Scoring, node: Node, values: Values, attribute: int
+) -> tuple[Counts, Numbers]:
+    """Return for every code the records whose target is a known number, and the sum of these."""
+    known, sums = np.zeros(len(values.codes), np.int64), np.zeros(len(values.codes))
+    for i in range(len(node.cells)):
+        place = place_of(values, problem.codes[node.cells[i], attribute])
+        known[place] += scoring.known[node.cells[i]]
+        sums[place] += scoring.sums[node.cells[i]]
+    return known, sums
+
+
+@kernel
+def variance_reductions(known: Counts, sums: Numbers, size: int) -> Numbers:
+    """Say how much each cut lowers the sum of squares around the mean: what the means of the parts explain."""
+    scores = np.zeros(len(sums) - 1)
+    all_known, total = known.sum(), sums.sum()
+    left, left_sum = 0, 0.0
+    for place in range(len(scores)):
+        left += known[place]
+        left_sum += sums[place]
+        right = all_known - left
+        if left > 0 and right > 0:
+            apart = left_sum / left - (total - left_sum) / right
+            scores[place] = apart * apart * left / all_known * right / size
     return scores
 
 
 @kernel
-def forget_ranges(problem: Problem, lo: Counts, hi: Counts) -> None:
-    """Make ranges of nothing."""
-    for a in range(len(lo)):
-        lo[a], hi[a] = problem.sizes[a], -1
+def loss_reductions(
+    problem: Problem, node: Node, values: Values, attribute: int, node_lo: Codes, node_hi: Codes
+) -> Numbers:
+    """Say how much each cut lowers the loss, with the ranges of both parts in all attributes."""
+    lo, hi = ranges_by_code(problem, node, values, attribute)
+    lefts = growing_losses(problem, values.weights, lo, hi, True)
+    rights = growing_losses(problem, values.weights, lo, hi, False)
+    whole = node.size * mean_loss(problem, node_lo, node_hi)
+    scores = np.empty(len(values.codes) - 1)
+    for place in range(len(scores)):
+        scores[place] = (whole - lefts[place] - rights[place + 1]) / node.size
+    return scores
 
 
 @kernel
-def widen(problem: Problem, cells: Counts, values: Values, place: int, lo: Counts, hi: Counts) -> None:
-    """Widen ranges so that they hold the entries with one code."""
-    i = values.heads[place]
-    while i >= 0:
-        for a in range(len(lo)):
-            code = problem.codes[cells[i], a]
-            lo[a] = min(lo[a], code)
-            hi[a] = max(hi[a], code)
-        i = values.following[i]
+def ranges_by_code(problem: Problem, node: Node, values: Values, attribute: int) -> tuple[Codes, Codes]:
+    """Find the ranges, in all attributes, of the records with each code of one."""
+    d = len(problem.sizes)
+    lo, hi = np.empty((len(values.codes), d), np.int32), np.full((len(values.codes), d), -1, np.int32)
+    for i in range(len(node.cells)):
+        cell = node.cells[i]
+        place = place_of(values, problem.codes[cell, attribute])
+        fresh = hi[place, attribute] < 0
+        for a in range(d):
+            code = problem.codes[cell, a]
+            if fresh or code < lo[place, a]:
+                lo[place, a] = code
+            if code > hi[place, a]:
+                hi[place, a] = code
+    return lo, hi
 
 
 @kernel
-def mean_loss(problem: Problem, lo: Counts, hi: Counts) -> float:
+def growing_losses(problem: Problem, weights: Counts, lo: Codes, hi: Codes, upwards: bool) -> Numbers:
+    """Return the loss of all records from the first code up to each, or from the last one down to each.
+
+    Only what a code widens is worked out anew.
+    """
+    n, d = lo.shape
+    found, losses = np.empty(n), np.zeros(d)
+    part_lo, part_hi = np.empty(d, np.int32), np.full(d, -1, np.int32)
+    records = 0
+    for step in range(n):
+        place = step if upwards else n - 1 - step
+        records += weights[place]
+        total = 0.0
+        for a in range(d):
+            if step == 0 or lo[place, a] < part_lo[a] or hi[place, a] > part_hi[a]:
+                part_lo[a] = lo[place, a] if step == 0 else min(lo[place, a], part_lo[a])
+                part_hi[a] = max(hi[place, a], part_hi[a])
+                losses[a] = loss(problem, a, part_lo[a], part_hi[a])
+            total += losses[a]
+        found[place] = records * total / d
+    return found
+
+
+@kernel
+def mean_loss(problem: Problem, lo: Codes, hi: Codes) -> float:
     """Return the mean loss of a box over the attributes."""
     total = 0.0
     for a in range(len(lo)):
@@ -349,51 +381,59 @@ def mean_loss(problem: Problem, lo: Counts, hi: Counts) -> float:
 
 
 @kernel
-def count_target(scoring: Scoring, cells: Counts) -> None:
-    """Count the target's values of a node, all of them on the first of the two sides."""
-    for i in range(len(cells)):
-        for j in range(scoring.offsets[cells[i]], scoring.offsets[cells[i] + 1]):
-            scoring.sides[0, scoring.values[j]] += scoring.counts[j]
-
-
-@kernel
-def forget_target(scoring: Scoring, cells: Counts) -> None:
-    """Leave zeros behind."""
-    for i in range(len(cells)):
-        for j in range(scoring.offsets[cells[i]], scoring.offsets[cells[i] + 1]):
-            scoring.sides[0, scoring.values[j]] = scoring.sides[1, scoring.values[j]] = 0
-
-
-@kernel
 def n_log_n(scoring: Scoring, n: int) -> float:
     """Return n ln n, looked up where it can be."""
     return float(scoring.logs[n]) if n < len(scoring.logs) else n * math.log(n)
 
 
 @kernel
-def gains(scoring: Scoring, cells: Counts, values: Values, size: int, side: int) -> Numbers:
-    """Return the information gain of each cut; the target's counts move from one of the two sides to the other.
+def count_targets(scoring: Scoring, cells: Counts) -> Counts:
+    """Count the target's values in a node, and number those that occur, so that the others cost nothing."""
+    pairs = 0
+    if scoring.kind == GAIN:
+        for i in range(len(cells)):
+            for j in range(scoring.offsets[cells[i]], scoring.offsets[cells[i] + 1]):
+                scoring.numbers[scoring.values[j]] = -1
+                pairs += 1
+    targets = np.zeros(min(pairs, len(scoring.numbers)), np.int64)
+    found = 0
+    if scoring.kind == GAIN:
+        for i in range(len(cells)):
+            for j in range(scoring.offsets[cells[i]], scoring.offsets[cells[i] + 1]):
+                value = scoring.values[j]
+                if scoring.numbers[value] < 0:
+                    scoring.numbers[value] = found
+                    found += 1
+                targets[scoring.numbers[value]] += scoring.counts[j]
+    return targets[:found]
+
+
+@kernel
+def gains(problem: Problem, scoring: Scoring, node: Node, values: Values, attribute: int) -> Numbers:
+    """Return the information gain of each cut.
 
     A part of n records with c of each value has n times the entropy n ln n - sum of c ln c; while values move from the
-    right of the cut to its left one by one, the sums are kept up to date.
+    right of the cut to its left, the sums are kept up to date.
     """
-    right, left = scoring.sides[side], scoring.sides[1 - side]
+    counted = np.zeros((len(values.codes), len(node.targets)), np.int64)
+    for i in range(len(node.cells)):
+        cell = node.cells[i]
+        place = place_of(values, problem.codes[cell, attribute])
+        for j in range(scoring.offsets[cell], scoring.offsets[cell + 1]):
+            counted[place, scoring.numbers[scoring.values[j]]] += scoring.counts[j]
     scores = np.empty(len(values.codes) - 1)
-    together = n_log_n(scoring, size)
-    gathered = 0.0  # what the sums of both sides have gained or lost on the node's
+    left, right = np.zeros(len(node.targets), np.int64), node.targets.copy()
+    gained = n_log_n(scoring, node.size)
     below = 0
-    for place in range(len(values.codes)):
-        i = values.heads[place]
-        while i >= 0:
-            for j in range(scoring.offsets[cells[i]], scoring.offsets[cells[i] + 1]):
-                value, count = scoring.values[j], scoring.counts[j]
-                gathered -= n_log_n(scoring, left[value]) + n_log_n(scoring, right[value])
+    for place in range(len(scores)):
+        for value in range(len(left)):
+            count = counted[place, value]
+            if count > 0:
+                gained -= n_log_n(scoring, left[value]) + n_log_n(scoring, right[value])
                 left[value] += count
                 right[value] -= count
-                gathered += n_log_n(scoring, left[value]) + n_log_n(scoring, right[value])
-            i = values.following[i]
+                gained += n_log_n(scoring, left[value]) + n_log_n(scoring, right[value])
         below += values.weights[place]
-        if place < len(scores):
-            apart = n_log_n(scoring, below) + n_log_n(scoring, size - below)
-            scores[place] = (together - apart + gathered) / size
+        apart = n_log_n(scoring, below) + n_log_n(scoring, node.size - below)
+        scores[place] = (gained - apart) / node.size
     return scores

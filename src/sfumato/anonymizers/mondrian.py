@@ -18,7 +18,7 @@ after all cutting, and only where that saves more loss than it costs (`trimming`
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -46,7 +46,7 @@ from sfumato.anonymizers.cutting import (
     taken_left,
     width,
 )
-from sfumato.anonymizers.scoring import CUTS, Scoring, check_cut, scoring_of
+from sfumato.anonymizers.scoring import CUTS, Scoring, check_cut, scoring_of, without_number
 from sfumato.anonymizers.trimming import trim
 from sfumato.configuration import check_choice, check_whole
 from sfumato.errors import BadInputError
@@ -124,7 +124,8 @@ class Mondrian(Anonymizer):
         if not groups.size or not (admitted or budget):
             tried = ", and no trim within the budget for suppression mends that" if budget else ""
             raise infeasible(requirement, cells.baseline, f"even all records in one group are not enough{tried}")
-        return self._published(table, groups, form)
+        release = self._published(table, groups, form)
+        return release if scoring is None else replace(release, details=without_number(scoring, cells.records))
 
     def _published(self, table: Table, groups: Groups, form: Form) -> Release:
         number = np.repeat(np.arange(groups.size), np.diff(groups.offsets))

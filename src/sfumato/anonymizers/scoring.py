@@ -38,8 +38,8 @@ class Scoring(NamedTuple):
     logs: Numbers
     """n ln n for small n."""
 
-    sides: Counts
-    """Room for the target's counts left and right of a cut: two rows of zeros."""
+    numbers: Counts
+    """Room for a number of every value of the target, given anew in every node."""
 
 
 def check_cut(cut: str, target: str | None, mode: str) -> None:
@@ -63,15 +63,15 @@ def scoring_of(table: Table, cut: str, target: str | None) -> Scoring:
     nothing, none = np.zeros(0, np.int64), np.zeros(0)
     kind = KINDS[cut]
     if target is None:
-        return Scoring(kind, nothing, nothing, nothing, nothing, none, none, np.zeros((2, 0), np.int64))
+        return Scoring(kind, nothing, nothing, nothing, nothing, none, none, nothing)
     counted = table.counts_of(target)
     if kind == VARIANCE:
         known, sums = _numbers(table, target, counted)
-        return Scoring(TARGET_VARIANCE, nothing, nothing, nothing, known, sums, none, np.zeros((2, 0), np.int64))
+        return Scoring(TARGET_VARIANCE, nothing, nothing, nothing, known, sums, none, nothing)
     n = np.arange(min(int(counted.counts.sum()) + 1, LOOKED_UP), dtype=np.float64)
-    sides = np.zeros((2, len(counted.labels)), np.int64)
+    numbers = np.zeros(len(counted.labels), np.int64)
     offsets, values, counts = (np.array(own, np.int64) for own in (counted.offsets, counted.values, counted.counts))
-    return Scoring(kind, offsets, values, counts, nothing, none, n * np.log(np.maximum(n, 1)), sides)
+    return Scoring(kind, offsets, values, counts, nothing, none, n * np.log(np.maximum(n, 1)), numbers)
 
 
 def _numbers(table: Table, target: str, counted: CountedValues) -> tuple[Counts, Numbers]:
@@ -92,3 +92,9 @@ def _numbers(table: Table, target: str, counted: CountedValues) -> tuple[Counts,
     cell = np.repeat(np.arange(len(counted.offsets) - 1), np.diff(counted.offsets))
     known = np.bincount(cell, weights, len(counted.offsets) - 1).astype(np.int64)
     return known, np.bincount(cell, weights * numbers, len(counted.offsets) - 1).astype(np.float64)
+
+
+def without_number(scoring: Scoring, records: int) -> dict[str, int]:
+    """Say how many records did not count for the variance of a target because they miss it."""
+    missing = records - int(scoring.known.sum()) if scoring.kind == TARGET_VARIANCE else 0
+    return {"target_missing": missing} if missing else {}
