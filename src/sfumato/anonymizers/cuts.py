@@ -64,10 +64,10 @@ def scored_cut(
     records of every entry do.
     """
     size = counts.sum() if only_sizes(problem.rules) else count_values(problem, cells, counts, histogram)
-    pairs, targets = count_targets(scoring, cells)
-    node = Node(cells, counts, size, histogram, pairs, targets)
     best, code, best_score = -1, 0, -np.inf
     if sizes_admitted(problem.rules, size // 2):  # otherwise the smaller half of any cut is too small
+        pairs, targets = count_targets(scoring, cells)
+        node = Node(cells, counts, size, histogram, pairs, targets)
         for attribute in by_spread(problem, lo, hi):
             codes, weights = code_weights(problem, cells, counts, attribute, lo[attribute], hi[attribute])
             if not any_size_admitted(problem, weights, size):

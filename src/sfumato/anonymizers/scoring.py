@@ -21,7 +21,10 @@ LOOKED_UP = 1 << 16
 
 
 class Scoring(NamedTuple):
-    """How cuts are scored, and what is known of the target. It carries room for counting: one run, one value."""
+    """How cuts are scored, and what is known of the target. It carries room for counting: one run, one value.
+
+    Strict cuts keep cells whole, so the target's counts of a cell are those of an entry.
+    """
 
     kind: int
     offsets: Counts
