@@ -4,7 +4,8 @@ Run: python benchmarks/mondrian.py [--sizes 30000 300000 3000000] [--repeats 5]
 
 The baseline is Mondrian by the same rule in plain numpy, which makes the same groups (checked here); it is left out
 above 300,000 cells, where it takes minutes. `partition` is the kernel alone; `anonymize` adds merging equal boxes,
-counting histograms and checking the requirement. Cuts by a score are compared with the median's. Growth is the factor from one size to the next one.
+counting histograms and checking the requirement. Cuts by a score are compared with the median's. Growth is the factor
+from one size to the next one.
 """
 
 from __future__ import annotations

@@ -15,9 +15,12 @@ import sfumato
 from sfumato.anonymizers.cutting import problem_of
 from sfumato.anonymizers.mondrian import partition
 from sfumato.anonymizers.scoring import scoring_of
+from sfumato.publish.cautions import cautions
 from sfumato.requirements import KAnonymity, LDiversity
 from sfumato.table import CountedValues, Quasi, numeric
 from sfumato.table.cells import sorted_cells
+from sfumato.tradeoff import words
+from sfumato.tradeoff.validating import problems
 from strategies import cells_of_tables, requirements_for, tries
 
 LABELS = ("3", "0.5", None, "-20", "100000")
@@ -353,8 +356,8 @@ def test_a_target_that_is_not_there_names_those_that_are():
 def test_a_target_without_a_role_or_that_names_persons_is_refused():
     columns = frame(age=[1, 2], pay=[1, 2], name=["x", "y"])
     table = sfumato.read(columns, quasi=["age"], identifier=["name"])
-    for column in ("pay", "name"):
-        with pytest.raises(sfumato.BadInputError, match=f"column '{column}' is not published"):
+    for column, said in (("pay", "is not published; give it a role"), ("name", "is an identifier")):
+        with pytest.raises(sfumato.BadInputError, match=f"column '{column}' {said}"):
             sfumato.anonymize(table, "k-anonymity k=1", f"mondrian cut=information-gain target={column}")
 
 
@@ -362,3 +365,58 @@ def test_a_target_of_words_has_no_variance():
     table = ages(1, 2, job=["cook", "1"])
     with pytest.raises(sfumato.BadInputError, match=r"'cook' is not a finite number.*cut=information-gain target=job"):
         sfumato.anonymize(table, "k-anonymity k=1", "mondrian cut=variance target=job")
+
+
+# ---------------------------------------------------------------- the rest of the house
+
+
+STUDY = """
+[table]
+source = "{source}"
+quasi = ["age"]
+sensitive = ["ill"]
+neutral = ["pay"]
+[[candidates]]
+anonymizers = ["mondrian", "mondrian cut=information-gain target={target}", "mondrian cut=variance target=pay"]
+requirements = ["k-anonymity k=2"]
+"""
+
+
+def study_of(folder, target):
+    lines = [f"{i % 40},{'flu' if i % 3 else 'none'},{i * 10}" for i in range(60)]
+    (folder / "t.csv").write_text("\n".join(["age,ill,pay", *lines]) + "\n")
+    return sfumato.Study.from_toml(STUDY.format(source=folder / "t.csv", target=target))
+
+
+def test_a_study_makes_candidates_cut_for_a_target(tmp_path):
+    points = sfumato.explore(study_of(tmp_path, "ill")).points
+    assert [point.status for point in points] == ["measured"] * 3
+    assert points[1].parameters["cut"] == "information-gain" and points[1].parameters["target"] == "ill"
+
+
+def test_check_names_a_target_that_is_not_there_and_passes_good_ones(tmp_path):
+    for target, bad in (("ill", 0), ("age", 0), ("pay", 0), ("pai", 1)):
+        study = study_of(tmp_path, target)
+        found = problems(study, study.table.open())
+        assert len(found) == bad
+    assert found[0].kind == "failed" and "no column 'pai'" in found[0].reason
+
+
+def test_a_certificate_says_what_a_target_does():
+    ill = ["flu", "none"] * 10
+    columns = frame(age=range(20), ill=ill, pay=range(20))
+    table = sfumato.read(columns, quasi=["age"], sensitive=["ill"], neutral=["pay"], hierarchies=AGES)
+    release = sfumato.anonymize(table, "k-anonymity k=2")
+    said = {}
+    for target in (None, "ill", "pay", "age"):
+        found = cautions(release, KAnonymity(2), target)
+        said[target] = [caution.text for caution in found if caution.about == "target"]
+    assert said[None] == said["age"] == []
+    assert "ill differs between them, as far as the requirement allows" in said["ill"][0]
+    assert "looking at pay" in said["pay"][0] and len(said["ill"]) == len(said["pay"]) == 1
+
+
+def test_cuts_in_words():
+    assert words.maker("mondrian cut=loss") == "Mondrian (cut where the loss falls most)"
+    said = words.maker('mondrian publish=node cut=information-gain target="marital status"')
+    assert said == 'Mondrian (whole nodes of the hierarchies, cut where most is learnt of "marital status")'

@@ -118,12 +118,11 @@ def _target(release: Release, target: str | None) -> Iterator[Caution]:
     if target in release.table.roles.sensitive:
         yield Caution(
             "target",
-            f"Groups were formed so that {target} differs between them as much as the requirement allows. That makes "
-            f"{target} easier to predict, for a researcher and for whoever looks a person up: the file says as much "
-            "about a person's value as the requirement lets through, and where the groups end depends on the values "
-            "of single records.",
+            f"Groups were formed so that {target} differs between them, as far as the requirement allows. That makes "
+            f"{target} easier to predict, for a researcher and for whoever looks a person up; nothing but the "
+            "requirement limits how sure that is. And where groups end depends on values of single records.",
         )
-    else:
+    elif target in release.table.roles.neutral:
         yield Caution(
             "target",
             f"Where groups end was decided looking at {target}, so it depends on the values of single records; that "

@@ -119,6 +119,8 @@ class Table:
         known = ", ".join(map(repr, self.published))
         if column not in self.engine.columns:
             return f"{self.engine.origin}: there is no column {column!r}; the columns that are published are {known}"
+        if column in self.roles.identifier:
+            return f"{self.engine.origin}: the column {column!r} is an identifier; use one that is published: {known}"
         return (
             f"{self.engine.origin}: the column {column!r} is not published; give it a role that is "
             f"(--neutral {column}), or use one of {known}"
