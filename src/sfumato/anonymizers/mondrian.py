@@ -18,13 +18,14 @@ after all cutting, and only where that saves more loss than it costs (`trimming`
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.anonymizer import Anonymizer, infeasible
+from sfumato.anonymizers.cuts import scored_cut
 from sfumato.anonymizers.cutting import (
     Codes,
     Counts,
@@ -45,6 +46,7 @@ from sfumato.anonymizers.cutting import (
     taken_left,
     width,
 )
+from sfumato.anonymizers.scoring import CUTS, Scoring, check_cut, scoring_of, without_number
 from sfumato.anonymizers.trimming import trim
 from sfumato.configuration import check_choice, check_whole
 from sfumato.errors import BadInputError
@@ -72,10 +74,19 @@ class Mondrian(Anonymizer):
     """For relaxed cuts: what decides which of several equal records go where. None draws it from the system, and
     nobody can repeat it; a number makes the release repeatable, and must then be kept as secret as the table."""
 
+    cut: str = "median"
+    """median: halve the widest attribute; otherwise the admitted cut that is best by a score (`cuts`): range,
+    variance, loss, or information-gain of a target."""
+
+    target: str | None = None
+    """The column that somebody wants to predict: cut by its information gain, or by its variance."""
+
     name: ClassVar[str] = "mondrian"
 
     def __post_init__(self) -> None:
         check_choice("mode", self.mode, ("strict", "relaxed"))
+        check_choice("cut", self.cut, CUTS)
+        check_cut(self.cut, self.target, self.mode)
         if self.seed is not None:
             check_whole("seed", self.seed, least=0)
             if self.mode == "strict":
@@ -93,6 +104,7 @@ class Mondrian(Anonymizer):
                 f"{requirement} need not survive merging; use mode=strict publish=box, or --form bucketization"
             )
         cells = table.cells
+        scoring = None if self.cut == "median" else scoring_of(table, self.cut, self.target)
         problem = problem_of(cells, requirement)
         relaxed = self.mode == "relaxed"
         state = np.array([secrets.randbits(64) if self.seed is None else self.seed], np.uint64)
@@ -100,19 +112,20 @@ class Mondrian(Anonymizer):
         everything = np.arange(cells.size)
         admitted = bool(requirement.admits(cells.baseline)[0])
         if admitted:
-            groups = partition(problem, everything, cells.counts, bottom, top, relaxed, state)
+            groups = partition(problem, everything, cells.counts, bottom, top, relaxed, state, scoring)
         else:
             groups = one_group(problem, everything, cells.counts, bottom, top)
         if budget:
 
             def cut_again(cells: Counts, counts: Counts, region_lo: Codes, region_hi: Codes) -> Groups:
-                return partition(problem, cells, counts, region_lo, region_hi, relaxed, state)
+                return partition(problem, cells, counts, region_lo, region_hi, relaxed, state, scoring)
 
             groups = trim(problem, groups, admitted, budget, form == "generalization", cut_again)
         if not groups.size or not (admitted or budget):
             tried = ", and no trim within the budget for suppression mends that" if budget else ""
             raise infeasible(requirement, cells.baseline, f"even all records in one group are not enough{tried}")
-        return self._published(table, groups, form)
+        release = self._published(table, groups, form)
+        return release if scoring is None else replace(release, details=without_number(scoring, cells.records))
 
     def _published(self, table: Table, groups: Groups, form: Form) -> Release:
         number = np.repeat(np.arange(groups.size), np.diff(groups.offsets))
@@ -137,8 +150,9 @@ def partition(
     region_hi: Codes,
     relaxed: bool,
     state: NDArray[np.uint64],
+    scoring: Scoring | None = None,
 ) -> Groups:
-    """Partition the records of these entries, which are admitted as one group.
+    """Partition the records of these entries, which are admitted as one group; without scoring, at medians.
 
     Pending nodes lie one above the other in an arena, the topmost is cut next, so memory stays linear. Time is
     O(entries x attributes) per level of cuts, with as many levels as the logarithm of the number of groups.
@@ -166,8 +180,8 @@ def partition(
         start, end = starts[pending], ends[pending]
         node, node_counts = arena[start:end], arena_counts[start:end]
         find_ranges(problem, node, lo, hi)
-        attribute, code, whole, taken = find_cut(
-            problem, node, node_counts, lo, hi, histogram, left_histogram, relaxed, state
+        attribute, code, whole, taken = choose_cut(
+            problem, scoring, node, node_counts, lo, hi, histogram, left_histogram, relaxed, state
         )
         if attribute < 0:  # no cut is admitted: the node is a group
             used = offsets[groups]
@@ -203,6 +217,25 @@ def partition(
 
     used = offsets[groups]
     return Groups(out[:used], out_counts[:used], offsets[: groups + 1], boxes[:groups])
+
+
+@kernel
+def choose_cut(
+    problem: Problem,
+    scoring: Scoring | None,
+    cells: Counts,
+    counts: Counts,
+    lo: Codes,
+    hi: Codes,
+    histogram: Counts,
+    left_histogram: Counts,
+    relaxed: bool,
+    state: NDArray[np.uint64],
+) -> tuple[int, int, bool, Counts]:
+    """Find the cut by a score, or at the median where there is none; only the one that is asked for is compiled."""
+    if scoring is None:
+        return find_cut(problem, cells, counts, lo, hi, histogram, left_histogram, relaxed, state)
+    return scored_cut(problem, scoring, cells, counts, lo, hi, histogram, left_histogram)
 
 
 @kernel

@@ -138,6 +138,9 @@ def _print_release(said: dict[str, Any], release: Release, measured: Measured) -
         )
     if "transformation" in release.details:
         _print_transformation(release.details)
+    if "target_missing" in release.details:
+        missing = counted(release.details["target_missing"], "record")
+        typer.echo(f"The target is missing in {missing}, which did not count in the choice of cuts.")
     if release.suppressed:
         typer.echo(f"Left out (suppressed): {counted(release.suppressed, 'record')}.")
     if said["dropped"]:

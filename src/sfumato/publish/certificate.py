@@ -16,7 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from sfumato.anonymizers import Anonymizer
+from sfumato.anonymizers import Anonymizer, Mondrian
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
 from sfumato.publish.cautions import Caution, cautions
@@ -63,7 +63,7 @@ def certificate(
 ) -> dict[str, Any]:
     """Write the publisher's certificate. `files` are the written files by their final names, `checked` the audit."""
     roles = release.table.roles
-    found = cautions(release, requirement)
+    found = cautions(release, requirement, maker.target if isinstance(maker, Mondrian) else None)
     return {
         "kind": "sfumato certificate",
         "for": "the publisher",

@@ -2,7 +2,7 @@
 
 from sfumato.table.building import flat, from_level_table, prefixes, tree
 from sfumato.table.bundled import DATASETS, Dataset, load
-from sfumato.table.cells import Cells, Histograms, Quasi, Sensitive
+from sfumato.table.cells import Cells, CountedValues, Histograms, Quasi, Sensitive
 from sfumato.table.declaration import TableDeclaration
 from sfumato.table.declared import read_hierarchies, read_level_table
 from sfumato.table.distinct import distinct_rows
@@ -14,6 +14,7 @@ from sfumato.table.table import Roles, Table, read
 __all__ = [
     "DATASETS",
     "Cells",
+    "CountedValues",
     "Dataset",
     "Guess",
     "Hierarchy",

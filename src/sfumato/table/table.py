@@ -16,7 +16,7 @@ from sfumato.engines import Coding, DistinctValues, DuckDBEngine, Engine
 from sfumato.errors import BadInputError
 from sfumato.table.automatic import FEW, MOST_CATEGORIES, automatic, looks_like_dates, looks_numeric
 from sfumato.table.building import flat
-from sfumato.table.cells import Cells, Quasi, sorted_cells
+from sfumato.table.cells import Cells, CountedValues, Quasi, counted_leaves, sorted_cells
 from sfumato.table.declared import Declared, declared, read_hierarchies
 from sfumato.table.hierarchy import Hierarchy, read_number
 
@@ -88,6 +88,43 @@ class Table:
     def link(self) -> str:
         """The engine's name for the link from its rows to the cells."""
         return self._counted[2]
+
+    def counts_of(self, column: str) -> CountedValues:
+        """Count the values of a published column in every cell: leaves where it is coded, texts where it is neutral."""
+        cells = self.cells
+        for a, quasi in enumerate(cells.quasi):
+            if quasi.name == column:
+                return counted_leaves(quasi.hierarchy, cells.codes[:, a], cells.counts)
+        for s, sensitive in enumerate(cells.sensitive):
+            if sensitive.name == column:
+                return counted_leaves(sensitive.hierarchy, sensitive.leaves[cells.values[:, s]], cells.counts)
+        if column not in self.roles.neutral:
+            raise BadInputError(self._why_not_counted(column))
+        if column not in self._neutral_counts:
+            self._neutral_counts[column] = self._count_neutral(column)
+        return self._neutral_counts[column]
+
+    @cached_property
+    def _neutral_counts(self) -> dict[str, CountedValues]:
+        """What was counted already."""
+        return {}
+
+    def _count_neutral(self, column: str) -> CountedValues:
+        pairs = self.engine.pairs(column, self.link)
+        offsets = np.searchsorted(pairs.cell, np.arange(self.cells.size + 1))
+        numbers = np.array([np.nan if value is None else read_number(value) for value in pairs.values], np.float64)
+        return CountedValues(offsets, pairs.value, pairs.counts, tuple(pairs.values), numbers)
+
+    def _why_not_counted(self, column: str) -> str:
+        known = ", ".join(map(repr, self.published))
+        if column not in self.engine.columns:
+            return f"{self.engine.origin}: there is no column {column!r}; the columns that are published are {known}"
+        if column in self.roles.identifier:
+            return f"{self.engine.origin}: the column {column!r} is an identifier; use one that is published: {known}"
+        return (
+            f"{self.engine.origin}: the column {column!r} is not published; give it a role that is "
+            f"(--neutral {column}), or use one of {known}"
+        )
 
     @property
     def published(self) -> list[str]:

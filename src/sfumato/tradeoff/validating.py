@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from sfumato.anonymizers import FullDomain, WithoutSensitive
 from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.table import Cells, Table
+from sfumato.table import Cells, CountedValues, Table
 from sfumato.table.cells import sorted_cells
 from sfumato.tradeoff.study import Candidate, Study
 
@@ -57,12 +57,23 @@ class Sketch(Table):
     """A few records of a table under all its declarations: settings that do not fit it do not fit the table."""
 
     few: Cells | None = None
+    whole: Table | None = None
+    rows: tuple[int, ...] = ()
+    """Which cells of the whole table they are."""
 
     @property
     def cells(self) -> Cells:
         """The few cells."""
         assert self.few is not None
         return self.few
+
+    def counts_of(self, column: str) -> CountedValues:
+        """Give every one of the few records the first value of its cell; which values there are is the table's."""
+        assert self.whole is not None
+        counted = self.whole.counts_of(column)
+        ones = np.ones(len(self.rows), np.int64)
+        values = counted.values[counted.offsets[list(self.rows)]]
+        return replace(counted, offsets=np.arange(len(ones) + 1), values=values, counts=ones)
 
 
 def sketched(table: Table) -> Sketch:
@@ -74,4 +85,14 @@ def sketched(table: Table) -> Sketch:
     codes = np.column_stack([cells.codes[rows], *leaves]).astype(np.int32)
     sensitive = [(own.name, own.hierarchy) for own in cells.sensitive]
     few = sorted_cells(cells.quasi, sensitive, codes, np.ones(len(rows), np.int64))
-    return Sketch(table.engine, table.roles, table.hierarchies, table.codings, table.missing, table.notices, few)
+    return Sketch(
+        table.engine,
+        table.roles,
+        table.hierarchies,
+        table.codings,
+        table.missing,
+        table.notices,
+        few,
+        table,
+        tuple(rows),
+    )
