@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sfumato.publish.audit import Audit, WorstGroup
     from sfumato.publish.deciding import Failure
     from sfumato.publish.repeating import Intersection
+    from sfumato.publish.together import Together
 
 
 def audit(
@@ -36,6 +37,10 @@ def audit(
     suppressed: Annotated[
         str | None,
         typer.Option(help="Rows with * in all quasi-identifiers: leave-out (the default, unless all are), or keep."),
+    ] = None,
+    household: Annotated[
+        str | None,
+        typer.Option(help="The original's column that says who lives together: is what members share shown alike?"),
     ] = None,
     certificate: Annotated[
         Path | None, typer.Option(help="A certificate: refuse (exit 2) unless this is the very file it speaks of.")
@@ -70,6 +75,7 @@ def audit(
         hierarchies=hierarchies,
         earlier=earlier,
         suppressed=suppressed,  # type: ignore[arg-type]
+        household=household,
         na=na,
         delimiter=delimiter,
         encoding=encoding,
@@ -111,6 +117,8 @@ def _print(found: Audit) -> None:
             typer.echo(f"NOT COVERED: {counted(found.coverage.uncovered, 'row')} cannot come from this original:")
             for example in found.coverage.examples:
                 typer.echo(f"  {example}")
+    if found.households is not None:
+        _print_together(found.households)
     for failure in found.failures:
         _print_failure(failure)
     if found.require is not None and not found.failures:
@@ -147,6 +155,25 @@ def _print_failure(failure: Failure) -> None:
         f"  The worst has {counted(failure.size, 'record')}: {_shows(dict(failure.worst))}\n"
         f"  What the file achieves: {failure.achieved}."
     )
+
+
+def _print_together(own: Together) -> None:
+    """Say whether members of a household show the same value of what they share."""
+    several = counted(own.households, "household")
+    if not own.shared:
+        typer.echo(f"\nHouseholds: members of the {several} with several members share no quasi-identifier.")
+        return
+    typer.echo(f"\nHouseholds: within each of the {several} with several members all have the same")
+    typer.echo(f"  {', '.join(own.shared)}.")
+    if own.holds:
+        typer.echo("  One published combination of these covers each of them: members show the same values.")
+        return
+    typer.echo(
+        f"  NOT CONFIRMED for {counted(own.households - own.confirmed, 'household')}: several published combinations "
+        "cover their values, so two\n  members may show two of them, and who knows of both members intersects these:"
+    )
+    for example in own.examples:
+        typer.echo(f"  {example}")
 
 
 def _print_repeated(both: Intersection) -> None:

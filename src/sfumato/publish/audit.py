@@ -30,6 +30,7 @@ from sfumato.table.declared import Declared, declared
 if TYPE_CHECKING:
     from sfumato.publish.deciding import Failure
     from sfumato.publish.repeating import Intersection, Seen
+    from sfumato.publish.together import Together
 
 Suppressed = Literal["keep", "leave-out"]
 MOST_WORST = 3
@@ -73,12 +74,14 @@ class Audit:
     failures: tuple[Failure, ...] = ()
     coverage: Coverage | None = None
     repeated: tuple[Intersection, ...] = ()
+    households: Together | None = None
     notices: tuple[str, ...] = field(default=())
 
     @property
     def holds(self) -> bool:
-        """Whether the requirement holds and every row is covered, as far as either was asked."""
-        return not self.failures and (self.coverage is None or self.coverage.holds)
+        """Whether the requirement holds, every row is covered and households are treated alike, as far as asked."""
+        asked = [own for own in (self.coverage, self.households) if own is not None]
+        return not self.failures and all(own.holds for own in asked)
 
     def __getitem__(self, name: str) -> float:
         return self.measures[name]
@@ -102,6 +105,7 @@ def audit(
     hierarchies: Mapping[str, Declared] | str | Path | None = None,
     earlier: str | Path | Any | None = None,
     suppressed: Suppressed | None = None,
+    household: str | None = None,
     na: Sequence[str] = (),
     delimiter: str | None = None,
     encoding: str = "utf-8",
@@ -112,7 +116,8 @@ def audit(
     `original` is the table it was made of: a path, a frame, a bundled name or an open `Table` (whose hierarchies are
     then used). `group` names the column that tells the groups of a bucketized file. `suppressed` says what rows with
     `*` in all quasi-identifiers are: suppressed records to "leave-out" (the default, unless all rows are such), or a
-    group to "keep". `earlier` is another release of the same people. `na` lists texts that mean missing in the
+    group to "keep". `earlier` is another release of the same people. `household` names the original's column that says
+    who lives together: do members show the same value of what they share? `na` lists texts that mean missing in the
     original; `encoding` is that of the published files.
     """
     asked = Question(
@@ -122,6 +127,7 @@ def audit(
         None if original is None else open_source(original, encoding=original_encoding, na=na),
         group,
         suppressed,
+        household,
     )
     asked.check()
     given = _hierarchies(asked, original, hierarchies)
@@ -138,6 +144,7 @@ class Question:
     original: Source | None
     group: str | None
     suppressed: Suppressed | None
+    household: str | None = None
 
     def check(self) -> None:
         """Raise unless all columns exist and each has one role."""
@@ -152,7 +159,12 @@ class Question:
         self.file.check(self.quasi, "--quasi")
         self.file.check(self.sensitive, "--sensitive")
         self.file.check([] if self.group is None else [self.group], "--group")
+        if self.household is not None and self.original is None:
+            raise BadInputError(
+                "who lives together does not stand in a published file: give the table it was made of too (--original)"
+            )
         if self.original is not None:
+            self.original.check([] if self.household is None else [self.household], "--household, in the original")
             self.original.check(self.quasi, "--quasi, in the original")
             self.original.check(self.sensitive, "--sensitive, in the original")
 
@@ -208,11 +220,12 @@ def _answer(asked: Question, given: Mapping[str, Hierarchy], require: str | None
         **size_measures(sizes, sizes if asked.group is None else _alike(asked, plain), suppressed),
         **worst_of(by_sensitive),
     }
-    checked = None
+    checked = households = None
     if asked.original is not None:
         domains, words = _domains(asked, given)
         measures |= losses(plain, asked.quasi, domains, suppressed)
         checked = _coverage(asked, domains, given)
+        households = _households(asked, domains)
         notices += [words, *unreadable(plain, asked.quasi, domains)]
     notices += _notices(asked, attributes, given)
     return Audit(
@@ -230,6 +243,7 @@ def _answer(asked: Question, given: Mapping[str, Hierarchy], require: str | None
         failures=_failures(asked, require, attributes, one, sizes),
         coverage=checked,
         repeated=_repeated(asked, given, earlier, attributes),
+        households=households,
         notices=tuple(notices),
     )
 
@@ -332,6 +346,18 @@ def _coverage(asked: Question, domains: Mapping[str, Hierarchy], given: Mapping[
         return coverage(published, original, asked.quasi, others, notations)
     neutral = [name for name in others if name not in asked.sensitive]
     return bucket_coverage(published, original, asked.quasi, neutral, asked.sensitive, asked.group, notations)
+
+
+def _households(asked: Question, domains: Mapping[str, Hierarchy]) -> Together | None:
+    """Check that members of a household show the same value of what they share."""
+    assert asked.original is not None
+    if asked.household is None:
+        return None
+    from sfumato.publish.together import together
+
+    original = asked.original.count([asked.household, *asked.quasi])
+    notations = {name: Notation(domains[name], _values(original, name)) for name in asked.quasi}
+    return together(asked.count(())[0], original, asked.household, asked.quasi, domains, notations)
 
 
 # -- findings ------------------------------------------------------------------------------------------------------

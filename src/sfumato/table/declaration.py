@@ -23,6 +23,9 @@ class TableDeclaration:
     sensitive: tuple[str, ...] = ()
     neutral: tuple[str, ...] = ()
     identifier: tuple[str, ...] = ()
+    household: str | None = None
+    """The column that says which records belong to one household."""
+
     hierarchies: str | None = None
     """A TOML file or a folder of level tables."""
 
@@ -42,7 +45,7 @@ class TableDeclaration:
         for name in ("source", "encoding"):
             if not isinstance(getattr(self, name), str):
                 raise BadInputError(f"{name} must be a text, not {getattr(self, name)!r}")
-        for name in ("hierarchies", "delimiter"):
+        for name in ("household", "hierarchies", "delimiter"):
             if not isinstance(getattr(self, name), str | None):
                 raise BadInputError(f"{name} must be a text, not {getattr(self, name)!r}")
         if not isinstance(self.hierarchy, Mapping):
@@ -75,5 +78,5 @@ class TableDeclaration:
         if self.hierarchies is not None:
             given |= read_hierarchies(Path(self.hierarchies))
         given |= dict(self.hierarchy)
-        roles = Roles(quasi, sensitive, self.neutral, self.identifier)
+        roles = Roles(quasi, sensitive, self.neutral, self.identifier, self.household)
         return with_roles(rows or self.open_rows(), roles, given, self.missing)
