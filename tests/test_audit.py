@@ -750,6 +750,7 @@ def test_the_audit_shares_no_code_with_the_makers():
         "losing",
         "notation",
         "repeating",
+        "together",
     ):
         source = (folder / f"{name}.py").read_text()
         for room in (

@@ -33,7 +33,7 @@ class Anonymizer(Configured, ABC):
             raise BadInputError("a bucketization deals out sensitive values, and the table has none (--sensitive)")
         if form == "generalization" and table.shared and not self.treats_households_alike:
             raise BadInputError(
-                f"{self} may show different values to members of one household, who share "
+                f"{self} may publish different values for members of one household, who share "
                 f"{', '.join(table.shared_names)}; with a household column use mondrian mode=strict or full-domain, or "
                 "--form bucketization"
             )

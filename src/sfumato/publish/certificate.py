@@ -77,7 +77,7 @@ def certificate(
             "form": release.form,
             "suppress_at_most": suppress,
             "checked_on_the_file": True,
-            **_households(release, checked["households"]),
+            **_households(release, checked["households"], suppress),
         },
         "columns": {
             "quasi": list(roles.quasi),
@@ -97,7 +97,7 @@ def certificate(
         "meanings": [{"name": name, "text": text} for name, text in meanings],
         "warnings": [_warning(caution) for caution in found],
         "notices": [*release.table.notices, *release.table.household_notices()],
-        "verify": [*_verify(release, requirement, next(iter(files))), *_against_the_original(origin, checked)],
+        "verify": [*_verify(release, requirement, next(iter(files))), "--original", origin.table],
     }
 
 
@@ -115,29 +115,24 @@ def public(content: Mapping[str, Any], maker: Anonymizer) -> dict[str, Any]:
     kept["meaning"] = {name: value for name, value in content["meaning"].items() if name not in hidden}
     kept["baselines"] = {name: {"file": own["file"]} for name, own in content["baselines"].items()}
     kept["warnings"] = [{key: value for key, value in own.items() if key != "found"} for own in content["warnings"]]
-    kept["verify"] = content["verify"][: content["verify"].index("--original")]
+    kept["verify"] = content["verify"][:-2]  # not against the original
     kept["meanings"] = [own for own in content["meanings"] if own["name"] not in ("Missing values", "Queries")]
     return kept
 
 
-def _households(release: Release, found: Together | None) -> dict[str, Any]:
+def _households(release: Release, found: Together | None, suppress: float) -> dict[str, Any]:
     """Say what the members of a household show alike: made so, and whether the written file confirms it by itself."""
     names = release.table.shared_names
     if found is None or not names:
         return {}
+    alone = "; a member may be left out alone" if suppress else ""
     return {
         "households": {
             "same_value_of": names,
-            "in_words": f"all published members of a household show the same value of {listed(names)}; "
-            "a member may be left out alone",
+            "in_words": f"all published members of a household show the same value of {listed(names)}{alone}",
             "confirmed_on_the_file": found.holds,
         }
     }
-
-
-def _against_the_original(origin: Origin, checked: Mapping[str, Any]) -> list[str]:
-    found = checked["households"]
-    return ["--original", origin.table, *(["--household", found.column] if found is not None and found.holds else [])]
 
 
 def without_seed(maker: Any) -> Any:

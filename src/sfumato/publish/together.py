@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.errors import BadInputError
 from sfumato.publish.counting import Counted, Counts, TextColumn
 from sfumato.publish.locating import Combinations, Places, locate
 from sfumato.publish.notation import Notation
@@ -56,7 +55,7 @@ def together(
     """Check the households of an original (counted over their column and the quasi-identifiers) in a published file."""
     named = np.array([text != "" for text in original.columns[column].texts], np.bool_)[original.columns[column].codes]
     if not named.any():
-        raise BadInputError(f"no original record has a household in {column!r} (--household)")
+        return Together(column, (), 0, 0, ())
     members = original.where(named)
     household = members.number((column,))[1]
     several = np.bincount(household, weights=members.counts) > 1
