@@ -748,6 +748,7 @@ def test_the_audit_shares_no_code_with_the_makers():
         "deciding",
         "locating",
         "losing",
+        "matching",
         "notation",
         "repeating",
         "together",
