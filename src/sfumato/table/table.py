@@ -336,7 +336,7 @@ def _value_notices(name: str, sensitive: bool, given: Declared | None, distinct:
 
 
 LOOKS = {
-    "dates such as 31.12.1999": re.compile(r"\d{1,2}[./]\d{1,2}[./]\d{4}"),
+    "dates such as 31/12/1999": re.compile(r"\d{1,2}[./-]\d{1,2}[./-]\d{4}"),
     "numbers with a decimal comma": re.compile(r"-?\d+,\d+"),
     "ISO dates": re.compile(r"\d{4}-\d{2}-\d{2}"),
 }
@@ -355,6 +355,6 @@ def _nearly(name: str, present: Sequence[str]) -> list[str]:
         if sum(look.fullmatch(value) is not None for value in present) >= len(present) * 0.9:
             return [
                 f"column {name!r} seems to hold {what} and is taken as {len(present):,} categories; "
-                "write dates as 1999-12-31, numbers with a point, and mark other texts as missing (--na)"
+                "write dates as 1999-12-31 or 31.12.1999, numbers with a point, and mark other texts as missing (--na)"
             ]
     return []
