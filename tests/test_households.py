@@ -9,6 +9,7 @@ import csv
 import json
 import tempfile
 from collections import Counter, defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import sfumato
+from sfumato.anonymizers.anonymizer import checked_households
 from sfumato.cli import app
 from strategies import tries
 
@@ -203,6 +205,16 @@ def test_the_end_of_a_shared_range_is_no_value_of_a_suppressed_record():
     published, _ = written(release)
     assert release.suppressed == 1 and "x" not in published
     assert not any("30" in row["zip"] for row in published.values())
+
+
+def test_a_release_that_treats_members_differently_is_not_let_through():
+    uneven = [row for row in PAIRS if not (row["sex"] == "f" and row["zip"] in (0, 1, 2))]
+    plain = sfumato.anonymize(table_of(uneven, household=None), "k-anonymity k=3")
+    differ = homes_that_differ(uneven, written(plain)[0], ["kind", "zip"])
+    with pytest.raises(sfumato.InfeasibleError, match=f"members of {len(differ)} households would show different"):
+        checked_households(replace(plain, table=table_of(uneven)))
+    checked_households(plain)
+    checked_households(sfumato.anonymize(table_of(uneven), "k-anonymity k=3"))
 
 
 @pytest.mark.parametrize("maker", ["local-recoding", "mondrian mode=relaxed"])
