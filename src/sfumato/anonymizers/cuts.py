@@ -94,7 +94,7 @@ def by_spread(problem: Problem, lo: Codes, hi: Codes) -> Counts:
     spreads, order = np.empty(len(lo)), np.empty(len(lo), np.int64)
     found = 0
     for a in range(len(lo)):
-        if lo[a] == hi[a]:
+        if lo[a] == hi[a] or not problem.may_cut[a]:
             continue
         spread = width(problem, a, lo[a], hi[a]) / domain_width(problem, a)
         place = found

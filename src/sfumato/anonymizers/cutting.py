@@ -38,6 +38,8 @@ class Problem(NamedTuple):
     """The number of leaves of each attribute."""
 
     rules: Rules
+    may_cut: NDArray[np.bool_]
+    """Which attributes may be cut or trimmed."""
 
 
 class Groups(NamedTuple):
@@ -66,6 +68,7 @@ def problem_of(cells: Cells, requirement: Requirement) -> Problem:
         starts,
         np.array([quasi.hierarchy.size for quasi in cells.quasi], dtype=np.int64),
         requirement.compile(cells.sensitive),
+        np.ones(len(cells.quasi), np.bool_),
     )
 
 

@@ -61,6 +61,7 @@ class FullDomain(Anonymizer):
     """For a genetic search: where its random numbers start."""
 
     name: ClassVar[str] = "full-domain"
+    treats_households_alike = True
 
     def __post_init__(self) -> None:
         check_choice("minimize", self.minimize, MINIMIZE)

@@ -24,7 +24,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.anonymizer import Anonymizer, infeasible
+from sfumato.anonymizers.anonymizer import Anonymizer, infeasible, loss_of
 from sfumato.anonymizers.cuts import scored_cut
 from sfumato.anonymizers.cutting import (
     Codes,
@@ -47,9 +47,10 @@ from sfumato.anonymizers.cutting import (
     width,
 )
 from sfumato.anonymizers.scoring import CUTS, Scoring, check_cut, scoring_of, without_number
+from sfumato.anonymizers.sharing import shared_first
 from sfumato.anonymizers.trimming import trim
 from sfumato.configuration import check_choice, check_whole
-from sfumato.errors import BadInputError
+from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.kernels import kernel
 from sfumato.release import Assignment, Form, Release, bucketization, generalization
 from sfumato.requirements import Requirement
@@ -103,8 +104,10 @@ class Mondrian(Anonymizer):
                 f"mondrian {options} may make groups with equal boxes, which are one group in the file, and "
                 f"{requirement} need not survive merging; use mode=strict publish=box, or --form bucketization"
             )
+        if table.shared and form == "generalization":
+            return self._alike_in_households(table, requirement, budget)
         cells = table.cells
-        scoring = None if self.cut == "median" else scoring_of(table, self.cut, self.target)
+        scoring = self._scoring(table)
         problem = problem_of(cells, requirement)
         relaxed = self.mode == "relaxed"
         state = np.array([secrets.randbits(64) if self.seed is None else self.seed], np.uint64)
@@ -122,10 +125,43 @@ class Mondrian(Anonymizer):
 
             groups = trim(problem, groups, admitted, budget, form == "generalization", cut_again)
         if not groups.size or not (admitted or budget):
-            tried = ", and no trim within the budget for suppression mends that" if budget else ""
-            raise infeasible(requirement, cells.baseline, f"even all records in one group are not enough{tried}")
-        release = self._published(table, groups, form)
-        return release if scoring is None else replace(release, details=without_number(scoring, cells.records))
+            raise _not_even_together(requirement, table, budget)
+        return self._told(self._published(table, groups, form), scoring)
+
+    def _scoring(self, table: Table) -> Scoring | None:
+        return None if self.cut == "median" else scoring_of(table, self.cut, self.target)
+
+    @staticmethod
+    def _told(release: Release, scoring: Scoring | None) -> Release:
+        """Add what the score has to say of a release."""
+        if scoring is None:
+            return release
+        return replace(release, details=without_number(scoring, release.cells.records))
+
+    @property
+    def treats_households_alike(self) -> bool:
+        """Whether equal values stay together: strict cuts keep them so."""
+        return self.mode == "strict"
+
+    def _alike_in_households(self, table: Table, requirement: Requirement, budget: int) -> Release:
+        """Cut what the members of a household share first (`sharing`), and take the release that loses least."""
+        cells, state = table.cells, np.zeros(1, np.uint64)
+        scoring = self._scoring(table)
+        bottom = np.zeros(len(cells.quasi), np.int32)
+        top = np.array([quasi.hierarchy.size - 1 for quasi in cells.quasi], np.int32)
+        whole = one_group(problem_of(cells, requirement), np.arange(cells.size), cells.counts, bottom, top)
+        admitted = bool(requirement.admits(cells.baseline)[0])
+
+        def cut(problem: Problem, cells: Counts, counts: Counts, region_lo: Codes, region_hi: Codes) -> Groups:
+            return partition(problem, cells, counts, region_lo, region_hi, False, state, scoring)
+
+        if not (admitted or budget):
+            raise _not_even_together(requirement, table, budget)
+        found = shared_first(table, requirement, whole, admitted, budget, cut)
+        releases = [self._published(table, groups, "generalization") for groups in found]
+        if not releases:
+            raise _not_even_together(requirement, table, budget)
+        return self._told(min(releases, key=loss_of), scoring)
 
     def _published(self, table: Table, groups: Groups, form: Form) -> Release:
         number = np.repeat(np.arange(groups.size), np.diff(groups.offsets))
@@ -139,6 +175,11 @@ class Mondrian(Anonymizer):
             for a, quasi in enumerate(table.cells.quasi):
                 lo[:, a], hi[:, a] = quasi.hierarchy.smallest_nodes(lo[:, a].copy(), hi[:, a].copy())
         return generalization(table, assignment, lo, hi)
+
+
+def _not_even_together(requirement: Requirement, table: Table, budget: int) -> InfeasibleError:
+    tried = ", and no trim within the budget for suppression mends that" if budget else ""
+    return infeasible(requirement, table.cells.baseline, f"even all records in one group are not enough{tried}")
 
 
 @kernel
@@ -262,7 +303,8 @@ def find_cut(
         return -1, 0, False, nothing
     spreads = np.empty(len(lo))
     for a in range(len(lo)):
-        spreads[a] = width(problem, a, lo[a], hi[a]) / domain_width(problem, a) if lo[a] < hi[a] else -1.0
+        can = problem.may_cut[a] and lo[a] < hi[a]
+        spreads[a] = width(problem, a, lo[a], hi[a]) / domain_width(problem, a) if can else -1.0
     for _ in range(len(lo)):
         widest = 0
         for a in range(1, len(lo)):

@@ -20,9 +20,10 @@ from sfumato.configuration import check_choice
 from sfumato.errors import BadInputError
 from sfumato.plain import json_text
 from sfumato.publish.assessing import Baseline, Profile, baseline, leaf_codes, size_measures, worst_of
-from sfumato.publish.counting import Counted, Counts, Source, TextColumn, open_source
+from sfumato.publish.counting import STAR, Counted, Counts, Source, TextColumn, open_source
 from sfumato.publish.covering import Coverage, bucket_coverage, coverage
 from sfumato.publish.losing import losses, observed_hierarchy, unreadable
+from sfumato.publish.matching import GENEROUS, Matching, misses_a_value, reread
 from sfumato.publish.notation import Notation
 from sfumato.table import DATASETS, Hierarchy, Table, bundled, read_hierarchies
 from sfumato.table.declared import Declared, declared
@@ -30,8 +31,10 @@ from sfumato.table.declared import Declared, declared
 if TYPE_CHECKING:
     from sfumato.publish.deciding import Failure
     from sfumato.publish.repeating import Intersection, Seen
+    from sfumato.publish.together import Together
 
 Suppressed = Literal["keep", "leave-out"]
+Missing = Literal["value", "any"]
 MOST_WORST = 3
 """How many groups are shown for each way of being the worst."""
 
@@ -69,16 +72,24 @@ class Audit:
     measures: Mapping[str, float]
     by_sensitive: Mapping[str, Mapping[str, float]]
     worst: tuple[WorstGroup, ...]
+    uniques: int
+    """Records that no other record looks like by its quasi-identifiers."""
+
+    missing: Missing = "value"
+    """What a missing quasi-identifier is: a value of its own, or any value."""
+
     require: str | None = None
     failures: tuple[Failure, ...] = ()
     coverage: Coverage | None = None
     repeated: tuple[Intersection, ...] = ()
+    households: Together | None = None
     notices: tuple[str, ...] = field(default=())
 
     @property
     def holds(self) -> bool:
-        """Whether the requirement holds and every row is covered, as far as either was asked."""
-        return not self.failures and (self.coverage is None or self.coverage.holds)
+        """Whether the requirement holds, every row is covered and households are treated alike, as far as asked."""
+        asked = [own for own in (self.coverage, self.households) if own is not None]
+        return not self.failures and all(own.holds for own in asked)
 
     def __getitem__(self, name: str) -> float:
         return self.measures[name]
@@ -102,6 +113,8 @@ def audit(
     hierarchies: Mapping[str, Declared] | str | Path | None = None,
     earlier: str | Path | Any | None = None,
     suppressed: Suppressed | None = None,
+    household: str | None = None,
+    missing: Missing = "value",
     na: Sequence[str] = (),
     delimiter: str | None = None,
     encoding: str = "utf-8",
@@ -112,8 +125,10 @@ def audit(
     `original` is the table it was made of: a path, a frame, a bundled name or an open `Table` (whose hierarchies are
     then used). `group` names the column that tells the groups of a bucketized file. `suppressed` says what rows with
     `*` in all quasi-identifiers are: suppressed records to "leave-out" (the default, unless all rows are such), or a
-    group to "keep". `earlier` is another release of the same people. `na` lists texts that mean missing in the
-    original; `encoding` is that of the published files.
+    group to "keep". `earlier` is another release of the same people. `household` names the original's column that says
+    who lives together: do members show the same value of what they share? `missing="any"` lets a missing
+    quasi-identifier match everything. `na` lists texts that mean missing in the original, and then in the file too;
+    `encoding` is that of the published files.
     """
     asked = Question(
         open_source(path, delimiter, encoding),
@@ -122,6 +137,9 @@ def audit(
         None if original is None else open_source(original, encoding=original_encoding, na=na),
         group,
         suppressed,
+        household,
+        missing,
+        tuple(na),
     )
     asked.check()
     given = _hierarchies(asked, original, hierarchies)
@@ -138,6 +156,9 @@ class Question:
     original: Source | None
     group: str | None
     suppressed: Suppressed | None
+    household: str | None = None
+    missing: Missing = "value"
+    na: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Raise unless all columns exist and each has one role."""
@@ -147,12 +168,18 @@ class Question:
         twice = [name for name in named if named.count(name) > 1]
         if twice:
             raise BadInputError(f"column {twice[0]!r} is named twice; give it one role")
+        check_choice("missing", self.missing, ("value", "any"))
         if self.suppressed is not None:
             check_choice("suppressed", self.suppressed, ("keep", "leave-out"))
         self.file.check(self.quasi, "--quasi")
         self.file.check(self.sensitive, "--sensitive")
         self.file.check([] if self.group is None else [self.group], "--group")
+        if self.household is not None and self.original is None:
+            raise BadInputError(
+                "who lives together does not stand in a published file: give the table it was made of too (--original)"
+            )
         if self.original is not None:
+            self.original.check([] if self.household is None else [self.household], "--household, in the original")
             self.original.check(self.quasi, "--quasi, in the original")
             self.original.check(self.sensitive, "--sensitive, in the original")
 
@@ -165,6 +192,8 @@ class Question:
         """Count the file over the columns that tell groups apart and some more; also the rows of `*` left out."""
         columns = [*(() if self.group is None else (self.group,)), *self.quasi, *more]
         counted = self.file.count(columns)
+        if self.missing == "any":
+            counted = reread(counted, self.quasi, dict.fromkeys(self.na, ""))
         stars = counted.all_stars(self.quasi)
         left_out = int(counted.counts[stars].sum())
         if self.suppressed == "keep" or left_out == 0 or (self.suppressed is None and left_out == counted.records):
@@ -175,6 +204,10 @@ class Question:
                 "they are one group with --suppressed keep"
             )
         return counted.where(~stars), left_out
+
+    def covering(self, counted: Counted) -> Counted:
+        """Return what the counted texts cover: a missing value everything, where it matches everything."""
+        return counted if self.missing == "value" else reread(counted, self.quasi, {"": STAR})
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,26 +228,32 @@ def _answer(asked: Question, given: Mapping[str, Hierarchy], require: str | None
     counts = [asked.count((name,)) for name in asked.sensitive] or [asked.count(())]
     plain, left_out = counts[0]
     notices = _star_notices(asked, plain, left_out)
+    matching = _matching(asked, plain, earlier)
+    grouped = matching is None or asked.group is not None
     attributes = {
         name: _attribute(asked, name, counted, given.get(name))
-        for name, (counted, _) in zip(asked.sensitive, counts, strict=False)
+        for name, (counted, _) in zip(asked.sensitive if grouped else (), counts, strict=False)
     }
     one = next(iter(attributes.values()), None) or Attribute(plain, *plain.number(asked.grouping), None)
     sizes = _sizes(one)
     total = None if asked.original is None else asked.original.count(()).records
     suppressed = left_out if total is None else max(total - plain.records, 0)
     by_sensitive = {name: own.profile.measures() for name, own in attributes.items() if own.profile is not None}
+    alike = sizes if asked.group is None else _alike(asked, plain)
     measures = {
-        **size_measures(sizes, sizes if asked.group is None else _alike(asked, plain), suppressed),
+        **(size_measures(sizes, alike, suppressed) if grouped else {"suppressed": suppressed}),
+        **({} if matching is None else matching.measures()),
         **worst_of(by_sensitive),
     }
-    checked = None
+    checked = households = None
     if asked.original is not None:
         domains, words = _domains(asked, given)
-        measures |= losses(plain, asked.quasi, domains, suppressed)
+        measures |= losses(asked.covering(plain), asked.quasi, domains, suppressed)
         checked = _coverage(asked, domains, given)
-        notices += [words, *unreadable(plain, asked.quasi, domains)]
-    notices += _notices(asked, attributes, given)
+        households = _households(asked, domains)
+        notices += [words, *unreadable(asked.covering(plain), asked.quasi, domains)]
+    notices += [*_missing_notices(asked, plain, matching), *_notices(asked, attributes, given)]
+    told = matching if matching is not None and not grouped else None
     return Audit(
         file=asked.file.origin,
         records=plain.records,
@@ -225,11 +264,14 @@ def _answer(asked: Question, given: Mapping[str, Hierarchy], require: str | None
         relative_to="the file" if asked.original is None else f"the original, {asked.original.origin}",
         measures=measures,
         by_sensitive=by_sensitive,
-        worst=_worst(asked, attributes, one, sizes),
+        worst=_worst(asked, attributes, one, sizes if told is None else told.frequencies),
+        uniques=int((alike == 1).sum()) if matching is None else matching.uniques,
+        missing=asked.missing,
         require=require,
-        failures=_failures(asked, require, attributes, one, sizes),
+        failures=_failures(asked, require, attributes, one, sizes, told),
         coverage=checked,
         repeated=_repeated(asked, given, earlier, attributes),
+        households=households,
         notices=tuple(notices),
     )
 
@@ -295,6 +337,18 @@ def _alike(asked: Question, counted: Counted) -> Counts:
     return np.bincount(counted.number(asked.quasi)[1], weights=counted.counts).astype(np.int64)
 
 
+def _matching(asked: Question, plain: Counted, earlier: Source | None) -> Matching | None:
+    """Count the records that match each one, where a missing value matches everything and some record misses one."""
+    if asked.missing == "value" or not misses_a_value(plain, asked.quasi):
+        return None
+    if earlier is not None:
+        raise BadInputError(
+            "--with compares the groups of two files, and where a missing value matches everything there are none; "
+            "leave --missing any out"
+        )
+    return Matching.of(plain, asked.quasi)
+
+
 # -- against the original ------------------------------------------------------------------------------------------
 
 
@@ -320,7 +374,7 @@ def _coverage(asked: Question, domains: Mapping[str, Hierarchy], given: Mapping[
     columns = asked.original.engine.columns
     known = [name for name in asked.file.engine.columns if name in columns]
     others = [name for name in known if name not in asked.quasi and name != asked.group]
-    published, _ = asked.count(others)
+    published = asked.covering(asked.count(others)[0])
     original = asked.original.count([*asked.quasi, *others])
     for name in asked.sensitive:
         published, original = (
@@ -332,6 +386,18 @@ def _coverage(asked: Question, domains: Mapping[str, Hierarchy], given: Mapping[
         return coverage(published, original, asked.quasi, others, notations)
     neutral = [name for name in others if name not in asked.sensitive]
     return bucket_coverage(published, original, asked.quasi, neutral, asked.sensitive, asked.group, notations)
+
+
+def _households(asked: Question, domains: Mapping[str, Hierarchy]) -> Together | None:
+    """Check that members of a household show the same value of what they share."""
+    assert asked.original is not None
+    if asked.household is None:
+        return None
+    from sfumato.publish.together import together
+
+    original = asked.original.count([asked.household, *asked.quasi])
+    notations = {name: Notation(domains[name], _values(original, name)) for name in asked.quasi}
+    return together(asked.covering(asked.count(())[0]), original, asked.household, asked.quasi, domains, notations)
 
 
 # -- findings ------------------------------------------------------------------------------------------------------
@@ -373,12 +439,20 @@ def _described(asked: Question, why: str, name: str | None, own: Attribute, plac
 
 
 def _failures(
-    asked: Question, require: str | None, attributes: Mapping[str, Attribute], one: Attribute, sizes: Counts
+    asked: Question,
+    require: str | None,
+    attributes: Mapping[str, Attribute],
+    one: Attribute,
+    sizes: Counts,
+    matching: Matching | None,
 ) -> tuple[Failure, ...]:
     if require is None:
         return ()
     from sfumato.publish.deciding import failures
     from sfumato.requirements import requirement
+
+    if matching is not None:
+        return matching.failures(requirement(require))
 
     def shown(column: str | None, group: int) -> dict[str, str]:
         return (one if column is None else attributes[column]).shown(group, asked.grouping)
@@ -450,6 +524,19 @@ def _star_notices(asked: Question, plain: Counted, left_out: int) -> list[str]:
     if stars == plain.records:
         return ["every row shows * in all quasi-identifiers: this was taken for one group, not for suppressed records"]
     return [f"rows with * in all quasi-identifiers ({stars:,}) were kept as a group, as asked"] if stars else []
+
+
+def _missing_notices(asked: Question, plain: Counted, matching: Matching | None) -> list[str]:
+    """Say what is read into missing values."""
+    if asked.missing == "value":
+        return []
+    if matching is None:
+        return ["no record misses a quasi-identifier, so --missing any changes nothing"]
+    if asked.group is not None:
+        return [GENEROUS]
+    rest = "smallest_group, average_group, weighted_k and discernibility"
+    rest += f", and what groups tell of {', '.join(asked.sensitive)}" if asked.sensitive else ""
+    return [GENEROUS, f"{rest} are not given: records that match one record need not match each other"]
 
 
 def _notices(asked: Question, attributes: Mapping[str, Attribute], given: Mapping[str, Hierarchy]) -> list[str]:

@@ -8,6 +8,7 @@ from sfumato.table.declared import read_hierarchies, read_level_table
 from sfumato.table.distinct import distinct_rows
 from sfumato.table.guessing import Guess, guess
 from sfumato.table.hierarchy import Hierarchy, Level
+from sfumato.table.households import Memberships, shared_attributes
 from sfumato.table.ranges import dates, numeric
 from sfumato.table.table import Roles, Table, read
 
@@ -20,6 +21,7 @@ __all__ = [
     "Hierarchy",
     "Histograms",
     "Level",
+    "Memberships",
     "Quasi",
     "Roles",
     "Sensitive",
@@ -36,5 +38,6 @@ __all__ = [
     "read",
     "read_hierarchies",
     "read_level_table",
+    "shared_attributes",
     "tree",
 ]

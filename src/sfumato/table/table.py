@@ -19,6 +19,7 @@ from sfumato.table.building import flat
 from sfumato.table.cells import Cells, CountedValues, Quasi, counted_leaves, sorted_cells
 from sfumato.table.declared import Declared, declared, read_hierarchies
 from sfumato.table.hierarchy import Hierarchy, read_number
+from sfumato.table.households import Memberships, memberships_of, nearly_shared, shared_attributes
 
 Missing = Literal["value", "drop"]
 Unknown = Literal["refuse", "drop"]
@@ -32,6 +33,8 @@ class Roles:
     sensitive: tuple[str, ...] = ()
     neutral: tuple[str, ...] = ()
     identifier: tuple[str, ...] = ()
+    household: str | None = None
+    """The column that says which records belong to one household: never published, though it may name persons."""
 
     def __post_init__(self) -> None:
         if not self.quasi:
@@ -43,11 +46,22 @@ class Roles:
                     twice = f"twice as {role}" if seen[name] == role else f"both {seen[name]} and {role}"
                     raise BadInputError(f"column {name!r} is named {twice}; give it one role, once")
                 seen[name] = role
+        if seen.get(self.household or "", "identifier") != "identifier":
+            raise BadInputError(
+                f"column {self.household!r} is named both {seen[self.household or '']} and household; a household's "
+                "column says who belongs together and is never published: give it no other role"
+            )
 
     @property
     def named(self) -> tuple[str, ...]:
         """All columns that have a role."""
-        return (*self.quasi, *self.sensitive, *self.neutral, *self.identifier)
+        own = () if self.household in (None, *self.identifier) else (self.household,)
+        return (*self.quasi, *self.sensitive, *self.neutral, *self.identifier, *own)
+
+    @property
+    def naming_persons(self) -> tuple[str, ...]:
+        """The identifiers, without that of households."""
+        return tuple(name for name in self.identifier if name != self.household)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -126,6 +140,39 @@ class Table:
             f"(--neutral {column}), or use one of {known}"
         )
 
+    @cached_property
+    def memberships(self) -> Memberships | None:
+        """Which household has records of which cell; None where no column says."""
+        column = self.roles.household
+        return None if column is None else memberships_of(self.engine, column, self.link)
+
+    @cached_property
+    def shared(self) -> tuple[int, ...]:
+        """The quasi-identifiers, by their place in the cells, that all members of every household share."""
+        return () if self.memberships is None else shared_attributes(self.cells.codes, self.memberships)
+
+    @property
+    def shared_names(self) -> list[str]:
+        """Their names."""
+        return [self.cells.quasi[place].name for place in self.shared]
+
+    def household_notices(self) -> list[str]:
+        """Say what the members of households share, and what they would share but for a few households."""
+        own, column = self.memberships, self.roles.household
+        if own is None:
+            return []
+        names = [quasi.name for quasi in self.cells.quasi]
+        said = f"members of a household ({column}) share no quasi-identifier, so each is treated by itself"
+        if self.shared:
+            said = f"members of a household ({column}) show the same value of what they share: " + ", ".join(
+                self.shared_names
+            )
+        return [said] + [
+            f"column {names[place]!r} differs within {few:,} households and is the same within all others: it is not "
+            f"taken for shared; correct these records, or members may show different values of it"
+            for place, few in nearly_shared(self.cells.codes, own).items()
+        ]
+
     @property
     def published(self) -> list[str]:
         """The columns of a release, in the order of the input."""
@@ -140,6 +187,7 @@ def read(
     sensitive: Iterable[str] = (),
     neutral: Iterable[str] = (),
     identifier: Iterable[str] = (),
+    household: str | None = None,
     hierarchies: Mapping[str, Declared] | str | Path | None = None,
     missing: Missing = "value",
     na: Sequence[str] = (),
@@ -151,10 +199,11 @@ def read(
     `source` is a path or anything that speaks the Arrow interface (pandas, polars, pyarrow). `hierarchies` maps
     columns to hierarchies, or is a TOML file or a folder of level tables; other columns get an automatic one.
     `missing` says what a missing value is: a value of its own, or a reason to drop the record; `na` lists texts that
-    mean missing, beside the empty one.
+    mean missing, beside the empty one. `household` names the column that says who belongs together: members of one
+    household then show the same value of what they share.
     """
     engine = _open(source, na, delimiter, encoding)
-    roles = Roles(*(_names(role) for role in (quasi, sensitive, neutral, identifier)))
+    roles = Roles(_names(quasi), _names(sensitive), _names(neutral), _names(identifier), household)
     given = read_hierarchies(Path(hierarchies)) if isinstance(hierarchies, str | Path) else dict(hierarchies or {})
     return with_roles(engine, roles, given, missing)
 
@@ -292,13 +341,13 @@ def _notices(engine: Engine, roles: Roles, given: Mapping[str, Declared]) -> lis
                 f"neutral column {name!r} is different in every record and is published as it is: "
                 "if it names persons or says something of them, use --identifier"
             )
-    for name in roles.identifier:
+    for name in roles.naming_persons:
         distinct = engine.distinct(name)
         repeated = int((distinct.counts > 1).sum())
         if repeated:
             notices.append(
-                f"identifier {name!r}: {repeated:,} of {len(distinct.values):,} persons have several records; "
-                "k counts records, so fewer persons may share a group than k says"
+                f"identifier {name!r}: {repeated:,} of {len(distinct.values):,} values stand in several records; where "
+                "such a value is one person, fewer persons may share a group than k says, for k counts records"
             )
     return notices
 
@@ -324,7 +373,7 @@ def _value_notices(name: str, sensitive: bool, given: Declared | None, distinct:
 
 
 LOOKS = {
-    "dates such as 31.12.1999": re.compile(r"\d{1,2}[./]\d{1,2}[./]\d{4}"),
+    "dates such as 31/12/1999": re.compile(r"\d{1,2}[./-]\d{1,2}[./-]\d{4}"),
     "numbers with a decimal comma": re.compile(r"-?\d+,\d+"),
     "ISO dates": re.compile(r"\d{4}-\d{2}-\d{2}"),
 }
@@ -343,6 +392,6 @@ def _nearly(name: str, present: Sequence[str]) -> list[str]:
         if sum(look.fullmatch(value) is not None for value in present) >= len(present) * 0.9:
             return [
                 f"column {name!r} seems to hold {what} and is taken as {len(present):,} categories; "
-                "write dates as 1999-12-31, numbers with a point, and mark other texts as missing (--na)"
+                "write dates as 1999-12-31 or 31.12.1999, numbers with a point, and mark other texts as missing (--na)"
             ]
     return []

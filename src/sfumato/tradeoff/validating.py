@@ -60,6 +60,16 @@ class Sketch(Table):
     whole: Table | None = None
     rows: tuple[int, ...] = ()
     """Which cells of the whole table they are."""
+    sharing: tuple[int, ...] = ()
+
+    @property
+    def memberships(self) -> None:
+        """Nothing is said of so few."""
+
+    @property
+    def shared(self) -> tuple[int, ...]:
+        """What the members of households share in the whole table."""
+        return self.sharing
 
     @property
     def cells(self) -> Cells:
@@ -85,14 +95,5 @@ def sketched(table: Table) -> Sketch:
     codes = np.column_stack([cells.codes[rows], *leaves]).astype(np.int32)
     sensitive = [(own.name, own.hierarchy) for own in cells.sensitive]
     few = sorted_cells(cells.quasi, sensitive, codes, np.ones(len(rows), np.int64))
-    return Sketch(
-        table.engine,
-        table.roles,
-        table.hierarchies,
-        table.codings,
-        table.missing,
-        table.notices,
-        few,
-        table,
-        tuple(rows),
-    )
+    own = (table.engine, table.roles, table.hierarchies, table.codings, table.missing, table.notices)
+    return Sketch(*own, few, table, tuple(rows), table.shared)
