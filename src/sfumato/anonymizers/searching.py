@@ -160,13 +160,16 @@ def _cut(search: Search, boxes: Sequence[Box]) -> list[Box]:
 
 
 def _where(lattice: Lattice, box: Box) -> tuple[int, int]:
-    """Choose the attribute whose loss differs most within the box, and its middle level, the last of the lower half."""
-    spreads = [
-        losses[above] - losses[below] if above > below else -1.0
+    """Choose the attribute whose highest level costs most above the next lower one, which ends the lower half.
+
+    So the upper half, of one level, soon has a bound above the best; cuts in the middle need half as many checks again.
+    """
+    steps = [
+        losses[above] - losses[above - 1] if above > below else -1.0
         for losses, below, above in zip(lattice.level_losses, box.lo, box.hi, strict=True)
     ]
-    a = int(np.argmax(spreads))
-    return a, (box.lo[a] + box.hi[a]) // 2
+    a = int(np.argmax(steps))
+    return a, box.hi[a] - 1
 
 
 def _box(search: Search, above: float, lo: Levels, hi: Levels, high: Node) -> Box:
