@@ -6,6 +6,7 @@ import csv
 import itertools
 import json
 import math
+import operator
 import subprocess
 import sys
 from collections import defaultdict
@@ -22,9 +23,10 @@ import plain_twins as plain
 import sfumato
 from sfumato.anonymizers.full_domain import fixed_levels
 from sfumato.anonymizers.lattice import deficits_of, lattice_of
-from sfumato.anonymizers.rolling import Grouping, merge_few, merge_many, roll_up
 from sfumato.anonymizers.objectives import MINIMIZE, joined
+from sfumato.anonymizers.rolling import Grouping, merge_few, merge_many
 from sfumato.anonymizers.searching import Search, branch_and_bound, descend, evolve
+from sfumato.anonymizers.sources import Sources
 from sfumato.requirements.deficits import ADMITTED, largest_distances
 from sfumato.table import Histograms
 from strategies import (
@@ -182,6 +184,52 @@ def test_rolled_up_groups_are_those_of_grouping_directly(problem, data):
         higher = (*levels[:a], above, *levels[a + 1 :])
         groups, levels = lattice.roll_up(groups, levels, higher), higher
     assert len(groups.sizes) == 1
+
+
+@tries(100)
+@given(st.data(), st.integers(1, 6), st.integers(1, 12), st.integers(1, 5))
+def test_values_are_merged_alike_where_few_groups_are_left_and_where_many_are(data, found, groups, width):
+    number = np.array(data.draw(st.lists(st.integers(0, found - 1), min_size=groups, max_size=groups)))
+    dense = np.array(data.draw(st.lists(st.integers(0, 4), min_size=groups * width, max_size=groups * width)))
+    dense = dense.reshape(groups, width)
+    offsets = np.concatenate([[0], np.cumsum((dense > 0).sum(axis=1))])
+    columns, counts = np.nonzero(dense)[1].astype(np.int32), dense[dense > 0]
+    expected = np.zeros((found, width), np.int64)
+    np.add.at(expected, number, dense)
+    for merge in (merge_few, merge_many):
+        starts, where, merged = merge(found, number, offsets, columns, counts, width)
+        got = np.zeros((found, width), np.int64)
+        got[np.repeat(np.arange(found), np.diff(starts)), where] = merged
+        assert (got == expected).all() and len(where) == len(merged) == (expected > 0).sum() == starts[-1]
+
+
+@tries(100)
+@given(st.data())
+def test_the_source_is_the_smallest_that_is_kept_and_finer(data):
+    levels = st.tuples(*[st.integers(0, 3)] * 3)
+    sources = Sources(sized(64), (0, 0, 0), [[4, 3, 2, 1]] * 3)
+    kept = {(0, 0, 0): 64}
+    for own, size in data.draw(st.lists(st.tuples(levels, st.integers(1, 64)), unique_by=lambda pair: pair[0])):
+        before = sources.find(own)[0]
+        sources.keep(sized(size), own, before)
+        if 2 * size <= len(before.sizes):
+            kept[own] = size
+    asked = data.draw(levels)
+    groups, finer = sources.find(asked)
+    finers = {own: size for own, size in kept.items() if all(map(operator.le, own, asked))}
+    assert finer in finers and len(groups.sizes) == kept[finer] == min(finers.values())
+
+
+def test_a_transformation_is_rolled_up_beforehand_only_where_that_promises_fewer_groups():
+    sources = Sources(sized(100), (0, 0), [[90, 12, 1], [70, 5, 1]])
+    assert sources.promise_fewer((1, 1), sized(7)) and not sources.promise_fewer((1, 1), sized(6))  # a tenth of 12 x 5
+    assert not sources.promise_fewer((0, 0), sized(630))
+
+
+def sized(groups):
+    """Stand in for so many groups of one record."""
+    none = np.zeros(0, np.int64)
+    return Grouping(np.zeros((groups, 1), np.int64), np.ones(groups, np.int64), none, none.astype(np.int32), none)
 
 
 def group_deficit(rules, histogram, size):

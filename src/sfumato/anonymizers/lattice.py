@@ -12,13 +12,11 @@ from functools import cached_property
 import numpy as np
 
 from sfumato.anonymizers.cutting import only_sizes
-from sfumato.anonymizers.rolling import Counts, Grouping, Ladder, Numbers, group_cells, roll_up
+from sfumato.anonymizers.rolling import Counts, Grouping, Ladder, Levels, Numbers, group_cells, roll_up
 from sfumato.kernels import kernel
 from sfumato.requirements.deficits import ADMITTED, deficit_unless_admitted, largest_distances
 from sfumato.requirements.predicates import SIZE, Rules, rule_levels
 from sfumato.table import Cells
-
-Levels = tuple[int, ...]
 
 WORD = 63
 """Bits of a key's word that are used."""
@@ -45,10 +43,10 @@ class Node:
     all_squares: float
     """The same over all groups."""
 
-    suppressed_loss: Numbers
+    suppressed_loss: list[float]
     """For every attribute what its values lose in the suppressed records, summed up, had they been published."""
 
-    deficit_loss: Numbers
+    deficit_loss: list[float]
     """The same for the records of the deficit; at a finer transformation they would lose no more."""
 
 
@@ -76,14 +74,19 @@ class Lattice:
         return self.cells.records
 
     @cached_property
-    def level_losses(self) -> list[Numbers]:
+    def width(self) -> int:
+        """The number of columns of a histogram."""
+        return int(self.cells.spans[-1])
+
+    @cached_property
+    def level_losses(self) -> list[list[float]]:
         """For every attribute and level the loss summed up over all records."""
         found = []
         for a, quasi in enumerate(self.cells.quasi):
             marginal = np.bincount(self.cells.codes[:, a], weights=self.cells.counts, minlength=quasi.hierarchy.size)
             base, size = int(self.ladder.bases[a]), quasi.hierarchy.size
             table = self.ladder.losses[base : base + len(quasi.hierarchy.levels) * size].reshape(-1, size)
-            found.append(table @ marginal)
+            found.append((table @ marginal).tolist())
         return found
 
     @cached_property
@@ -91,7 +94,7 @@ class Lattice:
         """The groups of the finest transformation: records that agree in all quasi-identifiers."""
         values = self.cells.values if not only_sizes(self.rules) else self.cells.values[:, :0]
         columns = (values + self.cells.spans[:-1][: values.shape[1]]).astype(np.int32)
-        return group_cells(self.ladder, self.cells.codes, columns, self.cells.counts, int(self.cells.spans[-1]))
+        return group_cells(self.ladder, self.cells.codes, columns, self.cells.counts, self.width)
 
     @property
     def zero(self) -> Levels:
@@ -100,14 +103,12 @@ class Lattice:
 
     def roll_up(self, groups: Grouping, before: Levels, after: Levels) -> Grouping:
         """Compute the groups of a transformation from those of a finer one."""
-        return roll_up(
-            self.ladder, groups, np.array(before, np.int64), np.array(after, np.int64), int(self.cells.spans[-1])
-        )
+        return roll_up(self.ladder, groups, np.array(before), np.array(after), self.width)
 
     def check(self, groups: Grouping, levels: Levels) -> Node:
         """Say which groups of a transformation are admitted and what the others cost."""
         d = len(levels)
-        found = check_groups(self.ladder, self.rules, self.most, groups, np.array(levels, np.int64))
+        found = check_groups(self.ladder, self.rules, self.most, groups, np.array(levels)).tolist()
         published, suppressed, deficit, squares, all_squares = found[:5]
         return Node(
             levels,

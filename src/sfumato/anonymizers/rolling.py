@@ -17,6 +17,7 @@ from sfumato.table.distinct import number_numbers, number_rows
 Counts = NDArray[np.int64]
 Numbers = NDArray[np.float64]
 Columns = NDArray[np.int32]
+Levels = tuple[int, ...]
 
 
 class Ladder(NamedTuple):
