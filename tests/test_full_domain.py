@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 import independent_checker as checker
 import plain_twins as plain
 import sfumato
+from sfumato.anonymizers import searching
 from sfumato.anonymizers.full_domain import fixed_levels
 from sfumato.anonymizers.lattice import deficits_of, lattice_of
 from sfumato.anonymizers.objectives import MINIMIZE, joined
@@ -356,7 +357,9 @@ def test_result_does_not_depend_on_the_number_of_threads(problem):
     for workers in (1, 3):
         one = sfumato.FullDomain()._search(table_of(cells), requirement, budget)
         search = Search(one.lattice, one.objective, budget, one.lowest, one.highest, workers)
-        branch_and_bound(search)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(searching, "MUCH_WORK", 0)
+            branch_and_bound(search)
         outcomes.append((list(search.nodes), search.value, search.best and search.best.levels))
         one.close()
         search.close()
