@@ -273,6 +273,18 @@ def test_no_part_of_a_group_that_is_admitted_leaves_less_than_its_deficit(data, 
     assert group_deficit(rules, np.array(counts, np.int64), sum(counts)) <= least
 
 
+@tries(300)
+@given(data=st.data(), attribute=sensitives(), one=single_requirements())
+def test_a_search_admits_what_the_requirement_admits(data, attribute, one):
+    every = np.array(data.draw(st.lists(group_counts(attribute.size), min_size=1, max_size=5)), np.int64)
+    offsets = np.arange(len(every) + 1) * attribute.size
+    columns = np.tile(np.arange(attribute.size, dtype=np.int32), len(every))
+    groups = Grouping(np.zeros((len(every), 1), np.int64), every.sum(axis=1), offsets, columns, every.ravel())
+    rules = one.compile((attribute,))
+    admitted = one.admits(Histograms((attribute,), every.sum(axis=1), every))
+    assert ((deficits_of(rules, largest_distances(rules), groups) == ADMITTED) == admitted).all()
+
+
 @pytest.mark.parametrize(
     ("text", "table", "counts", "deficit"),
     [
@@ -364,6 +376,19 @@ def test_result_does_not_depend_on_the_number_of_threads(problem):
         one.close()
         search.close()
     assert outcomes[0] == outcomes[1]
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+@pytest.mark.parametrize("count", [0, 1, 2, 4, 5, 9])
+def test_threads_give_their_results_back_in_order(workers, count, monkeypatch):
+    monkeypatch.setattr(searching, "MUCH_WORK", 0)
+    table = sfumato.read(pa.table({"x": list("abcd")}), quasi=["x"], hierarchies={"x": list("abcd")})
+    one = sfumato.FullDomain()._search(table, sfumato.KAnonymity(2), 0)
+    search = Search(one.lattice, one.objective, 0, one.lowest, one.highest, workers)
+    jobs = [searching.Job((i,), one.base, (0,)) for i in range(count)]
+    assert search._spread(lambda job: job.levels, jobs) == [(i,) for i in range(count)]
+    one.close()
+    search.close()
 
 
 def test_keys_of_many_wide_attributes_take_several_words():
