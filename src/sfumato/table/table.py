@@ -46,9 +46,10 @@ class Roles:
                     twice = f"twice as {role}" if seen[name] == role else f"both {seen[name]} and {role}"
                     raise BadInputError(f"column {name!r} is named {twice}; give it one role, once")
                 seen[name] = role
-        if seen.get(self.household or "", "identifier") != "identifier":
+        other = None if self.household is None else seen.get(self.household)
+        if other not in (None, "identifier"):
             raise BadInputError(
-                f"column {self.household!r} is named both {seen[self.household or '']} and household; a household's "
+                f"column {self.household!r} is named both {other} and household; a household's "
                 "column says who belongs together and is never published: give it no other role"
             )
 
