@@ -1,6 +1,7 @@
 """Mondrian's cuts by a score: the kernels make the plain twin's groups, whatever the table, target and requirement."""
 
 import itertools
+from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
@@ -426,3 +427,67 @@ def test_cuts_in_words():
     assert words.maker("mondrian cut=loss") == "Mondrian (cut where the loss falls most)"
     said = words.maker('mondrian publish=node cut=information-gain target="marital status"')
     assert said == 'Mondrian (whole nodes of the hierarchies, cut where most is learnt of "marital status")'
+
+
+# -- the rule to stop ------------------------------------------------------------------------------------------------
+
+
+def plain_stop(rows, k, t):
+    """Mondrian on one numeric column with the paper's rule: a part farther than t from the table is not cut."""
+    everything = [s for _, s in rows]
+
+    def distance(part):
+        values = {*everything}
+        own = [s for _, s in part]
+        return (
+            sum(abs(Fraction(own.count(s), len(own)) - Fraction(everything.count(s), len(everything))) for s in values)
+            / 2
+        )
+
+    def cut(part):
+        part = sorted(part)
+        if distance(part) > t + Fraction(1, 10**9):
+            return [part]
+        half, places = Fraction(len(part), 2), [i for i in range(1, len(part)) if part[i - 1][0] < part[i][0]]
+        if not places:
+            return [part]
+        best = min(places, key=lambda i: (abs(i - half), i))
+        if min(best, len(part) - best) < k:
+            return [part]
+        return cut(part[:best]) + cut(part[best:])
+
+    return sorted(sorted(q for q, _ in part) for part in cut(rows))
+
+
+@tries(60)
+@given(
+    st.lists(st.tuples(st.integers(0, 20), st.integers(0, 2)), min_size=4, max_size=40),
+    st.integers(1, 4),
+    st.fractions(0, 1, max_denominator=8),
+)
+def test_a_rule_to_stop_is_asked_of_the_group_that_would_be_cut(rows, k, t):
+    if len({s for _, s in rows}) < 2:
+        return
+    frame = pa.table({"q": [q for q, _ in rows], "s": [f"v{s}" for _, s in rows]})
+    numeric = {"type": "numeric", "lower": 0, "upper": 20}
+    table = sfumato.read(frame, quasi=["q"], sensitive=["s"], hierarchies={"q": numeric})
+    stop = f"t-closeness t={float(t)} distance=equal"
+    release = sfumato.anonymize(table, f"k-anonymity k={k}", sfumato.Mondrian(stop=stop))
+    codes = table.cells.codes[:, 0]
+    found = [
+        sorted(np.repeat(codes[release.assignment.cell[own]], release.assignment.count[own]).tolist())
+        for own in (release.assignment.group == g for g in range(release.groups))
+    ]
+    assert sorted(found) == plain_stop(rows, k, t)
+
+
+def test_a_rule_to_stop_is_no_promise_and_says_so(tmp_path):
+    table = sfumato.load("adult-train", quasi=["workclass", "education", "sex", "hours-per-week", "salary"])
+    maker = sfumato.Mondrian(stop="t-closeness t=0.2 distance=equal")
+    assert str(maker) == 'mondrian stop="t-closeness t=0.2 distance=equal"'
+    assert sfumato.anonymizer(str(maker)) == maker
+    stopped = sfumato.measure(sfumato.anonymize(table, "k-anonymity k=8", maker))
+    required = sfumato.measure(sfumato.anonymize(table, "k-anonymity k=8 & t-closeness t=0.2 distance=equal"))
+    assert stopped["t_equal"] > 0.2 >= required["t_equal"]
+    with pytest.raises(sfumato.BadInputError, match="unknown requirement 'closeness'"):
+        sfumato.Mondrian(stop="closeness t=0.2")

@@ -64,7 +64,8 @@ def certificate(
 ) -> dict[str, Any]:
     """Write the publisher's certificate. `files` are the written files by their final names, `checked` the audit."""
     roles = release.table.roles
-    found = cautions(release, requirement, maker.target if isinstance(maker, Mondrian) else None)
+    target, stop = (maker.target, maker.stop) if isinstance(maker, Mondrian) else (None, None)
+    found = cautions(release, requirement, target, stop)
     return {
         "kind": "sfumato certificate",
         "for": "the publisher",
