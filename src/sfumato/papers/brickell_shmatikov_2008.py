@@ -331,13 +331,13 @@ def _l_diversity(finding: Finding) -> Claim:
         if own.label[0] == "l"
     }
     half = finding.intact["a_know"] / 2
-    limited = [own for own in finding.made if own.label[0] == "l" and own.measured["a_know"] < half]
+    parted = [own for own in finding.made if own.label[0] == "l" and own.release.groups > 1]
     return Claim(
         "l-diversity-needs-suppression",
-        "on 'Occupation' l-diversity limits A_know (below half of the intact table's) only by one group of all records",
-        "complete suppression",
+        "on 'Occupation' l-diversity of more than one group leaves A_know above half of the intact table's",
+        "complete suppression is required",
         ours,
-        all(own.release.groups == 1 for own in limited),
+        all(own.measured["a_know"] > half for own in parted),
         "reported",
         f"half of the intact table's A_know is {half:.4f}; the parameters l of the paper are lost",
     )
