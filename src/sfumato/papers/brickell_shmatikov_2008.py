@@ -414,9 +414,9 @@ def _table_2(study: BrickellShmatikov2008) -> Iterator[tuple[str, tuple[float, f
 def _figure(finding: Finding) -> Figure:
     panel = finding.panel
     curves = [Curve("adversary (A_acc)", [{"x": own.label, "y": own.adversary} for own in finding.made], False)]
-    for name, theirs in PAPER_NAMES.items():
+    for name in PAPER_NAMES:
         points = [{"x": own.label, "y": finding.gain(own, name)} for own in finding.made]
-        curves.append(Curve(f"researcher, {name} ({theirs})", points, False))
+        curves.append(Curve(f"researcher, {name}", points, False))
     title = (
         f"Brickell & Shmatikov 2008, figure {panel.figure}: {panel.data!r}, learning {panel.target}; "
         f"U_base {finding.base:.2%}, U_max {finding.most:.2%}"
