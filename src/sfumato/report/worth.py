@@ -88,7 +88,7 @@ def _tables(verdicts: Verdicts) -> str:
 
 
 def _table(verdicts: Verdicts, points: list[Point]) -> str:
-    heads = [("Release", ""), (RIGHT, "number"), (f"{GAIN} ({INTERVAL})", "number")]
+    heads = [("Release", ""), (RIGHT, "number"), (f"{GAIN}<br>({INTERVAL})", "number")]
     heads += [(ADVERSARY, "number")] if verdicts.has_adversary else []
     head = "".join(f'<th class="{kind}">{text}</th>' for text, kind in [*heads, ("Verdict", "")])
     rows = "".join(_row(point, verdicts.has_adversary) for point in points)
@@ -108,7 +108,9 @@ def _row(point: Point, has_adversary: bool) -> str:
     kind, told = KINDS[own["verdict"]], VERDICTS[own["verdict"]]
     if point.is_baseline:
         kind, told = "quiet", REFERENCES[point.anonymizer] + (", the better one" if is_base else "")
-    return f'<tr data-id="{id}"><td>{name}<br><code>{id}</code></td>{numbers}<td class="{kind}">{escape(told)}</td></tr>'
+    return (
+        f'<tr data-id="{id}"><td>{name}<br><code>{id}</code></td>{numbers}<td class="{kind}">{escape(told)}</td></tr>'
+    )
 
 
 def _number(name: str, html: str) -> str:

@@ -7,7 +7,6 @@ held against what an adversary gains. Accuracies are shares; gains are differenc
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -85,13 +84,14 @@ class Verdicts:
         own, records = self.workload, int(self.shown.about.get("records", 0))
         methods = [METHODS[name] for name in own.methods]
         best = "" if len(methods) == 1 else ", whichever was right more often"
-        many = f"{own.sample:,} of the {records:,} records, drawn at random," if 0 < own.sample < records else "records"
+        drawn = f"{own.sample:,} of the {records:,} records, drawn at random,"
+        dealt = drawn if 0 < own.sample < records else "The records"
+        taught = f"by {listed(methods)}{best}, taught with the other parts"
         shown = "" if own.test == "release" else ", shown as they are in the original table"
         return (
-            f"How well can the column {own.target} be learned from each release? The {many} were dealt into "
-            f"{own.folds} parts (folds); {own.target} was guessed in each part{shown} by {listed(methods)}{best}, taught with "
-            "the other parts. The same was done with the trivial sanitizations, which need no anonymizer: they leave "
-            "out all quasi-identifiers, or all sensitive values."
+            f"How well can the column {own.target} be learned from each release? {dealt} were dealt into {own.folds} "
+            f"parts (folds); {own.target} was guessed in each part{shown} {taught}. The same was done with the trivial "
+            "sanitizations, which need no anonymizer: they leave out all quasi-identifiers, or all sensitive values."
         )
 
     def reach(self) -> str:
@@ -99,7 +99,9 @@ class Verdicts:
         own = worth_of(self.known[0])
         base, original = own["base_accuracy"], own["original_accuracy"]
         alone = self.workload.target in self.shown.about.get("sensitive", ())
-        which = f"trivial sanitization that still has {self.workload.target}" if alone else "better trivial sanitization"
+        which = (
+            f"trivial sanitization that still has {self.workload.target}" if alone else "better trivial sanitization"
+        )
         left = (
             f"so there are about {unsigned(original - base)} percentage points to be gained by publishing more"
             if original > base
@@ -116,15 +118,14 @@ class Verdicts:
         """Say how many releases beat both trivial sanitizations."""
         if not self.releases:
             return f"No release was compared with the trivial sanitizations at learning {self.workload.target}."
-        many = Counter(worth_of(point)["verdict"] for point in self.releases)
-        of = counted(len(self.releases), "release")
+        many = {verdict: len(ids) for verdict, ids in self.by_verdict.items()}
+        better, of = many["better"], counted(len(self.releases), "release")
         rest = [f"{many['no better']:,} {'does' if many['no better'] == 1 else 'do'} not"] if many["no better"] else []
         if many["not shown"]:
             rest.append(f"for {many['not shown']:,} it is not shown (the interval of the gain contains zero)")
-        better = "None" if not many["better"] else f"{many['better']:,}"
-        verb = "beats" if many["better"] == 1 or not many["better"] else "beat"
-        told = f"{better} of {of} {verb} both trivial sanitizations at learning {self.workload.target}"
-        return f"{'; '.join([told, *rest])}."
+        told = f"{better:,} of {of} {'beat' if better > 1 else 'beats'}" if better else f"None of {of} beats"
+        told = f"All {of} beat" if better == len(self.releases) > 1 else told
+        return f"{'; '.join([f'{told} both trivial sanitizations at learning {self.workload.target}', *rest])}."
 
     def best(self) -> str:
         """Say what the release with the largest gain gives, and what its adversary."""
@@ -181,15 +182,11 @@ class Verdicts:
     def marks(self) -> str:
         """Say what the marks of the map mean; nothing where no release is marked."""
         crossed, struck = (bool(self.by_verdict[verdict]) for verdict in ("no better", "not shown"))
-        target = self.workload.target
+        beat = f"beat the better trivial sanitization at learning {self.workload.target}"
         if crossed:
             other = "; a single stroke marks one that is not shown to" if struck else ""
-            return f"A cross marks a release that does not beat the better trivial sanitization at learning {target}{other}."
-        return (
-            f"A stroke marks a release that is not shown to beat the better trivial sanitization at learning {target}."
-            if struck
-            else ""
-        )
+            return f"A cross marks a release that does not {beat}{other}."
+        return f"A stroke marks a release that is not shown to {beat}." if struck else ""
 
     def _beside(self, own: Mapping[str, Any]) -> str:
         if not self.has_adversary:

@@ -51,7 +51,12 @@ def worth_chart(verdicts: Verdicts) -> alt.TopLevelMixin:
     tooltip = [alt.Tooltip("told:N", title="worth"), alt.Tooltip("id:N")]
     base = alt.Chart(alt.NamedData("points")).encode(x=x, y=y, tooltip=tooltip)
     bars = base.mark_rule(color=QUIET, strokeWidth=1.3, tooltip=None).encode(y=low, y2="high:Q")
-    layers = [*_guides(x, y, across, upward), bars, dots(base, families(verdicts.shown)), *baselines(base, "datum.y < 0")]
+    layers = [
+        *_guides(x, y, across, upward),
+        bars,
+        dots(base, families(verdicts.shown)),
+        *baselines(base, "datum.y < 0"),
+    ]
     drawn: alt.TopLevelMixin = (
         alt.layer(*layers, verdict_marks(base), ring(base), datasets={"points": rows})
         .add_params(alt.param(name="chosen", value=""))
