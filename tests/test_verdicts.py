@@ -73,9 +73,12 @@ def test_a_map_says_what_its_marks_mean_and_has_none_where_nothing_was_learned()
 @pytest.mark.parametrize(
     ("points", "said"),
     [
-        ((GOOD, LESS, OPEN, TRIVIAL, TABLE), "1 of 3 releases beats both .* pay; 1 does not; for 1 it is not shown"),
+        (
+            (GOOD, LESS, OPEN, TRIVIAL, TABLE),
+            "1 of 3 releases beats both .* pay; 1 is no better .*; for 1 it is not shown",
+        ),
         ((GOOD, made("ff", 0.02, 0.01)), "All 2 releases beat both trivial sanitizations at learning pay."),
-        ((LESS, OPEN), "None of 2 releases beats both"),
+        ((LESS, OPEN), "None of 2 releases is shown to beat both"),
         ((TRIVIAL,), "No release was compared"),
     ],
 )
@@ -95,7 +98,11 @@ def test_sentences_give_the_numbers_and_do_not_claim_what_is_not_shown() -> None
     assert less.startswith("It does not beat the better trivial") and "-4.0 to -2.0)" in less
     assert unclear.startswith("It is not shown") and "-1.0 to +3.0, which contains zero" in unclear
     assert "itself a trivial sanitization" in trivial and "70.0 %" in trivial and "no release" in table
-    assert "In 3 of 3" not in verdicts.adversaries() and "In all 3 releases" in verdicts.adversaries()
+    assert "right by 5.0 percentage points more often" in verdicts.adversaries()
+    assert "In all 3 releases that is more" in verdicts.adversaries()
+    apart = Verdicts.of(mapped(GOOD, made("ff", 0.1, 0.01, 0.09)))
+    assert apart is not None and "right by 5.0 to 9.0 percentage" in apart.adversaries()
+    assert "In 1 of 2 releases that is more" in apart.adversaries()
     assert "aa: 74.0 %" in verdicts.best()
 
 
@@ -199,6 +206,7 @@ def test_without_sensitive_values_there_is_no_adversary_on_the_page(browser: Any
     bare = [Point(**{**vars(p), "measures": {"k": 2.0, "loss": 0.1}}) for p in (GOOD, LESS)]
     with opened(browser, write_report(mapped(*bare, sensitive=()), tmp_path / "report.html")) as page:
         assert "dversary" not in page.inner_text("#worth") and page.locator("#worth-chart").count() == 0
+        assert "No column is sensitive" in page.inner_text("#worth")
         assert "+4.0" in page.inner_text("#worth")
 
 

@@ -98,6 +98,12 @@ class Verdicts:
         """Say what the better trivial sanitization gives already, and what the original would give."""
         own = worth_of(self.known[0])
         base, original = own["base_accuracy"], own["original_accuracy"]
+        if not self.shown.about.get("sensitive"):
+            return (
+                "No column is sensitive, so a table without sensitive values is the original table itself "
+                f"({percent(original)} right): no release can be expected to beat it, and the verdicts only say "
+                "whether learning suffers."
+            )
         alone = self.workload.target in self.shown.about.get("sensitive", ())
         which = (
             f"trivial sanitization that still has {self.workload.target}" if alone else "better trivial sanitization"
@@ -120,10 +126,12 @@ class Verdicts:
             return f"No release was compared with the trivial sanitizations at learning {self.workload.target}."
         many = {verdict: len(ids) for verdict, ids in self.by_verdict.items()}
         better, of = many["better"], counted(len(self.releases), "release")
-        rest = [f"{many['no better']:,} {'does' if many['no better'] == 1 else 'do'} not"] if many["no better"] else []
-        if many["not shown"]:
-            rest.append(f"for {many['not shown']:,} it is not shown (the interval of the gain contains zero)")
-        told = f"{better:,} of {of} {'beat' if better > 1 else 'beats'}" if better else f"None of {of} beats"
+        less, unclear = many["no better"], many["not shown"]
+        rest = [f"{less:,} {'is' if less == 1 else 'are'} no better than one of them"] if less else []
+        rest += [f"for {unclear:,} it is not shown, since the interval of the gain contains zero"] if unclear else []
+        told = (
+            f"{better:,} of {of} {'beats' if better == 1 else 'beat'}" if better else f"None of {of} is shown to beat"
+        )
         told = f"All {of} beat" if better == len(self.releases) > 1 else told
         return f"{'; '.join([f'{told} both trivial sanitizations at learning {self.workload.target}', *rest])}."
 
