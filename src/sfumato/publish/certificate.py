@@ -16,7 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from sfumato.anonymizers import Anonymizer, Mondrian
+from sfumato.anonymizers import Maker, Mondrian
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
 from sfumato.publish.cautions import Caution, cautions
@@ -54,7 +54,7 @@ def certificate_files(path: Path) -> list[Path]:
 
 def certificate(
     release: Release,
-    maker: Anonymizer,
+    maker: Maker,
     requirement: Requirement,
     suppress: float,
     origin: Origin,
@@ -102,7 +102,7 @@ def certificate(
     }
 
 
-def public(content: Mapping[str, Any], maker: Anonymizer) -> dict[str, Any]:
+def public(content: Mapping[str, Any], maker: Maker) -> dict[str, Any]:
     """Leave out of a certificate what is not for the public."""
     kept = {
         key: value

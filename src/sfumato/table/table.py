@@ -75,6 +75,8 @@ class Table:
     codings: tuple[Coding, ...]
     missing: Missing
     notices: tuple[str, ...] = ()
+    grown: tuple[str, ...] = ()
+    """Columns whose domain has a leaf for missing values only because some record misses one."""
 
     def __repr__(self) -> str:
         return f"<Table {self.engine.origin}: {self.engine.row_count:,} records, quasi {', '.join(self.roles.quasi)}>"
@@ -222,6 +224,7 @@ def with_roles(
     check_columns(engine, roles)
     found: dict[str, Hierarchy] = {}
     codings = []
+    grown = []
     notices = _notices(engine, roles, given)
     coded = [*sorted(roles.quasi), *sorted(roles.sensitive)]
     for name in coded:
@@ -229,12 +232,13 @@ def with_roles(
         if not distinct.values:
             raise BadInputError(f"{engine.origin}: every record misses a value, so missing='drop' leaves none")
         hierarchy = _hierarchy(engine, name, name in roles.quasi, given.get(name), distinct)
-        if missing == "value" and None in distinct.values and unknown == "refuse":
+        if missing == "value" and None in distinct.values and unknown == "refuse" and not hierarchy.missing:
             hierarchy = hierarchy.with_missing()
+            grown.append(name)
         found[name] = hierarchy
         codings.append(_coding(engine, name, hierarchy, distinct, missing, unknown))
         notices.extend(_value_notices(name, name in roles.sensitive, given.get(name), distinct))
-    return Table(engine, roles, found, tuple(codings), missing, tuple(notices))
+    return Table(engine, roles, found, tuple(codings), missing, tuple(notices), tuple(grown))
 
 
 def _open(source: Any, na: Sequence[str], delimiter: str | None, encoding: str) -> Engine:
