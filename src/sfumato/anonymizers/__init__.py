@@ -25,6 +25,11 @@ def anonymizer(text: str) -> Anonymizer:
     return parse(text, ANONYMIZERS, "anonymizer")
 
 
+def is_noisy(text: str) -> bool:
+    """Say whether the anonymizer that a text names makes noisy releases."""
+    return any(own.noisy for own in ANONYMIZERS if own.name == text.partition(" ")[0])
+
+
 def anonymize(
     table: Table,
     require: Requirement | str,
@@ -50,4 +55,5 @@ __all__ = [
     "WithoutSensitive",
     "anonymize",
     "anonymizer",
+    "is_noisy",
 ]

@@ -2,8 +2,8 @@
 
 The attacker knows every person's quasi-identifiers. From the release he takes the boxes and their sensitive counts,
 spreads every count uniformly over its box (by the width of leaves; negative counts are cut at 0), learns from that how
-often each leaf goes with each sensitive value, and guesses. Everybody in the table is guessed, also who is not published.
-Exact and noisy releases are boxes with counts, so both face the same attacker.
+often each leaf goes with each sensitive value, and guesses. Everybody in the table is guessed, who is not published as
+well. Exact and noisy releases are boxes with counts, so both face the same attacker.
 """
 
 from __future__ import annotations
@@ -180,8 +180,8 @@ def pairs(release: Published, points: Points, content: Numbers) -> Evidence:
         columns = list(two)
         codes = np.ascontiguousarray(points.codes[:, columns])
         first, number = distinct_rows(codes)
-        ends = (np.ascontiguousarray(end[:, columns]) for end in (boxes.lo, boxes.hi))
-        parts.append(densities_at(codes[first], *ends, content, [quasi[a].hierarchy for a in two]))
+        lo, hi = (np.ascontiguousarray(ends[:, columns]) for ends in (boxes.lo, boxes.hi))
+        parts.append(densities_at(codes[first], lo, hi, content, [quasi[a].hierarchy for a in two]))
         rows.append(number + start)
         start += len(first)
     totals = content.sum(axis=0)
