@@ -37,6 +37,11 @@ def anonymizer(text: str) -> Maker:
     return parse(text, kinds, "anonymizer")
 
 
+def is_noisy(text: str) -> bool:
+    """Say whether the anonymizer that a text names makes noisy releases."""
+    return any(own.noisy for own in (*ANONYMIZERS, *MECHANISMS) if own.name == text.partition(" ")[0])
+
+
 def anonymize(
     table: Table,
     require: Requirement | str,
@@ -85,4 +90,5 @@ __all__ = [
     "anonymizer",
     "assigned",
     "draw",
+    "is_noisy",
 ]

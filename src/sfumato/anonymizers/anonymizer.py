@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from sfumato.table.households import ranges
 
 class Anonymizer(Configured, ABC):
     """Makes releases. Its fields are its whole configuration: same configuration, same table, same release."""
+
+    noisy: ClassVar[bool] = False
+    """Whether its releases are boxes with noisy counts, of which nothing that counts records can be said."""
 
     def anonymize(
         self, table: Table, requirement: Requirement, form: Form = "generalization", suppress: float = 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sfumato.measures import MEASURES
+from sfumato.measures import MEASURES, READ_NOISY
 from sfumato.tradeoff.bounds import Bound, Relaxation, number
 from sfumato.tradeoff.curve import Curve, Step, Stretch
 from sfumato.tradeoff.map import Map, Point
@@ -170,6 +170,14 @@ def replaced(bound: Bound, recipient: str, exact_allowed: bool) -> str:
 def unknown(bound: Bound, recipient: str) -> str:
     """Say that a bound of a preset does not apply."""
     return f"'{recipient}' also asks for {bound}, but no point of this map has that measure."
+
+
+def not_of_noisy(measure: str, points: int) -> str:
+    """Say that a measure leaves out noisy releases, and what could be asked of them instead."""
+    return (
+        f"{counted(points, 'noisy release')} {'was' if points == 1 else 'were'} left out: {measure} is counted on the "
+        f"records of groups, and noisy releases have none. They can be asked for {listed(READ_NOISY)}."
+    )
 
 
 def unusual(bound: Bound) -> str:
