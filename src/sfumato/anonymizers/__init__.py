@@ -39,7 +39,8 @@ def anonymizer(text: str) -> Maker:
 
 def is_noisy(text: str) -> bool:
     """Say whether the anonymizer that a text names makes noisy releases."""
-    return any(own.noisy for own in (*ANONYMIZERS, *MECHANISMS) if own.name == text.partition(" ")[0])
+    kinds: tuple[type[Maker], ...] = (*ANONYMIZERS, *MECHANISMS)
+    return any(own.noisy for own in kinds if own.name == text.partition(" ")[0])
 
 
 def anonymize(
