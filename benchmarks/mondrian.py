@@ -4,7 +4,8 @@ Run: python benchmarks/mondrian.py [--sizes 30000 300000 3000000] [--repeats 5]
 
 The baseline is Mondrian by the same rule in plain numpy, which makes the same groups (checked here); it is left out
 above 300,000 cells, where it takes minutes. `partition` is the kernel alone; `anonymize` adds merging equal boxes,
-counting histograms and checking the requirement. Growth is the factor from one size to the next one.
+counting histograms and checking the requirement. Cuts by a score are compared with the median's. Growth is the factor
+from one size to the next one.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from common import median_seconds, peak_megabytes, print_table, rowless, synthetic_cells, verdict
-from sfumato import KAnonymity, Mondrian, load
+from common import compare_seconds, median_seconds, peak_megabytes, print_table, rowless, synthetic_cells, verdict
+from sfumato import KAnonymity, Mondrian, anonymizer, load, requirement
 from sfumato.anonymizers.cutting import Groups, problem_of
 from sfumato.anonymizers.mondrian import partition
 from sfumato.table import Cells
@@ -25,6 +26,15 @@ from sfumato.table import Cells
 K = 10
 TARGET = 0.050
 MOST_PLAIN = 300_000
+MOST_TIMES = 3
+CUTS = (
+    "cut=range",
+    "cut=variance",
+    "cut=loss",
+    "cut=information-gain target=salary",
+    "cut=information-gain target=occupation",
+    "cut=variance target=hours-per-week",
+)
 
 
 def kernel_job(cells: Cells) -> Callable[[], Groups]:
@@ -86,6 +96,25 @@ def measure_adult(repeats: int) -> None:
     print_table(["job", "median", "faster than plain numpy", "target"], rows)
 
 
+def measure_cuts(repeats: int) -> None:
+    """Compare cuts by a score with the median's, in turns, on all of Adult with rows."""
+    table = load("adult", neutral=["salary", "hours-per-week"])
+    median = Mondrian()
+    rows = []
+    for require in ("k-anonymity k=10", "l-diversity l=3 variant=frequency", "t-closeness t=0.2 distance=js"):
+        wanted = requirement(require)
+        for text in CUTS:
+            maker = anonymizer(f"mondrian {text}")
+            own, plain, ratio = compare_seconds(
+                lambda: maker.anonymize(table, wanted),  # noqa: B023
+                lambda: median.anonymize(table, wanted),  # noqa: B023
+                3 * repeats,
+            )
+            rows.append((require, text, f"{own * 1e3:.1f} ms", f"{plain * 1e3:.1f} ms", f"{1 / ratio:.1f}x"))
+    print(f"adult: {table.cells.records:,} records, {table.cells.size:,} cells; target {MOST_TIMES}x the median\n")
+    print_table(["requirement", "cut", "anonymize", "at the median", "ratio"], rows)
+
+
 def measure_synthetic(sizes: Sequence[int], repeats: int) -> None:
     rows = []
     before: tuple[int, float, float, float] | None = None
@@ -121,4 +150,5 @@ if __name__ == "__main__":
     parser.add_argument("--repeats", type=int, default=5)
     chosen = parser.parse_args()
     measure_adult(chosen.repeats)
+    measure_cuts(chosen.repeats)
     measure_synthetic(chosen.sizes, chosen.repeats)

@@ -222,7 +222,7 @@ def small_cells(draw, sensitive=(1, 2), attributes=3, rows=12):
 def table_of(cells):
     """What releases and scales read of a table."""
     sensitive = tuple(attribute.name for attribute in cells.sensitive)
-    return SimpleNamespace(cells=cells, roles=SimpleNamespace(sensitive=sensitive))
+    return SimpleNamespace(cells=cells, roles=SimpleNamespace(sensitive=sensitive), shared=(), memberships=None)
 
 
 @st.composite

@@ -156,6 +156,12 @@ MAKERS = [
     "mondrian box=region",
     "mondrian mode=relaxed box=region",
     "mondrian publish=node",
+    "mondrian cut=range",
+    "mondrian cut=variance publish=node",
+    "mondrian cut=loss",
+    "mondrian cut=information-gain target=ill",
+    "mondrian cut=information-gain target=note box=region",
+    "mondrian cut=variance target=age",
     "full-domain",
     "full-domain minimize=discernibility",
 ]

@@ -37,6 +37,12 @@ def anonymizer(text: str) -> Maker:
     return parse(text, kinds, "anonymizer")
 
 
+def is_noisy(text: str) -> bool:
+    """Say whether the anonymizer that a text names makes noisy releases."""
+    kinds: tuple[type[Maker], ...] = (*ANONYMIZERS, *MECHANISMS)
+    return any(own.noisy for own in kinds if own.name == text.partition(" ")[0])
+
+
 def anonymize(
     table: Table,
     require: Requirement | str,
@@ -85,4 +91,5 @@ __all__ = [
     "anonymizer",
     "assigned",
     "draw",
+    "is_noisy",
 ]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
 
 from sfumato.configuration import Configured, check_choice, check_number
 from sfumato.errors import BadInputError, InfeasibleError
@@ -11,10 +14,14 @@ from sfumato.release import FORMS, Form, Release
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.requirements.predicates import SIZE
 from sfumato.table import Histograms, Table
+from sfumato.table.households import ranges
 
 
 class Anonymizer(Configured, ABC):
     """Makes releases. Its fields are its whole configuration: same configuration, same table, same release."""
+
+    noisy: ClassVar[bool] = False
+    """Whether its releases are boxes with noisy counts, of which nothing that counts records can be said."""
 
     def anonymize(
         self, table: Table, requirement: Requirement, form: Form = "generalization", suppress: float = 0.0
@@ -28,9 +35,21 @@ class Anonymizer(Configured, ABC):
         check_number("suppress", suppress, least=0, most=1)
         if form == "bucketization" and not table.roles.sensitive:
             raise BadInputError("a bucketization deals out sensitive values, and the table has none (--sensitive)")
+        if form == "generalization" and table.shared and not self.treats_households_alike:
+            raise BadInputError(
+                f"{self} may publish different values for members of one household, who share "
+                f"{', '.join(table.shared_names)}; with a household column use mondrian mode=strict or full-domain, or "
+                "--form bucketization"
+            )
         release = self.release(table, requirement, form, int(suppress * table.cells.records + 1e-9))
         checked(release, requirement)
+        checked_households(release)
         return release
+
+    @property
+    def treats_households_alike(self) -> bool:
+        """Whether records that agree in what households share always show the same values of it, if generalized."""
+        return False
 
     @abstractmethod
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
@@ -56,6 +75,39 @@ def checked(release: Release, requirement: Requirement) -> None:
             )
 
 
+def checked_households(release: Release) -> None:
+    """Raise unless all published members of every household show the same value of what households share.
+
+    Who knows of two members would otherwise intersect two boxes of one value, and learn more than either says.
+    Exact values are the same of themselves.
+    """
+    table, shared = release.table, list(release.table.shared)
+    if table.memberships is None or not shared or release.form == "bucketization":
+        return
+    assigned, own = release.assignment, table.memberships
+    ends = np.concatenate([release.boxes.lo[:, shared], release.boxes.hi[:, shared]], axis=1)[assigned.group]
+    place = np.full(release.cells.size, -1, np.int64)
+    published = np.unique(assigned.cell)
+    place[published] = np.arange(len(published))
+    low, high = ranges(assigned.cell, ends, ends)  # a divided cell shows several boxes
+    there = place[own.combination] >= 0
+    member = place[own.combination[there]]
+    low, high = ranges(own.household[there], low[member], high[member])
+    differ = (low != high).any(axis=1)
+    if differ.any():
+        raise InfeasibleError(
+            f"members of {int(differ.sum()):,} households would show different values of "
+            f"{', '.join(table.shared_names)}, which they share"
+        )
+
+
 def infeasible(requirement: Requirement, histograms: Histograms, what: str) -> InfeasibleError:
     """Say that even one single group fails, which part, and what would be feasible."""
     return InfeasibleError(f"{what}: {requirement.explain_failure(histograms, 0)}")
+
+
+def loss_of(release: Release) -> float:
+    """Return the loss of a release: that of its boxes, and 1 for every suppressed record."""
+    boxes, quasi = release.boxes, release.cells.quasi
+    each = [own.hierarchy.losses(boxes.lo[:, a], boxes.hi[:, a]) @ boxes.mass for a, own in enumerate(quasi)]
+    return float(np.mean(each)) + release.suppressed

@@ -18,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.anonymizer import Anonymizer, infeasible
+from sfumato.anonymizers.anonymizer import Anonymizer, infeasible, loss_of
 from sfumato.anonymizers.cutting import uniform
 from sfumato.anonymizers.full_domain import FullDomain
 from sfumato.anonymizers.grouping import NONE, Grouping, grouping_of
@@ -59,7 +59,7 @@ class LocalRecoding(Anonymizer):
         found = self._regrouped(table, requirement, form, budget)
         if found is not None and found.suppressed and form == "generalization":
             whole = self._regrouped(table, requirement, form, 0)
-            if whole is not None and _loss(whole) < _loss(found):
+            if whole is not None and loss_of(whole) < loss_of(found):
                 found = whole
         if found is not None:
             return found
@@ -92,13 +92,6 @@ class LocalRecoding(Anonymizer):
 def _holds(release: Release, requirement: Requirement) -> bool:
     """Say whether the groups of a release, merged where their boxes are equal, satisfy the requirement."""
     return release.histograms is not None and bool(requirement.admits(release.histograms).all())
-
-
-def _loss(release: Release) -> float:
-    """Return the loss of a release: that of its boxes, and 1 for every suppressed record."""
-    boxes, quasi = release.boxes, release.cells.quasi
-    each = [own.hierarchy.losses(boxes.lo[:, a], boxes.hi[:, a]) @ boxes.mass for a, own in enumerate(quasi)]
-    return float(np.mean(each)) + release.suppressed
 
 
 def dealt(cells: Cells, domain: Domain, grouping: Grouping, state: NDArray[np.uint64]) -> Assignment:

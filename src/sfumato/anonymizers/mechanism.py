@@ -34,6 +34,7 @@ class Mechanism(Configured, ABC):
     counts: str
 
     name: ClassVar[str]
+    noisy: ClassVar[bool] = True
 
     def draw(self, table: Table, noise: Noise | None = None) -> NoisyRelease:
         """Draw a release; `noise` is OpenDP's unless another one is handed in, for tests and for maps."""

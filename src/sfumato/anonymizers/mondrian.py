@@ -18,13 +18,14 @@ after all cutting, and only where that saves more loss than it costs (`trimming`
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.anonymizer import Anonymizer, infeasible
+from sfumato.anonymizers.anonymizer import Anonymizer, infeasible, loss_of
+from sfumato.anonymizers.cuts import scored_cut
 from sfumato.anonymizers.cutting import (
     Codes,
     Counts,
@@ -35,6 +36,7 @@ from sfumato.anonymizers.cutting import (
     divide,
     domain_width,
     find_ranges,
+    may_go_on,
     median_cut,
     only_sizes,
     problem_of,
@@ -45,12 +47,15 @@ from sfumato.anonymizers.cutting import (
     taken_left,
     width,
 )
+from sfumato.anonymizers.scoring import CUTS, Scoring, check_cut, scoring_of, without_number
+from sfumato.anonymizers.sharing import shared_first
 from sfumato.anonymizers.trimming import trim
 from sfumato.configuration import check_choice, check_whole
-from sfumato.errors import BadInputError
+from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.kernels import kernel
 from sfumato.release import Assignment, Form, Release, bucketization, generalization
 from sfumato.requirements import Requirement
+from sfumato.requirements import requirement as read_requirement
 from sfumato.requirements.predicates import group_admitted
 from sfumato.table import Table
 
@@ -72,14 +77,29 @@ class Mondrian(Anonymizer):
     """For relaxed cuts: what decides which of several equal records go where. None draws it from the system, and
     nobody can repeat it; a number makes the release repeatable, and must then be kept as secret as the table."""
 
+    cut: str = "median"
+    """median: halve the widest attribute; otherwise the admitted cut that is best by a score (`cuts`): range,
+    variance, loss, or information-gain of a target."""
+
+    target: str | None = None
+    """The column that somebody wants to predict: cut by its information gain, or by its variance."""
+
+    stop: str | None = None
+    """A requirement beyond which a group is not cut any further, as Cormode et al. 2013 use t-closeness. No promise:
+    a group is cut as long as it satisfies this, so its parts may not."""
+
     name: ClassVar[str] = "mondrian"
 
     def __post_init__(self) -> None:
         check_choice("mode", self.mode, ("strict", "relaxed"))
+        check_choice("cut", self.cut, CUTS)
+        check_cut(self.cut, self.target, self.mode)
         if self.seed is not None:
             check_whole("seed", self.seed, least=0)
             if self.mode == "strict":
                 raise BadInputError("mondrian mode=strict draws nothing at random; seed belongs to mode=relaxed")
+        if self.stop is not None:
+            read_requirement(self.stop)
         check_choice("box", self.box, ("tight", "region"))
         check_choice("publish", self.publish, ("box", "node"))
 
@@ -92,27 +112,70 @@ class Mondrian(Anonymizer):
                 f"mondrian {options} may make groups with equal boxes, which are one group in the file, and "
                 f"{requirement} need not survive merging; use mode=strict publish=box, or --form bucketization"
             )
+        if table.shared and form == "generalization":
+            return self._alike_in_households(table, requirement, budget)
         cells = table.cells
-        problem = problem_of(cells, requirement)
+        scoring = self._scoring(table)
+        problem = problem_of(cells, requirement, self._stop)
         relaxed = self.mode == "relaxed"
         state = np.array([secrets.randbits(64) if self.seed is None else self.seed], np.uint64)
         bottom, top = np.zeros(len(cells.quasi), np.int32), (problem.sizes - 1).astype(np.int32)
         everything = np.arange(cells.size)
         admitted = bool(requirement.admits(cells.baseline)[0])
         if admitted:
-            groups = partition(problem, everything, cells.counts, bottom, top, relaxed, state)
+            groups = partition(problem, everything, cells.counts, bottom, top, relaxed, state, scoring)
         else:
             groups = one_group(problem, everything, cells.counts, bottom, top)
         if budget:
 
             def cut_again(cells: Counts, counts: Counts, region_lo: Codes, region_hi: Codes) -> Groups:
-                return partition(problem, cells, counts, region_lo, region_hi, relaxed, state)
+                return partition(problem, cells, counts, region_lo, region_hi, relaxed, state, scoring)
 
             groups = trim(problem, groups, admitted, budget, form == "generalization", cut_again)
         if not groups.size or not (admitted or budget):
-            tried = ", and no trim within the budget for suppression mends that" if budget else ""
-            raise infeasible(requirement, cells.baseline, f"even all records in one group are not enough{tried}")
-        return self._published(table, groups, form)
+            raise _not_even_together(requirement, table, budget)
+        return self._told(self._published(table, groups, form), scoring)
+
+    @property
+    def _stop(self) -> Requirement | None:
+        return None if self.stop is None else read_requirement(self.stop)
+
+    def _scoring(self, table: Table) -> Scoring | None:
+        return None if self.cut == "median" else scoring_of(table, self.cut, self.target)
+
+    @staticmethod
+    def _told(release: Release, scoring: Scoring | None) -> Release:
+        """Add what the score has to say of a release."""
+        if scoring is None:
+            return release
+        return replace(release, details=without_number(scoring, release.cells.records))
+
+    @property
+    def treats_households_alike(self) -> bool:
+        """Whether equal values stay together: strict cuts keep them so."""
+        return self.mode == "strict"
+
+    def _alike_in_households(self, table: Table, requirement: Requirement, budget: int) -> Release:
+        """Cut what the members of a household share first (`sharing`), and take the release that loses least."""
+        cells, state = table.cells, np.zeros(1, np.uint64)
+        scoring = self._scoring(table)
+        bottom = np.zeros(len(cells.quasi), np.int32)
+        top = np.array([quasi.hierarchy.size - 1 for quasi in cells.quasi], np.int32)
+        own = problem_of(cells, requirement, self._stop)
+        whole = one_group(own, np.arange(cells.size), cells.counts, bottom, top)
+        admitted = bool(requirement.admits(cells.baseline)[0])
+
+        def cut(problem: Problem, cells: Counts, counts: Counts, region_lo: Codes, region_hi: Codes) -> Groups:
+            problem = problem._replace(stop=own.stop)
+            return partition(problem, cells, counts, region_lo, region_hi, False, state, scoring)
+
+        if not (admitted or budget):
+            raise _not_even_together(requirement, table, budget)
+        found = shared_first(table, requirement, whole, admitted, budget, cut)
+        releases = [self._published(table, groups, "generalization") for groups in found]
+        if not releases:
+            raise _not_even_together(requirement, table, budget)
+        return self._told(min(releases, key=loss_of), scoring)
 
     def _published(self, table: Table, groups: Groups, form: Form) -> Release:
         number = np.repeat(np.arange(groups.size), np.diff(groups.offsets))
@@ -128,6 +191,11 @@ class Mondrian(Anonymizer):
         return generalization(table, assignment, lo, hi)
 
 
+def _not_even_together(requirement: Requirement, table: Table, budget: int) -> InfeasibleError:
+    tried = ", and no trim within the budget for suppression mends that" if budget else ""
+    return infeasible(requirement, table.cells.baseline, f"even all records in one group are not enough{tried}")
+
+
 @kernel
 def partition(
     problem: Problem,
@@ -137,8 +205,9 @@ def partition(
     region_hi: Codes,
     relaxed: bool,
     state: NDArray[np.uint64],
+    scoring: Scoring | None = None,
 ) -> Groups:
-    """Partition the records of these entries, which are admitted as one group.
+    """Partition the records of these entries, which are admitted as one group; without scoring, at medians.
 
     Pending nodes lie one above the other in an arena, the topmost is cut next, so memory stays linear. Time is
     O(entries x attributes) per level of cuts, with as many levels as the logarithm of the number of groups.
@@ -166,9 +235,11 @@ def partition(
         start, end = starts[pending], ends[pending]
         node, node_counts = arena[start:end], arena_counts[start:end]
         find_ranges(problem, node, lo, hi)
-        attribute, code, whole, taken = find_cut(
-            problem, node, node_counts, lo, hi, histogram, left_histogram, relaxed, state
-        )
+        attribute, code, whole, taken = -1, 0, True, counts[:0]
+        if may_go_on(problem, node, node_counts, histogram):
+            attribute, code, whole, taken = choose_cut(
+                problem, scoring, node, node_counts, lo, hi, histogram, left_histogram, relaxed, state
+            )
         if attribute < 0:  # no cut is admitted: the node is a group
             used = offsets[groups]
             out, out_counts = room(out, used + end - start), room(out_counts, used + end - start)
@@ -206,6 +277,25 @@ def partition(
 
 
 @kernel
+def choose_cut(
+    problem: Problem,
+    scoring: Scoring | None,
+    cells: Counts,
+    counts: Counts,
+    lo: Codes,
+    hi: Codes,
+    histogram: Counts,
+    left_histogram: Counts,
+    relaxed: bool,
+    state: NDArray[np.uint64],
+) -> tuple[int, int, bool, Counts]:
+    """Find the cut by a score, or at the median where there is none; only the one that is asked for is compiled."""
+    if scoring is None:
+        return find_cut(problem, cells, counts, lo, hi, histogram, left_histogram, relaxed, state)
+    return scored_cut(problem, scoring, cells, counts, lo, hi, histogram, left_histogram)
+
+
+@kernel
 def find_cut(
     problem: Problem,
     cells: Counts,
@@ -229,7 +319,8 @@ def find_cut(
         return -1, 0, False, nothing
     spreads = np.empty(len(lo))
     for a in range(len(lo)):
-        spreads[a] = width(problem, a, lo[a], hi[a]) / domain_width(problem, a) if lo[a] < hi[a] else -1.0
+        can = problem.may_cut[a] and lo[a] < hi[a]
+        spreads[a] = width(problem, a, lo[a], hi[a]) / domain_width(problem, a) if can else -1.0
     for _ in range(len(lo)):
         widest = 0
         for a in range(1, len(lo)):

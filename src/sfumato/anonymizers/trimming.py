@@ -114,8 +114,8 @@ def best_trim(
 ) -> tuple[int, int, bool, int, float]:
     """Find the trim of one group that saves most per record: attribute (-1: none), code, which side, cost, gain.
 
-    The gain counts the trimmed attribute alone, so it is a lower bound. A group that is not admitted itself takes
-    the smallest trim after which it is.
+    The gain counts the trimmed attribute alone, and attributes that may not be cut as if they lost nothing, so it is a
+    lower bound. A group that is not admitted itself takes the smallest trim after which it is, by any attribute.
     """
     d = len(problem.sizes)
     lo, hi = box[:d], box[d : 2 * d]
@@ -125,10 +125,11 @@ def best_trim(
     admitted = group_admitted(problem.rules, histogram, size)
     mean = 0.0
     for a in range(d):
-        mean += loss(problem, a, lo[a], hi[a]) / d
+        if problem.may_cut[a]:
+            mean += loss(problem, a, lo[a], hi[a]) / d
     best, best_code, best_left, best_removed, best_gain, best_rate = -1, 0, False, 0, 0.0, 0.0
     for a in range(d):
-        if lo[a] == hi[a]:
+        if lo[a] == hi[a] or (admitted and not problem.may_cut[a]):
             continue
         codes, weights = code_weights(problem, cells, counts, a, lo[a], hi[a])
         before = loss(problem, a, lo[a], hi[a])

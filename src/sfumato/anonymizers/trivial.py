@@ -23,6 +23,7 @@ class WithoutQuasi(Anonymizer):
     """One group of all records, every quasi-identifier `*`: only the sensitive values remain."""
 
     name: ClassVar[str] = "without-quasi"
+    treats_households_alike = True
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Make the release of one group."""
@@ -44,6 +45,7 @@ class WithoutSensitive(Anonymizer):
     """The quasi-identifiers as they are, and no sensitive attribute."""
 
     name: ClassVar[str] = "without-sensitive"
+    treats_households_alike = True
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Make the release of exact quasi-identifiers; groups are records that agree in all of them."""
@@ -57,6 +59,7 @@ class Original(Anonymizer):
     """The table as it is: groups are records that agree in all quasi-identifiers. A baseline, not a protection."""
 
     name: ClassVar[str] = "original"
+    treats_households_alike = True
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Make the release of exact quasi-identifiers with their sensitive values."""

@@ -30,6 +30,9 @@ def anonymize(
     sensitive: Annotated[Columns, typer.Option(help="Columns nobody should learn about a person.")] = [],  # noqa: B006
     neutral: Annotated[Columns, typer.Option(help="Columns to publish as they are.")] = [],  # noqa: B006
     identifier: Annotated[Columns, typer.Option(help="Columns that name a person: never published.")] = [],  # noqa: B006
+    household: Annotated[
+        str | None, typer.Option(help="The column that says who lives together: never published.")
+    ] = None,
     maker: Annotated[
         str, typer.Option("--with", help='The anonymizer: "mondrian", "full-domain", "local-recoding", ...')
     ] = "mondrian",
@@ -77,6 +80,7 @@ def anonymize(
     announce_first_run()
     declared = TableDeclaration(
         source=table,
+        household=household,
         hierarchies=None if hierarchies is None else str(hierarchies),
         missing=missing,  # type: ignore[arg-type]
         na=tuple(na),
@@ -100,7 +104,8 @@ def anonymize(
     if lattice is not None and isinstance(chosen, FullDomain):
         files.append(chosen.lattice(given, wanted, suppress).to_csv(lattice, force))
     seconds = {"read": read - started, "anonymize": made - read, "write": time.perf_counter() - made}
-    for notice in given.notices:
+    notices = [*given.notices, *given.household_notices()]
+    for notice in notices:
         typer.echo(f"note: {notice}", err=True)
     said = {
         "table": given.engine.origin,
@@ -116,7 +121,8 @@ def anonymize(
         "measures": dict(measured.values),
         "by_sensitive": {name: dict(own) for name, own in measured.by_sensitive.items()},
         "files": [str(file) for file in files],
-        "notices": list(given.notices),
+        "same_in_households": given.shared_names,
+        "notices": notices,
         "seconds": round(sum(seconds.values()), 4),
         "seconds_by_step": {name: round(value, 4) for name, value in seconds.items()},
     }
@@ -143,6 +149,9 @@ def _print_release(said: dict[str, Any], release: Release, measured: Measured) -
         )
     if "transformation" in release.details:
         _print_transformation(release.details)
+    if "target_missing" in release.details:
+        missing = counted(release.details["target_missing"], "record")
+        typer.echo(f"The target is missing in {missing}, which did not count in the choice of cuts.")
     if release.suppressed:
         typer.echo(f"Left out (suppressed): {counted(release.suppressed, 'record')}.")
     if said["dropped"]:

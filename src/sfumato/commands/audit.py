@@ -10,9 +10,10 @@ import typer
 from sfumato.commands.common import Columns, columns, counted, print_json
 
 if TYPE_CHECKING:
-    from sfumato.publish.audit import Audit, WorstGroup
+    from sfumato.publish import Audit, WorstGroup
     from sfumato.publish.deciding import Failure
     from sfumato.publish.repeating import Intersection
+    from sfumato.publish.together import Together
 
 
 def audit(
@@ -37,11 +38,18 @@ def audit(
         str | None,
         typer.Option(help="Rows with * in all quasi-identifiers: leave-out (the default, unless all are), or keep."),
     ] = None,
+    household: Annotated[
+        str | None,
+        typer.Option(help="The original's column that says who lives together: is what members share shown alike?"),
+    ] = None,
+    missing: Annotated[
+        str, typer.Option(help="A missing quasi-identifier is a value of its own, or matches everything: value | any.")
+    ] = "value",
     certificate: Annotated[
         Path | None, typer.Option(help="A certificate: refuse (exit 2) unless this is the very file it speaks of.")
     ] = None,
     na: Annotated[
-        list[str], typer.Option(help="A text that means missing in the original, beside the empty one; repeat.")
+        list[str], typer.Option(help="A text that means missing in the original (with --missing any in both); repeat.")
     ] = [],  # noqa: B006
     delimiter: Annotated[
         str | None, typer.Option(help="The delimiter of the published file, if it is guessed wrongly.")
@@ -70,6 +78,8 @@ def audit(
         hierarchies=hierarchies,
         earlier=earlier,
         suppressed=suppressed,  # type: ignore[arg-type]
+        household=household,
+        missing=missing,  # type: ignore[arg-type]
         na=na,
         delimiter=delimiter,
         encoding=encoding,
@@ -89,7 +99,12 @@ def _print(found: Audit) -> None:
 
     for notice in found.notices:
         typer.echo(f"note: {notice}", err=True)
-    typer.echo(f"{found.file}: {counted(found.records, 'record')} in {counted(found.groups, 'group')}.")
+    grouped = "smallest_group" in found.measures
+    kinds = counted(found.groups, "group" if grouped else "different combination")
+    typer.echo(f"{found.file}: {counted(found.records, 'record')} in {kinds}.")
+    alone = f"{counted(found.uniques, 'record')} ({found.uniques / found.records:.1%})"
+    if found.uniques:
+        typer.echo(f"No other record looks like it by its quasi-identifiers: {alone}.")
     if found.group is not None:
         typer.echo(
             "WARNING: the exact quasi-identifiers ARE in this file. It does not hide who is in the table; it only\n"
@@ -100,7 +115,7 @@ def _print(found: Audit) -> None:
     for name in (name for name in MEASURES if name in found.measures):
         arrow = "^" if MEASURES[name].better == "higher" else "v"
         typer.echo(f"  {name:20} {_number(found.measures[name]):>12} {arrow} {MEASURES[name].meaning}")
-    _print_worst(found)
+    _print_worst(found, grouped)
     for both in found.repeated:
         _print_repeated(both)
     if found.coverage is not None:
@@ -111,10 +126,12 @@ def _print(found: Audit) -> None:
             typer.echo(f"NOT COVERED: {counted(found.coverage.uncovered, 'row')} cannot come from this original:")
             for example in found.coverage.examples:
                 typer.echo(f"  {example}")
+    if found.households is not None:
+        _print_together(found.households)
     for failure in found.failures:
-        _print_failure(failure)
+        _print_failure(failure, "group" if grouped else "combination")
     if found.require is not None and not found.failures:
-        typer.echo(f"\nEvery group satisfies: {found.require}")
+        typer.echo(f"\nEvery {'group' if grouped else 'record'} satisfies: {found.require}")
 
 
 def _number(value: float) -> str:
@@ -126,27 +143,49 @@ def _shows(texts: dict[str, str]) -> str:
     return ", ".join(f"{name} {text or '(missing)'}" for name, text in texts.items())
 
 
-def _print_worst(found: Audit) -> None:
+def _print_worst(found: Audit, grouped: bool) -> None:
     """Show the groups that stand out, those of one kind together."""
     kinds: dict[tuple[str, str | None], list[WorstGroup]] = {}
     for group in found.worst:
         about = None if group.why == "smallest" or len(found.sensitive) == 1 else group.sensitive
         kinds.setdefault((group.why, about), []).append(group)
     for (why, about), groups in kinds.items():
-        typer.echo(f"\nThe groups that are {why}{f' in {about}' if about else ''}:")
+        which = (
+            f"groups that are {why}{f' in {about}' if about else ''}" if grouped else "combinations that fewest match"
+        )
+        typer.echo(f"\nThe {which}:")
         for group in groups:
             value = "" if group.share is None else f"; {group.share:.0%} have {group.sensitive} {group.dominant!r}"
             distance = f", distance {group.measures['t_js']:.3g}" if why == "farthest from Q" else ""
             typer.echo(f"  {counted(group.size, 'record')}{value}{distance}: {_shows(dict(group.shows))}")
 
 
-def _print_failure(failure: Failure) -> None:
+def _print_failure(failure: Failure, what: str) -> None:
     typer.echo(
-        f"\nFAILS: {failure.requirement} does not hold in {failure.groups:,} of {counted(failure.of, 'group')} "
+        f"\nFAILS: {failure.requirement} does not hold in {failure.groups:,} of {counted(failure.of, what)} "
         f"({counted(failure.records, 'record')}).\n"
         f"  The worst has {counted(failure.size, 'record')}: {_shows(dict(failure.worst))}\n"
         f"  What the file achieves: {failure.achieved}."
     )
+
+
+def _print_together(own: Together) -> None:
+    """Say whether members of a household show the same value of what they share."""
+    several = counted(own.households, "household")
+    if not own.shared:
+        typer.echo(f"\nHouseholds: members of the {several} with several members share no quasi-identifier.")
+        return
+    typer.echo(f"\nHouseholds: within each of the {several} with several members all have the same")
+    typer.echo(f"  {', '.join(own.shared)}.")
+    if own.holds:
+        typer.echo("  One published combination of these covers each of them: members show the same values.")
+        return
+    typer.echo(
+        f"  NOT CONFIRMED for {counted(own.households - own.confirmed, 'household')}: several published combinations "
+        "cover their values, so two\n  members may show two of them, and who knows of both members intersects these:"
+    )
+    for example in own.examples:
+        typer.echo(f"  {example}")
 
 
 def _print_repeated(both: Intersection) -> None:

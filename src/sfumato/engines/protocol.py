@@ -46,7 +46,7 @@ class ColumnFacts:
     """The most decimals of a number, zeros at the end not counted; more than there are where one has an exponent."""
 
     days: int
-    """Records with an ISO date or timestamp."""
+    """Records with an ISO date or timestamp, or a date such as 31.12.1999."""
 
     first: datetime.date | None
     last: datetime.date | None

@@ -73,6 +73,7 @@ def shuffled(outputs: Sequence[str]) -> str:
 NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 PADDED = r"0\d+"
 DAY = r"(\d{4}-\d{2}-\d{2})([ T]\d{2}:\d{2}.*)?"
+DOTTED_DAY = r"\d{1,2}\.\d{1,2}\.[1-9]\d{3}"
 
 
 def column_facts(text: str) -> str:
@@ -82,7 +83,10 @@ def column_facts(text: str) -> str:
     decimals = (
         "CASE WHEN contains(lower(t), 'e') THEN 99 ELSE length(rtrim(regexp_extract(t, '\\.(\\d*)', 1), '0')) END"
     )
-    day = f"CASE WHEN regexp_full_match(t, '{DAY}') THEN TRY_CAST(t[:10] AS DATE) END"
+    day = (
+        f"CASE WHEN regexp_full_match(t, '{DAY}') THEN TRY_CAST(t[:10] AS DATE) "
+        f"WHEN regexp_full_match(t, '{DOTTED_DAY}') THEN CAST(try_strptime(t, '%d.%m.%Y') AS DATE) END"
+    )
     finite = f"CASE WHEN isfinite({value}) THEN {value} END"
     return (
         "SELECT count(raw), count(DISTINCT raw), coalesce(min(length(raw)), 0), coalesce(max(length(raw)), 0), "

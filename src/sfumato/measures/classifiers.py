@@ -19,7 +19,8 @@ Weights = NDArray[np.float64]
 Reading = Literal["shown", "mass"]
 
 LEAST_LEAF = 20
-"""Records in a leaf of the decision tree: what pruning does for C4.5, whose stand-in it is."""
+"""Records in a leaf of the decision tree: what pruning does for C4.5, whose stand-in it is. The forest that attacks a
+release has as many, for the points it learns from are scattered at random."""
 
 TREES = 10
 """Trees of the random forest, grown until their leaves are pure: what Weka did in 2008."""
@@ -44,11 +45,11 @@ class Forest:
     """A random forest (Breiman 2001) whose bootstrap samples are drawn record by record.
 
     A sample of n records with replacement from weighted rows is one multinomial draw of n over their weights, so the
-    forest has the distribution that it would have on the records themselves.
+    forest has the distribution that it would have on the records themselves. A leaf has at least `least` records.
     """
 
-    def __init__(self, seed: int) -> None:
-        self.seed = seed
+    def __init__(self, seed: int, least: int = 1) -> None:
+        self.seed, self.least = seed, least
 
     def fit(self, x: Numbers, y: Labels, weights: Weights) -> Forest:
         """Grow every tree on a bootstrap sample of its own."""
@@ -57,10 +58,11 @@ class Forest:
         self.classes_ = np.unique(y)
         random = np.random.default_rng(self.seed)
         records, self.trees = round(float(weights.sum())), []
+        share = _share(self.least, records) if self.least > 1 else 0.0
         for seed in random.integers(2**31, size=TREES):
             drawn = random.multinomial(records, weights / weights.sum())
             own = drawn > 0
-            tree = DecisionTreeClassifier(max_features="sqrt", random_state=int(seed))
+            tree = DecisionTreeClassifier(max_features="sqrt", min_weight_fraction_leaf=share, random_state=int(seed))
             self.trees.append(tree.fit(x[own], y[own], sample_weight=drawn[own].astype(np.float64)))
         return self
 

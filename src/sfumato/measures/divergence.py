@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels import kernel
-from sfumato.release import Published
+from sfumato.release import Published, Release
 from sfumato.release.regions import Points
-from sfumato.table import Cells
+from sfumato.table import Cells, Hierarchy
 
 Numbers = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -44,13 +45,16 @@ def kl(release: Published, points: Points, truth: Numbers, estimate: Numbers | N
     """Return KL(P, P^) of the joint distribution of quasi-identifiers and one sensitive attribute, in nats.
 
     P^ spreads every box's records uniformly over its leaves (Kifer & Gehrke 2006). What no box covers, because
-    its records were suppressed, is counted as in the release without quasi-identifiers. `truth` and, for a release
-    of point boxes, `estimate` are the sensitive counts of every point.
+    its records were suppressed or noise left nothing there, is counted as in the release without quasi-identifiers.
+    `truth` and, for a release of point boxes, `estimate` are the sensitive counts of every point.
     """
     cells = release.cells
     own = slice(int(cells.spans[sensitive]), int(cells.spans[sensitive + 1]))
     if estimate is None:
         estimate = box_densities(release, points)
+        if not isinstance(release, Release):  # noisy counts do not add up to the number of records; shares must
+            total = float(np.maximum(release.content[:, own], 0.0).sum())
+            estimate *= cells.records / total if total > 0 else 0.0
     trivial = cells.sensitive[sensitive].shares[None, :] * cells.records * domain_shares(cells, points)[:, None]
     guessed = np.where(estimate[:, own] > 0, estimate[:, own], trivial)
     counts = truth[:, own]
@@ -69,34 +73,26 @@ def domain_shares(cells: Cells, points: Points) -> Numbers:
 
 
 def box_densities(release: Published, points: Points) -> Numbers:
-    """Estimate the sensitive counts of every point from boxes: points x values."""
-    boxes, quasi = release.boxes, release.cells.quasi
-    cumulative = [own.hierarchy.cumulative for own in quasi]
+    """Estimate the sensitive counts of every point from boxes (negative ones cut at 0): points x values."""
+    boxes, hierarchies = release.boxes, [own.hierarchy for own in release.cells.quasi]
+    return densities_at(points.codes, boxes.lo, boxes.hi, np.maximum(release.content, 0.0), hierarchies)
+
+
+def densities_at(codes: Codes, lo: Codes, hi: Codes, content: Numbers, hierarchies: Sequence[Hierarchy]) -> Numbers:
+    """Estimate the counts at points from boxes and their content over the same attributes: points x values."""
+    cumulative = [own.cumulative for own in hierarchies]
     starts = np.cumsum([0, *(len(own) for own in cumulative[:-1])], dtype=np.int64)
-    narrow = narrowest(release)
-    offsets, listed = boxes_by_leaf(
-        np.ascontiguousarray(boxes.lo[:, narrow]),
-        np.ascontiguousarray(boxes.hi[:, narrow]),
-        quasi[narrow].hierarchy.size,
-    )
-    return densities(
-        points.codes,
-        boxes.lo,
-        boxes.hi,
-        np.ascontiguousarray(release.content),
-        np.concatenate(cumulative),
-        starts,
-        narrow,
-        offsets,
-        listed,
-    )
+    narrow = narrowest(lo, hi, hierarchies)
+    ends = (np.ascontiguousarray(lo[:, narrow]), np.ascontiguousarray(hi[:, narrow]))
+    offsets, listed = boxes_by_leaf(*ends, hierarchies[narrow].size)
+    joined = np.concatenate(cumulative)
+    return densities(codes, lo, hi, np.ascontiguousarray(content), joined, starts, narrow, offsets, listed)
 
 
-def narrowest(release: Published) -> int:
+def narrowest(lo: Codes, hi: Codes, hierarchies: Sequence[Hierarchy]) -> int:
     """Find the attribute of which boxes cover the smallest part on average, to look boxes up by."""
-    spans = (release.boxes.hi - release.boxes.lo + 1).mean(axis=0)
-    sizes = np.array([quasi.hierarchy.size for quasi in release.cells.quasi])
-    return int(np.argmin(spans / sizes))
+    spans = (hi - lo + 1).mean(axis=0)
+    return int(np.argmin(spans / np.array([own.size for own in hierarchies])))
 
 
 @kernel

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.errors import BadInputError
 from sfumato.kernels import kernel
 from sfumato.measures.adversary import adversary_gains
-from sfumato.measures.measure import MEASURES
-from sfumato.release import Release
+from sfumato.measures.measure import MEASURES, READ_NOISY
+from sfumato.release import Published, Release
 from sfumato.requirements.requirement import sensitive_levels
 from sfumato.table import Sensitive
 
@@ -74,6 +75,7 @@ def measure(release: Release) -> Measured:
 
     Where there are several sensitive attributes, a measure about sensitive values is that of the worst attribute.
     """
+    need_records(release)
     by_sensitive = {}
     if release.histograms is not None:
         for position, attribute in enumerate(release.histograms.sensitive):
@@ -91,6 +93,16 @@ def measure(release: Release) -> Measured:
             values[name] = min(found) if MEASURES[name].better == "higher" else max(found)
     ordered = {name: values[name] for name in MEASURES if name in values}
     return Measured(ordered, by_sensitive)
+
+
+def need_records(release: Published) -> None:
+    """Raise unless a release has groups of records: counts with noise say nothing of how many records are where."""
+    if not isinstance(release, Release):
+        counting = ", ".join(name for name in MEASURES if name not in READ_NOISY)
+        raise BadInputError(
+            f"{counting}: these count the records of groups, and a noisy release has none, only boxes with noisy "
+            f"counts. Scales().prepare(table).measure(release) gives what can be said of it: {', '.join(READ_NOISY)}"
+        )
 
 
 def _worst_groups(per_group: Numbers) -> dict[str, float]:

@@ -13,29 +13,10 @@ from numpy.typing import NDArray
 
 from sfumato.measures.disclosure import agreeing
 from sfumato.measures.subsets import Combinations
+from sfumato.table import Memberships, shared_attributes
 
 Counts = NDArray[np.int64]
 Numbers = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Memberships:
-    """Which household has how many records of which combination."""
-
-    combination: Counts
-    household: Counts
-    """Numbers from 0."""
-
-    counts: Counts
-
-    @property
-    def households(self) -> int:
-        """The number of households."""
-        return int(self.household.max()) + 1
-
-    def sizes(self) -> Counts:
-        """Count the members of every household."""
-        return np.bincount(self.household, self.counts).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -77,7 +58,7 @@ def household_risk(given: Combinations, risks: Numbers, memberships: Memberships
     own = household_risks(risks, memberships)
     expected = float((own * sizes).sum())
     members, households = np.unique(sizes, return_counts=True)
-    shared = shared_attributes(given, memberships)
+    shared = shared_attributes(given.codes, memberships)
     return HouseholdRisk(
         len(sizes),
         dict(zip(members.tolist(), households.tolist(), strict=True)),
@@ -88,22 +69,6 @@ def household_risk(given: Combinations, risks: Numbers, memberships: Memberships
         _unique(given, memberships, shared, None),
         _unique(given, memberships, shared, sizes),
     )
-
-
-def shared_attributes(given: Combinations, memberships: Memberships) -> tuple[int, ...]:
-    """List the attributes that have one value within every household, a missing value being one of its own."""
-    if memberships.households == int(memberships.counts.sum()):
-        return ()
-    found = []
-    for attribute, column in enumerate(given.columns):
-        codes = column[memberships.combination]
-        low = np.full(memberships.households, np.iinfo(np.int32).max, np.int32)
-        high = np.full(memberships.households, -1, np.int32)
-        np.minimum.at(low, memberships.household, codes)
-        np.maximum.at(high, memberships.household, codes)
-        if (low == high).all():
-            found.append(attribute)
-    return tuple(found)
 
 
 def _unique(given: Combinations, memberships: Memberships, shared: tuple[int, ...], sizes: Counts | None) -> int:

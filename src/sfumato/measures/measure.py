@@ -18,6 +18,8 @@ class Measure:
     least: float = 0.0
     most: float = inf
     needs_sensitive: bool = True
+    reads_noisy: bool = False
+    """Whether it can be said of a noisy release, which has boxes with noisy counts and no groups of records."""
 
 
 MEASURES: dict[str, Measure] = {
@@ -84,11 +86,39 @@ MEASURES: dict[str, Measure] = {
             -1,
             1,
         ),
+        Measure(
+            "attack_accuracy",
+            "risk",
+            "lower",
+            "how often an attack that learns from the release guesses a person's sensitive value right "
+            "(Cormode et al. 2013)",
+            0,
+            1,
+            reads_noisy=True,
+        ),
+        Measure(
+            "empirical_breach",
+            "risk",
+            "lower",
+            "by what share the attack is right more often than always guessing the table's commonest value",
+            -1,
+            reads_noisy=True,
+        ),
         Measure("information_gain", "risk", "lower", "what the groups tell of the sensitive value, in nats"),
-        Measure("u_loss", "utility", "lower", "utility loss (Li & Li 2009): mean JS over large populations", 0, log(2)),
-        Measure("query_error", "utility", "lower", "mean relative error of COUNT queries (1 is 100 %)"),
-        Measure("query_error_median", "utility", "lower", "median relative error of COUNT queries"),
-        Measure("kl", "utility", "lower", "KL divergence of the joint distribution, in nats"),
+        Measure(
+            "u_loss",
+            "utility",
+            "lower",
+            "utility loss (Li & Li 2009): mean JS over large populations",
+            0,
+            log(2),
+            reads_noisy=True,
+        ),
+        Measure(
+            "query_error", "utility", "lower", "mean relative error of COUNT queries (1 is 100 %)", reads_noisy=True
+        ),
+        Measure("query_error_median", "utility", "lower", "median relative error of COUNT queries", reads_noisy=True),
+        Measure("kl", "utility", "lower", "KL divergence of the joint distribution, in nats", reads_noisy=True),
         Measure(
             "loss",
             "utility",
@@ -153,3 +183,6 @@ MEASURES: dict[str, Measure] = {
         Measure("suppressed", "utility", "lower", "records that are not published", 0, inf, False),
     )
 }
+
+READ_NOISY = tuple(name for name, measure in MEASURES.items() if measure.reads_noisy)
+"""The measures that noisy releases have too."""

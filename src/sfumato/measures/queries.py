@@ -5,11 +5,15 @@ A query selects values of `dimensions` random quasi-identifiers and of the sensi
 independent, uniform attributes selects `selectivity` of the records (the Anatomy paper's definition); with
 `reading="attribute"` it selects `selectivity` of the values of each (Li & Li's literal text). The selected values are
 drawn at random (`select="values"`) or are a range (`"range"`).
+
+With `reading="half-range"` a query selects a range of half of the leaves of every quasi-identifier and of half of the
+sensitive values, rounded up, each range equally likely to start anywhere it fits (Cormode et al. 2013). Categories
+are taken in the order of their hierarchy's leaves.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import ceil
 from typing import ClassVar
 
@@ -46,15 +50,26 @@ class Queries(Configured):
 
     name: ClassVar[str] = "queries"
 
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """The fields that have no say because the reading decides them."""
+        return ("dimensions", "selectivity", "select", "rounding") if self.reading == "half-range" else ()
+
     def __post_init__(self) -> None:
         check_whole("dimensions", self.dimensions, least=1)
         check_number("selectivity", self.selectivity, least=0, strict=True, most=1)
-        check_choice("reading", self.reading, ("query", "attribute"))
+        check_choice("reading", self.reading, ("query", "attribute", "half-range"))
         check_whole("number", self.number, least=1)
         check_whole("seed", self.seed, least=0)
         check_number("sanity", self.sanity, least=0, most=1)
         check_choice("select", self.select, ("values", "range"))
         check_choice("rounding", self.rounding, ("up", "nearest"))
+        for own in fields(self):
+            if own.name in self.unread and getattr(self, own.name) != own.default:
+                raise BadInputError(
+                    f"{own.name} has no say where reading=half-range: it takes a range of half of every domain; "
+                    f"leave {own.name} out or take another reading"
+                )
 
     def workload(self, cells: Cells, points: Points, sensitive: int) -> Workload:
         """Draw the queries and answer them on the original table."""
@@ -73,13 +88,12 @@ class Queries(Configured):
                 return joined(points, found)
         raise BadInputError(
             f"{self}: only {self.number - lacking} of {MOST_DRAWS * self.number} queries have an answer above zero; "
-            "use a larger selectivity, fewer dimensions, or a sanity bound above 0"
+            f"use {'' if self.unread else 'a larger selectivity, fewer dimensions, or '}a sanity bound above 0"
         )
 
     def _draw(self, cells: Cells, points: Points, sensitive: int, rng: np.random.Generator) -> Workload:
         d = len(cells.quasi)
-        dimensions = min(self.dimensions, d)
-        share = self.selectivity ** (1 / (dimensions + 1)) if self.reading == "query" else self.selectivity
+        dimensions = d if self.reading == "half-range" else min(self.dimensions, d)
         chosen = np.argsort(rng.random((self.number, d)), axis=1)[:, :dimensions]
         used = np.full((self.number, d), -1, np.int32)
         np.put_along_axis(used, chosen, 0, axis=1)
@@ -87,20 +101,31 @@ class Queries(Configured):
         for a, quasi in enumerate(cells.quasi):
             asking = np.flatnonzero(used[:, a] >= 0)
             used[asking, a] = np.arange(len(asking))
-            banks.append(self._selections(quasi.hierarchy.size, share, max(len(asking), 1), rng))
-        values = self._selections(cells.sensitive[sensitive].size, share, self.number, rng)
+            banks.append(self._selections(quasi.hierarchy.size, dimensions, max(len(asking), 1), rng))
+        values = self._selections(cells.sensitive[sensitive].size, dimensions, self.number, rng)
         regions = Regions(tuple(banks), used)
         return Workload(regions, Members.of(points, regions), values, np.zeros(self.number))
 
-    def _selections(self, size: int, share: float, number: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    def _share(self, dimensions: int) -> float:
+        """The share of the values of each attribute that a query on so many quasi-identifiers selects."""
+        if self.reading == "half-range":
+            return 0.5
+        return self.selectivity ** (1 / (dimensions + 1)) if self.reading == "query" else self.selectivity
+
+    def _selections(self, size: int, dimensions: int, number: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+        share = self._share(dimensions)
         whole = ceil(size * share - 1e-9) if self.rounding == "up" else round(size * share)
         selected = min(max(whole, 1), size)
-        if self.select == "range":
+        if self.select == "range" or self.reading == "half-range":
             first = rng.integers(0, size - selected + 1, number)[:, None]
             leaf = np.arange(size)
             return (leaf >= first) & (leaf < first + selected)
         rank = np.argsort(np.argsort(rng.random((number, size)), axis=1), axis=1)
         return rank < selected
+
+
+HALF_RANGES = Queries(reading="half-range", number=2000, sanity=0)
+"""The queries of Cormode et al. 2013: ranges of half of every domain, 2000 of them with an answer above zero."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,14 +14,15 @@ from numpy.typing import NDArray
 
 from sfumato.configuration import check_number
 from sfumato.errors import BadInputError
+from sfumato.measures.attack import Attack
 from sfumato.measures.classification import Classification, Task
 from sfumato.measures.divergence import js_of_rows, kl
 from sfumato.measures.groups import Measured, measure
-from sfumato.measures.measure import MEASURES
+from sfumato.measures.measure import MEASURES, READ_NOISY
 from sfumato.measures.populations import MOST_MEMBERS, Populations, large_populations
 from sfumato.measures.queries import Queries, Workload
 from sfumato.measures.worth import worth
-from sfumato.release import Release
+from sfumato.release import Published, Release
 from sfumato.release.regions import Members, Points, are_points, overlap_estimates
 from sfumato.table import Table
 
@@ -30,11 +31,12 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Scales:
-    """How utility is measured: the least support of a large population, the queries, and what shall be learned."""
+    """How releases are measured: the least support of a large population, queries, a column to learn, the attack."""
 
     min_support: float = 0.05
     queries: Queries = field(default_factory=Queries)
     classification: Classification | None = None
+    attack: Attack = field(default_factory=Attack)
 
     def __post_init__(self) -> None:
         check_number("min_support", self.min_support, least=0, strict=True, most=1)
@@ -101,10 +103,10 @@ class Prepared:
             assert self.population_truth is not None and self.workloads is not None
         return self
 
-    def measure(self, release: Release) -> Measured:
-        """Measure one release on all scales."""
+    def measure(self, release: Published) -> Measured:
+        """Measure one release on all scales; of a noisy one, by the measures that say `reads_noisy`."""
         measured = self._estimated(release)
-        learned = self.task.learn(release) if self.task is not None else None
+        learned = self.task.learn(release) if self.task is not None and isinstance(release, Release) else None
         if self.task is None or learned is None:
             return measured
         compared = worth(self.task, learned, measured.values.get("a_acc", 0.0))
@@ -116,13 +118,13 @@ class Prepared:
         }
         return Measured({name: values[name] for name in MEASURES if name in values}, measured.by_sensitive, compared)
 
-    def _estimated(self, release: Release) -> Measured:
+    def _estimated(self, release: Published) -> Measured:
         """Measure what follows from groups, boxes and the estimates that they allow."""
-        measured = measure(release)
-        if release.histograms is None:
+        measured = measure(release) if isinstance(release, Release) else Measured({}, {})
+        if isinstance(release, Release) and release.histograms is None:
             return measured
         points = self.point_estimates(release)
-        by_sensitive = {name: dict(own) for name, own in measured.by_sensitive.items()}
+        by_sensitive = {own.name: dict(measured.by_sensitive.get(own.name, {})) for own in self.table.cells.sensitive}
         populations = self._population_estimates(release, points) if self.populations.size else None
         for i, attribute in enumerate(self.table.cells.sensitive):
             own = slice(int(self.table.cells.spans[i]), int(self.table.cells.spans[i + 1]))
@@ -134,16 +136,20 @@ class Prepared:
             errors = self.query_errors(release, self.scales.queries, self.workloads[i], points, i)
             found["query_error"], found["query_error_median"] = float(errors.mean()), float(np.median(errors))
             found["kl"] = kl(release, self.points, self.truth, points, i)
+            attacked = self.scales.attack.against(release, self.points, self.truth, i)
+            found["attack_accuracy"], found["empirical_breach"] = attacked.accuracy, attacked.breach
         values = dict(measured.values)
-        for name in ("u_loss", "query_error", "query_error_median", "kl"):
+        for name in READ_NOISY:
             worst = [own[name] for own in by_sensitive.values() if name in own]
             if worst:
                 values[name] = max(worst)
         return Measured({name: values[name] for name in MEASURES if name in values}, by_sensitive)
 
-    def point_estimates(self, release: Release) -> Numbers | None:
-        """Return the estimated sensitive counts of every point, where the boxes of a release are points."""
-        return self.points.estimated_histograms(release) if are_points(release) else None
+    def point_estimates(self, release: Published) -> Numbers | None:
+        """Return the estimated sensitive counts of every point, where records are published as points."""
+        if not isinstance(release, Release) or not are_points(release):
+            return None
+        return self.points.estimated_histograms(release)
 
     def _population_sums(self, values: Numbers) -> Numbers:
         sums = self.populations.sums(values)
@@ -152,13 +158,14 @@ class Prepared:
             sums = self.population_members.sums(values)
         return sums
 
-    def _population_estimates(self, release: Release, points: Numbers | None) -> Numbers:
+    def _population_estimates(self, release: Published, points: Numbers | None) -> Numbers:
+        """Estimate the sensitive counts of every large population; noise that makes one negative is cut at 0."""
         if points is not None:
             return self._population_sums(points)
-        return overlap_estimates(release, self.populations.regions)
+        return np.maximum(overlap_estimates(release, self.populations.regions), 0.0)
 
     def query_errors(
-        self, release: Release, queries: Queries, workload: Workload, points: Numbers | None, sensitive: int = 0
+        self, release: Published, queries: Queries, workload: Workload, points: Numbers | None, sensitive: int = 0
     ) -> Numbers:
         """Return the relative error of every query of a workload on one sensitive attribute.
 

@@ -25,9 +25,12 @@ class Caution:
     """For the publisher: how much of it there is in this release."""
 
 
-def cautions(release: Release, requirement: Requirement) -> list[Caution]:
-    """List what this release does not protect against, what is found in it first."""
-    found = [*_identity(release), *_sensitive(release, requirement), *_always(release, requirement)]
+def cautions(
+    release: Release, requirement: Requirement, target: str | None = None, stop: str | None = None
+) -> list[Caution]:
+    """List what this release does not protect against, what is found in it first; `target` and `stop` decided cuts."""
+    found = [*_identity(release), *_sensitive(release, requirement), *_target(release, target), *_stop(stop)]
+    found += _always(release, requirement)
     return sorted(found, key=lambda caution: caution.count == "")
 
 
@@ -107,6 +110,35 @@ def _skewness(attribute: Sensitive, histograms: Histograms, place: int, requirem
             f"Nothing was required of how far a group's distribution of {attribute.name} may lie from the table's: a "
             "rare value can be much more likely in a group than in the table.",
             f"up to {gain:.3g} times as likely",
+        )
+
+
+def _target(release: Release, target: str | None) -> Iterator[Caution]:
+    """Say what it means that groups were formed to tell the values of a column apart."""
+    if target is None:
+        return
+    if target in release.table.roles.sensitive:
+        yield Caution(
+            "target",
+            f"Groups were formed so that {target} differs between them, as far as the requirement allows. That makes "
+            f"{target} easier to predict, for a researcher and for whoever looks a person up; nothing but the "
+            "requirement limits how sure that is. And where groups end depends on values of single records.",
+        )
+    elif target in release.table.roles.neutral:
+        yield Caution(
+            "target",
+            f"Where groups end was decided looking at {target}, so it depends on the values of single records; that "
+            f"is harmless as far as {target} itself is, which stands in the file.",
+        )
+
+
+def _stop(stop: str | None) -> Iterator[Caution]:
+    """Say that a rule to stop is no promise."""
+    if stop is not None:
+        yield Caution(
+            "stop",
+            f"Cutting ended at groups beyond {stop} (Cormode et al. 2013). This is no promise: a group is cut as long "
+            "as it satisfies this itself, so groups of this file may lie beyond it.",
         )
 
 

@@ -16,14 +16,15 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from sfumato.anonymizers import Maker
+from sfumato.anonymizers import Maker, Mondrian
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
 from sfumato.publish.cautions import Caution, cautions
+from sfumato.publish.together import Together
 from sfumato.release import Release
 from sfumato.release.writing import GROUP
 from sfumato.requirements import Requirement
-from sfumato.tradeoff.words import rule
+from sfumato.tradeoff.words import listed, rule
 
 SCHEMA = 1
 LIBRARIES = ("sfumato", "numpy", "numba", "duckdb", "pyarrow")
@@ -63,7 +64,8 @@ def certificate(
 ) -> dict[str, Any]:
     """Write the publisher's certificate. `files` are the written files by their final names, `checked` the audit."""
     roles = release.table.roles
-    found = cautions(release, requirement)
+    target, stop = (maker.target, maker.stop) if isinstance(maker, Mondrian) else (None, None)
+    found = cautions(release, requirement, target, stop)
     return {
         "kind": "sfumato certificate",
         "for": "the publisher",
@@ -76,6 +78,7 @@ def certificate(
             "form": release.form,
             "suppress_at_most": suppress,
             "checked_on_the_file": True,
+            **_households(release, checked["households"], suppress),
         },
         "columns": {
             "quasi": list(roles.quasi),
@@ -94,7 +97,7 @@ def certificate(
         "versions": {"python": platform.python_version()} | {name: version(name) for name in LIBRARIES},
         "meanings": [{"name": name, "text": text} for name, text in meanings],
         "warnings": [_warning(caution) for caution in found],
-        "notices": list(release.table.notices),
+        "notices": [*release.table.notices, *release.table.household_notices()],
         "verify": [*_verify(release, requirement, next(iter(files))), "--original", origin.table],
     }
 
@@ -116,6 +119,21 @@ def public(content: Mapping[str, Any], maker: Maker) -> dict[str, Any]:
     kept["verify"] = content["verify"][:-2]  # not against the original
     kept["meanings"] = [own for own in content["meanings"] if own["name"] not in ("Missing values", "Queries")]
     return kept
+
+
+def _households(release: Release, found: Together | None, suppress: float) -> dict[str, Any]:
+    """Say what the members of a household show alike: made so, and whether the written file confirms it by itself."""
+    names = release.table.shared_names
+    if found is None or not names:
+        return {}
+    alone = "; a member may be left out alone" if suppress else ""
+    return {
+        "households": {
+            "same_value_of": names,
+            "in_words": f"all published members of a household show the same value of {listed(names)}{alone}",
+            "confirmed_on_the_file": found.holds,
+        }
+    }
 
 
 def without_seed(maker: Any) -> Any:

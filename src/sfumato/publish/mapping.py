@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.anonymizer import checked
+from sfumato.anonymizers.anonymizer import checked, checked_households
 from sfumato.anonymizers.full_domain import transformed
 from sfumato.engines import DuckDBEngine
 from sfumato.errors import BadInputError, InfeasibleError
@@ -93,7 +93,11 @@ def read_mapping(path: str | Path) -> Mapping:
         content = json.loads(path.read_text(encoding="utf-8"))
         if content["kind"] != KIND or content["schema"] != SCHEMA:
             raise BadInputError(f"{path}: not a mapping that this version of sfumato can read")
-        roles = Roles(**{name: tuple(columns) for name, columns in content["roles"].items()})
+        named = content["roles"]
+        quasi, sensitive, neutral, identifier = (
+            tuple(named[role]) for role in ("quasi", "sensitive", "neutral", "identifier")
+        )
+        roles = Roles(quasi, sensitive, neutral, identifier, named.get("household"))
         width = len(roles.quasi)
         return Mapping(
             requirement(content["requirement"]),
@@ -137,6 +141,7 @@ def apply(mapping: Mapping, path: str | Path, rest: Unknown = "refuse", **readin
         release, covered = _into_boxes(table, mapping)
     _complain(table.cells, mapping.requirement, covered, release, path, rest)
     checked(release, mapping.requirement)
+    checked_households(release)
     return release
 
 

@@ -270,7 +270,10 @@ def read_number(text: str) -> float:
 
 
 def read_day(text: str) -> float:
-    """Read the day of an ISO date or timestamp as its ordinal, NaN where the text is none."""
+    """Read the day of an ISO date or timestamp, or of 31.12.1999, as its ordinal; NaN where the text is none."""
+    if re.fullmatch(r"\d{1,2}\.\d{1,2}\.\d{4}", text.strip(), re.ASCII):
+        day, month, year = text.strip().split(".")
+        text = f"{year}-{month:0>2}-{day:0>2}"
     found = VALUE_DAY.fullmatch(text.strip())
     try:
         return float(datetime.date.fromisoformat(found[1]).toordinal()) if found else nan

@@ -41,6 +41,8 @@ def _promise(content: Mapping[str, Any]) -> str:
         f"<li>{_sentence(part['in_words'])} <code>{escape(part['requirement'])}</code></li>"
         for part in promise["parts"]
     )
+    if "households" in promise:
+        items += f"<li>{_sentence(promise['households']['in_words'])}</li>"
     columns = content["columns"]
     said = "".join(
         f"<p><b>{label}:</b> {escape(', '.join(columns[role]))}</p>"

@@ -123,7 +123,7 @@ def publish(
             candidate.suppress,
             origin,
             files,
-            {"measures": found.measures, "by_sensitive": found.by_sensitive},
+            {"measures": found.measures, "by_sensitive": found.by_sensitive, "households": found.households},
             meanings(shown),
         )
         _write_certificates(content, public(content, candidate.anonymizer), drafts[len(data) :])
@@ -176,6 +176,7 @@ def audited(release: Release, candidate: Candidate, drafts: list[Path]) -> Audit
         group=GROUP if bucketized else None,
         require=_on_the_file(release, candidate.requirement),
         suppressed="keep",
+        household=roles.household,
     )
     if found.failures:
         raise AssertionError(f"the audit of the written file failed: {found.failures[0]}")

@@ -2,23 +2,26 @@
 
 from sfumato.table.building import flat, from_level_table, prefixes, tree
 from sfumato.table.bundled import DATASETS, Dataset, load
-from sfumato.table.cells import Cells, Histograms, Quasi, Sensitive
+from sfumato.table.cells import Cells, CountedValues, Histograms, Quasi, Sensitive
 from sfumato.table.declaration import TableDeclaration
 from sfumato.table.declared import read_hierarchies, read_level_table
 from sfumato.table.distinct import distinct_rows
 from sfumato.table.guessing import Guess, guess
 from sfumato.table.hierarchy import Hierarchy, Level
+from sfumato.table.households import Memberships, shared_attributes
 from sfumato.table.ranges import dates, numeric
 from sfumato.table.table import Roles, Table, read
 
 __all__ = [
     "DATASETS",
     "Cells",
+    "CountedValues",
     "Dataset",
     "Guess",
     "Hierarchy",
     "Histograms",
     "Level",
+    "Memberships",
     "Quasi",
     "Roles",
     "Sensitive",
@@ -35,5 +38,6 @@ __all__ = [
     "read",
     "read_hierarchies",
     "read_level_table",
+    "shared_attributes",
     "tree",
 ]

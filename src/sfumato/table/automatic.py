@@ -22,7 +22,6 @@ MOST_CODES = 100_000
 
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|nan|inf|infinity)\s*", re.IGNORECASE)
 LEADING_ZERO = re.compile(r"0\d+")
-DATE = re.compile(r"\d{4}-\d{2}-\d{2}([ T].*)?")
 CODE = re.compile(r"(?=.*\d)[0-9A-Za-z]{3,12}")
 FEW = 20
 """Up to this many distinct codes are shown as plain categories."""
@@ -34,8 +33,8 @@ def looks_numeric(values: Sequence[str]) -> bool:
 
 
 def looks_like_dates(values: Sequence[str]) -> bool:
-    """Say whether all values are ISO dates or timestamps."""
-    return all(DATE.fullmatch(value) and isfinite(read_date(value)) for value in values)
+    """Say whether all values are dates: ISO dates or timestamps, or written as 31.12.1999."""
+    return all(isfinite(read_date(value)) for value in values)
 
 
 def looks_like_codes(values: Sequence[str]) -> bool:
@@ -53,7 +52,7 @@ def automatic(column: str, values: Sequence[str]) -> Hierarchy:
         except BadInputError as error:
             raise BadInputError(f"column {column!r}: {error}") from None
     if looks_like_dates(values):
-        years = [int(value.strip()[:4]) for value in values]
+        years = [datetime.date.fromordinal(int(read_date(value))).year for value in values]
         return dates(datetime.date(min(years), 1, 1), datetime.date(max(years), 12, 31), observed=True)
     if looks_like_codes(values) and len(values) <= MOST_CODES:
         return prefixes(values, observed=True)

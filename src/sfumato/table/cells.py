@@ -108,6 +108,37 @@ class Histograms:
         return len(self.sizes)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class CountedValues:
+    """Which values of one column the records of every cell have: of cell c at `offsets[c]:offsets[c + 1]`."""
+
+    offsets: Counts
+    values: Counts
+    """Positions in `labels`."""
+
+    counts: Counts
+    """How many records of the cell have the value."""
+
+    labels: tuple[str | None, ...]
+    """The values as text; None is the missing one."""
+
+    numbers: NDArray[np.float64]
+    """The values as numbers: of a leaf that stands for a stretch its middle, NaN where there is none."""
+
+
+def counted_leaves(hierarchy: Hierarchy, codes: NDArray[np.int32], counts: Counts) -> CountedValues:
+    """Say which leaf of a coded column every cell has: one each."""
+    labels: list[str | None] = list(hierarchy.leaves)
+    numbers = np.full(len(labels), np.nan)
+    firsts, lasts = np.asarray(hierarchy.firsts, np.float64), np.asarray(hierarchy.lasts, np.float64)
+    if len(firsts):
+        firsts, lasts = np.where(np.isfinite(firsts), firsts, lasts), np.where(np.isfinite(lasts), lasts, firsts)
+        numbers[: len(firsts)] = (firsts + lasts) / 2
+    if hierarchy.missing:
+        labels[-1] = None
+    return CountedValues(np.arange(len(codes) + 1), codes.astype(np.int64), counts, tuple(labels), numbers)
+
+
 def find_sensitive(sensitive: Sequence[Sensitive], name: str | None) -> int:
     """Find the position of a sensitive attribute; None means the only one there is."""
     names = [attribute.name for attribute in sensitive]

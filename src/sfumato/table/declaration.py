@@ -23,6 +23,9 @@ class TableDeclaration:
     sensitive: tuple[str, ...] = ()
     neutral: tuple[str, ...] = ()
     identifier: tuple[str, ...] = ()
+    household: str | None = None
+    """The column that says which records belong to one household."""
+
     hierarchies: str | None = None
     """A TOML file or a folder of level tables."""
 
@@ -42,7 +45,7 @@ class TableDeclaration:
         for name in ("source", "encoding"):
             if not isinstance(getattr(self, name), str):
                 raise BadInputError(f"{name} must be a text, not {getattr(self, name)!r}")
-        for name in ("hierarchies", "delimiter"):
+        for name in ("household", "hierarchies", "delimiter"):
             if not isinstance(getattr(self, name), str | None):
                 raise BadInputError(f"{name} must be a text, not {getattr(self, name)!r}")
         if not isinstance(self.hierarchy, Mapping):
@@ -79,4 +82,4 @@ class TableDeclaration:
         if self.is_bundled:
             usual = bundled.find(self.source)
             quasi, sensitive = quasi or usual.quasi, sensitive or usual.sensitive
-        return Roles(quasi, sensitive, self.neutral, self.identifier)
+        return Roles(quasi, sensitive, self.neutral, self.identifier, self.household)

@@ -20,7 +20,7 @@ import numpy as np
 from sfumato.configuration import check_whole
 from sfumato.engines import ColumnFacts, DistinctValues, Engine
 from sfumato.table.automatic import FEW, MOST_CATEGORIES, MOST_CODES, looks_like_codes, looks_numeric, rounded_span
-from sfumato.table.hierarchy import read_number
+from sfumato.table.hierarchy import read_date, read_number
 from sfumato.table.likeness import Likeness, likeness_of, vocabulary_of
 from sfumato.table.naming import Meaning, Role, meaning_of
 from sfumato.table.ranges import LARGEST, MOST_LEAVES
@@ -358,7 +358,7 @@ def _quasi_entry(column: Column) -> tuple[Entry, str]:
 
 def _flat_advice(column: Column) -> str:
     if "dates" in column.nearly:
-        return f"{column.nearly}: write them as 1999-12-31 in the table and they get months and years"
+        return f"{column.nearly}: write them as 1999-12-31 or 31.12.1999 in the table and they get months and years"
     if "comma" in column.nearly:
         return f"{column.nearly}: write them with a point in the table"
     if column.nearly:
@@ -449,7 +449,7 @@ def _number(value: str) -> float:
 
 def _is_plain(value: str) -> bool:
     number = looks_numeric([value]) and value.strip() not in NOT_AVAILABLE
-    return number or LOOKS["ISO dates"].match(value) is not None
+    return number or isfinite(read_date(value))
 
 
 def _is_a_count_of_rows(facts: ColumnFacts) -> bool:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from sfumato.errors import BadInputError
 
 DAY = re.compile(r"(\d{4}-\d{2}-\d{2})([ T]\d{2}:\d{2}.*)?")
+DOTTED_DAY = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})", re.ASCII)
 ROOT = "*"
 MISSING = ""
 """How a missing value stands in a file: an empty field. Inside a set it is a bare `?`."""
@@ -318,9 +319,12 @@ def write_date(ordinal: float) -> str:
 
 
 def read_date(text: str) -> float:
-    """Read the day of an ISO date or timestamp as its ordinal, NaN where the text is none."""
+    """Read the day of an ISO date or timestamp, or of 31.12.1999, as its ordinal; NaN where the text is none."""
     match = DAY.fullmatch(text.strip())
+    dotted = DOTTED_DAY.fullmatch(text.strip())
     try:
+        if dotted:  # with dots the day comes first wherever dates are so written; with slashes nobody can tell
+            return float(datetime.date(int(dotted[3]), int(dotted[2]), int(dotted[1])).toordinal())
         return float(datetime.date.fromisoformat(match[1]).toordinal()) if match else float("nan")
     except ValueError:
         return float("nan")

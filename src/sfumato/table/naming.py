@@ -40,7 +40,16 @@ class Meaning:
         return tuple(self.words.split())
 
 
+HOUSEHOLD = "the number of a household"
 MEANINGS = (
+    Meaning(
+        HOUSEHOLD,
+        "identifier",
+        "household_id householdid household_no household_nr household_number household_key hh_id hhid hh_no hh_nr hhnr "
+        "hh_number family_id familyid family_no family_number dwelling_id haushalt_id haushalts_id haushaltid "
+        "haushaltsid haushaltsnummer haushaltsnr haushalts_nr familien_id familiennummer menage_id id_menage "
+        "numero_menage hogar_id id_hogar nucleo_id id_famiglia huishouden_id huishoudnummer hushall_id husstand_id",
+    ),
     Meaning(
         "a person's number",
         "identifier",

@@ -16,9 +16,10 @@ from sfumato.engines import Coding, DistinctValues, DuckDBEngine, Engine
 from sfumato.errors import BadInputError
 from sfumato.table.automatic import FEW, MOST_CATEGORIES, automatic, looks_like_dates, looks_numeric
 from sfumato.table.building import flat
-from sfumato.table.cells import Cells, Quasi, sorted_cells
+from sfumato.table.cells import Cells, CountedValues, Quasi, counted_leaves, sorted_cells
 from sfumato.table.declared import Declared, declared, read_hierarchies
 from sfumato.table.hierarchy import Hierarchy, read_number
+from sfumato.table.households import Memberships, memberships_of, nearly_shared, shared_attributes
 
 Missing = Literal["value", "drop"]
 Unknown = Literal["refuse", "drop"]
@@ -32,6 +33,8 @@ class Roles:
     sensitive: tuple[str, ...] = ()
     neutral: tuple[str, ...] = ()
     identifier: tuple[str, ...] = ()
+    household: str | None = None
+    """The column that says which records belong to one household: never published, though it may name persons."""
 
     def __post_init__(self) -> None:
         if not self.quasi:
@@ -43,11 +46,23 @@ class Roles:
                     twice = f"twice as {role}" if seen[name] == role else f"both {seen[name]} and {role}"
                     raise BadInputError(f"column {name!r} is named {twice}; give it one role, once")
                 seen[name] = role
+        other = None if self.household is None else seen.get(self.household)
+        if other not in (None, "identifier"):
+            raise BadInputError(
+                f"column {self.household!r} is named both {other} and household; a household's "
+                "column says who belongs together and is never published: give it no other role"
+            )
 
     @property
     def named(self) -> tuple[str, ...]:
         """All columns that have a role."""
-        return (*self.quasi, *self.sensitive, *self.neutral, *self.identifier)
+        own = () if self.household in (None, *self.identifier) else (self.household,)
+        return (*self.quasi, *self.sensitive, *self.neutral, *self.identifier, *own)
+
+    @property
+    def naming_persons(self) -> tuple[str, ...]:
+        """The identifiers, without that of households."""
+        return tuple(name for name in self.identifier if name != self.household)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,6 +106,76 @@ class Table:
         """The engine's name for the link from its rows to the cells."""
         return self._counted[2]
 
+    def counts_of(self, column: str) -> CountedValues:
+        """Count the values of a published column in every cell: leaves where it is coded, texts where it is neutral."""
+        cells = self.cells
+        for a, quasi in enumerate(cells.quasi):
+            if quasi.name == column:
+                return counted_leaves(quasi.hierarchy, cells.codes[:, a], cells.counts)
+        for s, sensitive in enumerate(cells.sensitive):
+            if sensitive.name == column:
+                return counted_leaves(sensitive.hierarchy, sensitive.leaves[cells.values[:, s]], cells.counts)
+        if column not in self.roles.neutral:
+            raise BadInputError(self._why_not_counted(column))
+        if column not in self._neutral_counts:
+            self._neutral_counts[column] = self._count_neutral(column)
+        return self._neutral_counts[column]
+
+    @cached_property
+    def _neutral_counts(self) -> dict[str, CountedValues]:
+        """What was counted already."""
+        return {}
+
+    def _count_neutral(self, column: str) -> CountedValues:
+        pairs = self.engine.pairs(column, self.link)
+        offsets = np.searchsorted(pairs.cell, np.arange(self.cells.size + 1))
+        numbers = np.array([np.nan if value is None else read_number(value) for value in pairs.values], np.float64)
+        return CountedValues(offsets, pairs.value, pairs.counts, tuple(pairs.values), numbers)
+
+    def _why_not_counted(self, column: str) -> str:
+        known = ", ".join(map(repr, self.published))
+        if column not in self.engine.columns:
+            return f"{self.engine.origin}: there is no column {column!r}; the columns that are published are {known}"
+        if column in self.roles.identifier:
+            return f"{self.engine.origin}: the column {column!r} is an identifier; use one that is published: {known}"
+        return (
+            f"{self.engine.origin}: the column {column!r} is not published; give it a role that is "
+            f"(--neutral {column}), or use one of {known}"
+        )
+
+    @cached_property
+    def memberships(self) -> Memberships | None:
+        """Which household has records of which cell; None where no column says."""
+        column = self.roles.household
+        return None if column is None else memberships_of(self.engine, column, self.link)
+
+    @cached_property
+    def shared(self) -> tuple[int, ...]:
+        """The quasi-identifiers, by their place in the cells, that all members of every household share."""
+        return () if self.memberships is None else shared_attributes(self.cells.codes, self.memberships)
+
+    @property
+    def shared_names(self) -> list[str]:
+        """Their names."""
+        return [self.cells.quasi[place].name for place in self.shared]
+
+    def household_notices(self) -> list[str]:
+        """Say what the members of households share, and what they would share but for a few households."""
+        own, column = self.memberships, self.roles.household
+        if own is None:
+            return []
+        names = [quasi.name for quasi in self.cells.quasi]
+        said = f"members of a household ({column}) share no quasi-identifier, so each is treated by itself"
+        if self.shared:
+            said = f"members of a household ({column}) show the same value of what they share: " + ", ".join(
+                self.shared_names
+            )
+        return [said] + [
+            f"column {names[place]!r} differs within {few:,} households and is the same within all others: it is not "
+            f"taken for shared; correct these records, or members may show different values of it"
+            for place, few in nearly_shared(self.cells.codes, own).items()
+        ]
+
     @property
     def published(self) -> list[str]:
         """The columns of a release, in the order of the input."""
@@ -105,6 +190,7 @@ def read(
     sensitive: Iterable[str] = (),
     neutral: Iterable[str] = (),
     identifier: Iterable[str] = (),
+    household: str | None = None,
     hierarchies: Mapping[str, Declared] | str | Path | None = None,
     missing: Missing = "value",
     na: Sequence[str] = (),
@@ -116,10 +202,11 @@ def read(
     `source` is a path or anything that speaks the Arrow interface (pandas, polars, pyarrow). `hierarchies` maps
     columns to hierarchies, or is a TOML file or a folder of level tables; other columns get an automatic one.
     `missing` says what a missing value is: a value of its own, or a reason to drop the record; `na` lists texts that
-    mean missing, beside the empty one.
+    mean missing, beside the empty one. `household` names the column that says who belongs together: members of one
+    household then show the same value of what they share.
     """
     engine = _open(source, na, delimiter, encoding)
-    roles = Roles(*(_names(role) for role in (quasi, sensitive, neutral, identifier)))
+    roles = Roles(_names(quasi), _names(sensitive), _names(neutral), _names(identifier), household)
     given = read_hierarchies(Path(hierarchies)) if isinstance(hierarchies, str | Path) else dict(hierarchies or {})
     return with_roles(engine, roles, given, missing)
 
@@ -259,13 +346,13 @@ def _notices(engine: Engine, roles: Roles, given: Mapping[str, Declared]) -> lis
                 f"neutral column {name!r} is different in every record and is published as it is: "
                 "if it names persons or says something of them, use --identifier"
             )
-    for name in roles.identifier:
+    for name in roles.naming_persons:
         distinct = engine.distinct(name)
         repeated = int((distinct.counts > 1).sum())
         if repeated:
             notices.append(
-                f"identifier {name!r}: {repeated:,} of {len(distinct.values):,} persons have several records; "
-                "k counts records, so fewer persons may share a group than k says"
+                f"identifier {name!r}: {repeated:,} of {len(distinct.values):,} values stand in several records; where "
+                "such a value is one person, fewer persons may share a group than k says, for k counts records"
             )
     return notices
 
@@ -291,7 +378,7 @@ def _value_notices(name: str, sensitive: bool, given: Declared | None, distinct:
 
 
 LOOKS = {
-    "dates such as 31.12.1999": re.compile(r"\d{1,2}[./]\d{1,2}[./]\d{4}"),
+    "dates such as 31/12/1999": re.compile(r"\d{1,2}[./-]\d{1,2}[./-]\d{4}"),
     "numbers with a decimal comma": re.compile(r"-?\d+,\d+"),
     "ISO dates": re.compile(r"\d{4}-\d{2}-\d{2}"),
 }
@@ -310,6 +397,6 @@ def _nearly(name: str, present: Sequence[str]) -> list[str]:
         if sum(look.fullmatch(value) is not None for value in present) >= len(present) * 0.9:
             return [
                 f"column {name!r} seems to hold {what} and is taken as {len(present):,} categories; "
-                "write dates as 1999-12-31, numbers with a point, and mark other texts as missing (--na)"
+                "write dates as 1999-12-31 or 31.12.1999, numbers with a point, and mark other texts as missing (--na)"
             ]
     return []

@@ -13,11 +13,12 @@ from sfumato.configuration import check_choice, check_number, check_whole
 from sfumato.engines import Pairs
 from sfumato.errors import BadInputError
 from sfumato.measures.disclosure import THRESHOLDS, GroupRisk, group_risk
-from sfumato.measures.households import HouseholdRisk, Memberships, household_risk
+from sfumato.measures.households import HouseholdRisk, household_risk
 from sfumato.measures.subsets import NEVER, Combinations, Subsets, all_subsets, members_of
 from sfumato.measures.superpopulation import PopulationUniques, individual_risks, population_uniques
 from sfumato.table import Table, distinct_rows
 from sfumato.table.hierarchy import read_number
+from sfumato.table.households import memberships_of, unnamed_pairs
 from sfumato.tradeoff.study import Study, read_study
 from sfumato.tradeoff.validating import Problem, problems
 
@@ -168,7 +169,8 @@ def check(
     """Say how risky a table is as it stands, and whether a study of it would run.
 
     `source` is a table, a study, or what stands for one (a path, a bundled name). `weight` and `household` name
-    columns, whatever their role. `missing="any"` lets a missing value match everything.
+    columns, whatever their role; without `household` it is the one the table declares. `missing="any"` lets a missing
+    value match everything.
     """
     study = read_study(source) if isinstance(source, str) else source if isinstance(source, Study) else None
     table, meaning = _opened(study, source, missing)
@@ -182,14 +184,16 @@ def check(
     individual, risks = _individual(given, frequencies, weight, weights, size)
     found = replace(
         found,
-        persons=tuple(_persons(table, column, number) for column in table.roles.identifier),
+        persons=tuple(_persons(table, column, number) for column in table.roles.naming_persons),
         individual=individual,
         population=None if size is None or meaning == "any" else population_uniques(given.counts, size),
         why_no_population=_why_no_population(size, meaning),
         notices=(*_notices(table, study), *notices),
     )
+    household = household or table.roles.household
     if household is not None:
-        homes = household_risk(given, risks, _memberships(table, household, number))
+        members = memberships_of(table.engine, _column(table, household, "--household"), table.link)
+        homes = household_risk(given, risks, members.by(number))
         shared = tuple(found.quasi[a] for a in homes.shared)
         found = replace(found, household_column=household, household=homes, shared=shared)
     if study is not None:
@@ -325,26 +329,6 @@ def _bad_weight(table: Table, column: str, pairs: Pairs, numbers: Numbers) -> st
     return f"{table.engine.origin}, column {column!r}, row {row} (the header not counted): {said}"
 
 
-def _memberships(table: Table, column: str, number: Counts) -> Memberships:
-    """Find the members of every household; a record without one is a household of its own."""
-    pairs = table.engine.pairs(_column(table, column, "--household"), table.link)
-    unnamed = _unnamed(pairs)
-    own = np.repeat(number[pairs.cell[unnamed]], pairs.counts[unnamed])
-    _, household = np.unique(pairs.value[~unnamed], return_inverse=True)
-    named = int(household.max()) + 1 if len(household) else 0
-    return Memberships(
-        np.concatenate([number[pairs.cell[~unnamed]], own]),
-        np.concatenate([household, named + np.arange(len(own))]),
-        np.concatenate([pairs.counts[~unnamed], np.ones(len(own), np.int64)]),
-    )
-
-
-def _unnamed(pairs: Pairs) -> NDArray[np.bool_]:
-    missing = np.array([value is None for value in pairs.values])
-    flags: NDArray[np.bool_] = missing[pairs.value]
-    return flags
-
-
 # -- saying ------------------------------------------------------------------------------------------------
 
 
@@ -396,7 +380,7 @@ def _worst(table: Table, given: Combinations, frequencies: Counts, keys: Counts)
 def _persons(table: Table, column: str, number: Counts) -> Persons:
     """Count the persons an identifier tells apart, in the table and in every group."""
     pairs = table.engine.pairs(column, table.link)
-    unnamed = _unnamed(pairs)
+    unnamed = unnamed_pairs(pairs)
     lone = int(pairs.counts[unnamed].sum())
     group = number[pairs.cell]
     named = np.stack([group[~unnamed], pairs.value[~unnamed]], axis=1).astype(np.int32)

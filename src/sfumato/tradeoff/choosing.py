@@ -14,7 +14,7 @@ from typing import Any
 
 from sfumato.configuration import check_choice, check_number
 from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.measures import MEASURES
+from sfumato.measures import MEASURES, READ_NOISY
 from sfumato.tradeoff import choice_words as words
 from sfumato.tradeoff.bounds import (
     Bound,
@@ -74,6 +74,9 @@ class Choice:
     quadrant: Quadrant
     landmarks: Mapping[str, str | None]
     """What each way of choosing that needs no preference would recommend within the bounds."""
+
+    worth: str | None = None
+    """Whether the point beats both trivial sanitizations at the column that was learned; None where none was."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
@@ -175,6 +178,9 @@ def _question(
         exact_allowed = preset.admits_exact(given)
         notes += [words.replaced(b, recipient, exact_allowed) for b in preset.bounds if b not in kept]
         notes += [words.unknown(bound, recipient) for bound in kept if bound.measure not in known]
+    asked = [*dict.fromkeys([*(bound.measure for bound in bounds), *((first, second) if not wanted else (wanted,))])]
+    noisy = [point for point in shown.points if point.is_noisy and point.status == "measured"]
+    notes += [words.not_of_noisy(name, len(noisy)) for name in asked if noisy and name not in READ_NOISY]
     if shown.points and known:
         for name in [bound.measure for bound in bounds] + ([first, second] if wanted is None else [wanted]):
             _check_known(name, known, asked=name in (*(axes or ()), prefer, *(bound.measure for bound in bounds)))
@@ -233,6 +239,7 @@ class _Answer:
             stretches=tuple(curve.stretches()),
             quadrant=self._quadrant(inside),
             landmarks=self._landmarks(curve, inside),
+            worth=words.worth(self.shown, point),
         )
 
     # -- which points count

@@ -21,7 +21,7 @@ from sfumato.measures import Queries
 from sfumato.release.writing import check_target, staged
 from sfumato.table import Guess, TableDeclaration, bundled, guess
 from sfumato.table.guessing import SAMPLE, shown
-from sfumato.table.naming import Role
+from sfumato.table.naming import HOUSEHOLD, Role, meaning_of
 from sfumato.tradeoff.study import SCHEMA, Study, seen_from
 
 SIZES = (5, 10, 20, 50, 100)
@@ -49,6 +49,10 @@ MEANS = {
     "sensitive": "What nobody should learn about a person: published, and protected by the requirements below.",
     "neutral": "Published exactly as it is. Nothing is put here by guessing: every name here is your decision.",
 }
+TOGETHER = (
+    "Says who lives together: never published. All members of a household then show the same value of the",
+    "quasi-identifiers they share. Take this line out if it is something else.",
+)
 UNDECIDED = (
     "UNDECIDED: write each of these names into one of the lists above.",
     "As long as a column stands in no list it is not published.",
@@ -75,6 +79,15 @@ class Draft:
     def of_role(self, role: Role | None) -> list[Guess]:
         """List the guesses of one role; None: the undecided ones."""
         return [own for own in self.guesses if own.role == role]
+
+    @property
+    def household(self) -> str | None:
+        """The identifier that says by its name which records belong to one household, if it is repeated."""
+        for own in self.of_role("identifier"):
+            meaning = meaning_of(own.column)
+            if meaning is not None and meaning.what == HOUSEHOLD and own.distinct < self.records:
+                return own.column
+        return None
 
     @property
     def sensitive(self) -> list[str]:
@@ -142,6 +155,10 @@ class Draft:
             if role == "quasi" and not self.of_role("quasi"):
                 _comment(table, NO_QUASI)
             table.add(role, _names(self.of_role(role)))  # type: ignore[arg-type]
+            if role == "identifier" and self.household is not None:
+                table.add(tomlkit.nl())
+                _comment(table, TOGETHER)
+                table.add("household", self.household)
         table.add(tomlkit.nl())
         undecided = self.of_role(None)
         if undecided:

@@ -65,7 +65,7 @@ def explore(
         "dropped": table.dropped,
         "quasi": [quasi.name for quasi in table.cells.quasi],
         "sensitive": [sensitive.name for sensitive in table.cells.sensitive],
-        "notices": list(table.notices),
+        "notices": [*table.notices, *table.household_notices()],
         "digest": digest,
         "origin": table.engine.origin,
     }

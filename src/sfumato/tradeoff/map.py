@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.anonymizers import is_noisy
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
 from sfumato.tradeoff.study import Study
@@ -45,6 +46,11 @@ class Point:
     def is_baseline(self) -> bool:
         """Whether this is one of the trivial releases or the original."""
         return self.anonymizer in BASELINES
+
+    @property
+    def is_noisy(self) -> bool:
+        """Whether its release is boxes with noisy counts, so that nothing that counts records is known of it."""
+        return is_noisy(self.anonymizer)
 
     def has(self, measures: Sequence[str]) -> bool:
         """Say whether all these measures are known."""

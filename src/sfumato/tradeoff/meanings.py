@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sfumato.measures import Queries
 from sfumato.tradeoff.map import Map
+from sfumato.tradeoff.verdicts import Verdicts
 from sfumato.tradeoff.words import counted, listed
 
 
@@ -32,7 +33,7 @@ def meanings(shown: Map) -> list[tuple[str, str]]:
             )
         )
     found += [("Missing values", _missing(shown)), ("Suppressed records", _suppressed(shown))]
-    return [*found, *_scales(shown)]
+    return [*found, *_scales(shown), *_learning(shown)]
 
 
 def _person(shown: Map) -> str:
@@ -70,7 +71,46 @@ def _scales(shown: Map) -> list[tuple[str, str]]:
             "the records (minSup), described by values or ranges of quasi-identifiers, with what the release tells.",
         ),
         ("Queries", _queries(scales.queries)),
+        ("Attack", _attack(shown)),
     ]
+
+
+def _learning(shown: Map) -> list[tuple[str, str]]:
+    verdicts = Verdicts.of(shown)
+    if verdicts is None:
+        return []
+    own = verdicts.workload
+    test = "as the release shows it" if own.test == "release" else "as the original table shows it"
+    return [
+        (
+            "Learning a column",
+            "workload_accuracy is how often a classifier taught with other records of the release guesses "
+            f"{own.target} right, each record shown {test} ({own.folds} folds, seed {own.seed}). utility_gain is how "
+            "much that is beyond the better trivial sanitization. A release beats it only if the whole interval of the "
+            "gain is above zero.",
+        ),
+    ]
+
+
+def _attack(shown: Map) -> str:
+    """Say what the attacker does, and what guessing the commonest value would give where one attribute is attacked."""
+    attack = shown.study.scales.attack
+    learns = {
+        "naive-bayes": "by naive Bayes on each quasi-identifier",
+        "pairs": "by naive Bayes on every pair of quasi-identifiers",
+        "random-forest": "by a random forest on points drawn from the boxes",
+    }[attack.kind]
+    whom = "everybody" if attack.top == 1 else f"the {100 * attack.top:.3g} % of the people he is surest of"
+    both = ("attack_accuracy", "empirical_breach")
+    known = [own for own in shown.points if own.has(both) and own.measures["attack_accuracy"] > 0]
+    beside = ""
+    if known and len(shown.about["sensitive"]) == 1:
+        accuracy, breach = (known[0].measures[name] for name in both)
+        beside = f", which is right for {100 * accuracy / (1 + breach):.3g} %"
+    return (
+        f"attack_accuracy lets an attacker who knows the quasi-identifiers learn from a release {learns} and guess the "
+        f"sensitive value of {whom}; empirical_breach compares him with guessing the commonest value always{beside}."
+    )
 
 
 def _queries(queries: Queries) -> str:
@@ -81,6 +121,11 @@ def _queries(queries: Queries) -> str:
         if queries.sanity
         else "only queries with an answer above zero are asked"
     )
+    if queries.reading == "half-range":
+        return (
+            f"query_error asks {queries.number:,} random COUNT queries, each for a range of half of the values of "
+            f"every quasi-identifier and of the sensitive attribute (seed {queries.seed}); {bound}."
+        )
     return (
         f"query_error asks {queries.number:,} random COUNT queries on {queries.dimensions} quasi-identifiers (all, "
         f"where there are fewer) and the sensitive attribute, selecting {100 * queries.selectivity:.3g} % {reading}, "

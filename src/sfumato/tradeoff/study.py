@@ -19,7 +19,7 @@ import tomlkit
 from sfumato.anonymizers import FullDomain, Maker, anonymizer
 from sfumato.configuration import check_choice, check_number, parse, value_text
 from sfumato.errors import BadInputError
-from sfumato.measures import MEASURES, Classification, Queries, Scales
+from sfumato.measures import MEASURES, READ_NOISY, Attack, Classification, Queries, Scales
 from sfumato.release import FORMS, Form
 from sfumato.requirements import Requirement, requirement
 from sfumato.table import DATASETS, Hierarchy, Table, TableDeclaration
@@ -114,6 +114,14 @@ class Study:
             check_choice("axes", axis, MEASURES)
         if not self.candidates:
             raise BadInputError(f"the study {self.name!r} has no candidate; give it [[candidates]]")
+        noisy = [candidate.anonymizer.name for candidate in self.candidates if candidate.anonymizer.noisy]
+        lacking = [axis for axis in self.axes if axis not in READ_NOISY]
+        if noisy and lacking:
+            raise BadInputError(
+                f"axes: {lacking[0]} is counted on the records of groups, and {noisy[0]} publishes noisy counts of "
+                f"boxes instead, so its releases would not be on the map; take two of {', '.join(READ_NOISY)}, such as "
+                'axes = ["empirical_breach", "query_error_median"]'
+            )
 
     @property
     def candidates(self) -> list[Candidate]:
@@ -142,7 +150,11 @@ class Study:
         document.add("name", tomlkit.item(self.name))
         document.add("axes", tomlkit.item(list(self.axes)))
         document.add("table", tomlkit.item(_table_entries(self.table, folder)))
-        scales = {"min_support": self.scales.min_support, "queries": _full_text(self.scales.queries)}
+        scales = {
+            "min_support": self.scales.min_support,
+            "queries": _full_text(self.scales.queries),
+            "attack": _full_text(self.scales.attack),
+        }
         if self.scales.classification is not None:
             scales["classification"] = _full_text(self.scales.classification)
         document.add("scales", tomlkit.item(scales))
@@ -283,14 +295,16 @@ def _texts_of(block: Mapping[str, Any], key: str, usual: str) -> list[str]:
 
 
 def _scales(entries: Mapping[str, Any]) -> Scales:
-    _known("[scales]", entries, ("min_support", "queries", "classification"))
-    for key, example in (("queries", str(Queries())), ("classification", Classification.example)):
+    _known("[scales]", entries, ("min_support", "queries", "classification", "attack"))
+    examples = {"queries": str(Queries()), "classification": Classification.example, "attack": "attack top=0.1"}
+    for key, example in examples.items():
         if not isinstance(entries.get(key, ""), str):
             raise BadInputError(f"{key} must be a text such as {example!r}, not {entries[key]!r}")
     queries = parse(entries["queries"], (Queries,), "workload") if "queries" in entries else Queries()
     learned = entries.get("classification")
     classification = parse(learned, (Classification,), "classification") if learned is not None else None
-    return Scales(entries.get("min_support", Scales().min_support), queries, classification)
+    attack = parse(entries["attack"], (Attack,), "attack") if "attack" in entries else Attack()
+    return Scales(entries.get("min_support", Scales().min_support), queries, classification, attack)
 
 
 def _list(value: Any) -> list[Any]:
@@ -312,9 +326,11 @@ def _texts(values: tuple[Any, ...]) -> Any:
     return array.multiline(len(values) > 1)
 
 
-def _full_text(value: Queries | Classification) -> str:
-    """Write a configuration with every default filled in."""
-    return " ".join([value.name, *(f"{own.name}={value_text(getattr(value, own.name))}" for own in fields(value))])
+def _full_text(value: Queries | Classification | Attack) -> str:
+    """Write a configuration with every default filled in, but for what has no say in it."""
+    unread = value.unread if isinstance(value, Queries) else ()
+    given = {own.name: getattr(value, own.name) for own in fields(value) if own.name not in unread}
+    return " ".join([value.name, *(f"{key}={value_text(own)}" for key, own in given.items() if own is not None)])
 
 
 def _table_entries(declared: TableDeclaration, folder: Path | None) -> dict[str, Any]:

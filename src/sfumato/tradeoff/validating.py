@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from sfumato.anonymizers import FullDomain, Mechanism, WithoutSensitive
 from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.table import Cells, Table
+from sfumato.table import Cells, CountedValues, Table
 from sfumato.table.cells import sorted_cells
 from sfumato.tradeoff.study import Candidate, Study
 
@@ -58,12 +58,33 @@ class Sketch(Table):
     """A few records of a table under all its declarations: settings that do not fit it do not fit the table."""
 
     few: Cells | None = None
+    whole: Table | None = None
+    rows: tuple[int, ...] = ()
+    """Which cells of the whole table they are."""
+    sharing: tuple[int, ...] = ()
+
+    @property
+    def memberships(self) -> None:
+        """Nothing is said of so few."""
+
+    @property
+    def shared(self) -> tuple[int, ...]:
+        """What the members of households share in the whole table."""
+        return self.sharing
 
     @property
     def cells(self) -> Cells:
         """The few cells."""
         assert self.few is not None
         return self.few
+
+    def counts_of(self, column: str) -> CountedValues:
+        """Give every one of the few records the first value of its cell; which values there are is the table's."""
+        assert self.whole is not None
+        counted = self.whole.counts_of(column)
+        ones = np.ones(len(self.rows), np.int64)
+        values = counted.values[counted.offsets[list(self.rows)]]
+        return replace(counted, offsets=np.arange(len(ones) + 1), values=values, counts=ones)
 
 
 def sketched(table: Table) -> Sketch:
@@ -75,6 +96,5 @@ def sketched(table: Table) -> Sketch:
     codes = np.column_stack([cells.codes[rows], *leaves]).astype(np.int32)
     sensitive = [(own.name, own.hierarchy) for own in cells.sensitive]
     few = sorted_cells(cells.quasi, sensitive, codes, np.ones(len(rows), np.int64))
-    return Sketch(
-        table.engine, table.roles, table.hierarchies, table.codings, table.missing, table.notices, table.grown, few
-    )
+    own = (table.engine, table.roles, table.hierarchies, table.codings, table.missing, table.notices, table.grown)
+    return Sketch(*own, few, table, tuple(rows), table.shared)

@@ -5,6 +5,7 @@ Read from the texts of a point alone, so that a map read back from a file speaks
 
 from __future__ import annotations
 
+import re
 from math import exp
 
 from sfumato.requirements import (
@@ -29,9 +30,16 @@ MAKERS = {
     "mode=relaxed": "equal records may be parted",
     "box=region": "whole regions",
     "publish=node": "whole nodes of the hierarchies",
+    "cut=range": "cut in the middle of ranges",
+    "cut=variance": "cut where values vary most",
+    "cut=loss": "cut where the loss falls most",
+    "cut=information-gain": "cut where most is learnt",
     "full-domain": "one level per column",
     "local-recoding": "a node for every group",
 }
+OPTION = re.compile(r'[^\s"]+(?:"(?:[^"]|"")*")?')
+"""The name or one option of an anonymizer; a value in quotes may hold blanks."""
+
 FORMS = {
     "generalization": "published as ranges",
     "bucketization": "published in buckets with exact quasi-identifiers",
@@ -61,9 +69,18 @@ def settings(point: Point) -> str:
 
 def maker(text: str) -> str:
     """Name an anonymizer and what is not usual about it."""
-    name, *options = text.split(" ")
-    said = ", ".join(MAKERS.get(option, option) for option in options)
+    name, *options = [found.group() for found in OPTION.finditer(text)]
+    said = ", ".join(_option(option) for option in options)
+    said = said.replace(", target=", " of ")
     return MAKERS.get(name, name) + (f" ({said})" if said else "")
+
+
+def _option(text: str) -> str:
+    """Say one option of an anonymizer."""
+    key, _, value = text.partition("=")
+    if key == "stop":
+        return f"not cut further where beyond {value.strip(chr(34))}, which is no promise"
+    return MAKERS.get(text, text)
 
 
 def rule(part: Requirement, group: str = "group") -> str:

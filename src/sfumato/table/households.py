@@ -1,0 +1,91 @@
+"""Households: which records belong together, and which quasi-identifiers their members share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.engines import Engine, Pairs
+
+Codes = NDArray[np.int32]
+Counts = NDArray[np.int64]
+
+NEARLY = 0.9
+"""From this share of the households with several members on an attribute is called nearly shared."""
+
+
+@dataclass(frozen=True, eq=False)
+class Memberships:
+    """Which household has how many records of which cell, or of which combination of quasi-identifiers."""
+
+    combination: Counts
+    household: Counts
+    """Numbers from 0."""
+
+    counts: Counts
+
+    @property
+    def households(self) -> int:
+        """The number of households."""
+        return int(self.household.max(initial=-1)) + 1
+
+    def sizes(self) -> Counts:
+        """Count the members of every household."""
+        return np.bincount(self.household, self.counts).astype(np.int64)
+
+    def by(self, number: Counts) -> Memberships:
+        """Name every cell by its number instead."""
+        return replace(self, combination=number[self.combination])
+
+
+def memberships_of(engine: Engine, column: str, link: str) -> Memberships:
+    """Find the members of every household, by cells; a record without one is a household of its own."""
+    pairs = engine.pairs(column, link)
+    unnamed = unnamed_pairs(pairs)
+    own = np.repeat(pairs.cell[unnamed], pairs.counts[unnamed])
+    _, household = np.unique(pairs.value[~unnamed], return_inverse=True)
+    named = int(household.max()) + 1 if len(household) else 0
+    return Memberships(
+        np.concatenate([pairs.cell[~unnamed], own]),
+        np.concatenate([household, named + np.arange(len(own))]),
+        np.concatenate([pairs.counts[~unnamed], np.ones(len(own), np.int64)]),
+    )
+
+
+def unnamed_pairs(pairs: Pairs) -> NDArray[np.bool_]:
+    """Say which pairs have no value."""
+    missing = np.array([value is None for value in pairs.values])
+    flags: NDArray[np.bool_] = missing[pairs.value]
+    return flags
+
+
+def ranges(number: Counts, low: Codes, high: Codes) -> tuple[Codes, Codes]:
+    """Return the smallest `low` and the largest `high` of the rows of every number, in rising order of numbers."""
+    order = np.argsort(number, kind="stable")
+    starts = np.flatnonzero(np.diff(number[order], prepend=-1))
+    return np.minimum.reduceat(low[order], starts), np.maximum.reduceat(high[order], starts)
+
+
+def households_agree(codes: Codes, memberships: Memberships) -> NDArray[np.bool_]:
+    """Say for every household (rows) which columns have one code for all its members, a missing value being one."""
+    own = codes[memberships.combination]
+    low, high = ranges(memberships.household, own, own)
+    agree: NDArray[np.bool_] = low == high
+    return agree
+
+
+def shared_attributes(codes: Codes, memberships: Memberships) -> tuple[int, ...]:
+    """List the attributes that have one value within every household; none where all households have one member."""
+    if memberships.households == int(memberships.counts.sum()):
+        return ()
+    return tuple(np.flatnonzero(households_agree(codes, memberships).all(axis=0)).tolist())
+
+
+def nearly_shared(codes: Codes, memberships: Memberships) -> dict[int, int]:
+    """Find the attributes that all but a few households share, each with the number of those that do not."""
+    several = memberships.sizes() > 1
+    differ = (~households_agree(codes, memberships)[several]).sum(axis=0)
+    few = (1 - NEARLY) * int(several.sum())
+    return {attribute: int(number) for attribute, number in enumerate(differ) if 0 < number <= few}

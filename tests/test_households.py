@@ -1,0 +1,308 @@
+"""Members of a household show the same value of what they share: read off the written file, row by row.
+
+A neutral column names every record, so a test sees which published row is whose; nobody else does.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import tempfile
+from collections import Counter, defaultdict
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import sfumato
+from sfumato.anonymizers.anonymizer import checked_households
+from sfumato.cli import app
+from strategies import tries
+
+QUASI = ["age", "kind", "sex", "zip"]
+HIERARCHIES = {"zip": {"type": "numeric", "lower": 0, "upper": 30, "intervals": [3, 9]}}
+REQUIREMENTS = [
+    "k-anonymity k=2",
+    "k-anonymity k=4",
+    "l-diversity l=2 variant=distinct",
+    "delta-disclosure delta=2 absent=ignore",
+]
+runner = CliRunner()
+
+
+def run(*arguments):
+    """Run a command, with the exit code that `main` gives an error."""
+    found = runner.invoke(app, [str(argument) for argument in arguments])
+    if isinstance(found.exception, sfumato.SfumatoError):
+        return found.exception.exit_code, str(found.exception)
+    assert found.exception is None or isinstance(found.exception, SystemExit), found.exception
+    return found.exit_code, found.output
+
+
+@st.composite
+def households(draw, most=14):
+    """Records of households that share zip and kind (the missing value too); some records have no household."""
+    rows = []
+    for home in range(draw(st.integers(2, most))):
+        zip_code, kind = draw(st.integers(0, 30)), draw(st.sampled_from(["flat", "house", "farm", None]))
+        named = draw(st.integers(0, 9)) > 0
+        for _ in range(draw(st.integers(1, 4))):
+            own = (draw(st.integers(0, 9)), draw(st.sampled_from("mf")), draw(st.sampled_from("abc")))
+            rows.append((f"h{home}" if named else None, zip_code, kind, *own))
+    rows.append((None, 0, "flat", 1, "m", "a"))
+    rows.append((None, 30, "house", 2, "f", "b"))
+    return [
+        {"id": str(i), **dict(zip(("home", "zip", "kind", "age", "sex", "ill"), row, strict=True))}
+        for i, row in enumerate(rows)
+    ]
+
+
+def table_of(rows, household="home", hierarchies=HIERARCHIES):
+    columns = {name: pa.array([None if r[name] is None else str(r[name]) for r in rows]) for name in rows[0]}
+    roles = {"quasi": QUASI, "sensitive": ["ill"], "neutral": ["id"], "household": household}
+    return sfumato.read(pa.table(columns), hierarchies=hierarchies, **roles)
+
+
+def written(release):
+    """Write a release and read the rows back, by the record's name."""
+    with tempfile.TemporaryDirectory() as folder:
+        release.to_csv(Path(folder) / "r.csv")
+        with (Path(folder) / "r.csv").open(newline="") as stream:
+            rows = list(csv.DictReader(stream))
+        group = "group" if release.form == "bucketization" else None
+        asked = {"original": release.table, "household": "home", "group": group}
+        audited = sfumato.audit(Path(folder) / "r.csv", QUASI, ["ill"], **asked)
+    assert all("home" not in row for row in rows)
+    return {row["id"]: row for row in rows}, audited
+
+
+def shared_of(rows):
+    """The quasi-identifiers that are the same within every household, if any has several members."""
+    homes = defaultdict(list)
+    for row in rows:
+        homes[row["home"] or f"alone {row['id']}"].append(row)
+    several = any(len(home) > 1 for home in homes.values())
+    return [n for n in QUASI if several and all(len({r[n] for r in home}) == 1 for home in homes.values())]
+
+
+def homes_that_differ(rows, published, shared):
+    """The households whose published members show several combinations of what they share."""
+    shows = defaultdict(set)
+    for row in rows:
+        if row["home"] is not None and row["id"] in published:
+            shows[row["home"]].add(tuple(published[row["id"]][name] for name in shared))
+    return {home for home, seen in shows.items() if len(seen) > 1}
+
+
+@tries(35)
+@given(
+    rows=households(),
+    require=st.sampled_from(REQUIREMENTS),
+    maker=st.sampled_from(
+        ["mondrian", "mondrian", "mondrian cut=loss", "mondrian box=region", "mondrian publish=node", "full-domain"]
+    ),
+    form=st.sampled_from(["generalization", "generalization", "bucketization"]),
+    suppress=st.sampled_from([0.0, 0.2, 0.5]),
+    declared=st.booleans(),
+)
+def test_members_show_the_same_value_in_the_written_file(rows, require, maker, form, suppress, declared):
+    table = table_of(rows, hierarchies=HIERARCHIES if declared else None)
+    shared = shared_of(rows)
+    assert table.shared_names == shared
+    try:
+        release = sfumato.anonymize(table, require, maker, form, suppress)
+    except sfumato.SfumatoError as error:
+        assert "would show different values" not in str(error)
+        return
+    published, audited = written(release)
+    assert len(published) >= len(rows) * (1 - suppress) - 1e-9
+    assert not homes_that_differ(rows, published, shared)
+    assert audited.coverage is not None and audited.coverage.holds
+    assert audited.households is not None and audited.households.shared == tuple(shared)
+    if "publish=node" not in maker:
+        assert audited.households.holds
+    if form == "generalization":
+        groups = Counter(tuple(row[name] for name in QUASI) for row in published.values())
+        wanted = sfumato.requirement(require)
+        assert groups.total() == release.assignment.records and len(groups) == release.groups
+        assert not require.startswith("k-") or min(groups.values()) >= wanted.k
+
+
+@tries(20)
+@given(rows=households(), maker=st.sampled_from(["mondrian", "mondrian publish=node", "local-recoding", "full-domain"]))
+def test_what_the_audit_confirms_holds_row_by_row_whoever_made_the_file(rows, maker):
+    table, plain = table_of(rows), table_of(rows, household=None)
+    release = sfumato.anonymize(plain, "k-anonymity k=2", maker)
+    published, audited = written(release)
+    shared = shared_of(rows)
+    own = audited.households
+    assert own.shared == tuple(shared) == tuple(table.shared_names)
+    homes = Counter(row["home"] for row in rows if row["home"] is not None)
+    assert own.households == sum(members > 1 for members in homes.values())
+    covering = {home: set() for home, members in homes.items() if members > 1}
+    for row in rows:
+        if row["home"] in covering:
+            shows = {tuple(other[name] for name in shared) for other in published.values()}
+            covering[row["home"]] |= {texts for texts in shows if all(map(covers, shared, texts, [row] * len(shared)))}
+    assert own.confirmed == sum(len(texts) <= 1 for texts in covering.values())
+    if own.holds:
+        assert not homes_that_differ(rows, published, shared)
+
+
+def covers(name, text, row):
+    """Say whether a published text of these tables covers a record's value, by the notations themselves."""
+    value = "" if row[name] is None else str(row[name])
+    if text in ("*", value):
+        return True
+    if text.startswith("{"):
+        return any(covers(name, member.strip() or "{}", row) for member in text[1:-1].split(",")) or (
+            value == "" and "?" in text
+        )
+    if name in ("zip", "age") and "-" in text and value:
+        low, high = map(int, text.split("-"))
+        return low <= int(value) <= high
+    return False
+
+
+# ---------------------------------------------------------------- what it is for
+
+PAIRS = [
+    {
+        "id": str(2 * h + m),
+        "home": f"h{h}",
+        "zip": h,
+        "kind": "flat",
+        "age": 9 * m + h % 2,
+        "sex": "mf"[m],
+        "ill": "ab"[h % 2],
+    }
+    for h in range(12)
+    for m in range(2)
+]
+"""Twelve couples, one old and one young each: whoever cuts ages first may cut zip codes differently on both sides."""
+
+
+def test_without_a_household_column_two_boxes_of_one_value_can_be_intersected():
+    uneven = [row for row in PAIRS if not (row["sex"] == "f" and row["zip"] in (0, 1, 2))]
+    published, audited = written(sfumato.anonymize(table_of(uneven, household=None), "k-anonymity k=3"))
+    assert homes_that_differ(uneven, published, ["zip"]) and not audited.households.holds
+    published, audited = written(sfumato.anonymize(table_of(uneven), "k-anonymity k=3"))
+    assert not homes_that_differ(uneven, published, ["zip"]) and audited.households.holds
+
+
+def test_other_attributes_are_still_cut():
+    release = sfumato.anonymize(table_of(PAIRS), "k-anonymity k=2")
+    ages = {row["age"] for row in written(release)[0].values()}
+    assert len(ages) > 1, "cutting zip to the end would leave no room for ages"
+    plain = sfumato.measure(sfumato.anonymize(table_of(PAIRS, household=None), "k-anonymity k=2"))
+    assert sfumato.measure(release).values["loss"] <= 3 * plain.values["loss"] + 0.1
+
+
+def test_the_end_of_a_shared_range_is_no_value_of_a_suppressed_record():
+    outlier = {"id": "x", "home": None, "zip": 30, "kind": "flat", "age": 5, "sex": "m", "ill": "a"}
+    release = sfumato.anonymize(table_of([*PAIRS, outlier]), "k-anonymity k=3", suppress=0.05)
+    published, _ = written(release)
+    assert release.suppressed == 1 and "x" not in published
+    assert not any("30" in row["zip"] for row in published.values())
+
+
+def test_a_release_that_treats_members_differently_is_not_let_through():
+    uneven = [row for row in PAIRS if not (row["sex"] == "f" and row["zip"] in (0, 1, 2))]
+    plain = sfumato.anonymize(table_of(uneven, household=None), "k-anonymity k=3")
+    differ = homes_that_differ(uneven, written(plain)[0], ["kind", "zip"])
+    with pytest.raises(sfumato.InfeasibleError, match=f"members of {len(differ)} households would show different"):
+        checked_households(replace(plain, table=table_of(uneven)))
+    checked_households(plain)
+    checked_households(sfumato.anonymize(table_of(uneven), "k-anonymity k=3"))
+
+
+@pytest.mark.parametrize("maker", ["local-recoding", "mondrian mode=relaxed"])
+def test_makers_that_cannot_do_it_are_refused_in_one_sentence(maker):
+    with pytest.raises(sfumato.BadInputError, match="who share kind, zip; with a household column use mondrian"):
+        sfumato.anonymize(table_of(PAIRS), "k-anonymity k=2", maker)
+    assert sfumato.anonymize(table_of(PAIRS), "k-anonymity k=2", maker, "bucketization").suppressed == 0
+    assert sfumato.anonymize(table_of(PAIRS, household=None), "k-anonymity k=2", maker).suppressed == 0
+
+
+def test_the_column_has_no_other_role_than_an_identifiers():
+    columns = pa.table({"home": ["1", "1", "2"], "age": ["1", "2", "3"]})
+    for role in ("quasi", "sensitive", "neutral"):
+        with pytest.raises(sfumato.BadInputError, match=f"'home' is named both {role} and household"):
+            sfumato.read(
+                columns, **{"quasi": ["age"], "household": "home", role: ["home"] + ["age"] * (role == "quasi")}
+            )
+    table = sfumato.read(columns, quasi=["age"], identifier=["home"], household="home")
+    assert table.notices == () and table.published == ["age"]
+    assert table.household_notices() == [
+        "members of a household (home) share no quasi-identifier, so each is treated by itself"
+    ]
+
+
+def test_a_column_that_a_few_households_do_not_share_is_told():
+    rows = [dict(row) for row in PAIRS]
+    rows[0]["zip"] = 5
+    table = table_of(rows)
+    assert table.shared_names == ["kind"]
+    assert table.household_notices()[1].startswith("column 'zip' differs within 1 households")
+
+
+# ---------------------------------------------------------------- by the command line
+
+
+def write(path, rows):
+    with path.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def test_anonymize_and_audit(tmp_path):
+    table, to = write(tmp_path / "t.csv", PAIRS), tmp_path / "r.csv"
+    words = ("--quasi", "age,kind,sex,zip", "--sensitive", "ill")
+    code, output = run("anonymize", table, *words, "--household", "home", "--require", "k-anonymity k=3", "--to", to)
+    assert code == 0 and "show the same value of what they share: kind, zip" in output
+    assert to.read_text().splitlines()[0] == "zip,kind,age,sex,ill"
+    code, output = run("audit", to, *words, "--original", table, "--household", "home")
+    assert code == 0 and "One published combination of these covers each of them" in output
+    code, output = run("audit", to, *words, "--household", "home")
+    assert code == 2 and "give the table it was made of too (--original)" in output
+    plain = tmp_path / "p.csv"
+    assert run("anonymize", table, *words, "--require", "k-anonymity k=3", "--to", plain)[0] == 0
+    code, output = run("audit", plain, *words, "--original", table, "--household", "home", "--json")
+    found = json.loads(output[output.index("{") :])
+    assert code == (0 if found["households"]["confirmed"] == 12 else 1)
+
+
+def test_a_study_with_households_from_init_to_the_certificate(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [{**{("household_id" if k == "home" else k): v for k, v in row.items()}} for row in PAIRS * 2]
+    write(tmp_path / "t.csv", rows)
+    assert run("init", "t.csv")[0] == 0
+    text = (tmp_path / "study.toml").read_text()
+    assert 'household = "household_id"' in text
+    study = sfumato.Study.from_toml(text, "study.toml")
+    assert study.table.household == "household_id"
+    assert sfumato.Study.from_toml(study.to_toml()).table == study.table
+    code, output = run("check", "study.toml")
+    assert code == 0 and "households by 'household_id'" in output and "By 'household_id'" not in output
+    (tmp_path / "study.toml").write_text(text.replace('"mondrian",', '"mondrian",\n    "local-recoding",'))
+    code, output = run("check", "study.toml")
+    assert code == 1 and "local-recoding may publish different values for members of one household" in output
+    (tmp_path / "study.toml").write_text(text)
+    assert run("explore", "study.toml", "--out", "map", "--workers", "1")[0] == 0
+    points = json.loads((tmp_path / "map/points.json").read_text())["points"]
+    chosen = next(p for p in points if p["anonymizer"] == "mondrian" and p["status"] == "measured")
+    code, output = run("release", "map", "--point", chosen["id"], "--to", "r.csv", "--mapping", "m.json")
+    assert code == 0, output
+    for kind in ("certificate", "certificate-public"):
+        promise = json.loads((tmp_path / f"r.csv.{kind}.json").read_text())["promise"]["households"]
+        assert promise["confirmed_on_the_file"] and promise["same_value_of"] == ["zip"]
+        assert promise["in_words"][1:] in (tmp_path / f"r.csv.{kind}.html").read_text()
+    words = json.loads((tmp_path / "r.csv.certificate.json").read_text())["verify"]
+    assert run(*words[1:])[0] == 0
+    assert run("apply", "m.json", "t.csv", "--to", "again.csv")[0] == 0
