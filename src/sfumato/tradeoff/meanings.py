@@ -45,8 +45,8 @@ def _noise(shown: Map) -> list[tuple[str, str]]:
             "Differential privacy",
             f"A noisy release was drawn {counted(draws, 'time')}; its point is the median of every measure, the bars "
             "reach from the smallest to the largest, and who beats whom is decided by medians. These draws are for "
-            "looking only: a release that is published is drawn afresh. Epsilon covers that one release, not the search "
-            "that chose it, and none of the measures here.",
+            "looking only: a release that is published is drawn afresh. Epsilon covers that one release, not what "
+            "chose it, and none of the measures here.",
         ),
     ]
 
