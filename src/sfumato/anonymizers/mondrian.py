@@ -119,7 +119,7 @@ class Mondrian(Anonymizer):
             )
         if self.height is not None and (budget or table.shared):
             raise BadInputError(
-                "mondrian height=... counts cuts from the whole table, and with records to suppress or households to keep"
+                "mondrian height=... counts cuts from the whole table, and with records to suppress or households kept"
                 " together groups are cut anew; leave out height, or --suppress and --household"
             )
         if table.shared and form == "generalization":

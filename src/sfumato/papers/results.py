@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 
@@ -50,6 +50,9 @@ class Figure:
     curves: Sequence[Curve]
     paper: Sequence[Mapping[str, Any]] = field(default_factory=tuple)
     """Points that the paper's text names, drawn as crosses."""
+
+    x_scale: Literal["linear", "log", "symlog"] = "linear"
+    """How x is drawn; symlog is logarithmic but for a stretch around 0."""
 
     bars: bool = False
     """Whether x are names, side by side, each with a bar for every curve."""
@@ -110,6 +113,12 @@ def draw_bars(figure: Figure) -> alt.TopLevelMixin:
     return drawn
 
 
+def _x_scale(figure: Figure) -> alt.Scale:
+    if figure.x_scale == "symlog":
+        return alt.Scale(type="symlog", constant=0.02)
+    return alt.Scale(type=figure.x_scale)
+
+
 def draw_curves(figure: Figure) -> alt.TopLevelMixin:
     """Draw a figure: our curves, and the points that the paper's text names as crosses."""
     rows = [
@@ -118,7 +127,7 @@ def draw_curves(figure: Figure) -> alt.TopLevelMixin:
         for i, point in enumerate(sorted(curve.points, key=lambda point: float(point["x"])))
     ]
     labels = [curve.label for curve in figure.curves]
-    x = alt.X("x:Q", title=figure.x)
+    x = alt.X("x:Q", title=figure.x, scale=_x_scale(figure))
     y = alt.Y("y:Q", title=figure.y)
     color = alt.Color("label:N", title=None, scale=alt.Scale(domain=labels, range=PALETTE[: len(labels)]))
     base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, y=y, color=color)
