@@ -1,13 +1,18 @@
-"""Shared by all tests: where the read-only material beside the repository is, and that CI may not skip it."""
+"""Shared by all tests: the read-only material beside the repository and a browser, and that CI may not skip them."""
 
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+FLAGS += ["--disable-component-update", "--disable-sync"]
 
 
 @pytest.fixture(scope="session")
@@ -17,3 +22,18 @@ def shared() -> Path:
             pytest.fail("../shared is not there, and CI must not skip what needs it")
         pytest.skip("../shared is not there")
     return SHARED
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if found is None:
+        if os.environ.get("CI"):
+            pytest.fail("there is no Chromium, and CI must not skip what needs it")
+        pytest.skip("there is no Chromium")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=found, args=FLAGS)
+        yield started
+        started.close()

@@ -1,6 +1,7 @@
 """Mondrian's cuts by a score: the kernels make the plain twin's groups, whatever the table, target and requirement."""
 
 import itertools
+from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,7 +18,7 @@ from sfumato.anonymizers.mondrian import partition
 from sfumato.anonymizers.scoring import scoring_of
 from sfumato.publish.cautions import cautions
 from sfumato.requirements import KAnonymity, LDiversity
-from sfumato.table import CountedValues, Quasi, numeric
+from sfumato.table import CountedValues, Hierarchy, Level, Quasi, numeric
 from sfumato.table.cells import sorted_cells
 from sfumato.tradeoff import words
 from sfumato.tradeoff.validating import problems
@@ -222,9 +223,9 @@ def test_information_gain_prefers_the_attribute_that_tells():
 
 
 def test_where_nothing_is_gained_cuts_are_median_mondrians():
-    table = ages(*range(16), salary=["same"] * 16)
-    release = sfumato.anonymize(table, "k-anonymity k=2", "mondrian cut=information-gain target=salary")
-    assert release.groups == 8 and (release.sizes == 2).all()
+    table = ages(*range(24), salary=["same"] * 24)
+    release = sfumato.anonymize(table, "k-anonymity k=4", "mondrian cut=information-gain target=salary")
+    assert release.sizes.tolist() == [6, 6, 6, 6]
 
 
 def test_variance_of_a_target_is_a_regression():
@@ -304,12 +305,18 @@ def test_counts_of_any_published_column():
 
 
 def test_numbers_of_coded_columns_are_the_middles_of_their_leaves():
-    declared = {"age": {"type": "numeric", "lower": 0, "upper": 99, "resolution": 10}}
-    table = sfumato.read(frame(age=[3, 15, None]), quasi=["age"], hierarchies=declared)
+    stretches = Hierarchy(
+        (Level((0, 1, 2), ("0-9", "10-19", "20+")), Level((0,), ("*",))),
+        (10.0, 10.0, 10.0),
+        "number",
+        (0, 10, 20),
+        (9, 19, np.inf),
+    )
+    table = sfumato.read(frame(age=[3, 15, 30, None]), quasi=["age"], hierarchies={"age": stretches})
     counted = table.counts_of("age")
     assert counted.labels[counted.values[-1]] is None
     numbers = counted.numbers[counted.values]
-    assert numbers[1] - numbers[0] == 10 and np.isnan(numbers[2])
+    assert numbers[:3].tolist() == [4.5, 14.5, 20] and np.isnan(numbers[3])
 
 
 # ---------------------------------------------------------------- options
@@ -420,3 +427,67 @@ def test_cuts_in_words():
     assert words.maker("mondrian cut=loss") == "Mondrian (cut where the loss falls most)"
     said = words.maker('mondrian publish=node cut=information-gain target="marital status"')
     assert said == 'Mondrian (whole nodes of the hierarchies, cut where most is learnt of "marital status")'
+
+
+# -- the rule to stop ------------------------------------------------------------------------------------------------
+
+
+def plain_stop(rows, k, t):
+    """Mondrian on one numeric column with the paper's rule: a part farther than t from the table is not cut."""
+    everything = [s for _, s in rows]
+
+    def distance(part):
+        values = {*everything}
+        own = [s for _, s in part]
+        return (
+            sum(abs(Fraction(own.count(s), len(own)) - Fraction(everything.count(s), len(everything))) for s in values)
+            / 2
+        )
+
+    def cut(part):
+        part = sorted(part)
+        if distance(part) > t + Fraction(1, 10**9):
+            return [part]
+        half, places = Fraction(len(part), 2), [i for i in range(1, len(part)) if part[i - 1][0] < part[i][0]]
+        if not places:
+            return [part]
+        best = min(places, key=lambda i: (abs(i - half), i))
+        if min(best, len(part) - best) < k:
+            return [part]
+        return cut(part[:best]) + cut(part[best:])
+
+    return sorted(sorted(q for q, _ in part) for part in cut(rows))
+
+
+@tries(60)
+@given(
+    st.lists(st.tuples(st.integers(0, 20), st.integers(0, 2)), min_size=4, max_size=40),
+    st.integers(1, 4),
+    st.fractions(0, 1, max_denominator=8),
+)
+def test_a_rule_to_stop_is_asked_of_the_group_that_would_be_cut(rows, k, t):
+    if len({s for _, s in rows}) < 2:
+        return
+    frame = pa.table({"q": [q for q, _ in rows], "s": [f"v{s}" for _, s in rows]})
+    numeric = {"type": "numeric", "lower": 0, "upper": 20}
+    table = sfumato.read(frame, quasi=["q"], sensitive=["s"], hierarchies={"q": numeric})
+    stop = f"t-closeness t={float(t)} distance=equal"
+    release = sfumato.anonymize(table, f"k-anonymity k={k}", sfumato.Mondrian(stop=stop))
+    codes = table.cells.codes[:, 0]
+    found = [
+        sorted(np.repeat(codes[release.assignment.cell[own]], release.assignment.count[own]).tolist())
+        for own in (release.assignment.group == g for g in range(release.groups))
+    ]
+    assert sorted(found) == plain_stop(rows, k, t)
+
+
+def test_a_rule_to_stop_is_no_promise_and_says_so(tmp_path):
+    table = sfumato.load("adult-train", quasi=["workclass", "education", "sex", "hours-per-week", "salary"])
+    maker = sfumato.Mondrian(stop="t-closeness t=0.2 distance=equal")
+    assert str(maker) == 'mondrian stop="t-closeness t=0.2 distance=equal"'
+    assert sfumato.anonymizer(str(maker)) == maker
+    stopped = sfumato.measure(sfumato.anonymize(table, "k-anonymity k=8", maker))
+    required = sfumato.measure(sfumato.anonymize(table, "k-anonymity k=8 & t-closeness t=0.2 distance=equal"))
+    assert stopped["t_equal"] > 0.2 >= required["t_equal"]
+    with pytest.raises(sfumato.BadInputError, match="unknown requirement 'closeness'"):
+        sfumato.Mondrian(stop="closeness t=0.2")

@@ -6,6 +6,7 @@ import csv
 import itertools
 import json
 import math
+import operator
 import subprocess
 import sys
 from collections import defaultdict
@@ -20,11 +21,14 @@ from hypothesis import strategies as st
 import independent_checker as checker
 import plain_twins as plain
 import sfumato
+from sfumato.anonymizers import searching
 from sfumato.anonymizers.full_domain import fixed_levels
-from sfumato.anonymizers.lattice import lattice_of
+from sfumato.anonymizers.lattice import deficits_of, lattice_of
 from sfumato.anonymizers.objectives import MINIMIZE, joined
+from sfumato.anonymizers.rolling import Grouping, merge_few, merge_many
 from sfumato.anonymizers.searching import Search, branch_and_bound, descend, evolve
-from sfumato.requirements.deficits import group_deficit, largest_distances
+from sfumato.anonymizers.sources import Sources
+from sfumato.requirements.deficits import ADMITTED, largest_distances
 from sfumato.table import Histograms
 from strategies import (
     cells_of_tables,
@@ -183,6 +187,60 @@ def test_rolled_up_groups_are_those_of_grouping_directly(problem, data):
     assert len(groups.sizes) == 1
 
 
+@tries(100)
+@given(st.data(), st.integers(1, 6), st.integers(1, 12), st.integers(1, 5))
+def test_values_are_merged_alike_where_few_groups_are_left_and_where_many_are(data, found, groups, width):
+    number = np.array(data.draw(st.lists(st.integers(0, found - 1), min_size=groups, max_size=groups)))
+    dense = np.array(data.draw(st.lists(st.integers(0, 4), min_size=groups * width, max_size=groups * width)))
+    dense = dense.reshape(groups, width)
+    offsets = np.concatenate([[0], np.cumsum((dense > 0).sum(axis=1))])
+    columns, counts = np.nonzero(dense)[1].astype(np.int32), dense[dense > 0]
+    expected = np.zeros((found, width), np.int64)
+    np.add.at(expected, number, dense)
+    for merge in (merge_few, merge_many):
+        starts, where, merged = merge(found, number, offsets, columns, counts, width)
+        got = np.zeros((found, width), np.int64)
+        got[np.repeat(np.arange(found), np.diff(starts)), where] = merged
+        assert (got == expected).all() and len(where) == len(merged) == (expected > 0).sum() == starts[-1]
+
+
+@tries(100)
+@given(st.data())
+def test_the_source_is_the_smallest_that_is_kept_and_finer(data):
+    levels = st.tuples(*[st.integers(0, 3)] * 3)
+    sources = Sources(sized(64), (0, 0, 0), [[4, 3, 2, 1]] * 3)
+    kept = {(0, 0, 0): 64}
+    for own, size in data.draw(st.lists(st.tuples(levels, st.integers(1, 64)), unique_by=lambda pair: pair[0])):
+        before = sources.find(own)[0]
+        sources.keep(sized(size), own, before)
+        if 2 * size <= len(before.sizes):
+            kept[own] = size
+    asked = data.draw(levels)
+    groups, finer = sources.find(asked)
+    finers = {own: size for own, size in kept.items() if all(map(operator.le, own, asked))}
+    assert finer in finers and len(groups.sizes) == kept[finer] == min(finers.values())
+
+
+def test_a_transformation_is_rolled_up_beforehand_only_where_that_promises_fewer_groups():
+    sources = Sources(sized(100), (0, 0), [[90, 12, 1], [70, 5, 1]])
+    assert sources.promise_fewer((1, 1), sized(7)) and not sources.promise_fewer((1, 1), sized(6))  # a tenth of 12 x 5
+    assert not sources.promise_fewer((0, 0), sized(630))
+
+
+def sized(groups):
+    """Stand in for so many groups of one record."""
+    none = np.zeros(0, np.int64)
+    return Grouping(np.zeros((groups, 1), np.int64), np.ones(groups, np.int64), none, none.astype(np.int32), none)
+
+
+def group_deficit(rules, histogram, size):
+    """Return the deficit of one group as a search computes it, 0 for one that is admitted."""
+    columns = np.arange(len(histogram), dtype=np.int32)
+    group = Grouping(np.zeros((1, 1), np.int64), np.array([size]), np.array([0, len(columns)]), columns, histogram)
+    (deficit,) = deficits_of(rules, largest_distances(rules), group)
+    return 0 if deficit == ADMITTED else deficit
+
+
 @tries(150)
 @given(problems(), st.data())
 def test_no_division_of_a_group_publishes_more_than_its_deficit_allows(problem, data):
@@ -199,7 +257,7 @@ def test_no_division_of_a_group_publishes_more_than_its_deficit_allows(problem, 
         for s, value in enumerate(record.values):
             histogram[cells.spans[s] + value] += 1
     rules = requirement.compile(cells.sensitive)
-    assert group_deficit(rules, largest_distances(rules), histogram, len(group)) <= suppressed
+    assert group_deficit(rules, histogram, len(group)) <= suppressed
 
 
 @tries(300)
@@ -212,7 +270,19 @@ def test_no_part_of_a_group_that_is_admitted_leaves_less_than_its_deficit(data, 
     admitted = one.admits(Histograms((attribute,), parts.sum(axis=1), parts))
     least = sum(counts) - max(parts[admitted].sum(axis=1), default=0)
     rules = one.compile((attribute,))
-    assert group_deficit(rules, largest_distances(rules), np.array(counts, np.int64), sum(counts)) <= least
+    assert group_deficit(rules, np.array(counts, np.int64), sum(counts)) <= least
+
+
+@tries(300)
+@given(data=st.data(), attribute=sensitives(), one=single_requirements())
+def test_a_search_admits_what_the_requirement_admits(data, attribute, one):
+    every = np.array(data.draw(st.lists(group_counts(attribute.size), min_size=1, max_size=5)), np.int64)
+    offsets = np.arange(len(every) + 1) * attribute.size
+    columns = np.tile(np.arange(attribute.size, dtype=np.int32), len(every))
+    groups = Grouping(np.zeros((len(every), 1), np.int64), every.sum(axis=1), offsets, columns, every.ravel())
+    rules = one.compile((attribute,))
+    admitted = one.admits(Histograms((attribute,), every.sum(axis=1), every))
+    assert ((deficits_of(rules, largest_distances(rules), groups) == ADMITTED) == admitted).all()
 
 
 @pytest.mark.parametrize(
@@ -234,7 +304,7 @@ def test_no_part_of_a_group_that_is_admitted_leaves_less_than_its_deficit(data, 
 def test_the_deficit_is_as_large_as_can_be(text, table, counts, deficit):
     attribute = flat_sensitive(table)
     rules = sfumato.requirement(text).compile((attribute,))
-    assert group_deficit(rules, largest_distances(rules), np.array(counts, np.int64), sum(counts)) == deficit
+    assert group_deficit(rules, np.array(counts, np.int64), sum(counts)) == deficit
 
 
 def test_the_bound_of_one_transformation_is_its_loss():
@@ -299,11 +369,26 @@ def test_result_does_not_depend_on_the_number_of_threads(problem):
     for workers in (1, 3):
         one = sfumato.FullDomain()._search(table_of(cells), requirement, budget)
         search = Search(one.lattice, one.objective, budget, one.lowest, one.highest, workers)
-        branch_and_bound(search)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(searching, "MUCH_WORK", 0)
+            branch_and_bound(search)
         outcomes.append((list(search.nodes), search.value, search.best and search.best.levels))
         one.close()
         search.close()
     assert outcomes[0] == outcomes[1]
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+@pytest.mark.parametrize("count", [0, 1, 2, 4, 5, 9])
+def test_threads_give_their_results_back_in_order(workers, count, monkeypatch):
+    monkeypatch.setattr(searching, "MUCH_WORK", 0)
+    table = sfumato.read(pa.table({"x": list("abcd")}), quasi=["x"], hierarchies={"x": list("abcd")})
+    one = sfumato.FullDomain()._search(table, sfumato.KAnonymity(2), 0)
+    search = Search(one.lattice, one.objective, 0, one.lowest, one.highest, workers)
+    jobs = [searching.Job((i,), one.base, (0,)) for i in range(count)]
+    assert search._spread(lambda job: job.levels, jobs) == [(i,) for i in range(count)]
+    one.close()
+    search.close()
 
 
 def test_keys_of_many_wide_attributes_take_several_words():

@@ -43,6 +43,7 @@ from sfumato.requirements import (
 from sfumato.requirements.requirement import sensitive_levels
 from sfumato.table import Histograms, Quasi, Sensitive, distinct_rows, numeric
 from sfumato.table.cells import sorted_cells
+from sfumato.table.distinct import number_numbers
 from strategies import (
     cells_of_tables,
     flat_sensitive,
@@ -98,6 +99,13 @@ def test_distinct_rows_of_any_codes_and_of_columns_laid_out_apart(rows):
     array = np.asfortranarray(np.array(rows + rows[::-1], np.int32))
     first, number = distinct_rows(array)
     assert (first.tolist(), number.tolist()) == twins.distinct_rows(rows + rows[::-1])
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(0, 3), max_size=40))
+@tries(150)
+def test_distinct_numbers(numbers):
+    first, number = number_numbers(np.array(numbers, np.int64))
+    assert (first.tolist(), number.tolist()) == twins.distinct_rows([[own] for own in numbers])
 
 
 def test_distinct_rows_of_many_rows():

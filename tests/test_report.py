@@ -5,10 +5,8 @@ from __future__ import annotations
 import csv
 import itertools
 import json
-import os
 import re
 import shlex
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date
@@ -37,8 +35,6 @@ FORMULA = "=1+1"
 BRACES = "{{constructor.constructor('alert(1)')()}}"
 SEPARATOR = "line\u2028paragraph\u2029end"
 RARE = "rare-disease-zx81"
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
-FLAGS += ["--disable-component-update", "--disable-sync"]
 
 
 def make_map(folder: Path, quasi: tuple[str, str], values: list[str], sensitive: str, name: str) -> Map:
@@ -74,21 +70,6 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Map:
     folder = tmp_path_factory.mktemp("hostile")
     values = [SCRIPT, IMAGE, FORMULA, BRACES, SEPARATOR]
     return make_map(folder, (f"age {IMAGE}", f"town {SCRIPT}"), values, f"illness {BRACES}", f"clinic {SCRIPT} {IMAGE}")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if found is None:
-        if os.environ.get("CI"):
-            pytest.fail("there is no Chromium, and CI must not skip what needs it")
-        pytest.skip("there is no Chromium")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=found, args=FLAGS)
-        yield started
-        started.close()
 
 
 @contextmanager

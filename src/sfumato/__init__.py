@@ -29,6 +29,11 @@ __all__ = [
     "Cells",
     "Check",
     "Choice",
+    "DPGrid",
+    "DPKdHybrid",
+    "DPKdTree",
+    "DPPrivTree",
+    "DPQuadtree",
     "DecidedLattice",
     "DeltaDisclosure",
     "Draft",
@@ -43,7 +48,9 @@ __all__ = [
     "Map",
     "Measure",
     "Measured",
+    "Mechanism",
     "Mondrian",
+    "NoisyRelease",
     "Original",
     "Queries",
     "Release",
@@ -64,6 +71,7 @@ __all__ = [
     "check",
     "dates",
     "draft",
+    "draw",
     "explore",
     "flat",
     "from_level_table",
@@ -85,19 +93,26 @@ if TYPE_CHECKING:
     from sfumato.anonymizers import (
         Anonymizer,
         DecidedLattice,
+        DPGrid,
+        DPKdHybrid,
+        DPKdTree,
+        DPPrivTree,
+        DPQuadtree,
         FullDomain,
         LocalRecoding,
+        Mechanism,
         Mondrian,
         Original,
         WithoutQuasi,
         WithoutSensitive,
         anonymize,
         anonymizer,
+        draw,
     )
     from sfumato.errors import BadInputError, InfeasibleError, SfumatoError
     from sfumato.measures import MEASURES, Measure, Measured, Queries, Scales, measure
     from sfumato.publish import Audit, audit
-    from sfumato.release import Release
+    from sfumato.release import NoisyRelease, Release
     from sfumato.requirements import (
         AlphaK,
         BetaLikeness,

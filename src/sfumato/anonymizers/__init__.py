@@ -1,12 +1,20 @@
 """Who makes releases: one file per algorithm."""
 
 from sfumato.anonymizers.anonymizer import Anonymizer
+from sfumato.anonymizers.dp_grid import DPGrid
+from sfumato.anonymizers.dp_kd_hybrid import DPKdHybrid
+from sfumato.anonymizers.dp_kd_tree import DPKdTree
+from sfumato.anonymizers.dp_privtree import DPPrivTree
+from sfumato.anonymizers.dp_quadtree import DPQuadtree
 from sfumato.anonymizers.full_domain import DecidedLattice, FullDomain
 from sfumato.anonymizers.local_recoding import LocalRecoding
+from sfumato.anonymizers.mechanism import Mechanism, assigned
 from sfumato.anonymizers.mondrian import Mondrian
+from sfumato.anonymizers.noise import Noise, UnsafeSeededNoise
 from sfumato.anonymizers.trivial import Original, WithoutQuasi, WithoutSensitive
 from sfumato.configuration import parse
-from sfumato.release import Form, Release
+from sfumato.errors import BadInputError
+from sfumato.release import Form, NoisyRelease, Release
 from sfumato.requirements import Requirement, requirement
 from sfumato.table import Table
 
@@ -18,16 +26,21 @@ ANONYMIZERS: tuple[type[Anonymizer], ...] = (
     WithoutSensitive,
     Original,
 )
+MECHANISMS: tuple[type[Mechanism], ...] = (DPKdTree, DPQuadtree, DPKdHybrid, DPPrivTree, DPGrid)
+Maker = Anonymizer | Mechanism
+"""Whatever makes a release: exact and of a requirement, or noisy."""
 
 
-def anonymizer(text: str) -> Anonymizer:
-    """Read an anonymizer from its text form, such as `mondrian` or `mondrian mode=relaxed`."""
-    return parse(text, ANONYMIZERS, "anonymizer")
+def anonymizer(text: str) -> Maker:
+    """Read an anonymizer from its text form, such as `mondrian mode=relaxed` or `dp-kd-tree epsilon=1 height=8`."""
+    kinds: tuple[type[Maker], ...] = (*ANONYMIZERS, *MECHANISMS)
+    return parse(text, kinds, "anonymizer")
 
 
 def is_noisy(text: str) -> bool:
     """Say whether the anonymizer that a text names makes noisy releases."""
-    return any(own.noisy for own in ANONYMIZERS if own.name == text.partition(" ")[0])
+    kinds: tuple[type[Maker], ...] = (*ANONYMIZERS, *MECHANISMS)
+    return any(own.noisy for own in kinds if own.name == text.partition(" ")[0])
 
 
 def anonymize(
@@ -39,21 +52,44 @@ def anonymize(
 ) -> Release:
     """Make one release of a table that satisfies a requirement; both may be given as text."""
     chosen = anonymizer(maker) if isinstance(maker, str) else maker
+    if isinstance(chosen, Mechanism):
+        raise BadInputError(f'{chosen.name} satisfies no requirement but draws noisy releases: draw(table, "{chosen}")')
     wanted = requirement(require) if isinstance(require, str) else require
     return chosen.anonymize(table, wanted, form, suppress)
 
 
+def draw(table: Table, maker: Mechanism | str) -> NoisyRelease:
+    """Draw one differentially private release of a table, such as `draw(table, "dp-kd-tree epsilon=1 height=8")`."""
+    chosen = anonymizer(maker) if isinstance(maker, str) else maker
+    if not isinstance(chosen, Mechanism):
+        known = ", ".join(kind.name for kind in MECHANISMS)
+        raise BadInputError(f"{chosen.name} draws no noisy releases; those that do are {known}")
+    return chosen.draw(table)
+
+
 __all__ = [
     "ANONYMIZERS",
+    "MECHANISMS",
     "Anonymizer",
+    "DPGrid",
+    "DPKdHybrid",
+    "DPKdTree",
+    "DPPrivTree",
+    "DPQuadtree",
     "DecidedLattice",
     "FullDomain",
     "LocalRecoding",
+    "Maker",
+    "Mechanism",
     "Mondrian",
+    "Noise",
     "Original",
+    "UnsafeSeededNoise",
     "WithoutQuasi",
     "WithoutSensitive",
     "anonymize",
     "anonymizer",
+    "assigned",
+    "draw",
     "is_noisy",
 ]

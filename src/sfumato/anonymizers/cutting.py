@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels import kernel
-from sfumato.requirements import Requirement
-from sfumato.requirements.predicates import SIZE, Rules
+from sfumato.requirements import KAnonymity, Requirement
+from sfumato.requirements.predicates import SIZE, Rules, group_admitted
 from sfumato.table import Cells
 
 Codes = NDArray[np.int32]
@@ -41,6 +41,9 @@ class Problem(NamedTuple):
     may_cut: NDArray[np.bool_]
     """Which attributes may be cut or trimmed."""
 
+    stop: Rules
+    """A group that these do not admit is not cut any further."""
+
 
 class Groups(NamedTuple):
     """Groups of entries: those of group g stand at `offsets[g]:offsets[g + 1]`."""
@@ -57,8 +60,8 @@ class Groups(NamedTuple):
         return len(self.boxes)
 
 
-def problem_of(cells: Cells, requirement: Requirement) -> Problem:
-    """Lay cells and requirement out for the kernels."""
+def problem_of(cells: Cells, requirement: Requirement, stop: Requirement | None = None) -> Problem:
+    """Lay cells and requirement out for the kernels; without a rule to stop, only the requirement ends cutting."""
     widths = [quasi.hierarchy.cumulative for quasi in cells.quasi]
     starts = np.cumsum([0, *(len(width) for width in widths[:-1])], dtype=np.int64)
     return Problem(
@@ -69,7 +72,17 @@ def problem_of(cells: Cells, requirement: Requirement) -> Problem:
         np.array([quasi.hierarchy.size for quasi in cells.quasi], dtype=np.int64),
         requirement.compile(cells.sensitive),
         np.ones(len(cells.quasi), np.bool_),
+        (KAnonymity(1) if stop is None else stop).compile(cells.sensitive),
     )
+
+
+@kernel
+def may_go_on(problem: Problem, cells: Counts, counts: Counts, histogram: Counts) -> bool:
+    """Say whether the records of these entries may be cut further."""
+    if only_sizes(problem.stop):
+        return sizes_admitted(problem.stop, counts.sum())
+    size = count_values(problem, cells, counts, histogram)
+    return group_admitted(problem.stop, histogram, size)
 
 
 @kernel

@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.anonymizer import Anonymizer, infeasible
-from sfumato.anonymizers.lattice import Lattice, Levels, Node, lattice_of
+from sfumato.anonymizers.lattice import Lattice, Node, lattice_of
 from sfumato.anonymizers.objectives import AGGREGATES, MINIMIZE, objective
+from sfumato.anonymizers.rolling import Levels
 from sfumato.anonymizers.searching import Search, branch_and_bound, decide_all, descend, evolve
 from sfumato.configuration import check_choice, check_number, check_whole, split_outside_quotes
 from sfumato.errors import BadInputError, InfeasibleError

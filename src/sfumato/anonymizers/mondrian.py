@@ -36,6 +36,7 @@ from sfumato.anonymizers.cutting import (
     divide,
     domain_width,
     find_ranges,
+    may_go_on,
     median_cut,
     only_sizes,
     problem_of,
@@ -54,6 +55,7 @@ from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.kernels import kernel
 from sfumato.release import Assignment, Form, Release, bucketization, generalization
 from sfumato.requirements import Requirement
+from sfumato.requirements import requirement as read_requirement
 from sfumato.requirements.predicates import group_admitted
 from sfumato.table import Table
 
@@ -82,6 +84,10 @@ class Mondrian(Anonymizer):
     target: str | None = None
     """The column that somebody wants to predict: cut by its information gain, or by its variance."""
 
+    stop: str | None = None
+    """A requirement beyond which a group is not cut any further, as Cormode et al. 2013 use t-closeness. No promise:
+    a group is cut as long as it satisfies this, so its parts may not."""
+
     name: ClassVar[str] = "mondrian"
 
     def __post_init__(self) -> None:
@@ -92,6 +98,8 @@ class Mondrian(Anonymizer):
             check_whole("seed", self.seed, least=0)
             if self.mode == "strict":
                 raise BadInputError("mondrian mode=strict draws nothing at random; seed belongs to mode=relaxed")
+        if self.stop is not None:
+            read_requirement(self.stop)
         check_choice("box", self.box, ("tight", "region"))
         check_choice("publish", self.publish, ("box", "node"))
 
@@ -108,7 +116,7 @@ class Mondrian(Anonymizer):
             return self._alike_in_households(table, requirement, budget)
         cells = table.cells
         scoring = self._scoring(table)
-        problem = problem_of(cells, requirement)
+        problem = problem_of(cells, requirement, self._stop)
         relaxed = self.mode == "relaxed"
         state = np.array([secrets.randbits(64) if self.seed is None else self.seed], np.uint64)
         bottom, top = np.zeros(len(cells.quasi), np.int32), (problem.sizes - 1).astype(np.int32)
@@ -127,6 +135,10 @@ class Mondrian(Anonymizer):
         if not groups.size or not (admitted or budget):
             raise _not_even_together(requirement, table, budget)
         return self._told(self._published(table, groups, form), scoring)
+
+    @property
+    def _stop(self) -> Requirement | None:
+        return None if self.stop is None else read_requirement(self.stop)
 
     def _scoring(self, table: Table) -> Scoring | None:
         return None if self.cut == "median" else scoring_of(table, self.cut, self.target)
@@ -149,10 +161,12 @@ class Mondrian(Anonymizer):
         scoring = self._scoring(table)
         bottom = np.zeros(len(cells.quasi), np.int32)
         top = np.array([quasi.hierarchy.size - 1 for quasi in cells.quasi], np.int32)
-        whole = one_group(problem_of(cells, requirement), np.arange(cells.size), cells.counts, bottom, top)
+        own = problem_of(cells, requirement, self._stop)
+        whole = one_group(own, np.arange(cells.size), cells.counts, bottom, top)
         admitted = bool(requirement.admits(cells.baseline)[0])
 
         def cut(problem: Problem, cells: Counts, counts: Counts, region_lo: Codes, region_hi: Codes) -> Groups:
+            problem = problem._replace(stop=own.stop)
             return partition(problem, cells, counts, region_lo, region_hi, False, state, scoring)
 
         if not (admitted or budget):
@@ -221,9 +235,11 @@ def partition(
         start, end = starts[pending], ends[pending]
         node, node_counts = arena[start:end], arena_counts[start:end]
         find_ranges(problem, node, lo, hi)
-        attribute, code, whole, taken = choose_cut(
-            problem, scoring, node, node_counts, lo, hi, histogram, left_histogram, relaxed, state
-        )
+        attribute, code, whole, taken = -1, 0, True, counts[:0]
+        if may_go_on(problem, node, node_counts, histogram):
+            attribute, code, whole, taken = choose_cut(
+                problem, scoring, node, node_counts, lo, hi, histogram, left_histogram, relaxed, state
+            )
         if attribute < 0:  # no cut is admitted: the node is a group
             used = offsets[groups]
             out, out_counts = room(out, used + end - start), room(out_counts, used + end - start)

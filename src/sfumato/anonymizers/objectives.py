@@ -6,17 +6,15 @@ Bounds are what lets an exact search leave most of the lattice out. For every tr
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
+from sfumato.anonymizers.lattice import Lattice, Node
+from sfumato.anonymizers.rolling import Levels
 
-from sfumato.anonymizers.lattice import Lattice, Levels, Node
-
-Numbers = NDArray[np.float64]
 AGGREGATES = ("mean", "max", "geometric")
 
 
@@ -44,32 +42,35 @@ class Objective(ABC):
 class Loss(Objective):
     """The measure `loss`, with attributes weighted and joined in one of three ways."""
 
-    weights: Numbers
+    weights: tuple[float, ...]
     aggregate: str
 
     def value(self, node: Node) -> float:
         """Join the attributes' losses; a suppressed record counts 1 in each."""
-        return self._joined(self._totals(node.levels) - node.suppressed_loss + node.suppressed)
+        return self._joined(node.levels, node.suppressed_loss, node.suppressed)
 
     def bound(self, lo: Levels, low: Node | None, high: Node) -> float:
         """Join what is lost at `lo` with what the deficit of `high` costs on top."""
-        return self._joined(self._totals(lo) - high.deficit_loss + high.deficit)
+        return self._joined(lo, high.deficit_loss, high.deficit)
 
-    def _totals(self, levels: Levels) -> Numbers:
-        return np.array([own[level] for own, level in zip(self.lattice.level_losses, levels, strict=True)])
+    def _joined(self, levels: Levels, saved: Sequence[float], added: float) -> float:
+        """Join the losses at these levels, after something is taken off each and something added to all."""
+        records = self.lattice.records
+        losses = [
+            min(max((own[level] - less + added) / records, 0.0), 1.0)
+            for own, level, less in zip(self.lattice.level_losses, levels, saved, strict=True)
+        ]
+        return joined(losses, self.weights, self.aggregate)
 
-    def _joined(self, totals: Numbers) -> float:
-        return joined((totals / self.lattice.records).clip(0.0, 1.0), self.weights, self.aggregate)
 
-
-def joined(losses: Numbers, weights: Numbers, aggregate: str) -> float:
+def joined(losses: Sequence[float], weights: Sequence[float], aggregate: str) -> float:
     """Join the losses of all attributes: their weighted mean, largest, or geometric mean (of 1 + loss, less 1)."""
     if aggregate == "max":
-        return float((losses * weights).max() / weights.max())
-    shares = weights / weights.sum()
+        return max(weight * loss for weight, loss in zip(weights, losses, strict=True)) / max(weights)
     if aggregate == "geometric":
-        return float(np.expm1((shares * np.log1p(losses)).sum()))
-    return float((shares * losses).sum())
+        logarithms = [weight * math.log1p(loss) for weight, loss in zip(weights, losses, strict=True)]
+        return math.expm1(sum(logarithms) / sum(weights))
+    return sum(weight * loss for weight, loss in zip(weights, losses, strict=True)) / sum(weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,11 +79,11 @@ class GeneralizationLoss(Loss):
 
     def value(self, node: Node) -> float:
         """Join the losses of what is published."""
-        return self._joined(self._totals(node.levels) - node.suppressed_loss)
+        return self._joined(node.levels, node.suppressed_loss, 0)
 
     def bound(self, lo: Levels, low: Node | None, high: Node) -> float:
         """Take everything off that the budget could hide."""
-        return self._joined(self._totals(lo) - self.budget)
+        return self._joined(lo, [0.0] * len(lo), -self.budget)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +125,6 @@ def objective(lattice: Lattice, budget: int, minimize: str, weights: Sequence[fl
     """Make the objective of a name."""
     if minimize in ("loss", "generalization_loss"):
         kind = Loss if minimize == "loss" else GeneralizationLoss
-        return kind(lattice, budget, np.asarray(weights, np.float64), aggregate)
+        return kind(lattice, budget, tuple(map(float, weights)), aggregate)
     others = {"discernibility": Discernibility, "average_group": AverageGroup}
     return others[minimize](lattice, budget)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +15,7 @@ from sfumato.errors import BadInputError
 
 if TYPE_CHECKING:
     from sfumato.measures import Measured
-    from sfumato.release import Release
+    from sfumato.release import Format, NoisyRelease, Release
 
 
 def anonymize(
@@ -63,7 +63,7 @@ def anonymize(
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
 ) -> None:
     """Make one release of a table, in one line, and say what it achieves."""
-    from sfumato.anonymizers import FullDomain, anonymizer
+    from sfumato.anonymizers import FullDomain, Mechanism, anonymizer
     from sfumato.measures import measure
     from sfumato.release import format_of, write_release
     from sfumato.release.writing import check_target
@@ -92,6 +92,11 @@ def anonymize(
     roles = dict(zip(("quasi", "sensitive", "neutral", "identifier"), named, strict=True))
     given = replace(declared, **roles).open(rows)  # type: ignore[arg-type]
     read = time.perf_counter()
+    if isinstance(chosen, Mechanism):
+        check_target(to, force)
+        drawn = chosen.anonymize(given, wanted, form, suppress)  # type: ignore[arg-type]
+        _print_drawn(drawn, str(chosen), _write_drawn(drawn, to, force, written_as), as_json)
+        return
     release = chosen.anonymize(given, wanted, form, suppress)  # type: ignore[arg-type]
     measured = measure(release)
     made = time.perf_counter()
@@ -158,6 +163,43 @@ def _print_release(said: dict[str, Any], release: Release, measured: Measured) -
         shown = f"{value:,.0f}" if float(value).is_integer() else f"{value:.4g}"
         arrow = "^" if MEASURES[name].better == "higher" else "v"
         typer.echo(f"  {name:20} {shown:>12} {arrow} {MEASURES[name].meaning}")
+
+
+def _write_drawn(release: NoisyRelease, to: Path, force: bool, format: Format) -> Path:
+    """Write records drawn from a noisy release."""
+    write = release.to_csv if format == "csv" else release.to_parquet
+    return write(to, force)[0]
+
+
+def _print_drawn(release: NoisyRelease, maker: str, file: Path, as_json: bool) -> None:
+    """Say what was written of a noisy release and what it promises."""
+    promise = release.guarantee
+    left_out = list(release.table.roles.neutral)
+    if as_json:
+        print_json(
+            {
+                "table": release.table.engine.origin,
+                "anonymizer": maker,
+                "boxes": release.groups,
+                "epsilon": promise.epsilon,
+                "guarantee": asdict(promise),
+                "left_out": left_out,
+                "files": [str(file)],
+            }
+        )
+        return
+    typer.echo(f"Wrote {file}: synthetic records, drawn from the noisy counts of {release.groups:,} boxes.")
+    parts = ", ".join(f"{what} {epsilon:.3g}" for what, epsilon in promise.by_purpose.items())
+    typer.echo(f"Differentially private with epsilon {promise.epsilon:g} ({parts}); smaller protects more.")
+    typer.echo(f"It hides whether there is {promise.neighbours}.")
+    typer.echo("Taken as known to everybody:")
+    for sentence in promise.public:
+        typer.echo(f"  {sentence}")
+    if left_out:
+        typer.echo(f"Not in the file, because nothing is published as it is: {', '.join(left_out)}.")
+    typer.echo(
+        "Every further draw from this table spends its epsilon again; choosing by a look at results is not covered."
+    )
 
 
 def _print_transformation(details: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ import typer
 from sfumato.commands.common import Columns, columns, counted, print_json
 
 if TYPE_CHECKING:
-    from sfumato.publish.audit import Audit, WorstGroup
+    from sfumato.publish import Audit, WorstGroup
     from sfumato.publish.deciding import Failure
     from sfumato.publish.repeating import Intersection
     from sfumato.publish.together import Together

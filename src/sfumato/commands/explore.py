@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from textwrap import fill
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sfumato.commands.common import announce_first_run, counted, make_folder, print_json, progress
 from sfumato.errors import BadInputError, StoppedError
+
+if TYPE_CHECKING:
+    from sfumato.tradeoff import Map, Point
+    from sfumato.tradeoff.verdicts import Verdicts
 
 
 def explore(
@@ -37,6 +42,7 @@ def explore(
     from sfumato.report import save_map
     from sfumato.tradeoff import explore as explored
     from sfumato.tradeoff import read_study
+    from sfumato.tradeoff.verdicts import Verdicts
 
     given = read_study(study)
     if seed is not None:
@@ -58,6 +64,7 @@ def explore(
         typer.echo(f"note: {notice}", err=True)
     frontier = shown.frontier()
     states = Counter(point.status for point in shown.points)
+    verdicts = Verdicts.of(shown)
     if as_json:
         print_json(
             {
@@ -65,6 +72,7 @@ def explore(
                 "points": len(shown.points),
                 "states": dict(states),
                 "frontier": [point.id for point in frontier],
+                "verdicts": None if verdicts is None else verdicts.by_verdict,
                 "files": [str(file) for file in files],
             }
         )
@@ -73,7 +81,14 @@ def explore(
     typer.echo(
         f"{counted(len(shown.points), 'candidate')}: {told_states}. Open {folder / 'report.html'} to see the map."
     )
-    x, y = given.axes
+    _print_frontier(shown, frontier)
+    if verdicts is not None:
+        _print_verdicts(verdicts)
+
+
+def _print_frontier(shown: Map, frontier: list[Point]) -> None:
+    """List the points that no other point beats."""
+    x, y = shown.study.axes
     if not frontier:
         typer.echo(f'No point has both {x} and {y}: choose other axes in the study, such as axes = ["k", "loss"].')
         return
@@ -84,3 +99,10 @@ def explore(
         if point.parameters.get("suppress"):
             what += f", suppress {point.parameters['suppress']}"
         typer.echo(f"  {point.id:10} {point.measures[x]:>10.4f} {point.measures[y]:>10.4f}  {what}")
+
+
+def _print_verdicts(verdicts: Verdicts) -> None:
+    """Say how many releases are worth it, and what the best of them gives."""
+    typer.echo("\nIs it worth it?\n")
+    for line in filter(None, (verdicts.reach(), verdicts.tally(), verdicts.best())):
+        typer.echo(fill(line, 110, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False))

@@ -104,7 +104,7 @@ def draw_bars(figure: Figure) -> alt.TopLevelMixin:
             "label:N",
             title=None,
             scale=alt.Scale(domain=labels, range=PALETTE[: len(labels)]),
-            legend=alt.Legend(orient="top"),
+            legend=alt.Legend(orient="top", labelLimit=0),
         ),
     ).properties(width=max(46 * len(names), 300), height=300, title=figure.title)
     return drawn

@@ -1,6 +1,7 @@
 """Leaving the house: publishing a release with its certificate, recoding new data, auditing any published file."""
 
-from sfumato.publish.audit import Audit, WorstGroup, audit
+from sfumato.publish.asking import WorstGroup
+from sfumato.publish.audit import Audit, audit
 from sfumato.publish.certificate import certificate_files, read_certificate
 from sfumato.publish.mapping import Mapping, apply, mapping_of, read_mapping
 from sfumato.publish.releasing import Publication, publish_point

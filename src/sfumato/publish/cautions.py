@@ -25,9 +25,11 @@ class Caution:
     """For the publisher: how much of it there is in this release."""
 
 
-def cautions(release: Release, requirement: Requirement, target: str | None = None) -> list[Caution]:
-    """List what this release does not protect against, what is found in it first; `target` decided the cuts."""
-    found = [*_identity(release), *_sensitive(release, requirement), *_target(release, target)]
+def cautions(
+    release: Release, requirement: Requirement, target: str | None = None, stop: str | None = None
+) -> list[Caution]:
+    """List what this release does not protect against, what is found in it first; `target` and `stop` decided cuts."""
+    found = [*_identity(release), *_sensitive(release, requirement), *_target(release, target), *_stop(stop)]
     found += _always(release, requirement)
     return sorted(found, key=lambda caution: caution.count == "")
 
@@ -127,6 +129,16 @@ def _target(release: Release, target: str | None) -> Iterator[Caution]:
             "target",
             f"Where groups end was decided looking at {target}, so it depends on the values of single records; that "
             f"is harmless as far as {target} itself is, which stands in the file.",
+        )
+
+
+def _stop(stop: str | None) -> Iterator[Caution]:
+    """Say that a rule to stop is no promise."""
+    if stop is not None:
+        yield Caution(
+            "stop",
+            f"Cutting ended at groups beyond {stop} (Cormode et al. 2013). This is no promise: a group is cut as long "
+            "as it satisfies this itself, so groups of this file may lie beyond it.",
         )
 
 

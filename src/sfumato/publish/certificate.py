@@ -16,7 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from sfumato.anonymizers import Anonymizer, Mondrian
+from sfumato.anonymizers import Maker, Mondrian
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
 from sfumato.publish.cautions import Caution, cautions
@@ -54,7 +54,7 @@ def certificate_files(path: Path) -> list[Path]:
 
 def certificate(
     release: Release,
-    maker: Anonymizer,
+    maker: Maker,
     requirement: Requirement,
     suppress: float,
     origin: Origin,
@@ -64,7 +64,8 @@ def certificate(
 ) -> dict[str, Any]:
     """Write the publisher's certificate. `files` are the written files by their final names, `checked` the audit."""
     roles = release.table.roles
-    found = cautions(release, requirement, maker.target if isinstance(maker, Mondrian) else None)
+    target, stop = (maker.target, maker.stop) if isinstance(maker, Mondrian) else (None, None)
+    found = cautions(release, requirement, target, stop)
     return {
         "kind": "sfumato certificate",
         "for": "the publisher",
@@ -101,7 +102,7 @@ def certificate(
     }
 
 
-def public(content: Mapping[str, Any], maker: Anonymizer) -> dict[str, Any]:
+def public(content: Mapping[str, Any], maker: Maker) -> dict[str, Any]:
     """Leave out of a certificate what is not for the public."""
     kept = {
         key: value

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv, parquet
 
-from sfumato.anonymizers import anonymizer
+from sfumato.anonymizers import anonymizer, assigned
 from sfumato.errors import BadInputError
 from sfumato.measures import measure
 from sfumato.plain import json_text
@@ -63,7 +63,8 @@ def publish_point(
     candidate = candidate_of(point)
     format_of(path)
     table = opened(shown, folder)
-    release = candidate.anonymizer.anonymize(table, candidate.requirement, candidate.form, candidate.suppress)
+    maker = candidate.anonymizer
+    release = assigned(maker.anonymize(table, candidate.requirement, candidate.form, candidate.suppress))
     study = sha256((folder / "study.toml").read_bytes()).hexdigest()
     origin = Origin(table.engine.origin, str(shown.about["digest"]), shown.study.name, study, id)
     return publish(release, candidate, path, origin, Map(shown.study, (point,), shown.about), layout, force, mapping)

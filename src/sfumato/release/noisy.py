@@ -6,13 +6,18 @@ things it knows are its boxes, which came out of the mechanism, and their counts
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from sfumato.errors import BadInputError
 from sfumato.release.release import Boxes, Numbers, Published
+from sfumato.release.synthetic import synthetic_table
+from sfumato.release.writing import Format, check_not_original, check_target, format_of, staged, writable
 from sfumato.table import Table
 
 
@@ -38,8 +43,20 @@ class Guarantee:
 
     @property
     def epsilon(self) -> float:
-        """The budget of the whole release: levels look at the same records, so their parts add up."""
-        return sum(part.epsilon for part in self.spent)
+        """The budget of the whole release: all parts look at the same records, so they add up."""
+        return math.fsum(part.epsilon for part in self.spent)
+
+    @property
+    def by_level(self) -> dict[int, float]:
+        """What was spent on every level, the root is 0."""
+        levels = sorted({part.level for part in self.spent})
+        return {level: math.fsum(p.epsilon for p in self.spent if p.level == level) for level in levels}
+
+    @property
+    def by_purpose(self) -> dict[str, float]:
+        """What was spent on counts, on medians and so on."""
+        purposes = dict.fromkeys(part.what for part in self.spent)
+        return {what: math.fsum(p.epsilon for p in self.spent if p.what == what) for what in purposes}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,10 +66,13 @@ class NoisyRelease(Published):
     table: Table
     boxes: Boxes
     counts: Numbers
-    """The noisy sensitive counts of every box: boxes x values; never negative unless they are kept unbiased."""
+    """The noisy counts of every box: boxes x all declared values of the sensitive attribute, whether they occur or
+    not; never negative unless they are kept unbiased. This is what is published."""
 
     guarantee: Guarantee
     details: Mapping[str, Any] = field(default_factory=dict)
+    publishable: bool = True
+    """Whether its noise is a secret. Noise from a seed is not: then the release serves tests and maps only."""
 
     def __repr__(self) -> str:
         return f"<NoisyRelease: {self.groups:,} boxes, epsilon {self.guarantee.epsilon:g}>"
@@ -64,14 +84,49 @@ class NoisyRelease(Published):
 
     @property
     def content(self) -> Numbers:
-        """The noisy sensitive counts of every box."""
-        return self.counts
+        """The noisy counts of the values that occur in the table, for the publisher's measures."""
+        return self.counts[:, self.cells.sensitive[0].leaves]
+
+    def to_csv(self, path: str | Path, force: bool = False) -> list[Path]:
+        """Write records drawn from the release as CSV, all or nothing; an existing file is kept unless `force`."""
+        return self._write(Path(path), force, "csv")
+
+    def to_parquet(self, path: str | Path, force: bool = False) -> list[Path]:
+        """Write records drawn from the release as Parquet, all or nothing; likewise."""
+        return self._write(Path(path), force, "parquet")
+
+    def _write(self, path: Path, force: bool, format: Format) -> list[Path]:
+        if format_of(path) != format:
+            raise BadInputError(f"{path}: this name says {format_of(path)}, not {format}; choose another")
+        check_not_original(self, path)
+        check_target(path, force)
+        with writable(path), staged([path]) as drafts:
+            self.write_draft(drafts[0], format)
+        return [path]
+
+    def write_draft(self, draft: Path, format: Format) -> int:
+        """Write records drawn from the release wherever they will be moved to; return how many.
+
+        They are drawn from what is published anyway, so they cost no budget. Another call draws others.
+        """
+        if not self.publishable:
+            raise BadInputError(
+                "this release was drawn with noise from a seed, which whoever knows the seed can take away again; "
+                "draw it afresh to publish it"
+            )
+        return self.table.engine.write_table(synthetic_table(self), draft, format)
 
 
 def noisy_release(
-    table: Table, lo: Any, hi: Any, counts: Numbers, guarantee: Guarantee, details: Mapping[str, Any] | None = None
+    table: Table,
+    lo: Any,
+    hi: Any,
+    counts: Numbers,
+    guarantee: Guarantee,
+    details: Mapping[str, Any] | None = None,
+    publishable: bool = True,
 ) -> NoisyRelease:
-    """Make a noisy release of boxes and their counts of the one sensitive attribute."""
+    """Make a noisy release of boxes and their counts of all declared values of the one sensitive attribute."""
     lo, hi = np.asarray(lo, np.int32), np.asarray(hi, np.int32)
     boxes = Boxes(lo, hi, counts.sum(axis=1), np.arange(len(lo)))
-    return NoisyRelease(table, boxes, counts, guarantee, dict(details or {}))
+    return NoisyRelease(table, boxes, counts, guarantee, dict(details or {}), publishable)

@@ -23,7 +23,7 @@ from sfumato.errors import BadInputError
 from sfumato.table import Hierarchy, distinct_rows
 
 if TYPE_CHECKING:
-    from sfumato.release.release import Release
+    from sfumato.release.release import Published, Release
 
 GROUP = "group"
 COUNT = "count"
@@ -51,7 +51,7 @@ def release_files(release: Release, path: Path, layout: RowLayout, force: bool) 
     _check_layout(release, layout)
     targets = [path] if layout == "rows" else [path, path.with_name(f"{path.stem}.sensitive{path.suffix}")]
     for target in targets:
-        _check_not_original(release, target)
+        check_not_original(release, target)
         check_target(target, force)
     return targets
 
@@ -130,7 +130,8 @@ def _check_layout(release: Release, layout: RowLayout) -> None:
         )
 
 
-def _check_not_original(release: Release, path: Path) -> None:
+def check_not_original(release: Published, path: Path) -> None:
+    """Raise where a file is the very table that a release was made of."""
     source = Path(release.table.engine.origin)
     if path.exists() and source.exists() and path.samefile(source):
         raise BadInputError(f"{path} is the table itself; a release never replaces its original: choose another name")

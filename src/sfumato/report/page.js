@@ -12,6 +12,7 @@ const FORMS = {
   bucketization: "bucketization: exact quasi-identifiers",
 };
 let view = null;
+let worthView = null;
 
 // -- numbers ------------------------------------------------------------------------------------------------
 
@@ -99,7 +100,7 @@ function drawn() {
     if (point.baseline) labels.delete(place(point));
     return {
       id: point.id, x: point.values[state.x], y: point.values[state.y], family: point.family, form: point.form,
-      frontier: best.has(point), baseline: point.baseline !== "", label,
+      frontier: best.has(point), verdict: verdictMark(point), baseline: point.baseline !== "", label,
     };
   });
 }
@@ -127,20 +128,25 @@ function specification() {
   return spec;
 }
 
-async function draw() {
-  const result = await vegaEmbed("#chart", specification(), {
+async function embed(place, spec) {
+  const result = await vegaEmbed(place, spec, {
     actions: false, ast: true, renderer: "svg", defaultStyle: false, mode: "vega-lite", tooltip: hover,
   });
-  if (view) view.finalize();
-  view = result.view;
-  view.addEventListener("click", (event, item) => {
+  result.view.addEventListener("click", (event, item) => {
     if (item && item.datum && byId.has(item.datum.id)) choose(item.datum.id);
   });
+  return result.view;
+}
+
+async function draw() {
+  const drawnView = await embed("#chart", specification());
+  if (view) view.finalize();
+  view = drawnView;
   mark();
 }
 
 function mark() {
-  if (view) view.signal("chosen", state.chosen).runAsync();
+  for (const one of [view, worthView]) if (one) one.signal("chosen", state.chosen).runAsync();
 }
 
 function hover(handler, event, item, value) {
@@ -152,6 +158,7 @@ function hover(handler, event, item, value) {
     "tooltip",
     element("p", {}, point.words),
     [state.x, state.y].map((name) => element("p", {}, `${name} ${shown(point.values[name])}`)),
+    point.worth && point.worth.told ? element("p", {}, point.worth.told) : null,
     element("p", { class: "quiet" }, `${item.datum.frontier ? "on the frontier · " : ""}${point.id}`),
   );
   box.style.left = `${Math.min(event.clientX + 16, window.innerWidth - box.offsetWidth - 12)}px`;
@@ -169,6 +176,7 @@ function reading() {
     "reading",
     `Each mark is one release: ${direction("x")}, ${direction("y")}. The line is the frontier: on it, no release ` +
       "can be better on one axis without being worse on the other; every faded mark is beaten by a release on the line.",
+    data.worth && data.worth.marks ? ` ${data.worth.marks}` : null,
   );
 }
 
@@ -204,6 +212,7 @@ function legend() {
   const outline = { fill: "none", stroke: "currentColor", "stroke-width": 1.5 };
   const color = data.spec.layer.find((layer) => layer.encoding.color).encoding.color.scale;
   const entry = (image, text) => element("span", {}, image, text);
+  const marked = (verdict) => points.some((point) => verdictMark(point) === verdict);
   const has = (form) => points.some((point) => !point.baseline && point.form === form);
   fill(
     "legend",
@@ -212,6 +221,8 @@ function legend() {
     has("bucketization") ? entry(symbol(triangle, { fill: "currentColor" }), "bucketization") : null,
     points.some((point) => point.baseline) ? entry(symbol(diamond, outline), "baseline") : null,
     entry(symbol(stairs, outline), "frontier"),
+    marked("no better") ? entry(symbol("M-5,-5L5,5M-5,5L5,-5", outline), "no better than a trivial sanitization") : null,
+    marked("not shown") ? entry(symbol("M-5,5L5,-5", outline), "not shown to be better") : null,
   );
 }
 
@@ -321,6 +332,7 @@ function summary() {
     element("p", {}, point.words),
     element("div", { class: "figures" }, figures),
     standing(point),
+    point.worth && point.worth.told ? element("p", {}, `Learning ${point.worth.target}: ${point.worth.told}.`) : null,
     element("p", {}, link("Everything about this release ↓", showPanel)),
   );
 }
@@ -434,6 +446,7 @@ function panel() {
     element("h3", {}, point.words),
     element("p", { class: "quiet" }, element("code", {}, setting)),
     exact ? element("p", { class: "note" }, caution) : null,
+    point.worth ? element("p", { class: verdictMark(point) ? "note" : null }, point.worth.said) : null,
     commandBlock(point),
     element(
       "div", { class: "columns" },
@@ -442,6 +455,25 @@ function panel() {
     worstBlock(details),
     recordsBlock(details),
   );
+}
+
+// -- is it worth it -----------------------------------------------------------------------------------------
+
+// What is drawn over a release that is not the better for it: the same as mark_of in Python.
+function verdictMark(point) {
+  return point.baseline || !point.worth || point.worth.verdict === "better" ? "" : point.worth.verdict;
+}
+
+async function worth() {
+  for (const button of document.querySelectorAll("button[data-point]")) {
+    button.addEventListener("click", () => choose(button.dataset.point, true));
+  }
+  if (!data.worth || !data.worth.spec) return;
+  const spec = structuredClone(data.worth.spec);
+  for (const layer of spec.layer) {
+    for (const channel of ["color", "shape"]) if (layer.encoding[channel]) layer.encoding[channel].legend = null;
+  }
+  worthView = await embed("#worth-chart", spec);
 }
 
 function choose(id, scroll) {
@@ -476,7 +508,7 @@ function start() {
   const asked = location.hash.slice(1);
   if (byId.has(asked)) state.chosen = asked;
   panel();
-  update().then(() => document.body.setAttribute("data-ready", ""));
+  Promise.all([worth(), update()]).then(() => document.body.setAttribute("data-ready", ""));
 }
 
 start();

@@ -25,6 +25,7 @@ from sfumato.measures import MEASURES
 from sfumato.plain import to_plain
 from sfumato.release import staged
 from sfumato.report.commands import DECLARED, anonymize_command
+from sfumato.report.worth import worth_content, worth_of_point, worth_section
 from sfumato.tradeoff import Map, Point
 from sfumato.tradeoff.chart import BASELINE_LABELS, axis_title, family, map_chart, step, ticks_of
 from sfumato.tradeoff.meanings import meanings
@@ -44,6 +45,7 @@ def page(shown: Map, public: bool, day: date) -> str:
         badge="public" if public else "internal",
         caution=_caution(public),
         tried=_tried(shown, public, day),
+        worth=worth_section(shown),
         notices="" if public else _notices(shown),
         unmade="" if public else _unmade(shown),
         meanings=_meanings(shown),
@@ -59,6 +61,7 @@ def content(shown: Map, public: bool) -> dict[str, Any]:
         "axes": axes(shown),
         "records": shown.about.get("records", 0),
         "spec": _empty_chart(shown),
+        "worth": worth_content(shown),
         "measures": [
             {
                 "name": measure.name,
@@ -96,6 +99,7 @@ def _point(shown: Map, point: Point, public: bool) -> dict[str, Any]:
         "family": family(point),
         "baseline": BASELINE_LABELS.get(point.anonymizer, ""),
         "measures": dict(point.measures),
+        "worth": worth_of_point(shown, point),
     }
     if public:
         return open_part

@@ -12,20 +12,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels import kernel
-from sfumato.requirements.distances import (
-    TOLERANCE,
-    distinct,
-    entropy,
-    equal_distance,
-    falling,
-    hierarchical_distance,
-    js_distance,
-    largest,
-    ordered_distance,
-)
+from sfumato.requirements.distances import TOLERANCE, entropy, falling, largest
 from sfumato.requirements.predicates import (
     BETA,
     DELTA,
@@ -34,75 +23,71 @@ from sfumato.requirements.predicates import (
     ENTROPY,
     EQUAL,
     FREQUENCY,
-    HIERARCHICAL,
     JS,
-    ORDERED,
     RECURSIVE,
     SIZE,
+    Counts,
+    Numbers,
     Rules,
+    admits,
+    distance,
+    rule_levels,
 )
+
+ADMITTED = -1
+"""In place of a deficit: the group is admitted."""
 
 SLACK = 1e-6
 """Records by which a deficit is rounded down before it is rounded up: rounding errors must not make it too large."""
 
 
 @kernel
-def group_deficit(rules: Rules, most: NDArray[np.float64], counts: NDArray[np.int64], size: int) -> int:
-    """Return the largest deficit of all rules: at most the size of the group. `most` is `largest_distances(rules)`."""
-    deficit = 0.0
-    for rule in range(len(rules.kinds)):
-        deficit = max(deficit, rule_deficit(rules, rule, most[rule], counts, size))
-    return min(size, math.ceil(deficit - SLACK))
-
-
-@kernel
-def largest_distances(rules: Rules) -> NDArray[np.float64]:
+def largest_distances(rules: Rules) -> Numbers:
     """Return for every rule about a distance the largest there is: that of a group with one single value."""
     most = np.zeros(len(rules.kinds))
     single = np.zeros(len(rules.q), np.int64)
     for rule in range(len(rules.kinds)):
-        if rules.kinds[rule] in (EQUAL, ORDERED, HIERARCHICAL, JS):
-            for s in range(rules.firsts[rule], rules.lasts[rule]):
-                single[s] = 1
-                most[rule] = max(most[rule], rule_distance(rules, rule, single, 1))
-                single[s] = 0
+        if EQUAL <= rules.kinds[rule] <= JS:
+            q, own = rules.q[rules.firsts[rule] : rules.lasts[rule]], single[rules.firsts[rule] : rules.lasts[rule]]
+            for s in range(len(own)):
+                own[s] = 1
+                most[rule] = max(most[rule], distance(rules.kinds[rule], own, 1, q, rule_levels(rules, rule)))
+                own[s] = 0
     return most
 
 
 @kernel
-def rule_distance(rules: Rules, rule: int, counts: NDArray[np.int64], size: int) -> float:
-    """Return the distance from Q that a rule of t-closeness speaks of."""
-    kind = rules.kinds[rule]
-    own = counts[rules.firsts[rule] : rules.lasts[rule]]
-    q = rules.q[rules.firsts[rule] : rules.lasts[rule]]
-    if kind == EQUAL:
-        return equal_distance(own, size, q)
-    if kind == ORDERED:
-        return ordered_distance(own, size, q)
-    if kind == JS:
-        return js_distance(own, size, q)
-    levels = rules.levels[: rules.heights[rule] + 1, rules.firsts[rule] : rules.lasts[rule]]
-    return hierarchical_distance(own, size, q, levels)
+def deficit_unless_admitted(
+    kind: int, parameters: Numbers, most: float, own: Counts, size: int, q: Numbers, levels: Counts
+) -> int:
+    """Return how many records of a group cannot lie in groups that a rule admits; ADMITTED if it admits this one.
+
+    Both are said of one rule at a time and at once, for a search asks about millions of groups.
+    """
+    if EQUAL <= kind <= JS:
+        found = distance(kind, own, size, q, levels)
+        if found <= parameters[0] + TOLERANCE:
+            return ADMITTED
+        deficit = convex_deficit(found, parameters[0], most, size)
+    elif admits(kind, parameters, own, size, q, levels):
+        return ADMITTED
+    else:
+        deficit = deficit_of(kind, parameters, own, size, q)
+    return min(size, math.ceil(deficit - SLACK))
 
 
 @kernel
-def rule_deficit(rules: Rules, rule: int, most: float, counts: NDArray[np.int64], size: int) -> float:
-    """Return how many records of this group cannot lie in groups that one rule admits."""
-    kind, value = rules.kinds[rule], rules.parameters[rule, 0]
-    own = counts[rules.firsts[rule] : rules.lasts[rule]]
-    q = rules.q[rules.firsts[rule] : rules.lasts[rule]]
-    if kind == SIZE:
-        return float(size) if size < value else 0.0
-    if kind == DISTINCT:
-        return float(size) if distinct(own) < value else 0.0
+def deficit_of(kind: int, parameters: Numbers, own: Counts, size: int, q: Numbers) -> float:
+    """Return the deficit of a group that a rule (not about a distance) does not admit."""
+    value = parameters[0]
+    if kind in (SIZE, DISTINCT):
+        return float(size)
     if kind == FREQUENCY:
         return convex_deficit(largest(own) / size, value, 1.0, size)
     if kind == ENTROPY:  # at least (1 - r/n) ln l of entropy is left
         return convex_deficit(-entropy(own, size), -math.log(value), 0.0, size)
     if kind == RECURSIVE:
-        return recursive_deficit(own, rules.parameters[rule, 1], int(value))
-    if kind in (EQUAL, ORDERED, HIERARCHICAL, JS):
-        return convex_deficit(rule_distance(rules, rule, counts, size), value, most, size)
+        return recursive_deficit(own, parameters[1], int(value))
     return share_deficit(kind, value, own, q, size)
 
 
@@ -116,7 +101,7 @@ def convex_deficit(found: float, allowed: float, most: float, size: int) -> floa
 
 
 @kernel
-def recursive_deficit(counts: NDArray[np.int64], c: float, l: int) -> float:  # noqa: E741
+def recursive_deficit(counts: Counts, c: float, l: int) -> float:  # noqa: E741
     """Return r_1 - c (r_l + ... + r_m), which admitted groups keep below 0 and a record raises by at most 1."""
     ordered = falling(counts)
     tail = 0
@@ -126,7 +111,7 @@ def recursive_deficit(counts: NDArray[np.int64], c: float, l: int) -> float:  # 
 
 
 @kernel
-def share_deficit(kind: int, value: float, counts: NDArray[np.int64], q: NDArray[np.float64], size: int) -> float:
+def share_deficit(kind: int, value: float, counts: Counts, q: Numbers, size: int) -> float:
     """Solve bounds on the share of each value, from above and for delta-disclosure also from below."""
     deficit = 0.0
     for s in range(len(q)):

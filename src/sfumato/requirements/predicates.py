@@ -33,6 +33,9 @@ EQUAL, ORDERED, HIERARCHICAL, JS = 5, 6, 7, 8
 DELTA, DELTA_PRESENT = 9, 10
 BETA, BETA_ENHANCED = 11, 12
 
+Counts = NDArray[np.int64]
+Numbers = NDArray[np.float64]
+
 
 class Rules(NamedTuple):
     """Compiled requirements: one row per rule, and the baseline of all sensitive attributes side by side."""
@@ -49,32 +52,36 @@ class Rules(NamedTuple):
 
 
 @kernel
-def rule_admits(rules: Rules, rule: int, counts: NDArray[np.int64], size: int) -> bool:
+def rule_admits(rules: Rules, rule: int, counts: Counts, size: int) -> bool:
     """Say whether one rule admits a group with these counts (of all sensitive attributes) and this size."""
-    kind = rules.kinds[rule]
-    value = rules.parameters[rule, 0]
-    if kind == SIZE:
-        return size >= value
     own = counts[rules.firsts[rule] : rules.lasts[rule]]
     q = rules.q[rules.firsts[rule] : rules.lasts[rule]]
+    return admits(rules.kinds[rule], rules.parameters[rule], own, size, q, rule_levels(rules, rule))
+
+
+@kernel
+def rule_levels(rules: Rules, rule: int) -> Counts:
+    """Return the node above each value at each level, for the sensitive attribute that a rule is about."""
+    return rules.levels[: rules.heights[rule] + 1, rules.firsts[rule] : rules.lasts[rule]]
+
+
+@kernel
+def admits(kind: int, parameters: Numbers, own: Counts, size: int, q: Numbers, levels: Counts) -> bool:
+    """Say whether a rule of this kind admits a group with these counts of the rule's own sensitive attribute."""
+    value = parameters[0]
+    if kind == SIZE:
+        return size >= value
+    if EQUAL <= kind <= JS:
+        return distance(kind, own, size, q, levels) <= value + TOLERANCE
     if kind == FREQUENCY:
-        whole = rules.parameters[rule, 1]  # the l of a share 1/l where it is a whole number, 0 otherwise
+        whole = parameters[1]  # the l of a share 1/l where it is a whole number, 0 otherwise
         return largest(own) * whole <= size if whole > 0 else largest(own) / size <= value + TOLERANCE
     if kind == DISTINCT:
         return distinct(own) >= value
     if kind == ENTROPY:
         return entropy(own, size) >= math.log(value) - TOLERANCE
     if kind == RECURSIVE:
-        return recursive_holds(own, size, rules.parameters[rule, 1], int(value))
-    if kind == EQUAL:
-        return equal_distance(own, size, q) <= value + TOLERANCE
-    if kind == ORDERED:
-        return ordered_distance(own, size, q) <= value + TOLERANCE
-    if kind == HIERARCHICAL:
-        levels = rules.levels[: rules.heights[rule] + 1, rules.firsts[rule] : rules.lasts[rule]]
-        return hierarchical_distance(own, size, q, levels) <= value + TOLERANCE
-    if kind == JS:
-        return js_distance(own, size, q) <= value + TOLERANCE
+        return recursive_holds(own, size, parameters[1], int(value))
     if kind == DELTA:
         return largest_log_ratio(own, size, q, True) < value - TOLERANCE
     if kind == DELTA_PRESENT:
@@ -85,6 +92,18 @@ def rule_admits(rules: Rules, rule: int, counts: NDArray[np.int64], size: int) -
         if (own[s] / size - q[s]) / q[s] > min(value, -math.log(q[s])) + TOLERANCE:
             return False
     return True
+
+
+@kernel
+def distance(kind: int, own: Counts, size: int, q: Numbers, levels: Counts) -> float:
+    """Return the distance from Q that a rule of t-closeness speaks of."""
+    if kind == EQUAL:
+        return equal_distance(own, size, q)
+    if kind == ORDERED:
+        return ordered_distance(own, size, q)
+    if kind == JS:
+        return js_distance(own, size, q)
+    return hierarchical_distance(own, size, q, levels)
 
 
 @kernel

@@ -66,7 +66,10 @@ def _from_entry(entry: dict[str, object], observed: Observed) -> Hierarchy:
     if not isinstance(name, str) or name not in KINDS:
         raise BadInputError(f"unknown type {name!r}; known are {', '.join(KINDS)}")
     kind = KINDS[name]
-    known = (*kind.needed, *kind.further)
+    missing = entry.pop("missing", False)
+    if not isinstance(missing, bool):
+        raise BadInputError(f"missing must be true or false, not {missing!r}")
+    known = (*kind.needed, *kind.further, "missing")
     unknown = sorted(set(entry) - set(known))
     if unknown:
         raise BadInputError(f"unknown key {unknown[0]!r} for type {name}; known are {', '.join(known)}")
@@ -74,7 +77,7 @@ def _from_entry(entry: dict[str, object], observed: Observed) -> Hierarchy:
     if lacking:
         raise BadInputError(f"type {name} needs {' and '.join(lacking)} as well")
     if name in ("prefixes", "flat") and "values" not in entry:
-        entry["values"] = observed()[0]
+        entry["values"], entry["observed"] = observed()[0], True
     if "quantiles" in entry:
         values, counts = observed()
         bad = [value for value in values if not isfinite(read_number(value))]
@@ -82,9 +85,10 @@ def _from_entry(entry: dict[str, object], observed: Observed) -> Hierarchy:
             raise BadInputError(f"quantiles need numbers, and the column holds {bad[0]!r}")
         entry["values"], entry["counts"] = [read_number(value) for value in values], counts
     try:
-        return kind.build(**entry)
+        built = kind.build(**entry)
     except (TypeError, ValueError, ArithmeticError) as error:
         raise BadInputError(f"type {name} cannot be built from {', '.join(sorted(entry))}: {error}") from None
+    return built.with_missing() if missing else built
 
 
 def read_level_table(path: Path) -> Hierarchy:

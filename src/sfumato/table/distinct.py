@@ -57,3 +57,29 @@ def number_rows(rows: NDArray[np.integer]) -> tuple[Counts, Counts]:
                 break
             slot = (slot + 1) & (slots - 1)
     return first[:found].copy(), number
+
+
+@kernel
+def number_numbers(numbers: Counts) -> tuple[Counts, Counts]:
+    """Do the same for rows of one number each, several times as fast."""
+    n, bits = len(numbers), 4
+    while 1 << bits < 2 * n:
+        bits += 1
+    unused, last = np.uint64(64 - bits), (1 << bits) - 1
+    table = np.full(1 << bits, -1, np.int32)
+    known, first = np.empty(n, np.int64), np.empty(n, np.int64)
+    number = np.empty(n, np.int64)
+    found = 0
+    for i in range(n):
+        own = numbers[i]
+        slot = np.int64((np.uint64(own) * np.uint64(0x9E3779B97F4A7C15)) >> unused)
+        place = table[slot]
+        while place >= 0 and known[place] != own:
+            slot = (slot + 1) & last
+            place = table[slot]
+        if place < 0:
+            table[slot] = place = found
+            known[found], first[found] = own, i
+            found += 1
+        number[i] = place
+    return first[:found].copy(), number

@@ -46,9 +46,10 @@ class Roles:
                     twice = f"twice as {role}" if seen[name] == role else f"both {seen[name]} and {role}"
                     raise BadInputError(f"column {name!r} is named {twice}; give it one role, once")
                 seen[name] = role
-        if seen.get(self.household or "", "identifier") != "identifier":
+        other = None if self.household is None else seen.get(self.household)
+        if other not in (None, "identifier"):
             raise BadInputError(
-                f"column {self.household!r} is named both {seen[self.household or '']} and household; a household's "
+                f"column {self.household!r} is named both {other} and household; a household's "
                 "column says who belongs together and is never published: give it no other role"
             )
 
@@ -74,6 +75,8 @@ class Table:
     codings: tuple[Coding, ...]
     missing: Missing
     notices: tuple[str, ...] = ()
+    grown: tuple[str, ...] = ()
+    """Columns whose domain has a leaf for missing values only because some record misses one."""
 
     def __repr__(self) -> str:
         return f"<Table {self.engine.origin}: {self.engine.row_count:,} records, quasi {', '.join(self.roles.quasi)}>"
@@ -221,6 +224,7 @@ def with_roles(
     check_columns(engine, roles)
     found: dict[str, Hierarchy] = {}
     codings = []
+    grown = []
     notices = _notices(engine, roles, given)
     coded = [*sorted(roles.quasi), *sorted(roles.sensitive)]
     for name in coded:
@@ -228,12 +232,13 @@ def with_roles(
         if not distinct.values:
             raise BadInputError(f"{engine.origin}: every record misses a value, so missing='drop' leaves none")
         hierarchy = _hierarchy(engine, name, name in roles.quasi, given.get(name), distinct)
-        if missing == "value" and None in distinct.values and unknown == "refuse":
+        if missing == "value" and None in distinct.values and unknown == "refuse" and not hierarchy.missing:
             hierarchy = hierarchy.with_missing()
+            grown.append(name)
         found[name] = hierarchy
         codings.append(_coding(engine, name, hierarchy, distinct, missing, unknown))
         notices.extend(_value_notices(name, name in roles.sensitive, given.get(name), distinct))
-    return Table(engine, roles, found, tuple(codings), missing, tuple(notices))
+    return Table(engine, roles, found, tuple(codings), missing, tuple(notices), tuple(grown))
 
 
 def _open(source: Any, na: Sequence[str], delimiter: str | None, encoding: str) -> Engine:

@@ -5,13 +5,16 @@ All marks read one named data set, `points`; the report fills it anew when a per
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from math import ceil, floor, isfinite, log10
+from textwrap import wrap
 from typing import Any
 
 import altair as alt
 
 from sfumato.measures import MEASURES
 from sfumato.tradeoff.map import Map, Point
+from sfumato.tradeoff.verdicts import VERDICTS, Verdicts, mark_of
 
 COLORS = ["#4477aa", "#dd7744", "#3a9a6c", "#aa4488", "#999933", "#55a9bd"]
 INK, QUIET, MIDDLE, RULE = "#26282b", "#62666b", "#85888c", "#e6e4df"
@@ -63,6 +66,12 @@ BASELINE_LABELS = {
     "without-sensitive": "without sensitive values",
 }
 READING = "The line joins the releases that no other release beats on both measures; the faded ones are beaten."
+CROSS, STROKE = "M-1,-1L1,1M-1,1L1,-1", "M-1,1L1,-1"
+"""What is drawn over a release that does not beat the trivial sanitizations, and over one not shown to: paths."""
+
+LINE = 120
+"""Letters of a line under the title."""
+
 LOG_FROM = 100
 """Sizes and counts that span more than this factor are drawn on a logarithmic scale."""
 
@@ -99,10 +108,7 @@ def rows(shown: Map, x: str, y: str) -> list[dict[str, Any]]:
     """List the points that can be drawn on two measures, with what a chart shows of them."""
     frontier = {point.id for point in shown.frontier(x, y)}
     drawn = [point for point in shown.points if point.has((x, y)) and all(isfinite(point.measures[n]) for n in (x, y))]
-    labels: dict[tuple[float, float], list[str]] = {}
-    for point in drawn:
-        if point.is_baseline:
-            labels.setdefault((point.measures[x], point.measures[y]), []).append(BASELINE_LABELS[point.anonymizer])
+    labels = labels_of(drawn, lambda point: (point.measures[x], point.measures[y]))
     return [
         {
             "id": point.id,
@@ -113,16 +119,28 @@ def rows(shown: Map, x: str, y: str) -> list[dict[str, Any]]:
             "requirement": point.requirement if not point.is_baseline else "",
             "anonymizer": point.anonymizer,
             "frontier": point.id in frontier,
+            "told": "" if point.worth is None or point.is_baseline else VERDICTS[point.worth["verdict"]],
             "baseline": point.is_baseline,
-            "label": ", ".join(labels.pop((point.measures[x], point.measures[y]), ())) if point.is_baseline else "",
+            "verdict": mark_of(point),
+            "label": labels.get(point.id, ""),
         }
         for point in drawn
     ]
 
 
+def labels_of(drawn: Sequence[Point], place: Callable[[Point], tuple[float, float]]) -> dict[str, str]:
+    """Name the baselines by id; those at one place share the label of the first."""
+    found: dict[tuple[float, float], list[Point]] = {}
+    for point in drawn:
+        if point.is_baseline:
+            found.setdefault(place(point), []).append(point)
+    return {own[0].id: ", ".join(BASELINE_LABELS[point.anonymizer] for point in own) for own in found.values()}
+
+
 def map_chart(shown: Map, x: str | None = None, y: str | None = None, title: str | None = None) -> alt.TopLevelMixin:
     """Draw the points on two measures and the frontier as a line through the points nobody beats."""
     x, y = x or shown.study.axes[0], y or shown.study.axes[1]
+    verdicts = Verdicts.of(shown)
     base = alt.Chart(alt.NamedData("points")).encode(
         x=alt.X("x:Q", axis=_axis(shown, x), scale=_scale(shown, x)),
         y=alt.Y("y:Q", axis=_axis(shown, y), scale=_scale(shown, y)),
@@ -132,16 +150,19 @@ def map_chart(shown: Map, x: str | None = None, y: str | None = None, title: str
             alt.Tooltip("form:N"),
             alt.Tooltip("x:Q", title=x, format=".4~g"),
             alt.Tooltip("y:Q", title=y, format=".4~g"),
+            *([] if verdicts is None else [alt.Tooltip("told:N", title="worth")]),
             alt.Tooltip("id:N"),
         ],
     )
     chosen = alt.param(name="chosen", value="")
     name = title or f"{shown.study.name}: what each release risks and what it costs"
-    layers = [_line(base, x), _dots(base, families(shown)), *_baselines(base), _ring(base)]
+    marks = [] if verdicts is None else [verdict_marks(base)]
+    reading = [READING, *wrap("" if verdicts is None else verdicts.marks(), LINE)]
+    layers = [_line(base, x), dots(base, families(shown)), *baselines(base), *marks, ring(base)]
     drawn: alt.TopLevelMixin = (
         alt.layer(*layers, datasets={"points": rows(shown, x, y)})
         .add_params(chosen)
-        .properties(width=680, height=440, title=alt.TitleParams(name, subtitle=READING, anchor="start", offset=16))
+        .properties(width=680, height=440, title=alt.TitleParams(name, subtitle=reading, anchor="start", offset=16))
         .configure(**LOOK)
     )
     return drawn
@@ -180,7 +201,8 @@ def _line(base: alt.Chart, x: str) -> alt.Chart:
     return drawn
 
 
-def _dots(base: alt.Chart, known: list[str]) -> alt.Chart:
+def dots(base: alt.Chart, known: list[str]) -> alt.Chart:
+    """Draw the releases, coloured by requirement and shaped by form; faded where `frontier` is false."""
     drawn: alt.Chart = base.mark_point(filled=True, cursor="pointer").encode(
         size=_sizes("datum.baseline ? 0 : 80"),
         color=alt.Color("family:N", title="requirement", scale=alt.Scale(domain=known, range=COLORS)),
@@ -194,12 +216,13 @@ def _dots(base: alt.Chart, known: list[str]) -> alt.Chart:
     return drawn
 
 
-def _baselines(base: alt.Chart) -> list[alt.Chart]:
+def baselines(base: alt.Chart, below: str = "scale('y', datum.y) > height / 2") -> list[alt.Chart]:
+    """Draw the trivial releases and the original as diamonds with their names, below them where an expression says."""
     marks = base.mark_point(shape="diamond", filled=False, color=INK, strokeWidth=1.6, opacity=1, cursor="pointer")
     labels = base.mark_text(
         align=alt.ExprRef("scale('x', datum.x) > width / 2 ? 'right' : 'left'"),
         dx=alt.ExprRef("scale('x', datum.x) > width / 2 ? 7 : -7"),
-        dy=alt.ExprRef("scale('y', datum.y) > height / 2 ? 17 : -16"),
+        dy=alt.ExprRef(f"{below} ? 17 : -16"),
         fontSize=11.5,
         fontStyle="italic",
         color=INK,
@@ -207,9 +230,23 @@ def _baselines(base: alt.Chart) -> list[alt.Chart]:
     return [marks.encode(size=_sizes("datum.baseline ? 130 : 0")), labels]
 
 
-def _ring(base: alt.Chart) -> alt.Chart:
-    ring = base.mark_point(filled=False, color=INK, strokeWidth=2, tooltip=None)
-    drawn: alt.Chart = ring.encode(size=_sizes("datum.id === chosen ? 330 : 0"))
+def verdict_marks(base: alt.Chart) -> alt.Chart:
+    """Cross out what does not beat the trivial sanitizations; one stroke for what is not shown to."""
+    drawn: alt.Chart = base.mark_point(
+        shape=alt.ExprRef(f"datum.verdict === 'no better' ? '{CROSS}' : '{STROKE}'"),
+        filled=False,
+        color=INK,
+        strokeWidth=1.3,
+        opacity=1,
+        cursor="pointer",
+    ).encode(size=_sizes("datum.verdict ? 190 : 0"))
+    return drawn
+
+
+def ring(base: alt.Chart) -> alt.Chart:
+    """Draw a ring around the chosen point."""
+    rings = base.mark_point(filled=False, color=INK, strokeWidth=2, tooltip=None)
+    drawn: alt.Chart = rings.encode(size=_sizes("datum.id === chosen ? 330 : 0"))
     return drawn
 
 

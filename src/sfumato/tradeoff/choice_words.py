@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from sfumato.measures import MEASURES, READ_NOISY
 from sfumato.tradeoff.bounds import Bound, Relaxation, number
 from sfumato.tradeoff.curve import Curve, Step, Stretch
-from sfumato.tradeoff.map import Point
+from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.recipients import RECIPIENTS
+from sfumato.tradeoff.verdicts import Verdicts
 
 BASELINE_WORDS = {
     "original": "the original table, which is not a release",
@@ -203,6 +204,20 @@ def warnings(point: Point) -> list[str]:
     elif point.measures.get("k") == 1:
         found.append("Its k is 1: somebody's combination of quasi-identifiers occurs only once in it.")
     return found
+
+
+def worth(shown: Map, point: Point) -> str | None:
+    """Say whether a point beats both trivial sanitizations, and where it does not, how to find one that does."""
+    verdicts = Verdicts.of(shown)
+    if verdicts is None or point.worth is None:
+        return None
+    text, better = verdicts.sentence(point), len(verdicts.by_verdict["better"])
+    if not point.is_baseline and point.worth["verdict"] == "better":
+        return text
+    if not better:
+        return f"{text} No release of this map beats both."
+    beat = "releases of this map beat" if better > 1 else "release of this map beats"
+    return f"{text} {better:,} {beat} both: --prefer utility_gain finds the largest gain."
 
 
 # -- around it

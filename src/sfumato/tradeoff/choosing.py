@@ -75,6 +75,9 @@ class Choice:
     landmarks: Mapping[str, str | None]
     """What each way of choosing that needs no preference would recommend within the bounds."""
 
+    worth: str | None = None
+    """Whether the point beats both trivial sanitizations at the column that was learned; None where none was."""
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
         content = asdict(self)
@@ -236,6 +239,7 @@ class _Answer:
             stretches=tuple(curve.stretches()),
             quadrant=self._quadrant(inside),
             landmarks=self._landmarks(curve, inside),
+            worth=words.worth(self.shown, point),
         )
 
     # -- which points count

@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from sfumato.anonymizers import Anonymizer, LocalRecoding, Mondrian
+from sfumato.anonymizers import LocalRecoding, Maker, Mondrian, assigned
 from sfumato.configuration import check_whole
 from sfumato.errors import InfeasibleError, SfumatoError
 from sfumato.kernels import source_digest
@@ -105,7 +105,7 @@ def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
     )
     try:
         maker = repeatable(candidate)
-        release = maker.anonymize(prepared.table, candidate.requirement, candidate.form, candidate.suppress)
+        release = assigned(maker.anonymize(prepared.table, candidate.requirement, candidate.form, candidate.suppress))
         measured = prepared.measure(release)
         point = replace(
             point, measures=dict(measured.values), details=details(release), worth=worth_values(measured.worth)
@@ -124,7 +124,7 @@ def worth_values(worth: Worth | None) -> dict[str, Any] | None:
     return None if worth is None else {**asdict(worth), "verdict": worth.verdict}
 
 
-def repeatable(candidate: Candidate) -> Anonymizer:
+def repeatable(candidate: Candidate) -> Maker:
     """Return the candidate's anonymizer with a seed of its own where it draws at random and has none.
 
     A map is for the publisher's eyes and must come out the same twice; a release that is published draws afresh.

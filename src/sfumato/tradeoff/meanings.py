@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sfumato.measures import Queries
 from sfumato.tradeoff.map import Map
+from sfumato.tradeoff.verdicts import Verdicts
 from sfumato.tradeoff.words import counted, listed
 
 
@@ -32,7 +33,7 @@ def meanings(shown: Map) -> list[tuple[str, str]]:
             )
         )
     found += [("Missing values", _missing(shown)), ("Suppressed records", _suppressed(shown))]
-    return [*found, *_scales(shown)]
+    return [*found, *_scales(shown), *_learning(shown)]
 
 
 def _person(shown: Map) -> str:
@@ -71,6 +72,23 @@ def _scales(shown: Map) -> list[tuple[str, str]]:
         ),
         ("Queries", _queries(scales.queries)),
         ("Attack", _attack(shown)),
+    ]
+
+
+def _learning(shown: Map) -> list[tuple[str, str]]:
+    verdicts = Verdicts.of(shown)
+    if verdicts is None:
+        return []
+    own = verdicts.workload
+    test = "as the release shows it" if own.test == "release" else "as the original table shows it"
+    return [
+        (
+            "Learning a column",
+            "workload_accuracy is how often a classifier taught with other records of the release guesses "
+            f"{own.target} right, each record shown {test} ({own.folds} folds, seed {own.seed}). utility_gain is how "
+            "much that is beyond the better trivial sanitization. A release beats it only if the whole interval of the "
+            "gain is above zero.",
+        ),
     ]
 
 

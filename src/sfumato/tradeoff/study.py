@@ -16,7 +16,7 @@ from typing import Any
 
 import tomlkit
 
-from sfumato.anonymizers import Anonymizer, FullDomain, anonymizer
+from sfumato.anonymizers import FullDomain, Maker, anonymizer
 from sfumato.configuration import check_choice, check_number, parse, value_text
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES, READ_NOISY, Attack, Classification, Queries, Scales
@@ -31,7 +31,7 @@ SCHEMA = 1
 class Candidate:
     """One release that could be made: who makes it, what it must satisfy, in which form."""
 
-    anonymizer: Anonymizer
+    anonymizer: Maker
     requirement: Requirement
     form: Form = "generalization"
     suppress: float = 0.0
@@ -62,7 +62,7 @@ class Candidate:
 class Grid:
     """Candidates as all combinations of some anonymizers, requirements, forms and suppression limits."""
 
-    anonymizers: tuple[Anonymizer, ...]
+    anonymizers: tuple[Maker, ...]
     requirements: tuple[Requirement, ...]
     forms: tuple[Form, ...] = ("generalization",)
     suppress: tuple[float, ...] = (0.0,)

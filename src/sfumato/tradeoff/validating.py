@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from sfumato.anonymizers import FullDomain, WithoutSensitive
+from sfumato.anonymizers import FullDomain, Mechanism, WithoutSensitive
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.table import Cells, CountedValues, Table
 from sfumato.table.cells import sorted_cells
@@ -40,7 +40,8 @@ def _problem(candidate: Candidate, table: Table, sketch: Table, lattice: bool) -
     try:
         if lattice and isinstance(maker, FullDomain):
             maker.lattice(sketch, requirement, candidate.suppress)
-        maker.anonymize(sketch, requirement, candidate.form, candidate.suppress)
+        attempt = maker.check if isinstance(maker, Mechanism) else maker.anonymize
+        attempt(sketch, requirement, candidate.form, candidate.suppress)
     except BadInputError as error:
         return Problem(str(candidate), "failed", str(error))
     except InfeasibleError:
@@ -95,5 +96,5 @@ def sketched(table: Table) -> Sketch:
     codes = np.column_stack([cells.codes[rows], *leaves]).astype(np.int32)
     sensitive = [(own.name, own.hierarchy) for own in cells.sensitive]
     few = sorted_cells(cells.quasi, sensitive, codes, np.ones(len(rows), np.int64))
-    own = (table.engine, table.roles, table.hierarchies, table.codings, table.missing, table.notices)
+    own = (table.engine, table.roles, table.hierarchies, table.codings, table.missing, table.notices, table.grown)
     return Sketch(*own, few, table, tuple(rows), table.shared)

@@ -70,9 +70,17 @@ def settings(point: Point) -> str:
 def maker(text: str) -> str:
     """Name an anonymizer and what is not usual about it."""
     name, *options = [found.group() for found in OPTION.finditer(text)]
-    said = ", ".join(MAKERS.get(option, option) for option in options)
+    said = ", ".join(_option(option) for option in options)
     said = said.replace(", target=", " of ")
     return MAKERS.get(name, name) + (f" ({said})" if said else "")
+
+
+def _option(text: str) -> str:
+    """Say one option of an anonymizer."""
+    key, _, value = text.partition("=")
+    if key == "stop":
+        return f"not cut further where beyond {value.strip(chr(34))}, which is no promise"
+    return MAKERS.get(text, text)
 
 
 def rule(part: Requirement, group: str = "group") -> str:

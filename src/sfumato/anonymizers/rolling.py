@@ -1,0 +1,169 @@
+"""Roll-up: the groups of a transformation from those of a finer one, never from cells again.
+
+A group's key holds, for every attribute in a bit field of its own, the first leaf of its node: rolling up looks one
+number up for every attribute whose level changes, and merges the groups whose keys become equal.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels import kernel
+from sfumato.table.distinct import number_numbers, number_rows
+
+Counts = NDArray[np.int64]
+Numbers = NDArray[np.float64]
+Columns = NDArray[np.int32]
+Levels = tuple[int, ...]
+
+
+class Ladder(NamedTuple):
+    """What kernels read of all hierarchies: for each attribute, level and leaf the node above, and its loss."""
+
+    firsts: Counts
+    """The first leaf of the node above a leaf, at `bases[attribute] + level * sizes[attribute] + leaf`."""
+
+    losses: Numbers
+    """The loss of that node, at the same place."""
+
+    bases: Counts
+    sizes: Counts
+    words: Counts
+    """The word of a key in which an attribute's bit field lies, and where in it."""
+
+    shifts: Counts
+    masks: Counts
+
+
+class Grouping(NamedTuple):
+    """The groups of one transformation, and the sensitive values of each."""
+
+    keys: Counts
+    """One row per group, as many words as are needed."""
+
+    sizes: Counts
+    offsets: Counts
+    """Group g's sensitive values stand at `offsets[g]:offsets[g + 1]`: a column of the histogram and its count."""
+
+    columns: Columns
+    counts: Counts
+
+
+@kernel
+def group_cells(ladder: Ladder, codes: Columns, columns: Columns, counts: Counts, width: int) -> Grouping:
+    """Group cells by their quasi-identifiers as they are."""
+    n, d = codes.shape
+    keys = np.zeros((n, ladder.words[d - 1] + 1), np.int64)
+    for i in range(n):
+        for a in range(d):
+            keys[i, ladder.words[a]] |= np.int64(codes[i, a]) << ladder.shifts[a]
+    each = columns.shape[1]
+    flat, weights = np.empty(n * each, np.int32), np.empty(n * each, np.int64)
+    for i in range(n):
+        for s in range(each):
+            flat[i * each + s], weights[i * each + s] = columns[i, s], counts[i]
+    return merge(keys, counts, np.arange(n + 1) * each, flat, weights, width)
+
+
+@kernel
+def roll_up(ladder: Ladder, groups: Grouping, before: Counts, after: Counts, width: int) -> Grouping:
+    """Compute the groups of a transformation from those of a finer one; `width` is that of a histogram."""
+    keys = raised(ladder, groups.keys, before, after)
+    return merge(keys, groups.sizes, groups.offsets, groups.columns, groups.counts, width)
+
+
+@kernel
+def raised(ladder: Ladder, keys: Counts, before: Counts, after: Counts) -> Counts:
+    """Replace the nodes of every attribute whose level rises by the nodes above."""
+    stays = np.zeros(keys.shape[1], np.int64)
+    for a in range(len(before)):
+        if before[a] == after[a]:
+            stays[ladder.words[a]] |= ladder.masks[a] << ladder.shifts[a]
+    new = keys & stays
+    for a in range(len(before)):
+        word, shift, mask = ladder.words[a], ladder.shifts[a], ladder.masks[a]
+        start = ladder.bases[a] + after[a] * ladder.sizes[a]
+        nodes = ladder.firsts[start : start + ladder.sizes[a]] << shift
+        if before[a] == after[a] or nodes[-1] == 0:  # the root's first leaf is 0
+            continue
+        for g in range(len(keys)):
+            new[g, word] |= nodes[(keys[g, word] >> shift) & mask]
+    return new
+
+
+@kernel
+def merge(keys: Counts, sizes: Counts, offsets: Counts, columns: Columns, counts: Counts, width: int) -> Grouping:
+    """Merge groups with equal keys, in the order of their first appearance."""
+    first, number = number_numbers(keys[:, 0]) if keys.shape[1] == 1 else number_rows(keys)
+    found = len(first)
+    merged_keys = np.empty((found, keys.shape[1]), np.int64)
+    for g in range(found):
+        for word in range(keys.shape[1]):
+            merged_keys[g, word] = keys[first[g], word]
+    merged_sizes = np.zeros(found, np.int64)
+    for g in range(len(sizes)):
+        merged_sizes[number[g]] += sizes[g]
+    if len(columns) == 0:
+        return Grouping(merged_keys, merged_sizes, np.zeros(found + 1, np.int64), columns, counts)
+    if found * width <= len(columns):
+        merged = merge_few(found, number, offsets, columns, counts, width)
+    else:
+        merged = merge_many(found, number, offsets, columns, counts, width)
+    return Grouping(merged_keys, merged_sizes, merged[0], merged[1], merged[2])
+
+
+@kernel
+def merge_few(
+    found: int, number: Counts, offsets: Counts, columns: Columns, counts: Counts, width: int
+) -> tuple[Counts, Columns, Counts]:
+    """Put the sensitive values of merged groups together: where few are left, by a whole histogram for each."""
+    histograms = np.zeros(found * width, np.int64)
+    for g in range(len(number)):
+        start = number[g] * width
+        for e in range(offsets[g], offsets[g + 1]):
+            histograms[start + columns[e]] += counts[e]
+    new_offsets = np.zeros(found + 1, np.int64)
+    new_columns, new_counts = np.empty(found * width, np.int32), np.empty(found * width, np.int64)
+    used = 0
+    for g in range(found):
+        for column in range(width):
+            new_columns[used], new_counts[used] = column, histograms[g * width + column]
+            used += new_counts[used] > 0
+        new_offsets[g + 1] = used
+    return new_offsets, new_columns[:used].copy(), new_counts[:used].copy()
+
+
+@kernel
+def merge_many(
+    found: int, number: Counts, offsets: Counts, columns: Columns, counts: Counts, width: int
+) -> tuple[Counts, Columns, Counts]:
+    """Put the sensitive values of merged groups together, group after group, each value of a group once."""
+    starts = np.zeros(found + 1, np.int64)
+    for g in range(len(number)):
+        starts[number[g] + 1] += 1
+    for g in range(found):
+        starts[g + 1] += starts[g]
+    members, place = np.empty(len(number), np.int64), starts[:found].copy()
+    for g in range(len(number)):
+        members[place[number[g]]] = g
+        place[number[g]] += 1
+    new_offsets = np.zeros(found + 1, np.int64)
+    new_columns, new_counts = np.empty(len(columns), np.int32), np.empty(len(columns), np.int64)
+    where = np.full(width, -1, np.int64)
+    used = 0
+    for g in range(found):
+        begin = used
+        for m in range(starts[g], starts[g + 1]):
+            for e in range(offsets[members[m]], offsets[members[m] + 1]):
+                column = columns[e]
+                if where[column] < begin:
+                    where[column] = used
+                    new_columns[used], new_counts[used] = column, counts[e]
+                    used += 1
+                else:
+                    new_counts[where[column]] += counts[e]
+        new_offsets[g + 1] = used
+    return new_offsets, new_columns[:used].copy(), new_counts[:used].copy()

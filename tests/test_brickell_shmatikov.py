@@ -1,0 +1,79 @@
+"""The reproduction of Brickell & Shmatikov 2008 on a few of its sanitizations and one classifier, and its claims.
+
+`sfumato reproduce brickell-shmatikov-2008` runs all of it in two to three minutes.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from sfumato.papers import brickell_shmatikov_2008 as paper
+
+REQUIRED = {
+    "adversary-baselines",
+    "researcher-baselines",
+    "a-know-k-anonymity",
+    "adversary-gains-more",
+    "artificial-table",
+    "gain-below-delta",
+}
+FEW = {"k-anonymity k={}": (1000,), "l-diversity l={} variant=recursive c=3": (6,), "delta-disclosure delta={}": (1,)}
+
+
+@pytest.fixture(scope="module")
+def results():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(paper, "GRID", FEW)
+        patch.setattr(paper, "PAPER_NAMES", {paper.TREE: "J48", paper.BAYES: "Naive Bayes"})
+        patch.setattr(paper, "FOREST", paper.BAYES)  # the forest's claim is told by the full reproduction
+        told = []
+        found = paper.reproduce(lambda done, total, what: told.append((done, total)))
+    assert told[-1] == (len(told), len(told)) and [done for done, _ in told] == list(range(1, len(told) + 1))
+    return found
+
+
+def test_every_required_claim_holds(results):
+    required = {claim.id: claim for claim in results.claims if claim.status == "required"}
+    assert set(required) == REQUIRED
+    assert [name for name, claim in required.items() if not claim.holds] == []
+    assert results.holds
+
+
+def test_claims_are_measured(results):
+    claims = {claim.id: claim for claim in results.claims}
+    assert claims["adversary-baselines"].ours == {"Occupation": 0.1331, "Marital": 0.4656}
+    assert 0.75 < claims["a-know-k-anonymity"].ours["k=1000"] < 1
+    assert claims["table-3"].ours["intact"][1] == pytest.approx(0.2492, abs=1e-4)
+    artificial = claims["artificial-table"].ours
+    assert artificial["a4"]["without-quasi"] < 0.6 and artificial["a4"]["without-sensitive"] < 0.6
+    assert "l=6" not in {point["x"] for point in results.figures[0].curves[0].points}  # infeasible for marital-status
+    assert claims["adversary-gains-more"].ours["sanitizations"] == 4 * 2 + 2
+
+
+def test_pictures_are_bars(results, tmp_path):
+    files = results.write(tmp_path)
+    assert {file.name for file in files} == {
+        "results.json",
+        *(f"figure-{name}.png" for name in ("1", "2", "3", "4", "table-2", "table-3", "li-li")),
+    }
+    figures = json.loads((tmp_path / "results.json").read_text())["figures"]
+    assert [curve["label"] for curve in figures["3"]][:2] == ["adversary (A_acc)", "researcher, decision-tree"]
+
+
+def test_an_adversary_who_gains_less_breaks_the_claim():
+    finding = type("F", (), {"gain": staticmethod(lambda own: own.researcher)})()
+    own = [type("S", (), {"adversary": a, "researcher": r})() for a, r in ((0.1, 0.0), (0.1, 0.2), (0.0, 0.0))]
+    study = type("B", (), {"all": [(finding, each) for each in own]})()
+    claim = paper._adversary_gains_more(study)
+    assert (claim.ours["share"], claim.holds) == (0.3333, False)
+    study.all = study.all[:1]
+    assert paper._adversary_gains_more(study).holds
+
+
+def test_the_artificial_table_needs_both_halves():
+    found = {"a4": {"p_loss": 0.0, "a_know": 0.0, "a_acc": 0.0, "accuracy": 1.0, "U_max": 1.0}}
+    assert paper._artificial(found).holds
+    assert not paper._artificial({"a4": found["a4"] | {"a_know": 0.1}}).holds
+    assert not paper._artificial({"a4": found["a4"] | {"accuracy": 0.9}}).holds
