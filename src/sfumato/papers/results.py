@@ -113,10 +113,14 @@ def draw_bars(figure: Figure) -> alt.TopLevelMixin:
     return drawn
 
 
-def _x_scale(figure: Figure) -> alt.Scale:
-    if figure.x_scale == "symlog":
-        return alt.Scale(type="symlog", constant=0.02)
-    return alt.Scale(type=figure.x_scale)
+def _x(figure: Figure) -> alt.X:
+    """Lay the horizontal axis out; around 0 a symlog scale finds no good ticks of its own."""
+    if figure.x_scale != "symlog":
+        return alt.X("x:Q", title=figure.x, scale=alt.Scale(type=figure.x_scale))
+    ticks = [0, *(digit * power for power in (0.01, 0.1, 1.0, 10.0, 100.0) for digit in (1, 2, 5))]
+    return alt.X(
+        "x:Q", title=figure.x, scale=alt.Scale(type="symlog", constant=0.02), axis=alt.Axis(values=ticks, format="~g")
+    )
 
 
 def draw_curves(figure: Figure) -> alt.TopLevelMixin:
@@ -127,7 +131,7 @@ def draw_curves(figure: Figure) -> alt.TopLevelMixin:
         for i, point in enumerate(sorted(curve.points, key=lambda point: float(point["x"])))
     ]
     labels = [curve.label for curve in figure.curves]
-    x = alt.X("x:Q", title=figure.x, scale=_x_scale(figure))
+    x = _x(figure)
     y = alt.Y("y:Q", title=figure.y)
     color = alt.Color("label:N", title=None, scale=alt.Scale(domain=labels, range=PALETTE[: len(labels)]))
     base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, y=y, color=color)
