@@ -12,6 +12,7 @@ from sfumato.engines.protocol import (
     Placement,
     Texts,
     Tuples,
+    column_pairs,
 )
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "Placement",
     "Texts",
     "Tuples",
+    "column_pairs",
 ]

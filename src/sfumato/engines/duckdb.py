@@ -22,7 +22,6 @@ from sfumato.engines.protocol import (
     CountedCodes,
     DistinctValues,
     Layout,
-    Pairs,
     Placement,
     Texts,
     Tuples,
@@ -173,17 +172,6 @@ class DuckDBEngine:
         counts = found["n"].to_numpy().astype(np.int64)
         link = self._link(matrix, names)
         return CountedCodes(matrix, counts, self.row_count - int(counts.sum()), link)
-
-    def pairs(self, column: str, link: str) -> Pairs:
-        """List which values of a column the rows of every cell have, in the order of cells and texts."""
-        query = (
-            f"SELECT {link}.cell, {self._text(column)} AS value, count(*) FROM {link} "
-            f"JOIN rows ON rows.rowid = {link}.line GROUP BY ALL ORDER BY 1, 2 NULLS LAST"
-        )
-        with self._lock:
-            found = self._connection.sql(query).to_arrow_table()
-        indices, values = _encoded(found[1])
-        return Pairs(found[0].to_numpy(), indices, found[2].to_numpy(), values)
 
     def tuples(self, columns: Sequence[str], link: str) -> Tuples:
         """List the tuples of values that the rows of every cell have, in the order of cells and texts."""

@@ -168,9 +168,6 @@ class Engine(Protocol):
     def count_cells(self, codings: Sequence[Coding]) -> CountedCodes:
         """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted."""
 
-    def pairs(self, column: str, link: str) -> Pairs:
-        """List which values of a column, whatever its role, the rows of every cell have; `link` says which cells."""
-
     def tuples(self, columns: Sequence[str], link: str) -> Tuples:
         """List the tuples of values that the rows of every cell have, in the order in which `write` deals rows out."""
 
@@ -179,3 +176,9 @@ class Engine(Protocol):
 
     def write_table(self, content: Any, path: Path, format: str) -> int:
         """Write a small Arrow table of our own making in the same way."""
+
+
+def column_pairs(engine: Engine, column: str, link: str) -> Pairs:
+    """List which values of one column, whatever its role, the rows of every cell have."""
+    found = engine.tuples((column,), link)
+    return Pairs(found.cell, found.values[:, 0], found.counts, found.texts[0])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engines import Engine, Pairs
+from sfumato.engines import Engine, Pairs, column_pairs
 
 Codes = NDArray[np.int32]
 Counts = NDArray[np.int64]
@@ -42,7 +42,7 @@ class Memberships:
 
 def memberships_of(engine: Engine, column: str, link: str) -> Memberships:
     """Find the members of every household, by cells; a record without one is a household of its own."""
-    pairs = engine.pairs(column, link)
+    pairs = column_pairs(engine, column, link)
     unnamed = unnamed_pairs(pairs)
     own = np.repeat(pairs.cell[unnamed], pairs.counts[unnamed])
     _, household = np.unique(pairs.value[~unnamed], return_inverse=True)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from sfumato.configuration import check_choice
-from sfumato.engines import Coding, DistinctValues, DuckDBEngine, Engine
+from sfumato.engines import Coding, DistinctValues, DuckDBEngine, Engine, column_pairs
 from sfumato.errors import BadInputError
 from sfumato.table.automatic import FEW, MOST_CATEGORIES, automatic, looks_like_dates, looks_numeric
 from sfumato.table.building import flat
@@ -127,7 +127,7 @@ class Table:
         return {}
 
     def _count_neutral(self, column: str) -> CountedValues:
-        pairs = self.engine.pairs(column, self.link)
+        pairs = column_pairs(self.engine, column, self.link)
         offsets = np.searchsorted(pairs.cell, np.arange(self.cells.size + 1))
         numbers = np.array([np.nan if value is None else read_number(value) for value in pairs.values], np.float64)
         return CountedValues(offsets, pairs.value, pairs.counts, tuple(pairs.values), numbers)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.configuration import check_choice, check_number, check_whole
-from sfumato.engines import Pairs
+from sfumato.engines import Pairs, column_pairs
 from sfumato.errors import BadInputError
 from sfumato.measures.disclosure import THRESHOLDS, GroupRisk, group_risk
 from sfumato.measures.households import HouseholdRisk, household_risk
@@ -291,7 +291,7 @@ def _weights(
     """Add up the sampling weights of every combination; every weight must be a number of at least 0."""
     if column is None:
         return None, ()
-    pairs = table.engine.pairs(_column(table, column, "--weight"), table.link)
+    pairs = column_pairs(table.engine, _column(table, column, "--weight"), table.link)
     numbers = np.array([np.nan if value is None else read_number(value) for value in pairs.values], np.float64)
     if not (np.isfinite(numbers) & (numbers >= 0)).all():
         raise BadInputError(_bad_weight(table, column, pairs, numbers))
@@ -379,7 +379,7 @@ def _worst(table: Table, given: Combinations, frequencies: Counts, keys: Counts)
 
 def _persons(table: Table, column: str, number: Counts) -> Persons:
     """Count the persons an identifier tells apart, in the table and in every group."""
-    pairs = table.engine.pairs(column, table.link)
+    pairs = column_pairs(table.engine, column, table.link)
     unnamed = unnamed_pairs(pairs)
     lone = int(pairs.counts[unnamed].sum())
     group = number[pairs.cell]
