@@ -491,3 +491,30 @@ def test_a_rule_to_stop_is_no_promise_and_says_so(tmp_path):
     assert stopped["t_equal"] > 0.2 >= required["t_equal"]
     with pytest.raises(sfumato.BadInputError, match="unknown requirement 'closeness'"):
         sfumato.Mondrian(stop="closeness t=0.2")
+
+
+@tries(30)
+@given(st.lists(st.integers(0, 30), min_size=2, max_size=60), st.integers(1, 4), st.integers(1, 4))
+def test_the_height_limits_how_often_records_are_parted(values, k, height):
+    frame = pa.table({"q": values})
+    table = sfumato.read(frame, quasi=["q"], hierarchies={"q": {"type": "numeric", "lower": 0, "upper": 30}})
+    if len(values) < k:
+        return
+
+    def cut(part, left):
+        places = [i for i in range(1, len(part)) if part[i - 1] < part[i]]
+        best = min(places, key=lambda i: (abs(2 * i - len(part)), i), default=0)
+        if left == 0 or not places or min(best, len(part) - best) < k:
+            return [part]
+        return cut(part[:best], left - 1) + cut(part[best:], left - 1)
+
+    release = sfumato.anonymize(table, f"k-anonymity k={k}", f"mondrian height={height}")
+    assert sorted(release.sizes.tolist()) == sorted(map(len, cut(sorted(values), height)))
+    assert release.groups <= 2**height
+
+
+def test_a_height_with_records_to_suppress_is_refused():
+    frame = pa.table({"q": [1, 2, 3, 4]})
+    table = sfumato.read(frame, quasi=["q"])
+    with pytest.raises(sfumato.BadInputError, match="counts cuts from the whole table"):
+        sfumato.anonymize(table, "k-anonymity k=2", "mondrian height=2", suppress=0.5)

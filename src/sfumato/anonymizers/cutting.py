@@ -44,6 +44,9 @@ class Problem(NamedTuple):
     stop: Rules
     """A group that these do not admit is not cut any further."""
 
+    height: int
+    """How often a record may be on either side of a cut at most; 0 where there is no limit."""
+
 
 class Groups(NamedTuple):
     """Groups of entries: those of group g stand at `offsets[g]:offsets[g + 1]`."""
@@ -60,7 +63,9 @@ class Groups(NamedTuple):
         return len(self.boxes)
 
 
-def problem_of(cells: Cells, requirement: Requirement, stop: Requirement | None = None) -> Problem:
+def problem_of(
+    cells: Cells, requirement: Requirement, stop: Requirement | None = None, height: int | None = None
+) -> Problem:
     """Lay cells and requirement out for the kernels; without a rule to stop, only the requirement ends cutting."""
     widths = [quasi.hierarchy.cumulative for quasi in cells.quasi]
     starts = np.cumsum([0, *(len(width) for width in widths[:-1])], dtype=np.int64)
@@ -73,6 +78,7 @@ def problem_of(cells: Cells, requirement: Requirement, stop: Requirement | None 
         requirement.compile(cells.sensitive),
         np.ones(len(cells.quasi), np.bool_),
         (KAnonymity(1) if stop is None else stop).compile(cells.sensitive),
+        height or 0,
     )
 
 

@@ -88,6 +88,9 @@ class Mondrian(Anonymizer):
     """A requirement beyond which a group is not cut any further, as Cormode et al. 2013 use t-closeness. No promise:
     a group is cut as long as it satisfies this, so its parts may not."""
 
+    height: int | None = None
+    """How many cuts lie between the table and a group at most; no limit where none is given."""
+
     name: ClassVar[str] = "mondrian"
 
     def __post_init__(self) -> None:
@@ -98,6 +101,8 @@ class Mondrian(Anonymizer):
             check_whole("seed", self.seed, least=0)
             if self.mode == "strict":
                 raise BadInputError("mondrian mode=strict draws nothing at random; seed belongs to mode=relaxed")
+        if self.height is not None:
+            check_whole("height", self.height, least=1)
         if self.stop is not None:
             read_requirement(self.stop)
         check_choice("box", self.box, ("tight", "region"))
@@ -112,11 +117,16 @@ class Mondrian(Anonymizer):
                 f"mondrian {options} may make groups with equal boxes, which are one group in the file, and "
                 f"{requirement} need not survive merging; use mode=strict publish=box, or --form bucketization"
             )
+        if self.height is not None and (budget or table.shared):
+            raise BadInputError(
+                "mondrian height=... counts cuts from the whole table, and with records to suppress or households kept"
+                " together groups are cut anew; leave out height, or --suppress and --household"
+            )
         if table.shared and form == "generalization":
             return self._alike_in_households(table, requirement, budget)
         cells = table.cells
         scoring = self._scoring(table)
-        problem = problem_of(cells, requirement, self._stop)
+        problem = problem_of(cells, requirement, self._stop, self.height)
         relaxed = self.mode == "relaxed"
         state = np.array([secrets.randbits(64) if self.seed is None else self.seed], np.uint64)
         bottom, top = np.zeros(len(cells.quasi), np.int32), (problem.sizes - 1).astype(np.int32)
@@ -214,7 +224,7 @@ def partition(
     """
     d = len(region_lo)
     arena, arena_counts = cells.copy(), counts.copy()
-    starts, ends = np.zeros(16, np.int64), np.zeros(16, np.int64)
+    starts, ends, depths = np.zeros(16, np.int64), np.zeros(16, np.int64), np.zeros(16, np.int64)
     regions = np.empty((16, 2 * d), np.int32)
     for a in range(d):
         regions[0, a], regions[0, d + a] = region_lo[a], region_hi[a]
@@ -232,11 +242,12 @@ def partition(
 
     while pending > 0:
         pending -= 1
-        start, end = starts[pending], ends[pending]
+        start, end, depth = starts[pending], ends[pending], depths[pending]
         node, node_counts = arena[start:end], arena_counts[start:end]
         find_ranges(problem, node, lo, hi)
         attribute, code, whole, taken = -1, 0, True, counts[:0]
-        if may_go_on(problem, node, node_counts, histogram):
+        deep = problem.height > 0 and depth >= problem.height
+        if not deep and may_go_on(problem, node, node_counts, histogram):
             attribute, code, whole, taken = choose_cut(
                 problem, scoring, node, node_counts, lo, hi, histogram, left_histogram, relaxed, state
             )
@@ -262,9 +273,10 @@ def partition(
         put(arena_counts, start, right_counts)
         put(arena, middle, left)
         put(arena_counts, middle, left_counts)
-        starts, ends = room(starts, pending + 2), room(ends, pending + 2)
+        starts, ends, depths = room(starts, pending + 2), room(ends, pending + 2), room(depths, pending + 2)
         starts[pending], ends[pending] = start, middle
         starts[pending + 1], ends[pending + 1] = middle, end
+        depths[pending] = depths[pending + 1] = depth + 1
         regions = room_for_boxes(regions, pending + 2)
         for a in range(2 * d):
             regions[pending + 1, a] = regions[pending, a]

@@ -11,6 +11,7 @@ from sfumato.papers.results import Claim, Figure, Results
 PAPERS = {
     "li-li-2009": "sfumato.papers.li_li_2009",
     "brickell-shmatikov-2008": "sfumato.papers.brickell_shmatikov_2008",
+    "cormode-2013": "sfumato.papers.cormode_2013",
 }
 Progress = Callable[[int, int, str], None]
 

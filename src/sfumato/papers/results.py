@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 
@@ -50,6 +50,9 @@ class Figure:
     curves: Sequence[Curve]
     paper: Sequence[Mapping[str, Any]] = field(default_factory=tuple)
     """Points that the paper's text names, drawn as crosses."""
+
+    x_scale: Literal["linear", "log", "symlog"] = "linear"
+    """How x is drawn; symlog is logarithmic but for a stretch around 0."""
 
     bars: bool = False
     """Whether x are names, side by side, each with a bar for every curve."""
@@ -110,6 +113,16 @@ def draw_bars(figure: Figure) -> alt.TopLevelMixin:
     return drawn
 
 
+def _x(figure: Figure) -> alt.X:
+    """Lay the horizontal axis out; around 0 a symlog scale finds no good ticks of its own."""
+    if figure.x_scale != "symlog":
+        return alt.X("x:Q", title=figure.x, scale=alt.Scale(type=figure.x_scale))
+    ticks = [0, *(digit * power for power in (0.01, 0.1, 1.0, 10.0, 100.0) for digit in (1, 2, 5))]
+    return alt.X(
+        "x:Q", title=figure.x, scale=alt.Scale(type="symlog", constant=0.02), axis=alt.Axis(values=ticks, format="~g")
+    )
+
+
 def draw_curves(figure: Figure) -> alt.TopLevelMixin:
     """Draw a figure: our curves, and the points that the paper's text names as crosses."""
     rows = [
@@ -118,7 +131,7 @@ def draw_curves(figure: Figure) -> alt.TopLevelMixin:
         for i, point in enumerate(sorted(curve.points, key=lambda point: float(point["x"])))
     ]
     labels = [curve.label for curve in figure.curves]
-    x = alt.X("x:Q", title=figure.x)
+    x = _x(figure)
     y = alt.Y("y:Q", title=figure.y)
     color = alt.Color("label:N", title=None, scale=alt.Scale(domain=labels, range=PALETTE[: len(labels)]))
     base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, y=y, color=color)
