@@ -35,7 +35,7 @@ DRAWS = 5
 """How many times a random attack is repeated unless that is said."""
 
 TOLERANCE = 1e-9
-"""Beliefs closer than this are equal: sums of logarithms come out a little different where the sums are the same."""
+"""Beliefs and totals closer than this are equal: sums come out a little different in another order."""
 
 
 @dataclass(frozen=True)
@@ -307,7 +307,7 @@ def best_guesses(logs: Numbers, rows: Codes, weight: float, prior: Numbers, tota
     usual, everything = 0, 0.0
     for s in range(values):
         everything += totals[s]
-        if totals[s] > totals[usual]:
+        if totals[s] > totals[usual] * (1 + TOLERANCE):
             usual = s
     usually = totals[usual] / everything if everything > 0 else 1.0 / values
     score = np.empty(values)
@@ -327,7 +327,7 @@ def best_guesses(logs: Numbers, rows: Codes, weight: float, prior: Numbers, tota
             sum_of_all, chosen = 0.0, -1
             for s in range(values):
                 sum_of_all += math.exp(score[s] - best)
-                if score[s] >= best - TOLERANCE and (chosen < 0 or totals[s] > totals[chosen]):
+                if score[s] >= best - TOLERANCE and (chosen < 0 or totals[s] > totals[chosen] * (1 + TOLERANCE)):
                     chosen = s
             guess[i], confidence[i] = chosen, math.exp(score[chosen] - best) / sum_of_all
     return guess, confidence
