@@ -35,6 +35,8 @@ class Mechanism(Configured, ABC):
 
     name: ClassVar[str]
     noisy: ClassVar[bool] = True
+    procedure: ClassVar[str]
+    """What it does, in words for whoever reads a certificate."""
 
     def draw(self, table: Table, noise: Noise | None = None) -> NoisyRelease:
         """Draw a release; `noise` is OpenDP's unless another one is handed in, for tests and for maps."""
@@ -57,8 +59,8 @@ class Mechanism(Configured, ABC):
         """Raise where `anonymize` would, without drawing anything."""
         if any(part != KAnonymity(1) for part in requirement.parts):
             raise BadInputError(
-                f"{self.name} protects by noise and cannot promise {requirement}; ask for nothing more than "
-                '"k-anonymity k=1"'
+                f"{self.name} protects by noise and cannot promise {requirement}; leave the requirement out "
+                '(in Python and in a study it is then "k-anonymity k=1")'
             )
         if form != "generalization":
             raise BadInputError(f"{self.name} publishes boxes, which is the form generalization, not {form}")
