@@ -195,15 +195,29 @@ def test_the_answers_are_about_as_likely_under_a_neighbouring_table(text, rows, 
     assert abs(total) <= maker.epsilon + 1e-9
 
 
-def test_privtree_spends_nearly_all_of_its_budget_in_the_worst_case():
-    """The bound is not loose by chance: a full path of boxes comes close to it."""
-    epsilon, worst = 2.0, 0.0
-    rate = epsilon / 3
-    decay = math.ceil(math.log(2) / rate)
-    for records_ in range(1, 30):
-        path = [(max(records_ + 1 - i * decay, -decay), max(records_ - i * decay, -decay)) for i in range(25)]
-        worst = max(worst, sum(log_survival(-x, rate) - log_survival(-y, rate) for x, y in path))
-    assert 0.6 * epsilon < worst <= epsilon
+class GrowingOn(Recording):
+    """Answers that let every box of PrivTree grow."""
+
+    def add(self, counts, epsilon):
+        if counts.ndim == 1:
+            self.asked.append(("add", counts.copy(), epsilon, np.ones(len(counts), np.int64)))
+            return self.asked[-1][-1]
+        return super().add(counts, epsilon)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0, 6.0])
+def test_privtree_spends_nearly_all_of_its_budget_in_the_worst_case_and_no_more(epsilon):
+    """One long path of boxes that all grow, for many numbers of records: where the bound is nearly reached."""
+    maker, worst = DPPrivTree(epsilon), 0.0
+    for n in range(1, 40):
+        runs = GrowingOn(1), GrowingOn(1)
+        for run, rows in zip(runs, ([(0, 0)] * n, [(0, 0)] * (n + 1)), strict=True):
+            maker.draw(table_of(rows, (256,), 1), run)
+        questions = list(zip(runs[0].asked, runs[1].asked, strict=True))[:-1]  # the last are the histograms
+        assert len(questions) == 8
+        losses = [loss_of((kind, y, rate), x, answer, True) for (kind, x, rate, answer), (_, y, _, _) in questions]
+        worst = max(worst, sum(losses))
+    assert 0.66 * epsilon / 2 < worst <= epsilon / 2
 
 
 def test_coarse_events_are_about_as_likely_under_a_neighbouring_table():
@@ -484,13 +498,17 @@ def test_nothing_but_the_private_cells_reads_the_records(text):
     assert release.counts.shape[1] == VALUES  # all declared values, though only two occur
 
 
-def test_the_answers_are_all_that_a_release_depends_on():
+@pytest.mark.parametrize("text", MAKERS)
+def test_the_answers_are_all_that_a_release_depends_on(text):
     """The same answers give the same release, whatever the records are."""
-    run = Recording(4)
-    first = DPKdTree(1.0, 3).draw(table_of([(0, 0, 0)] * 9), run)
-    second = DPKdTree(1.0, 3).draw(table_of([(3, 2, 2), (1, 1, 1)]), Replaying(run.asked))
+    run, sizes = Recording(4), (64, 40)
+    many = np.random.default_rng(1).integers(0, [64, 40, 3], (40_000, 3))
+    first = anonymizer(text).draw(table_of(many // [4, 1, 1], sizes), run)
+    second = anonymizer(text).draw(table_of([(3, 2, 2), (63, 1, 1)], sizes), Replaying(run.asked))
+    assert first.groups >= 4
     assert np.array_equal(first.counts, second.counts)
     assert np.array_equal(first.boxes.lo, second.boxes.lo)
+    assert np.array_equal(first.boxes.hi, second.boxes.hi)
 
 
 def test_a_declared_value_that_does_not_occur_is_counted_with_noise_like_any_other():

@@ -46,8 +46,10 @@ def shares(epsilon: float, levels: int, ratio: float) -> list[float]:
     Level i of n gets epsilon (r - 1) r^i / (r^n - 1), or epsilon / n where r is 1.
     """
     weights = [ratio**i for i in range(levels)]
-    parts = [epsilon * weight / math.fsum(weights) for weight in weights[:-1]]
-    return [*parts, _rest(epsilon, parts)]
+    parts = [epsilon * weight / math.fsum(weights) for weight in weights]
+    largest = weights.index(max(weights))  # bears what rounding leaves
+    parts[largest] = _rest(epsilon, [*parts[:largest], *parts[largest + 1 :]])
+    return parts
 
 
 def split(epsilon: float, share: float) -> tuple[float, float]:

@@ -61,11 +61,10 @@ class DPPrivTree(Mechanism):
         while depth < MOST_LEVELS:
             attribute = next_attributes(depth, lo, hi)
             asked = np.flatnonzero(alive & (attribute >= 0))
-            grows = asked[private.growing(len(lo), asked, depth, decay, rate)]
-            if not len(grows):
+            if not len(asked):
                 break
             alive = np.zeros(len(lo), np.bool_)
-            alive[grows] = True
+            alive[asked] = private.growing(len(lo), asked, depth, decay, rate)
             attribute[~alive] = -1
             alive = np.repeat(alive, np.where(attribute >= 0, 2, 1))
             _, lo, hi = next_level(private, lo, hi, attribute, domain.middles(attribute, lo, hi))

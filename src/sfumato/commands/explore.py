@@ -95,7 +95,11 @@ def _print_frontier(shown: Map, frontier: list[Point]) -> None:
     typer.echo(f"\nThe frontier, from the best {x} to the best {y}:\n")
     typer.echo(f"  {'point':10} {x:>10} {y:>10}  release")
     for point in frontier:
-        what = point.anonymizer if point.is_baseline else f"{point.anonymizer}, {point.requirement}, {point.form}"
+        what = (
+            point.anonymizer
+            if point.is_baseline or point.is_noisy
+            else f"{point.anonymizer}, {point.requirement}, {point.form}"
+        )
         if point.parameters.get("suppress"):
             what += f", suppress {point.parameters['suppress']}"
         typer.echo(f"  {point.id:10} {point.measures[x]:>10.4f} {point.measures[y]:>10.4f}  {what}")

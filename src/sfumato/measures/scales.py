@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.configuration import check_number
+from sfumato.configuration import check_number, check_whole
 from sfumato.errors import BadInputError
 from sfumato.measures.attack import Attack
 from sfumato.measures.classification import Classification, Task
@@ -37,9 +37,12 @@ class Scales:
     queries: Queries = field(default_factory=Queries)
     classification: Classification | None = None
     attack: Attack = field(default_factory=Attack)
+    draws: int = 8
+    """How often a noisy release is drawn and measured: its point on a map is the median."""
 
     def __post_init__(self) -> None:
         check_number("min_support", self.min_support, least=0, strict=True, most=1)
+        check_whole("draws", self.draws, least=1)
 
     def prepare(self, table: Table) -> Prepared:
         """Work out everything that does not depend on a release."""

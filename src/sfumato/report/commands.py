@@ -16,6 +16,8 @@ def anonymize_command(declared: TableDeclaration, point: Point) -> str | None:
     if point.anonymizer == "original":
         return None
     options = {"--require": point.requirement, "--with": point.anonymizer, "--form": point.form}
+    if point.is_noisy:
+        options = {"--with": point.anonymizer}
     if point.parameters.get("suppress"):
         options["--suppress"] = repr(float(point.parameters["suppress"]))
     words = ["sfumato", "anonymize", declared.source, *_table_words(declared)]

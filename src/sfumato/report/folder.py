@@ -50,4 +50,8 @@ def _entry(point: Point, on_frontier: bool) -> dict[str, Any]:
         "measures": dict(point.measures),
         "on_frontier": on_frontier,
     }
-    return entry if point.worth is None else entry | {"worth": dict(point.worth)}
+    more = {
+        "worth": None if point.worth is None else dict(point.worth),
+        "intervals": {name: list(ends) for name, ends in point.intervals.items()},
+    }
+    return entry | {key: value for key, value in more.items() if value}

@@ -87,6 +87,13 @@ function table(heads, body, className) {
 
 // -- the map ------------------------------------------------------------------------------------------------
 
+// Between which values a point lies, draw by draw; without draws it lies where it is.
+function ends(point) {
+  const of = (name) => point.intervals[name] || [point.values[name], point.values[name]];
+  const [x1, x2] = of(state.x), [y1, y2] = of(state.y);
+  return { x1, x2, y1, y2 };
+}
+
 function drawn() {
   const best = new Set(frontier());
   const labels = new Map();
@@ -99,7 +106,7 @@ function drawn() {
     const label = point.baseline ? (labels.get(place(point)) || []).join(", ") : "";
     if (point.baseline) labels.delete(place(point));
     return {
-      id: point.id, x: point.values[state.x], y: point.values[state.y], family: point.family, form: point.form,
+      id: point.id, x: point.values[state.x], y: point.values[state.y], ...ends(point), family: point.family, form: point.form,
       frontier: best.has(point), verdict: verdictMark(point), baseline: point.baseline !== "", label,
     };
   });
@@ -412,6 +419,17 @@ function recordsBlock(details) {
   return block("Some records, before and after", wide(table(heads, element("tbody", {}, rows), "records")));
 }
 
+// What the budget of a differentially private release was spent on.
+function budgetBlock(details) {
+  if (!details.by_purpose) return null;
+  const rows = Object.entries(details.by_purpose).map(([what, epsilon]) => [what, epsilon]);
+  const levels = details.by_level.map(([level, epsilon]) => [`level ${level}`, epsilon]);
+  const line = ([what, epsilon]) => element("tr", {}, cell(what), cell(shown(epsilon), "number"));
+  const body = element("tbody", {}, [...rows, ...levels, ["in all", details.epsilon]].map(line));
+  const title = `Budget: epsilon ${shown(details.epsilon)}, in one draw ${shown(details.groups)} boxes`;
+  return block(title, table([["spent on"], ["epsilon", "number"]], body));
+}
+
 function commandBlock(point) {
   if (data.public) return null;
   if (!point.command) {
@@ -452,6 +470,7 @@ function panel() {
       "div", { class: "columns" },
       measuresBlock(point, "risk"), element("div", {}, measuresBlock(point, "utility"), sizesBlock(details)),
     ),
+    budgetBlock(details),
     worstBlock(details),
     recordsBlock(details),
   );

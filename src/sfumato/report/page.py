@@ -55,7 +55,7 @@ def page(shown: Map, public: bool, day: date) -> str:
 
 def content(shown: Map, public: bool) -> dict[str, Any]:
     """Collect what the page's script reads; for the public nothing but settings and measures."""
-    measured = [point for point in shown.points if point.status == "measured"]
+    measured = [p for p in shown.points if p.status == "measured" and not (public and p.is_noisy)]
     return {
         "public": public,
         "axes": axes(shown),
@@ -94,11 +94,12 @@ def _point(shown: Map, point: Point, public: bool) -> dict[str, Any]:
         "id": point.id,
         "words": settings(point),
         "anonymizer": point.anonymizer,
-        "requirement": "" if point.is_baseline else point.requirement,
+        "requirement": "" if point.is_baseline or point.is_noisy else point.requirement,
         "form": point.form,
         "family": family(point),
         "baseline": BASELINE_LABELS.get(point.anonymizer, ""),
         "measures": dict(point.measures),
+        "intervals": {name: list(ends) for name, ends in point.intervals.items()},
         "worth": worth_of_point(shown, point),
     }
     if public:
@@ -201,6 +202,20 @@ def _unmade(shown: Map) -> str:
     return f'<section id="unmade"><h2>What could not be made</h2>{told}</section>'
 
 
+def _pass_on(shown: Map) -> str:
+    """Say what may leave the house; what is measured of a noisy release against the original may not."""
+    if any(point.is_noisy for point in shown.points):
+        return (
+            "<b>Pass the map on.</b> <code>report-public.html</code> shows nothing of individual records, and no noisy "
+            "release: what is measured of those against the original is covered by no epsilon. That holds for "
+            "<code>map.png</code> too: keep it inside."
+        )
+    return (
+        "<b>Pass the map on.</b> <code>report-public.html</code> and <code>map.png</code> show nothing of individual "
+        "records."
+    )
+
+
 def _meanings(shown: Map) -> str:
     return "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>" for name, text in meanings(shown))
 
@@ -220,8 +235,7 @@ def _go_on(shown: Map, public: bool) -> str:
         "to be run in the folder from which this study was explored.",
         "<b>Look closer, or elsewhere.</b> Change candidates or scales in <code>study.toml</code> and run "
         "<code>sfumato explore study.toml --out DIR</code> again; what is measured already is not measured twice.",
-        "<b>Pass the map on.</b> <code>report-public.html</code> and <code>map.png</code> show nothing of individual "
-        "records.",
+        _pass_on(shown),
     ]
     if table.hierarchy:
         steps.insert(

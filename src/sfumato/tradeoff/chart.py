@@ -80,6 +80,8 @@ def family(point: Point) -> str:
     """Name what a point is drawn as: its requirement, or that it is a baseline."""
     if point.is_baseline:
         return "baseline"
+    if point.is_noisy:
+        return "differential privacy"
     names = [part.strip().split(" ")[0] for part in point.requirement.split("&")]
     return " & ".join(FAMILIES.get(name, name) for name in names)
 
@@ -114,9 +116,10 @@ def rows(shown: Map, x: str, y: str) -> list[dict[str, Any]]:
             "id": point.id,
             "x": point.measures[x],
             "y": point.measures[y],
+            **ends(point, x, y),
             "family": family(point),
             "form": point.form,
-            "requirement": point.requirement if not point.is_baseline else "",
+            "requirement": "" if point.is_baseline or point.is_noisy else point.requirement,
             "anonymizer": point.anonymizer,
             "frontier": point.id in frontier,
             "told": "" if point.worth is None or point.is_baseline else VERDICTS[point.worth["verdict"]],
@@ -126,6 +129,15 @@ def rows(shown: Map, x: str, y: str) -> list[dict[str, Any]]:
         }
         for point in drawn
     ]
+
+
+def ends(point: Point, x: str, y: str) -> dict[str, float]:
+    """Say between which values a point lies, draw by draw; without draws it lies where it is."""
+    found: dict[str, float] = {}
+    for axis, name in (("x", x), ("y", y)):
+        low, high = point.intervals.get(name, (point.measures[name], point.measures[name]))
+        found |= {f"{axis}1": low, f"{axis}2": high}
+    return found
 
 
 def labels_of(drawn: Sequence[Point], place: Callable[[Point], tuple[float, float]]) -> dict[str, str]:
@@ -158,7 +170,8 @@ def map_chart(shown: Map, x: str | None = None, y: str | None = None, title: str
     name = title or f"{shown.study.name}: what each release risks and what it costs"
     marks = [] if verdicts is None else [verdict_marks(base)]
     reading = [READING, *wrap("" if verdicts is None else verdicts.marks(), LINE)]
-    layers = [_line(base, x), dots(base, families(shown)), *baselines(base), *marks, ring(base)]
+    spreads = intervals(base) if any(point.intervals for point in shown.points) else []
+    layers = [_line(base, x), *spreads, dots(base, families(shown)), *baselines(base), *marks, ring(base)]
     drawn: alt.TopLevelMixin = (
         alt.layer(*layers, datasets={"points": rows(shown, x, y)})
         .add_params(chosen)
@@ -166,6 +179,16 @@ def map_chart(shown: Map, x: str | None = None, y: str | None = None, title: str
         .configure(**LOOK)
     )
     return drawn
+
+
+def intervals(base: alt.Chart) -> list[alt.Chart]:
+    """Draw how far the draws of a noisy release reach, along both axes."""
+    rule = base.transform_filter("datum.x1 !== datum.x2 || datum.y1 !== datum.y2").mark_rule(
+        color=QUIET, strokeWidth=1, opacity=0.7, tooltip=None
+    )
+    across = rule.encode(x=alt.X("x1:Q"), x2=alt.X2("x2"), y=alt.Y("y:Q"))
+    upward = rule.encode(x=alt.X("x:Q"), y=alt.Y("y1:Q"), y2=alt.Y2("y2"))
+    return [across, upward]
 
 
 def axis_title(name: str) -> list[str]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from sfumato.measures import of_groups
 from sfumato.measures.groups import COLUMNS
-from sfumato.release import Release
+from sfumato.release import NoisyRelease, Release
 
 SHOWN = 5
 """How many worst groups and how many records are shown."""
@@ -21,6 +21,17 @@ def details(release: Release) -> dict[str, Any]:
         "sizes": _sizes(release),
         "worst": _worst_groups(release),
         "records": _records(release),
+    }
+
+
+def noisy_details(release: NoisyRelease) -> dict[str, Any]:
+    """Describe one draw of a noisy release: how many boxes, and what the budget was spent on."""
+    guarantee = release.guarantee
+    return {
+        "groups": release.groups,
+        "epsilon": guarantee.epsilon,
+        "by_purpose": guarantee.by_purpose,
+        "by_level": [[level, epsilon] for level, epsilon in guarantee.by_level.items()],
     }
 
 

@@ -12,14 +12,17 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from sfumato.anonymizers import LocalRecoding, Maker, Mondrian, assigned
+import numpy as np
+
+from sfumato.anonymizers import LocalRecoding, Maker, Mechanism, Mondrian, UnsafeSeededNoise
 from sfumato.configuration import check_whole
 from sfumato.errors import InfeasibleError, SfumatoError
 from sfumato.kernels import source_digest
 from sfumato.measures import Prepared, Worth
-from sfumato.plain import from_plain, to_plain
+from sfumato.plain import to_plain
 from sfumato.table import Table
-from sfumato.tradeoff.details import details
+from sfumato.tradeoff.details import details, noisy_details
+from sfumato.tradeoff.folder import read_point
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.study import Candidate, Study, read_study
 
@@ -105,11 +108,15 @@ def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
     )
     try:
         maker = repeatable(candidate)
-        release = assigned(maker.anonymize(prepared.table, candidate.requirement, candidate.form, candidate.suppress))
-        measured = prepared.measure(release)
-        point = replace(
-            point, measures=dict(measured.values), details=details(release), worth=worth_values(measured.worth)
-        )
+        if isinstance(maker, Mechanism):
+            maker.check(prepared.table, candidate.requirement, candidate.form, candidate.suppress)
+            point = replace(point, **over_draws(maker, candidate, prepared))
+        else:
+            release = maker.anonymize(prepared.table, candidate.requirement, candidate.form, candidate.suppress)
+            measured = prepared.measure(release)
+            point = replace(
+                point, measures=dict(measured.values), details=details(release), worth=worth_values(measured.worth)
+            )
     except InfeasibleError as error:
         point = replace(point, status="infeasible", reason=str(error))
     except SfumatoError as error:
@@ -117,6 +124,22 @@ def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
     except Exception as error:  # one anonymizer's defect must not cost the others' results
         point = replace(point, status="failed", reason=f"{type(error).__name__}: {error}")
     return replace(point, seconds=time.perf_counter() - started)
+
+
+def over_draws(mechanism: Mechanism, candidate: Candidate, prepared: Prepared) -> dict[str, Any]:
+    """Draw a noisy release several times; its measures are the medians, with the smallest and the largest beside.
+
+    The noise comes from a seed so that a map comes out the same twice. None of these draws can be published.
+    """
+    seeds = np.random.SeedSequence(int(candidate.id, 16)).generate_state(prepared.scales.draws, np.uint64)
+    releases = [mechanism.draw(prepared.table, UnsafeSeededNoise(int(seed))) for seed in seeds]
+    found = [prepared.measure(release).values for release in releases]
+    values = {name: [own[name] for own in found] for name in found[0]}
+    return {
+        "measures": {name: float(np.median(own)) for name, own in values.items()},
+        "intervals": {name: (min(own), max(own)) for name, own in values.items()},
+        "details": noisy_details(releases[0]),
+    }
 
 
 def worth_values(worth: Worth | None) -> dict[str, Any] | None:
@@ -153,7 +176,7 @@ def _read_cache(cache: Path | None) -> dict[str, Point]:
         try:
             entry = json.loads(line)
             fields = entry["point"]
-            found[entry["key"]] = Point(**{**fields, "measures": from_plain(fields["measures"])})
+            found[entry["key"]] = read_point(fields)
         except (ValueError, KeyError, TypeError):
             continue
     return found

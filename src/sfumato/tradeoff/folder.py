@@ -27,13 +27,15 @@ def read_map(folder: str | Path) -> Map:
         content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if content["schema"] != SCHEMA:
             raise BadInputError(f"{path}: schema {content['schema']!r} is not known to this version; explore again")
-        about, points = dict(content["table"]), tuple(_point(entry) for entry in content["points"])
+        about, points = dict(content["table"]), tuple(read_point(entry) for entry in content["points"])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadInputError(f"{path}: not what `sfumato explore` writes ({error!r}); explore again") from None
     return Map(read_study(str(folder / "study.toml")), points, about)
 
 
-def _point(entry: dict[str, Any]) -> Point:
+def read_point(entry: dict[str, Any]) -> Point:
+    """Read a point from its plain values; what is not part of a point is passed over."""
     known = {own.name for own in fields(Point)}
     values = {name: value for name, value in entry.items() if name in known}
-    return Point(**{**values, "measures": from_plain(values["measures"])})
+    intervals = {name: tuple(ends) for name, ends in from_plain(values.get("intervals", {})).items()}
+    return Point(**{**values, "measures": from_plain(values["measures"]), "intervals": intervals})

@@ -42,6 +42,9 @@ class Point:
     worth: Mapping[str, Any] | None = None
     """How it compares with the better trivial sanitization where a column was learned: `measures.Worth` as values."""
 
+    intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """Of a noisy release the smallest and the largest value of every measure among its draws."""
+
     @property
     def is_baseline(self) -> bool:
         """Whether this is one of the trivial releases or the original."""

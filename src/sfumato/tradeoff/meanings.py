@@ -33,7 +33,22 @@ def meanings(shown: Map) -> list[tuple[str, str]]:
             )
         )
     found += [("Missing values", _missing(shown)), ("Suppressed records", _suppressed(shown))]
-    return [*found, *_scales(shown), *_learning(shown)]
+    return [*found, *_scales(shown), *_learning(shown), *_noise(shown)]
+
+
+def _noise(shown: Map) -> list[tuple[str, str]]:
+    if not any(point.is_noisy for point in shown.points):
+        return []
+    draws = shown.study.scales.draws
+    return [
+        (
+            "Differential privacy",
+            f"A noisy release was drawn {counted(draws, 'time')}; its point is the median of every measure, the bars "
+            "reach from the smallest to the largest, and who beats whom is decided by medians. These draws are for "
+            "looking only: a release that is published is drawn afresh. Epsilon covers that one release, not what "
+            "chose it, and none of the measures here.",
+        ),
+    ]
 
 
 def _person(shown: Map) -> str:

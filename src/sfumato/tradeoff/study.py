@@ -154,6 +154,7 @@ class Study:
             "min_support": self.scales.min_support,
             "queries": _full_text(self.scales.queries),
             "attack": _full_text(self.scales.attack),
+            "draws": self.scales.draws,
         }
         if self.scales.classification is not None:
             scales["classification"] = _full_text(self.scales.classification)
@@ -295,7 +296,7 @@ def _texts_of(block: Mapping[str, Any], key: str, usual: str) -> list[str]:
 
 
 def _scales(entries: Mapping[str, Any]) -> Scales:
-    _known("[scales]", entries, ("min_support", "queries", "classification", "attack"))
+    _known("[scales]", entries, ("min_support", "queries", "classification", "attack", "draws"))
     examples = {"queries": str(Queries()), "classification": Classification.example, "attack": "attack top=0.1"}
     for key, example in examples.items():
         if not isinstance(entries.get(key, ""), str):
@@ -304,7 +305,8 @@ def _scales(entries: Mapping[str, Any]) -> Scales:
     learned = entries.get("classification")
     classification = parse(learned, (Classification,), "classification") if learned is not None else None
     attack = parse(entries["attack"], (Attack,), "attack") if "attack" in entries else Attack()
-    return Scales(entries.get("min_support", Scales().min_support), queries, classification, attack)
+    draws = entries.get("draws", Scales().draws)
+    return Scales(entries.get("min_support", Scales().min_support), queries, classification, attack, draws)
 
 
 def _list(value: Any) -> list[Any]:

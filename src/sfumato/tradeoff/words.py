@@ -36,6 +36,11 @@ MAKERS = {
     "cut=information-gain": "cut where most is learnt",
     "full-domain": "one level per column",
     "local-recoding": "a node for every group",
+    "dp-kd-tree": "Private kd-tree",
+    "dp-quadtree": "Private quadtree",
+    "dp-kd-hybrid": "Private kd-tree above a quadtree",
+    "dp-privtree": "PrivTree",
+    "dp-grid": "Adaptive private grid",
 }
 OPTION = re.compile(r'[^\s"]+(?:"(?:[^"]|"")*")?')
 """The name or one option of an anonymizer; a value in quotes may hold blanks."""
@@ -60,6 +65,8 @@ def settings(point: Point) -> str:
     """
     if point.anonymizer in BASELINES:
         return BASELINES[point.anonymizer]
+    if point.is_noisy:
+        return f"{maker(point.anonymizer)}: differential privacy, published as boxes with noisy counts"
     group = "bucket" if point.form == "bucketization" else "group"
     rules = [rule(part, group) for part in requirement(point.requirement).parts]
     parts = [maker(point.anonymizer), *rules, FORMS[point.form]]
