@@ -57,6 +57,11 @@ class Mechanism(Configured, ABC):
 
     def check(self, table: Table, requirement: Requirement, form: Form, suppress: float) -> None:
         """Raise where `anonymize` would, without drawing anything."""
+        self.check_request(requirement, form, suppress)
+        self.checked_domain(table)
+
+    def check_request(self, requirement: Requirement, form: Form, suppress: float) -> None:
+        """Raise where something is asked for that noise cannot give."""
         if any(part != KAnonymity(1) for part in requirement.parts):
             raise BadInputError(
                 f"{self.name} protects by noise and cannot promise {requirement}; leave the requirement out "
@@ -66,7 +71,6 @@ class Mechanism(Configured, ABC):
             raise BadInputError(f"{self.name} publishes boxes, which is the form generalization, not {form}")
         if suppress != 0:
             raise BadInputError(f"{self.name} suppresses no records; leave suppress at 0 instead of {suppress}")
-        self.checked_domain(table)
 
     def checked_domain(self, table: Table) -> Domain:
         """Return the declared domain of a table, if this configuration can be used on it."""

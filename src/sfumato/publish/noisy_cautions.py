@@ -19,6 +19,9 @@ from sfumato.tradeoff.words import counted, listed
 NEARLY_SURE = 0.99
 """Where even odds may become this belief, a promise is too weak to be left without a warning."""
 
+MANY_ROWS = 0.1
+"""The share by which rows and records may differ before the publisher is told."""
+
 SAID_OTHERWISE = ("columns without a role", "neutral column", "identifier")
 """Notices of a table that speak of groups or of columns kept as they are; of noisy releases the cautions do."""
 
@@ -29,15 +32,17 @@ def belief(epsilon: float) -> float:
 
 
 def epsilon_in_words(epsilon: float) -> str:
-    """Say what an epsilon promises."""
-    sure = belief(epsilon)
-    percent = "more than 99.9 %" if sure > 0.999 else f"{100 * sure:.3g} %"
+    """Say what an epsilon promises. To have another value is one record less and one more, so it counts twice."""
     return (
-        "Whoever reads this file, whatever else they know: every file that could have come out is at most "
-        f"{_factor(epsilon)} times (e^epsilon) as likely with any one person's record in the table as without it, and "
-        "the other way round. Somebody who holds it for as likely as not that a certain person is in the table, or has "
-        f"a certain value there, can become at most {percent} sure by this file."
+        f"Any file that could have come out is at most {_factor(epsilon)} times (e^epsilon) as likely with a given "
+        "person's record in the table as without it, and the other way round. So whoever holds it for as likely as not "
+        f"that this person is in the table can become at most {_percent(belief(epsilon))} sure by this file; and of "
+        f"which of two equally likely values the person has there, at most {_percent(belief(2 * epsilon))} sure."
     )
+
+
+def _percent(share: float) -> str:
+    return "100 % (as good as)" if share > 0.9995 else f"{100 * share:.3g} %"
 
 
 def _factor(epsilon: float) -> str:
@@ -80,6 +85,7 @@ def _always(release: NoisyRelease) -> Iterator[Caution]:
         "The rows look like people, but nobody is behind them: they were drawn from noisy counts. A row that fits "
         "somebody fits by chance; a person whom no row fits may be in the table all the same. The number of rows is "
         "not the number of records.",
+        _rows(release),
     )
     yield Caution(
         "statistics",
@@ -95,9 +101,9 @@ def _always(release: NoisyRelease) -> Iterator[Caution]:
     )
     yield Caution(
         "composition",
-        "Budgets add up: another differentially private release about the same people, by whomever, adds its epsilon to "
-        "this one's, also a second draw with the same settings. Releases that are not differentially private have no "
-        "epsilon to add, and nothing bounds what they tell together with this one.",
+        "Budgets add up: another differentially private release about the same people, by whomever, adds its epsilon "
+        "to this one's, also a second draw with the same settings. Releases that are not differentially private have "
+        "no epsilon to add, and nothing bounds what they tell together with this one.",
     )
     yield Caution(
         "several records",
@@ -114,6 +120,17 @@ def _always(release: NoisyRelease) -> Iterator[Caution]:
         "other columns",
         "Only quasi-identifiers and the sensitive attribute are in this file; no column is published as it is.",
         _left_out(release.table),
+    )
+
+
+def _rows(release: NoisyRelease) -> str:
+    """Say how many rows and records there are, where they differ much: noise below zero is cut off, above it stays."""
+    rows, records = int(release.synthetic_counts.sum()), release.cells.records
+    if abs(rows - records) <= MANY_ROWS * records:
+        return ""
+    return (
+        f"{counted(rows, 'row')}, but the table has {counted(records, 'record')}; a lower height or a larger epsilon "
+        "brings them nearer"
     )
 
 

@@ -24,13 +24,13 @@ from sfumato.release import Guarantee, NoisyRelease
 from sfumato.table import Table
 
 NOISE = (
-    "Counts get discrete Laplace noise, P(z) in proportion to exp(-epsilon |z|); medians are chosen by permute-and-flip "
-    "(McKenna & Sheldon 2020). Both are drawn by OpenDP, whose generator cannot be seeded. Nothing else looks at the "
-    "records. Rows are drawn from the noisy counts, evenly within every box, which costs no budget."
+    "Counts get discrete Laplace noise, P(z) in proportion to exp(-epsilon |z|); medians are chosen by "
+    "permute-and-flip (McKenna & Sheldon 2020). Both are drawn by OpenDP, whose generator cannot be seeded. Nothing "
+    "else looks at the records. Rows are drawn from the noisy counts, evenly within every box, which costs no budget."
 )
 SELECTION = (
-    "Method and settings were chosen on a map of candidates, and the choice looked at the data; epsilon covers this one "
-    "release, not the looking around that chose it. The numbers on the map came from other draws, which are not "
+    "Method and settings were chosen on a map of candidates, and the choice looked at the data; epsilon covers this "
+    "one release, not the looking around that chose it. The numbers on the map came from other draws, which are not "
     "published; this release was drawn afresh."
 )
 NOT_AUDITED = (
@@ -114,6 +114,11 @@ def noisy_certificate(
     }
 
 
+def is_noisy_certificate(content: Mapping[str, Any]) -> bool:
+    """Say whether a certificate promises differential privacy."""
+    return "differential_privacy" in content["promise"]
+
+
 def _meanings(missing: str) -> list[tuple[str, str]]:
     treated = (
         "Records that miss a value were removed before anything was counted. Whether a record is removed depends on "
@@ -125,8 +130,8 @@ def _meanings(missing: str) -> list[tuple[str, str]]:
     return [
         (
             "Epsilon",
-            "The budget of the release: how much its outcome may depend on any one record. Smaller protects more. Every "
-            "question to the records was answered with noise and costs a part of it; the parts add up.",
+            "The budget of the release: how much its outcome may depend on any one record. Smaller protects more. "
+            "Every question to the records was answered with noise and costs a part of it; the parts add up.",
         ),
         (
             "Level",

@@ -82,7 +82,8 @@ def check_draft(release: NoisyRelease, draft: Path, format: Format) -> None:
     """
     written = _read(draft, format)
     sensitive = release.cells.sensitive[0]
-    domains = {own.name: own.hierarchy.leaves for own in (*release.cells.quasi, sensitive)}
+    domains = {own.name: own.hierarchy.leaves for own in release.cells.quasi}
+    domains[sensitive.name] = sensitive.hierarchy.leaves
     if sorted(written.column_names) != sorted(domains):
         raise AssertionError(f"the written file has the columns {written.column_names}, not {sorted(domains)}")
     for name, leaves in domains.items():
