@@ -130,6 +130,6 @@ def public_knowledge(domain: Domain) -> tuple[str, ...]:
     return (
         f"The declared domains of the quasi-identifiers, with their number of values: {sizes}.",
         f"The declared values of {domain.sensitive} ({domain.values.size}), whether they occur or not.",
-        "That every record's values lie in these domains.",
+        f"That every record's values lie in these domains, and that at least two values of {domain.sensitive} occur.",
         "The method and its parameters, the shares of the budget among them.",
     )

@@ -34,9 +34,9 @@ def belief(epsilon: float) -> float:
 def epsilon_in_words(epsilon: float) -> str:
     """Say what an epsilon promises. To have another value is one record less and one more, so it counts twice."""
     return (
-        f"Any file that could have come out is at most {_factor(epsilon)} times (e^epsilon) as likely with a given "
-        "person's record in the table as without it, and the other way round. So whoever holds it for as likely as not "
-        f"that this person is in the table can become at most {_percent(belief(epsilon))} sure by this file; and of "
+        f"Any file that could have come out is at most {_factor(epsilon)} times (e^epsilon) as likely with the one "
+        "record of a given person in the table as without it, and the other way round. So whoever holds it for as "
+        f"likely as not that this person is in the table can become at most {_percent(belief(epsilon))} sure by this file; and of "
         f"which of two equally likely values the person has there, at most {_percent(belief(2 * epsilon))} sure."
     )
 
@@ -91,13 +91,13 @@ def _always(release: NoisyRelease) -> Iterator[Caution]:
         "statistics",
         "What the file teaches of everybody, such as which values go with which ages, it teaches of a person who is "
         "known to be alike, whether in the table or not. No release that is of any use prevents this; the promise is "
-        "that having been in the table adds next to nothing to it.",
+        "that having been in the table adds no more to it than epsilon allows.",
     )
     yield Caution(
         "small groups",
         f"Every count behind the file carries noise of about {noise_of_counts(release):.2g} records (one standard "
         "deviation), also where there was nobody. Groups of about that size are noise: draw no conclusion from them. "
-        "Within a box, combinations of values were drawn evenly and say nothing of how they go together.",
+        "Within a box, quasi-identifiers were drawn evenly and say nothing of how they go together.",
     )
     yield Caution(
         "composition",

@@ -101,5 +101,7 @@ def _read(path: Path, format: Format) -> pa.Table:
         return parquet.read_table(path)
     parsed = csv.ParseOptions(newlines_in_values=True)
     names = csv.open_csv(path, parse_options=parsed).schema.names
-    texts = csv.ConvertOptions(dict.fromkeys(names, pa.string()), null_values=[""], strings_can_be_null=True)
+    texts = csv.ConvertOptions(
+        column_types=dict.fromkeys(names, pa.string()), null_values=[""], strings_can_be_null=True
+    )
     return csv.read_csv(path, parse_options=parsed, convert_options=texts)
