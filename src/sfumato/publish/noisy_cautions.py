@@ -36,8 +36,9 @@ def epsilon_in_words(epsilon: float) -> str:
     return (
         f"Any file that could have come out is at most {_factor(epsilon)} times (e^epsilon) as likely with the one "
         "record of a given person in the table as without it, and the other way round. So whoever holds it for as "
-        f"likely as not that this person is in the table can become at most {_percent(belief(epsilon))} sure by this file; and of "
-        f"which of two equally likely values the person has there, at most {_percent(belief(2 * epsilon))} sure."
+        f"likely as not that this person is in the table can become at most {_percent(belief(epsilon))} sure by this "
+        "file; and of which of two equally likely values the person has there, at most "
+        f"{_percent(belief(2 * epsilon))} sure."
     )
 
 
