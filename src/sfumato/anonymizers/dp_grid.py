@@ -42,6 +42,11 @@ class DPGrid(Mechanism):
 
     name: ClassVar[str] = "dp-grid"
     example: ClassVar[str | None] = "dp-grid epsilon=1"
+    procedure: ClassVar[str] = (
+        "The domain is divided into a coarse grid whose boxes are counted with noise; each of them is divided "
+        "again, the finer the fuller it seems to be, and counted with noise; then the counts of both grids are "
+        "made to add up."
+    )
 
     def __post_init__(self) -> None:
         check_budget(self.epsilon, self.counts)

@@ -37,6 +37,11 @@ class DPKdHybrid(Mechanism):
 
     name: ClassVar[str] = "dp-kd-hybrid"
     example: ClassVar[str | None] = "dp-kd-hybrid epsilon=1 height=8 switch=4"
+    procedure: ClassVar[str] = (
+        "The domain is cut in two again and again, attributes in turn: on the first levels at a noisy median, "
+        "below in the middle. On every level the sensitive values of every box are counted with noise; then the "
+        "counts of all levels are made to add up."
+    )
 
     def __post_init__(self) -> None:
         check_budget(self.epsilon, self.counts)

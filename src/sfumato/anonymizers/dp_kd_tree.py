@@ -43,6 +43,11 @@ class DPKdTree(Mechanism):
 
     name: ClassVar[str] = "dp-kd-tree"
     example: ClassVar[str | None] = "dp-kd-tree epsilon=1 height=8"
+    procedure: ClassVar[str] = (
+        "The domain is cut in two again and again, each box at a noisy median of one attribute, attributes in "
+        "turn. On every level the sensitive values of every box are counted with noise; then the counts of all "
+        "levels are made to add up."
+    )
 
     def __post_init__(self) -> None:
         check_budget(self.epsilon, self.counts)

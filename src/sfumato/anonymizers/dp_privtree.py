@@ -40,6 +40,10 @@ class DPPrivTree(Mechanism):
 
     name: ClassVar[str] = "dp-privtree"
     example: ClassVar[str | None] = "dp-privtree epsilon=1"
+    procedure: ClassVar[str] = (
+        "The domain is halved again and again, each box as long as a noisy count says that it holds enough "
+        "records. Then the sensitive values of the final boxes are counted with noise."
+    )
 
     def __post_init__(self) -> None:
         check_budget(self.epsilon, self.counts)

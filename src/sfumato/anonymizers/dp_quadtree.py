@@ -37,6 +37,11 @@ class DPQuadtree(Mechanism):
 
     name: ClassVar[str] = "dp-quadtree"
     example: ClassVar[str | None] = "dp-quadtree epsilon=1 height=8"
+    procedure: ClassVar[str] = (
+        "The domain is halved again and again, each box in the middle of one attribute, attributes in turn, "
+        "whatever the records are. On every level the sensitive values of every box are counted with noise; then "
+        "the counts of all levels are made to add up."
+    )
 
     def __post_init__(self) -> None:
         check_budget(self.epsilon, self.counts)

@@ -35,6 +35,8 @@ class Mechanism(Configured, ABC):
 
     name: ClassVar[str]
     noisy: ClassVar[bool] = True
+    procedure: ClassVar[str]
+    """What it does, in words for whoever reads a certificate."""
 
     def draw(self, table: Table, noise: Noise | None = None) -> NoisyRelease:
         """Draw a release; `noise` is OpenDP's unless another one is handed in, for tests and for maps."""
@@ -55,16 +57,20 @@ class Mechanism(Configured, ABC):
 
     def check(self, table: Table, requirement: Requirement, form: Form, suppress: float) -> None:
         """Raise where `anonymize` would, without drawing anything."""
+        self.check_request(requirement, form, suppress)
+        self.checked_domain(table)
+
+    def check_request(self, requirement: Requirement, form: Form, suppress: float) -> None:
+        """Raise where something is asked for that noise cannot give."""
         if any(part != KAnonymity(1) for part in requirement.parts):
             raise BadInputError(
-                f"{self.name} protects by noise and cannot promise {requirement}; ask for nothing more than "
-                '"k-anonymity k=1"'
+                f"{self.name} protects by noise and cannot promise {requirement}; leave the requirement out "
+                '(in Python and in a study it is then "k-anonymity k=1")'
             )
         if form != "generalization":
             raise BadInputError(f"{self.name} publishes boxes, which is the form generalization, not {form}")
         if suppress != 0:
             raise BadInputError(f"{self.name} suppresses no records; leave suppress at 0 instead of {suppress}")
-        self.checked_domain(table)
 
     def checked_domain(self, table: Table) -> Domain:
         """Return the declared domain of a table, if this configuration can be used on it."""
@@ -124,6 +130,6 @@ def public_knowledge(domain: Domain) -> tuple[str, ...]:
     return (
         f"The declared domains of the quasi-identifiers, with their number of values: {sizes}.",
         f"The declared values of {domain.sensitive} ({domain.values.size}), whether they occur or not.",
-        "That every record's values lie in these domains.",
+        f"That every record's values lie in these domains, and that at least two values of {domain.sensitive} occur.",
         "The method and its parameters, the shares of the budget among them.",
     )

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sfumato.commands.common import Columns, announce_first_run, columns, counted, print_json
+from sfumato.commands.noisy import print_drawn, write_drawn
 from sfumato.errors import BadInputError
 
 if TYPE_CHECKING:
     from sfumato.measures import Measured
-    from sfumato.release import Format, NoisyRelease, Release
+    from sfumato.release import Release
 
 
 def anonymize(
@@ -24,8 +25,12 @@ def anonymize(
     ],
     to: Annotated[Path, typer.Option("--to", help="The file to write: .csv or .parquet.")],
     require: Annotated[
-        list[str], typer.Option("--require", help='What every group must satisfy: "k-anonymity k=10 & ...".')
-    ],
+        list[str],
+        typer.Option(
+            "--require",
+            help='What every group must satisfy: "k-anonymity k=10 & ..."; nothing with dp-... anonymizers.',
+        ),
+    ] = [],  # noqa: B006
     quasi: Annotated[Columns, typer.Option(help="Columns an outsider may know; repeat, or separate by commas.")] = [],  # noqa: B006
     sensitive: Annotated[Columns, typer.Option(help="Columns nobody should learn about a person.")] = [],  # noqa: B006
     neutral: Annotated[Columns, typer.Option(help="Columns to publish as they are.")] = [],  # noqa: B006
@@ -34,7 +39,8 @@ def anonymize(
         str | None, typer.Option(help="The column that says who lives together: never published.")
     ] = None,
     maker: Annotated[
-        str, typer.Option("--with", help='The anonymizer: "mondrian", "full-domain", "local-recoding", ...')
+        str,
+        typer.Option("--with", help='The anonymizer: "mondrian", "full-domain", "dp-kd-tree epsilon=1 height=8", ...'),
     ] = "mondrian",
     form: Annotated[
         str,
@@ -67,12 +73,21 @@ def anonymize(
     from sfumato.measures import measure
     from sfumato.release import format_of, write_release
     from sfumato.release.writing import check_target
-    from sfumato.requirements import requirement
+    from sfumato.requirements import KAnonymity, requirement
     from sfumato.table import TableDeclaration
 
     started = time.perf_counter()
     written_as = format_of(to)
-    wanted, chosen = requirement(" & ".join(require)), anonymizer(maker)
+    chosen = anonymizer(maker)
+    if not require and not isinstance(chosen, Mechanism):
+        raise BadInputError(f'{chosen.name} needs to know what to satisfy: --require "k-anonymity k=10", for example')
+    wanted = requirement(" & ".join(require)) if require else KAnonymity(1)
+    if isinstance(chosen, Mechanism):
+        chosen.check_request(wanted, form, suppress)  # type: ignore[arg-type]
+        if layout != "rows":
+            raise BadInputError(
+                f"{chosen.name} publishes synthetic records, which are rows; leave out --layout {layout}"
+            )
     if lattice is not None and not isinstance(chosen, FullDomain):
         raise BadInputError(f"--lattice belongs to --with full-domain; {chosen.name} searches no lattice")
     if lattice is not None:
@@ -93,9 +108,10 @@ def anonymize(
     given = replace(declared, **roles).open(rows)  # type: ignore[arg-type]
     read = time.perf_counter()
     if isinstance(chosen, Mechanism):
-        check_target(to, force)
-        drawn = chosen.anonymize(given, wanted, form, suppress)  # type: ignore[arg-type]
-        _print_drawn(drawn, str(chosen), _write_drawn(drawn, to, force, written_as), as_json)
+        drawn = write_drawn(chosen, given, to, force, written_as)
+        by_step = {"read": round(read - started, 4), "draw_and_write": round(time.perf_counter() - read, 4)}
+        more = {"files": [str(to)], "seconds": round(sum(by_step.values()), 4), "seconds_by_step": by_step}
+        print_drawn(drawn, chosen, more, as_json)
         return
     release = chosen.anonymize(given, wanted, form, suppress)  # type: ignore[arg-type]
     measured = measure(release)
@@ -163,43 +179,6 @@ def _print_release(said: dict[str, Any], release: Release, measured: Measured) -
         shown = f"{value:,.0f}" if float(value).is_integer() else f"{value:.4g}"
         arrow = "^" if MEASURES[name].better == "higher" else "v"
         typer.echo(f"  {name:20} {shown:>12} {arrow} {MEASURES[name].meaning}")
-
-
-def _write_drawn(release: NoisyRelease, to: Path, force: bool, format: Format) -> Path:
-    """Write records drawn from a noisy release."""
-    write = release.to_csv if format == "csv" else release.to_parquet
-    return write(to, force)[0]
-
-
-def _print_drawn(release: NoisyRelease, maker: str, file: Path, as_json: bool) -> None:
-    """Say what was written of a noisy release and what it promises."""
-    promise = release.guarantee
-    left_out = list(release.table.roles.neutral)
-    if as_json:
-        print_json(
-            {
-                "table": release.table.engine.origin,
-                "anonymizer": maker,
-                "boxes": release.groups,
-                "epsilon": promise.epsilon,
-                "guarantee": asdict(promise),
-                "left_out": left_out,
-                "files": [str(file)],
-            }
-        )
-        return
-    typer.echo(f"Wrote {file}: synthetic records, drawn from the noisy counts of {release.groups:,} boxes.")
-    parts = ", ".join(f"{what} {epsilon:.3g}" for what, epsilon in promise.by_purpose.items())
-    typer.echo(f"Differentially private with epsilon {promise.epsilon:g} ({parts}); smaller protects more.")
-    typer.echo(f"It hides whether there is {promise.neighbours}.")
-    typer.echo("Taken as known to everybody:")
-    for sentence in promise.public:
-        typer.echo(f"  {sentence}")
-    if left_out:
-        typer.echo(f"Not in the file, because nothing is published as it is: {', '.join(left_out)}.")
-    typer.echo(
-        "Every further draw from this table spends its epsilon again; choosing by a look at results is not covered."
-    )
 
 
 def _print_transformation(details: Mapping[str, Any]) -> None:

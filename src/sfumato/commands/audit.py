@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sfumato.commands.common import Columns, columns, counted, print_json
+from sfumato.errors import BadInputError
 
 if TYPE_CHECKING:
     from sfumato.publish import Audit, WorstGroup
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def audit(
     file: Annotated[Path, typer.Argument(help="The published file (CSV, TSV, Parquet, ...), whoever made it.")],
-    quasi: Annotated[Columns, typer.Option(help="Columns an outsider may know; repeat, or separate by commas.")],
+    quasi: Annotated[Columns, typer.Option(help="Columns an outsider may know; repeat, or separate by commas.")] = [],  # noqa: B006
     sensitive: Annotated[Columns, typer.Option(help="Columns nobody should learn about a person.")] = [],  # noqa: B006
     original: Annotated[
         str | None, typer.Option(help="The table it was made of: the true Q, what is lost, whether every value covers.")
@@ -63,9 +64,14 @@ def audit(
     from sfumato.publish import read_certificate
     from sfumato.publish.certificate import check_certificate
     from sfumato.publish.counting import open_source
+    from sfumato.publish.noisy_certificate import is_noisy_certificate
 
     if certificate is not None:
-        check_certificate(read_certificate(certificate), certificate, file)
+        content = read_certificate(certificate)
+        check_certificate(content, certificate, file)
+        if is_noisy_certificate(content):
+            _print_noisy(content, file, certificate, " & ".join(require), as_json)
+            return
     source = open_source(file, delimiter, encoding)
     names = source.engine.columns
     found = audit_file(
@@ -91,6 +97,23 @@ def audit(
         _print(found)
     if not found.holds:
         raise typer.Exit(1)
+
+
+def _print_noisy(content: dict[str, Any], file: Path, certificate: Path, require: str, as_json: bool) -> None:
+    """Say what can be said of a differentially private file: that it is the certified one, and what that promises."""
+    if require:
+        raise BadInputError(
+            f"{file}: nobody is behind the rows of a differentially private release, so {require} can neither hold "
+            "nor fail of it; leave out --require, or leave out --certificate to measure the rows all the same"
+        )
+    promise = content["promise"]
+    own = promise["differential_privacy"]
+    if as_json:
+        print_json({"holds": True, "file": str(file), "certificate": str(certificate), "promise": promise})
+        return
+    typer.echo(f"{file} is the very file that {certificate} certifies, byte by byte.")
+    typer.echo(f"Promised: differential privacy with epsilon {own['epsilon']:g}. {own['in_words']}")
+    typer.echo(f"{promise['why_not_checked']} Its rows are synthetic records, so groups and k were not measured.")
 
 
 def _print(found: Audit) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from sfumato.commands.common import announce_first_run, counted, print_json
+from sfumato.commands.noisy import print_drawn
 
 
 def release(
@@ -22,10 +24,18 @@ def release(
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
 ) -> None:
     """Publish a point of a map: the data, and a certificate of what it promises, re-checked on the written file."""
-    from sfumato.publish import publish_point
+    from sfumato.publish import NoisyPublication, publish_point
 
     announce_first_run()
+    started = time.perf_counter()
     done = publish_point(folder, point, to, layout, force, mapping)  # type: ignore[arg-type]
+    if isinstance(done, NoisyPublication):
+        seconds = round(time.perf_counter() - started, 4)
+        more = {"point": point, "files": [str(file) for file in done.files], "seconds": seconds}
+        print_drawn(done.release, done.maker, more, as_json)
+        if not as_json:
+            _print_certificates(to, "it tells what only you may know of the table")
+        return
     if as_json:
         print_json(
             {
@@ -42,7 +52,11 @@ def release(
     rows, groups = counted(done.release.assignment.records, "record"), counted(done.release.groups, "group")
     typer.echo(f"Published {to}: {rows} in {groups}.")
     typer.echo(f"Re-checked on the written file: {done.candidate.requirement}")
-    typer.echo(f"\nFor you:        {to}.certificate.html (and .json) - keep it; it tells what was suppressed")
-    typer.echo(f"For the public: {to}.certificate-public.html (and .json) - hand it out with the data")
+    _print_certificates(to, "it tells what was suppressed")
     if mapping is not None:
         typer.echo(f"To recode new data: sfumato apply {mapping} NEW.csv --to FILE (keep the mapping to yourself)")
+
+
+def _print_certificates(to: Path, why_yours: str) -> None:
+    typer.echo(f"\nFor you:        {to}.certificate.html (and .json) - keep it; {why_yours}")
+    typer.echo(f"For the public: {to}.certificate-public.html (and .json) - hand it out with the data")

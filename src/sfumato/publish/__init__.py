@@ -4,11 +4,13 @@ from sfumato.publish.asking import WorstGroup
 from sfumato.publish.audit import Audit, audit
 from sfumato.publish.certificate import certificate_files, read_certificate
 from sfumato.publish.mapping import Mapping, apply, mapping_of, read_mapping
+from sfumato.publish.noisy_releasing import NoisyPublication
 from sfumato.publish.releasing import Publication, publish_point
 
 __all__ = [
     "Audit",
     "Mapping",
+    "NoisyPublication",
     "Publication",
     "WorstGroup",
     "apply",

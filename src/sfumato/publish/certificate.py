@@ -70,7 +70,7 @@ def certificate(
         "kind": "sfumato certificate",
         "for": "the publisher",
         "made": datetime.now(UTC).replace(microsecond=0).isoformat(),
-        "files": [_file(name, path) for name, path in files.items()],
+        "files": [described_file(name, path) for name, path in files.items()],
         "rows": release.assignment.records,
         "promise": {
             "requirement": str(requirement),
@@ -169,7 +169,8 @@ def _baselines(release: Release) -> dict[str, Any]:
     return found
 
 
-def _file(name: str, path: Path) -> dict[str, Any]:
+def described_file(name: str, path: Path) -> dict[str, Any]:
+    """Say which file a certificate speaks of, by its final name and its digest."""
     return {"name": name, "sha256": file_digest(path), "bytes": path.stat().st_size}
 
 

@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.anonymizers import assigned
 from sfumato.anonymizers.anonymizer import checked, checked_households
 from sfumato.anonymizers.full_domain import transformed
 from sfumato.engines import DuckDBEngine
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.kernels import kernel
 from sfumato.plain import json_text
-from sfumato.release import Assignment, Release, generalization, histograms_of, staged
+from sfumato.release import Assignment, NoisyRelease, Release, generalization, histograms_of, staged
 from sfumato.release.writing import check_target, writable
 from sfumato.requirements import Requirement, requirement
 from sfumato.table import Cells, Hierarchy, Level, Roles, Table, distinct_rows
@@ -67,8 +68,9 @@ class Mapping:
         return target
 
 
-def mapping_of(release: Release, wanted: Requirement) -> Mapping:
+def mapping_of(release: Release | NoisyRelease, wanted: Requirement) -> Mapping:
     """Take the mapping out of a release."""
+    release = assigned(release)
     if release.form == "bucketization":
         raise BadInputError("a bucketization publishes exact quasi-identifiers and recodes nothing: it has no mapping")
     cells = release.cells
@@ -91,6 +93,11 @@ def read_mapping(path: str | Path) -> Mapping:
     path = Path(path)
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
+        if content["kind"] == "sfumato certificate":
+            raise BadInputError(
+                f"{path}: this is a certificate, not a mapping; `sfumato release --mapping` writes one of a release "
+                "that recodes values (a differentially private one does not: it has none)"
+            )
         if content["kind"] != KIND or content["schema"] != SCHEMA:
             raise BadInputError(f"{path}: not a mapping that this version of sfumato can read")
         named = content["roles"]

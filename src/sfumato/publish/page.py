@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
+from pathlib import Path
 from string import Template
 from typing import Any
 
 from sfumato.measures import MEASURES
+from sfumato.plain import json_text
 
 SHOWN_VALUES = 12
 """How many sensitive values of a baseline are shown, the most frequent ones."""
@@ -17,6 +19,25 @@ SHOWN_VALUES = 12
 
 def certificate_page(content: Mapping[str, Any]) -> str:
     """Write a certificate as HTML."""
+    meanings = definitions((own["name"], own["text"]) for own in content["meanings"])
+    checked = "<p>Re-checked on the written file, group by group:</p>"
+    return framed(
+        content,
+        [
+            ("What is promised", checked + _promise(content)),
+            ("What it does not protect against", f"<dl>{warnings_list(content['warnings'])}</dl>"),
+            ("What the file achieves", f"<table>{measures_table(content['measures'])}</table>"),
+            ("What was left out", _suppressed(content)),
+            ("How the sensitive values are distributed", _baselines(content["baselines"])),
+            ("What the words mean", f"<dl>{meanings}</dl>"),
+            ("Which files this is about", f"<table>{_digests(content)}</table>"),
+            ("Check it yourself", f"<pre>{escape(shlex.join(content['verify']))}</pre>"),
+        ],
+    )
+
+
+def framed(content: Mapping[str, Any], sections: Iterable[tuple[str, str]]) -> str:
+    """Put the sections of a certificate, each a title and its HTML, into the page that all certificates share."""
     name = content["files"][0]["name"]
     return Template(files("sfumato.publish").joinpath("page.html").read_text(encoding="utf-8")).substitute(
         title=escape(f"Certificate of {name}"),
@@ -24,40 +45,49 @@ def certificate_page(content: Mapping[str, Any]) -> str:
         reader=escape(content["for"]),
         badge="public" if content["for"] == "the public" else "internal",
         made=escape(content["made"][:10]),
-        promise=_promise(content),
-        measures=_measures(content["measures"]),
-        warnings=_warnings(content["warnings"]),
-        baselines=_baselines(content["baselines"]),
-        suppressed=_suppressed(content),
-        meanings=_definitions((own["name"], own["text"]) for own in content["meanings"]),
-        digests=_digests(content),
-        verify=escape(shlex.join(content["verify"])),
+        sections="\n".join(f"<h2>{escape(title)}</h2>\n{text}" for title, text in sections),
     )
+
+
+def write_certificates(
+    own: dict[str, Any],
+    outside: dict[str, Any],
+    drafts: Sequence[Path],
+    page: Callable[[Mapping[str, Any]], str] = certificate_page,
+) -> None:
+    """Write the publisher's certificate and the public one, each as JSON and as a page."""
+    texts = [json_text(own), page(own), json_text(outside), page(outside)]
+    for draft, text in zip(drafts, texts, strict=True):
+        draft.write_text(text, encoding="utf-8")
 
 
 def _promise(content: Mapping[str, Any]) -> str:
     promise = content["promise"]
     items = "".join(
-        f"<li>{_sentence(part['in_words'])} <code>{escape(part['requirement'])}</code></li>"
-        for part in promise["parts"]
+        f"<li>{sentence(part['in_words'])} <code>{escape(part['requirement'])}</code></li>" for part in promise["parts"]
     )
     if "households" in promise:
-        items += f"<li>{_sentence(promise['households']['in_words'])}</li>"
-    columns = content["columns"]
-    said = "".join(
+        items += f"<li>{sentence(promise['households']['in_words'])}</li>"
+    form = "ranges and sets" if promise["form"] == "generalization" else "buckets, with exact quasi-identifiers"
+    return f"<ul>{items}</ul><p>Published as {form}: {content['rows']:,} rows.</p>{said_columns(content['columns'])}"
+
+
+def said_columns(columns: Mapping[str, Sequence[str]]) -> str:
+    """Name the columns of every role."""
+    return "".join(
         f"<p><b>{label}:</b> {escape(', '.join(columns[role]))}</p>"
         for role, label in (("quasi", "Quasi-identifiers"), ("sensitive", "Sensitive"), ("neutral", "Published as is"))
         if columns[role]
     )
-    form = "ranges and sets" if promise["form"] == "generalization" else "buckets, with exact quasi-identifiers"
-    return f"<ul>{items}</ul><p>Published as {form}: {content['rows']:,} rows.</p>{said}"
 
 
-def _sentence(text: str) -> str:
+def sentence(text: str) -> str:
+    """Write a text as a sentence."""
     return escape(text[:1].upper() + text[1:]) + "."
 
 
-def _measures(measures: Mapping[str, float]) -> str:
+def measures_table(measures: Mapping[str, float]) -> str:
+    """Show measures with what they mean, as rows of a table."""
     rows = []
     for name, value in measures.items():
         about = MEASURES.get(name)
@@ -77,9 +107,10 @@ def number(value: Any) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:.4g}"
 
 
-def _warnings(warnings: Iterable[Mapping[str, str]]) -> str:
+def warnings_list(warnings: Iterable[Mapping[str, str]]) -> str:
+    """Show what a release does not protect against, as a list of definitions."""
     return "".join(
-        f"<dt>{_sentence(own['about'])[:-1]}"
+        f"<dt>{sentence(own['about'])[:-1]}"
         + (f" <span class=found>found here: {escape(own['found'])}</span>" if "found" in own else "")
         + f"</dt><dd>{escape(own['text'])}</dd>"
         for own in warnings
@@ -118,7 +149,8 @@ def _suppressed(content: Mapping[str, Any]) -> str:
     return f"<p>{allowed} Left out: {own['records']:,} of {own['of']:,} records.{dropped}</p>"
 
 
-def _definitions(entries: Iterable[tuple[str, str]]) -> str:
+def definitions(entries: Iterable[tuple[str, str]]) -> str:
+    """Show names with what they mean, as a list of definitions."""
     return "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in entries)
 
 
@@ -132,4 +164,9 @@ def _digests(content: Mapping[str, Any]) -> str:
         )
     rows.append(("made by", f"{content['anonymizer']}"))
     rows.append(("versions", ", ".join(f"{name} {number}" for name, number in content["versions"].items())))
-    return "".join(f"<tr><th>{escape(name)}</th><td><code>{escape(value)}</code></td></tr>" for name, value in rows)
+    return rows_of(rows)
+
+
+def rows_of(entries: Iterable[tuple[str, str]]) -> str:
+    """Show names with their values, as rows of a table."""
+    return "".join(f"<tr><th>{escape(name)}</th><td><code>{escape(value)}</code></td></tr>" for name, value in entries)

@@ -11,20 +11,19 @@ import math
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import csv, parquet
 
-from sfumato.anonymizers import anonymizer, assigned
+from sfumato.anonymizers import Mechanism, anonymizer, assigned
 from sfumato.errors import BadInputError
 from sfumato.measures import measure
-from sfumato.plain import json_text
 from sfumato.publish.audit import Audit, audit
 from sfumato.publish.certificate import Origin, certificate, certificate_files, public
 from sfumato.publish.mapping import mapping_of
-from sfumato.publish.page import certificate_page
+from sfumato.publish.noisy_releasing import NoisyPublication, check_noisy_request, publish_noisy
+from sfumato.publish.page import write_certificates
 from sfumato.release import Form, Release, RowLayout, format_of, staged
 from sfumato.release.writing import COUNT, GROUP, check_target, release_files, writable, write_drafts
 from sfumato.requirements import KAnonymity, Requirement, requirement
@@ -55,18 +54,22 @@ def publish_point(
     layout: RowLayout = "rows",
     force: bool = False,
     mapping: str | Path | None = None,
-) -> Publication:
-    """Publish a point of the map in a folder."""
+) -> Publication | NoisyPublication:
+    """Publish a point of the map in a folder; a noisy one is drawn afresh."""
     folder, path = Path(folder), Path(to)
     shown = read_map(folder)
     point = shown[id]
     candidate = candidate_of(point)
     format_of(path)
-    table = opened(shown, folder)
     maker = candidate.anonymizer
-    release = assigned(maker.anonymize(table, candidate.requirement, candidate.form, candidate.suppress))
+    if isinstance(maker, Mechanism):
+        check_noisy_request(maker, id, layout, mapping)
+    table = opened(shown, folder)
     study = sha256((folder / "study.toml").read_bytes()).hexdigest()
     origin = Origin(table.engine.origin, str(shown.about["digest"]), shown.study.name, study, id)
+    if isinstance(maker, Mechanism):
+        return publish_noisy(maker, table, path, origin, point.measures, force)
+    release = assigned(maker.anonymize(table, candidate.requirement, candidate.form, candidate.suppress))
     return publish(release, candidate, path, origin, Map(shown.study, (point,), shown.about), layout, force, mapping)
 
 
@@ -126,17 +129,11 @@ def publish(
             {"measures": found.measures, "by_sensitive": found.by_sensitive, "households": found.households},
             meanings(shown),
         )
-        _write_certificates(content, public(content, candidate.anonymizer), drafts[len(data) :])
+        write_certificates(content, public(content, candidate.anonymizer), drafts[len(data) :])
         for target in data:  # an older release must not stand beside the new certificate
             target.unlink(missing_ok=True)
     extra = [] if recoding is None or mapping is None else [recoding.to_json(mapping, force)]
     return Publication(release, candidate, found, (*data, *certificates, *extra))
-
-
-def _write_certificates(own: dict[str, Any], outside: dict[str, Any], drafts: list[Path]) -> None:
-    texts = [json_text(own), certificate_page(own), json_text(outside), certificate_page(outside)]
-    for draft, text in zip(drafts, texts, strict=True):
-        draft.write_text(text, encoding="utf-8")
 
 
 def _on_the_file(release: Release, wanted: Requirement) -> str | None:

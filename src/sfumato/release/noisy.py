@@ -16,7 +16,7 @@ import numpy as np
 
 from sfumato.errors import BadInputError
 from sfumato.release.release import Boxes, Numbers, Published
-from sfumato.release.synthetic import synthetic_table
+from sfumato.release.synthetic import Counts, rounded, synthetic_table
 from sfumato.release.writing import Format, check_not_original, check_target, format_of, staged, writable
 from sfumato.table import Table
 
@@ -86,6 +86,11 @@ class NoisyRelease(Published):
     def content(self) -> Numbers:
         """The noisy counts of the values that occur in the table, for the publisher's measures."""
         return self.counts[:, self.cells.sensitive[0].leaves]
+
+    @property
+    def synthetic_counts(self) -> Counts:
+        """How many records are drawn of every box and value: the noisy counts, rounded, none below 0."""
+        return rounded(self.counts)
 
     def to_csv(self, path: str | Path, force: bool = False) -> list[Path]:
         """Write records drawn from the release as CSV, all or nothing; an existing file is kept unless `force`."""

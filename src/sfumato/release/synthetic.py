@@ -30,7 +30,7 @@ MOST_ROWS = 100_000_000
 
 def synthetic_table(release: NoisyRelease) -> pa.Table:
     """Draw records, as texts: quasi-identifiers and the sensitive attribute, columns in the order of the input."""
-    rows = rounded(release.counts)
+    rows = release.synthetic_counts
     if rows.sum() > MOST_ROWS:
         raise BadInputError(
             f"the noisy counts sum up to {rows.sum():,} records, nearly all of them noise; choose a larger epsilon or "
