@@ -190,6 +190,11 @@ def test_the_page_is_what_the_certificate_says(published):
         own, own_page, outside, outside_page = certificate_files(path)
         for content, page in ((own, own_page), (outside, outside_page)):
             assert page.read_text(encoding="utf-8") == noisy_certificate_page(json.loads(content.read_text("utf-8")))
+        promise = read_certificate(outside)["promise"]["differential_privacy"]
+        rows = r"<tr><th>([^<]+)</th>(?:<td class=n>[^<]*</td>)*<td class=n>([^<]+)</td></tr>"
+        sums = re.findall(rows, outside_page.read_text(encoding="utf-8"))
+        shown = {level: f"{own:.4g}" for level, own in promise["by_level"].items()}
+        assert dict(sums) == {**shown, "in all": f"{promise['epsilon']:.4g}"}
         assert "For your eyes only" in own_page.read_text(encoding="utf-8")
         assert "eyes" not in outside_page.read_text(encoding="utf-8")
 
