@@ -668,6 +668,16 @@ def test_every_person_is_found_in_both_releases(lines, forms, makers):
     assert found.l_frequency == pytest.approx(1 / worst)
 
 
+def test_a_person_may_be_in_several_buckets_with_the_same_quasi_identifiers(tmp_path):
+    """Ages 20 stand in two buckets: whoever is 20 may be in either, so flu and gout stay possible in both files."""
+    earlier = write(tmp_path / "e.csv", records("age ill group", "20 flu 1", "20 flu 1", "20 gout 2", "20 flu 2"))
+    later = write(tmp_path / "l.csv", records("age ill group", "20 flu 1", "20 gout 1", "20 flu 1", "20 flu 1"))
+    original = write(tmp_path / "o.csv", records("age ill", "20 flu", "20 flu", "20 gout", "20 flu"))
+    (both,) = sfumato.audit(later, "age", "ill", earlier=earlier, original=original, group="group").repeated
+    assert (both.people, both.pairs, both.raised_people, both.single_people) == (4, 1, 0, 0)
+    assert both.l_distinct == 2 and both.l_frequency == pytest.approx(4 / 3)
+
+
 def test_the_same_release_twice_tells_nothing_new(tmp_path):
     path = write(tmp_path / "e.csv", EARLIER)
     (both,) = sfumato.audit(path, "age", "ill", earlier=path).repeated

@@ -95,7 +95,10 @@ def _covered(boxes: Combinations, points: Combinations, notations: Mapping[str, 
 
 
 def _looked_up(boxes: Combinations, points: Combinations, covered: Sequence[Mask]) -> Places:
-    """Recode every point by the one text that covers it, and look the combination up among the boxes."""
+    """Recode every point by the one text that covers it, and look the combination up among the boxes.
+
+    Several boxes may show the same texts: those of different groups of a bucketized file.
+    """
     columns, inside = [], np.ones(len(points.codes), np.bool_)
     for place, masks in enumerate(covered):
         text_of = np.where(masks.any(axis=0), masks.argmax(axis=0), -1)
@@ -104,10 +107,13 @@ def _looked_up(boxes: Combinations, points: Combinations, covered: Sequence[Mask
         columns.append((boxes.texts[place], boxes.codes[:, place], recoded))
     joined = [TextColumn(texts, np.concatenate([own, theirs[inside]])) for texts, own, theirs in columns]
     number = number_combinations(joined, len(boxes.codes) + int(inside.sum()))[1]
-    box_of = np.full(int(number.max()) + 1, -1, np.int64)
-    box_of[number[: len(boxes.codes)]] = np.arange(len(boxes.codes))
-    point, box = np.flatnonzero(inside), box_of[number[len(boxes.codes) :]]
-    return Places(point[box >= 0], box[box >= 0], len(points.codes))
+    of_box, of_point = number[: len(boxes.codes)], number[len(boxes.codes) :]
+    order = np.argsort(of_box, kind="stable")
+    first, last = (np.searchsorted(of_box[order], of_point, side=side) for side in ("left", "right"))
+    found = last - first
+    point = np.repeat(np.flatnonzero(inside), found)
+    within = np.arange(len(point)) - np.repeat(np.cumsum(found) - found, found)
+    return Places(point, order[np.repeat(first, found) + within], len(points.codes))
 
 
 def _walked(boxes: Combinations, points: Combinations, covered: Sequence[Mask]) -> Places | None:
