@@ -272,3 +272,15 @@ def test_folders_that_only_look_like_ours_are_never_removed(tmp_path, monkeypatc
     old_folders(tmp_path, [*theirs, *(f"sfumato-{number:016x}" for number in range(kernels.KEPT_FOLDERS + 1))])
     kernels.cache_folder.__wrapped__()
     assert set(theirs) <= {path.name for path in tmp_path.iterdir()}
+
+
+def test_the_command_line_spares_numba_the_search_for_scipy_and_has_it_afterwards():
+    """A process of its own: in this one numba is there already."""
+    code = (
+        "import sys, sfumato.cli, sfumato.kernels\n"
+        "assert not [name for name in sys.modules if name.split('.')[0] == 'scipy']\n"
+        "import scipy.special, sklearn.tree\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    other = "import sys, sfumato.kernels; assert 'scipy' in sys.modules"  # somebody's own kernels may multiply matrices
+    subprocess.run([sys.executable, "-c", other], check=True)

@@ -13,14 +13,33 @@ import hashlib
 import os
 import re
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
-import numba
+
+def _imported_numba() -> Any:
+    """Import numba; on the command line, where nobody else's kernels run, without the .3 s it takes to look for scipy.
+
+    Numba imports scipy's linear algebra, if there is any, for matrix products inside kernels. Ours have none.
+    """
+    if "sfumato.cli" not in sys.modules or "scipy" in sys.modules:
+        return import_module("numba")
+    sys.modules["scipy"] = None  # type: ignore[assignment]
+    try:
+        found = import_module("numba")
+        import_module("numba.np.arraymath")  # looks when it is imported, and never again
+        return found
+    finally:
+        del sys.modules["scipy"]
+
+
+numba = _imported_numba()
 
 Function = TypeVar("Function", bound=Callable[..., object])
 PACKAGE = Path(__file__).resolve().parent
