@@ -11,6 +11,7 @@ from sfumato.tradeoff.map import Map, Point, non_dominated
 from sfumato.tradeoff.measured_problem import MeasuredProblem, problem
 from sfumato.tradeoff.pareto import NSGA2, Search, exact, pareto
 from sfumato.tradeoff.problems import Problem, Problem1, Problem2, Problem3, Problem4
+from sfumato.tradeoff.questions import Answer, k_and_l, with_suppression, without_suppression
 from sfumato.tradeoff.recipients import RECIPIENTS, Recipient
 from sfumato.tradeoff.study import Candidate, Grid, Study, bundled_study, read_study
 
@@ -18,6 +19,7 @@ __all__ = [
     "BY",
     "NSGA2",
     "RECIPIENTS",
+    "Answer",
     "Bound",
     "Candidate",
     "Check",
@@ -43,10 +45,13 @@ __all__ = [
     "draft",
     "exact",
     "explore",
+    "k_and_l",
     "non_dominated",
     "pareto",
     "problem",
     "read_bounds",
     "read_map",
     "read_study",
+    "with_suppression",
+    "without_suppression",
 ]

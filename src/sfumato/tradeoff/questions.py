@@ -20,7 +20,7 @@ from sfumato.errors import BadInputError
 from sfumato.table import Table
 from sfumato.tradeoff.archive import Frontier, FrontierPoint
 from sfumato.tradeoff.pareto import NSGA2, pareto
-from sfumato.tradeoff.problems import Problem1, Problem2, Problem4
+from sfumato.tradeoff.problems import Counted, Problem1, Problem2, Problem4
 
 EQUAL = 1e-9
 
@@ -64,11 +64,10 @@ def without_suppression(
     seconds: float | None = None,
 ) -> Answer:
     """Question 1: the largest k without suppression within a loss; `assured=False` asks for the average record's."""
-    _check(loss)
     wanted = Problem2(0.0, minimize="loss") if assured else Problem1()
     frontier = pareto(table, wanted, space, solver, seconds)
     who = "every record" if assured else "the average record"
-    return _answer(f"k of {who}, no record suppressed, loss at most {loss:.0%}:", frontier, loss)
+    return answer(f"k of {who}, no record suppressed, loss at most {loss:.0%}:", frontier, loss)
 
 
 def with_suppression(
@@ -80,9 +79,8 @@ def with_suppression(
     seconds: float | None = None,
 ) -> Answer:
     """Question 2: the largest k with at most a share of the records suppressed, within a loss."""
-    _check(loss)
     frontier = pareto(table, Problem2(suppress, minimize="loss"), space, solver, seconds)
-    return _answer(f"k, at most {suppress:.0%} of the records suppressed, loss at most {loss:.0%}:", frontier, loss)
+    return answer(f"k, at most {suppress:.0%} of the records suppressed, loss at most {loss:.0%}:", frontier, loss)
 
 
 def k_and_l(
@@ -97,13 +95,10 @@ def k_and_l(
     seconds: float | None = None,
 ) -> Answer:
     """Questions 3 and 4: which pairs (k, l) can be had together within a loss, and which more within a relaxed one."""
-    _check(loss)
-    if relaxed is not None and not loss < relaxed <= 1:
-        raise BadInputError(f"relaxed must be more than loss ({loss:g}) and at most 1, not {relaxed!r}")
     wanted = Problem4(suppress, variant, on=on, minimize="loss")
     frontier = pareto(table, wanted, space, solver, seconds)
     asked = f"k and l ({variant}), at most {suppress:.0%} of the records suppressed, loss at most {loss:.0%}:"
-    return _answer(asked, frontier, loss, relaxed)
+    return answer(asked, frontier, loss, relaxed)
 
 
 def within(frontier: Frontier, loss: float) -> tuple[FrontierPoint, ...]:
@@ -131,7 +126,13 @@ def _offered(point: FrontierPoint, others: Sequence[FrontierPoint], names: Seque
     return any(all(other.values[name] >= point.values[name] for name in names) for other in others)
 
 
-def _answer(question: str, frontier: Frontier, loss: float, relaxed: float | None = None) -> Answer:
+def answer(question: str, frontier: Frontier, loss: float, relaxed: float | None = None) -> Answer:
+    """Say what a frontier of one of the four problems offers within a loss, and what more within a relaxed one."""
+    check_number("loss", loss, least=0, most=1)
+    if relaxed is not None and not loss < relaxed <= 1:
+        raise BadInputError(f"relaxed must be more than loss ({loss:g}) and at most 1, not {relaxed!r}")
+    if not isinstance(frontier.problem, Counted):
+        raise BadInputError(f"what fits a loss is asked of problems 1 to 4, not of {frontier.problem.name}")
     best = within(frontier, loss)
     beyond = [point for point in frontier if point.values["loss"] > loss + EQUAL]
     below = [point for point in frontier if best and point.values["loss"] < best[0].values["loss"] - EQUAL]
@@ -143,10 +144,6 @@ def _answer(question: str, frontier: Frontier, loss: float, relaxed: float | Non
         () if relaxed is None else bought(frontier, loss, relaxed),
         frontier,
     )
-
-
-def _check(loss: float) -> None:
-    check_number("loss", loss, least=0, most=1)
 
 
 def _said(point: FrontierPoint) -> str:
