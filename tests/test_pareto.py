@@ -29,9 +29,12 @@ from sfumato.tradeoff import (
     Study,
     exact,
     explore,
+    k_and_l,
     non_dominated,
     pareto,
     problem,
+    with_suppression,
+    without_suppression,
 )
 from sfumato.tradeoff.study import TableDeclaration
 from sfumato.tradeoff.variation import cross, drawn, flip, levelled, mutate, neighbours, tree_of
@@ -457,9 +460,9 @@ def test_the_unsound_problem_cannot_be_published(small):
 
 def test_any_measures_as_objectives_under_any_requirement(small):
     wanted = MeasuredProblem("p_loss, loss", "k-anonymity k=3", suppress=0.1)
-    found = exact(small, wanted)
+    space = cut_space(small.cells, constrained=["age", "sex", "town"])
+    found = exact(small, wanted, space)
     costs = []
-    space = cut_space(small.cells)
     for parts in product(*(own.every() for own in space.attributes)):
         maker = CutVector(space.text(np.concatenate(parts)))
         try:
@@ -503,3 +506,90 @@ def test_parameters_are_checked_when_they_are_given(small):
     ):
         with pytest.raises(BadInputError, match=says):
             make()
+
+
+# -- the publisher's questions, the command, the paper -----------------------------------------------------
+
+
+def test_the_four_questions_are_answered_by_the_exact_frontier(small):
+    solver = NSGA2(population=40, generations=30)
+    for answer, wanted, loss in (
+        (without_suppression(small, 0.5, solver=solver), Problem2(0.0, minimize="loss"), 0.5),
+        (with_suppression(small, 0.1, 0.5, solver=solver), Problem2(0.1, minimize="loss"), 0.5),
+    ):
+        inside = [point for point in exact(small, wanted) if point.values["loss"] <= loss]
+        beyond = [point for point in exact(small, wanted) if point.values["loss"] > loss]
+        assert [answer.best[0].values["k"]] == [max(point.values["k"] for point in inside)]
+        assert answer.dearer.values["loss"] == min(point.values["loss"] for point in beyond)
+        assert answer.cheaper.values["loss"] < answer.best[0].values["loss"]
+        assert f"k {answer.best[0].values['k']:.0f} at a loss of" in str(answer)
+    average = without_suppression(small, 0.5, assured=False, solver=solver).best[0]
+    assert average.values["weighted_k"] >= average.values["k"]
+
+
+def test_what_relaxing_buys_was_not_there_before(small):
+    answer = k_and_l(small, 0.1, loss=0.4, relaxed=0.7, solver=NSGA2(population=40, generations=30))
+    pairs = [(point.values["k"], point.values["l_frequency"]) for point in answer.best]
+    everything = exact(small, Problem4(0.1, minimize="loss"))
+    inside = [(p.values["k"], p.values["l_frequency"]) for p in everything if p.values["loss"] <= 0.4]
+    best = {a for a in inside if not any(b != a and b[0] >= a[0] and b[1] >= a[1] for b in inside)}
+    assert set(pairs) == best
+    assert answer.bought
+    for point in answer.bought:
+        assert 0.4 < point.values["loss"] <= 0.7
+        assert not any(k >= point.values["k"] and l >= point.values["l_frequency"] for k, l in inside)
+    with pytest.raises(BadInputError, match="relaxed must be more than loss"):
+        k_and_l(small, 0.1, loss=0.4, relaxed=0.3, solver=SMALL)
+
+
+def test_the_command_leaves_a_map_from_which_a_point_is_published(small, tmp_path, monkeypatch, capsys):
+    import json
+    import sys
+
+    from sfumato.cli import main
+
+    rows = tmp_path / "rows.csv"
+    made = CutVector("age=@0, sex=@0, town=@0").anonymize(small, requirement("k-anonymity k=1"))
+    made.to_csv(rows)
+    study = tmp_path / "study.toml"
+    study.write_text(
+        'schema = 1\nname = "s"\naxes = ["k", "loss"]\n[table]\nsource = "rows.csv"\nquasi = ["age", "sex", "town"]\n'
+        'sensitive = ["illness"]\n[[candidates]]\nanonymizers = ["mondrian"]\nrequirements = ["k-anonymity k=2"]\n'
+    )
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["sfumato", *map(str, arguments)])
+        try:
+            main()
+        except SystemExit as ended:
+            assert not ended.code, capsys.readouterr().err
+        return capsys.readouterr().out
+
+    monkeypatch.chdir(tmp_path)
+    asked = ("frontier", study, "--problem", "problem-2 eta=0.1 minimize=loss", "--population", 24, "--generations", 6)
+    said = json.loads(run(*asked, "--loss", 0.5, "--points", 4, "--out", "map", "--json"))
+    assert said["best"][0]["loss"] <= 0.5 and said["frontier"]
+    points = json.loads((tmp_path / "map" / "points.json").read_text())["points"]
+    chosen = max((point for point in points if point["status"] == "measured"), key=lambda p: p["measures"]["k"] < 90)
+    run("release", "map", "--point", chosen["id"], "--to", "out.csv")
+    checked = audit(tmp_path / "out.csv", ["age", "sex", "town"], ["illness"], require=chosen["requirement"])
+    assert checked.holds and checked["k"] == chosen["measures"]["k"]
+
+
+def test_the_example_of_the_paper():
+    from sfumato.papers.dewri_2011 import _example_claims
+
+    weighted, safe = _example_claims()
+    assert weighted.holds and weighted.ours == pytest.approx([29 / 7, 17 / 7], abs=1e-6)
+    assert safe.holds and safe.ours == [[2, 1], [2, 1]]
+
+
+def test_flat_stretches_are_found_where_they_are():
+    from sfumato.papers.dewri_2011 import _flat_stretches
+    from sfumato.tradeoff import FrontierPoint
+
+    values = [(4, 0.1), (10, 0.2), (14, 0.205), (16, 0.2101), (40, 0.3)]
+    front = [FrontierPoint("", {"k": k, "generalization_loss": loss}, None) for k, loss in values]
+    assert _flat_stretches(front) == []
+    front.append(FrontierPoint("", {"k": 15, "generalization_loss": 0.21}, None))
+    assert _flat_stretches(front) == [(10, 0.2, 15, 0.21)]

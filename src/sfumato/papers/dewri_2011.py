@@ -290,6 +290,10 @@ def _figures(study: Dewri2011) -> Iterator[Figure]:
             curves.append(Curve(f"at most {eta:.0%} suppressed", _series(inside, "k", "loss"), line=False))
         title = "Problem 2" if most is None else f"Problem 2, k up to {most}"
         yield Figure(f"7{'abcd'[number]}", title, k, lost, curves, named if most in (200, 50) else ())
+    front, (fitted, error) = study.frontiers[Problem2(ETA)], fitted_curve(study.frontiers[Problem2(ETA)])
+    curves = [Curve("ours", _series(front, "k", "generalization_loss"), line=False), Curve("fitted", fitted)]
+    title = f"Section 7.5: a cubic of ln k, at most {error:.3f} off"
+    yield Figure("7-fitted", title, k, generalized, curves, x_scale="log")
     three = study.frontiers[Problem3()]
     names = {"weighted_k": weighted, "generalization_loss": generalized, "suppression_loss": suppressed}
     for letter, (x, y) in zip(
@@ -347,3 +351,14 @@ def _insets(study: Dewri2011, front: Frontier) -> list[Curve]:
         points = [{"x": int(sizes[i]), "y": float(cumulated[i])} for i in last]
         curves.append(Curve(f"loss {point.values['generalization_loss']:.0%}", points))
     return curves
+
+
+def fitted_curve(front: Frontier) -> tuple[list[dict[str, Any]], float]:
+    """Fit the loss of a frontier by a cubic of ln k (least squares); return its points and the largest error."""
+    points = sorted((point.values["k"], point.values["generalization_loss"]) for point in front)
+    sizes, losses = np.array(points).T
+    fit = np.polynomial.Polynomial.fit(np.log(sizes), losses, min(3, len(points) - 1))
+    fitted = fit(np.log(sizes))
+    return [{"x": float(x), "y": float(y)} for x, y in zip(sizes, fitted, strict=True)], float(
+        np.abs(fitted - losses).max()
+    )
