@@ -65,7 +65,7 @@ def weigh(
     found: Numbers,
 ) -> None:
     """Work out many vectors, one after the other, each from the cells alone."""
-    cells, blocks = codes.shape
+    blocks, cells = codes.shape
     slots = 4
     while slots < 2 * cells:
         slots *= 2
@@ -160,7 +160,7 @@ def number_groups(
     losses: Numbers,
 ) -> int:
     """Number the groups of all cells in order of appearance, count them and note the loss of one record of each."""
-    cells, blocks = codes.shape
+    blocks, cells = codes.shape
     slots = len(keys)
     shift = 64
     while slots > 1:
@@ -171,10 +171,14 @@ def number_groups(
     one, last = np.uint64(1), np.uint64(slots - 1)
     numbers[: span if direct else slots] = -1
     found = 0
+    wanted = np.empty(cells, np.int64)
     for i in range(cells):  # unsigned indices spare a test for negative ones
-        key = 0
-        for b in range(blocks):
-            key += table_keys[np.uint64(b), np.uint64(codes[i, b])]
+        wanted[i] = table_keys[0, np.uint64(codes[0, i])]
+    for b in range(1, blocks):
+        for i in range(cells):
+            wanted[i] += table_keys[b, np.uint64(codes[b, i])]
+    for i in range(cells):
+        key = wanted[i]
         slot = np.uint64(key)
         if not direct:
             slot = hashed(key, shift)
@@ -186,7 +190,7 @@ def number_groups(
             numbers[slot], keys[slot] = g, key
             loss = 0.0
             for b in range(blocks):
-                loss += table_losses[b, codes[i, b]]
+                loss += table_losses[b, codes[b, i]]
             sizes[g], losses[g] = 0, loss
             found += 1
         group[i] = g

@@ -26,7 +26,7 @@ class CutTable:
     space: CutSpace
     layout: Layout
     codes: Codes
-    """Cells x blocks."""
+    """Blocks x cells."""
 
     values: Codes
     """The sensitive value of every cell; empty where none is asked for."""
@@ -62,7 +62,7 @@ class CutTable:
         first, inverse = number_rows(rows)
         counts = np.bincount(inverse, weights=cells.counts, minlength=len(first)).astype(np.int64)
         values = rows[first, -1].astype(np.int32) if diverse else np.zeros(0, np.int32)
-        codes = np.ascontiguousarray(joint[first].astype(np.int32))
+        codes = np.ascontiguousarray(joint[first].T.astype(np.int32))
         layout = Layout(np.array(space.offsets, np.int64), np.array(starts, np.int64), np.array(order, np.int64))
         return CutTable(space, layout, codes, values, counts, sensitive, cells.records)
 

@@ -33,7 +33,7 @@ from sfumato.tradeoff.variation import drawn, levelled, neighbours
 
 Numbers = NDArray[np.float64]
 Progress = Callable[[int, int, str], None]
-AT_ONCE = 16
+AT_ONCE = 8
 """Vectors that one thread is handed at a time."""
 
 MOST_VECTORS = 5_000_000
