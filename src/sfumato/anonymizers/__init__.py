@@ -1,6 +1,8 @@
 """Who makes releases: one file per algorithm."""
 
 from sfumato.anonymizers.anonymizer import Anonymizer
+from sfumato.anonymizers.cut_space import CutSpace, cut_space
+from sfumato.anonymizers.cut_vector import CutVector
 from sfumato.anonymizers.dp_grid import DPGrid
 from sfumato.anonymizers.dp_kd_hybrid import DPKdHybrid
 from sfumato.anonymizers.dp_kd_tree import DPKdTree
@@ -22,6 +24,7 @@ ANONYMIZERS: tuple[type[Anonymizer], ...] = (
     Mondrian,
     FullDomain,
     LocalRecoding,
+    CutVector,
     WithoutQuasi,
     WithoutSensitive,
     Original,
@@ -71,6 +74,8 @@ __all__ = [
     "ANONYMIZERS",
     "MECHANISMS",
     "Anonymizer",
+    "CutSpace",
+    "CutVector",
     "DPGrid",
     "DPKdHybrid",
     "DPKdTree",
@@ -90,6 +95,7 @@ __all__ = [
     "anonymize",
     "anonymizer",
     "assigned",
+    "cut_space",
     "draw",
     "is_noisy",
 ]

@@ -30,6 +30,7 @@ from sfumato.release.writing import check_target, writable
 from sfumato.requirements import Requirement
 from sfumato.table import Cells, Table, distinct_rows
 
+Codes = NDArray[np.int32]
 SEARCHES = ("exact", "best-first", "genetic")
 USUAL_SECONDS = 10.0
 LARGE = 200_000_000
@@ -229,6 +230,13 @@ def transformed(table: Table, requirement: Requirement, form: Form, levels: Leve
         above = quasi.hierarchy.ancestors[level][cells.codes[:, a]]
         lo[:, a] = starts[above]
         hi[:, a] = (np.append(starts[1:], quasi.hierarchy.size) - 1)[above]
+    release = recoded(table, requirement, form, lo, hi)
+    return release if form == "bucketization" else replace(release, levels=levels)
+
+
+def recoded(table: Table, requirement: Requirement, form: Form, lo: Codes, hi: Codes) -> Release:
+    """Publish the box of every cell, all boxes equal or apart; groups that are not admitted are suppressed."""
+    cells = table.cells
     first, group = distinct_rows(lo)
     everything = Assignment(np.arange(cells.size), group, cells.counts)
     admitted = requirement.admits(histograms_of(cells, everything, len(first)))
@@ -238,7 +246,7 @@ def transformed(table: Table, requirement: Requirement, form: Form, levels: Leve
     first = first[admitted]
     if form == "bucketization":
         return bucketization(table, assignment, len(first))
-    return replace(generalization(table, assignment, lo[first], hi[first]), levels=levels)
+    return generalization(table, assignment, lo[first], hi[first])
 
 
 def _nothing(requirement: Requirement, cells: Cells, search: Search) -> InfeasibleError:

@@ -13,7 +13,9 @@ from sfumato.errors import BadInputError
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="One of: li-li-2009, brickell-shmatikov-2008, cormode-2013.")],
+    paper: Annotated[
+        str, typer.Argument(help="One of: li-li-2009, brickell-shmatikov-2008, cormode-2013, dewri-2011.")
+    ],
     out: Annotated[Path | None, typer.Option(help="The folder to write to; by default named after the paper.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
 ) -> None:

@@ -12,6 +12,7 @@ PAPERS = {
     "li-li-2009": "sfumato.papers.li_li_2009",
     "brickell-shmatikov-2008": "sfumato.papers.brickell_shmatikov_2008",
     "cormode-2013": "sfumato.papers.cormode_2013",
+    "dewri-2011": "sfumato.papers.dewri_2011",
 }
 Progress = Callable[[int, int, str], None]
 

@@ -1,5 +1,6 @@
 """Comparing: the table as it stands, which candidates a study has, the map of measured points, its frontier."""
 
+from sfumato.tradeoff.archive import Frontier, FrontierPoint
 from sfumato.tradeoff.bounds import Bound, read_bounds
 from sfumato.tradeoff.checking import Check, check
 from sfumato.tradeoff.choosing import BY, Choice, NothingFitsError
@@ -7,29 +8,50 @@ from sfumato.tradeoff.drafting import Draft, draft
 from sfumato.tradeoff.exploring import explore
 from sfumato.tradeoff.folder import read_map
 from sfumato.tradeoff.map import Map, Point, non_dominated
+from sfumato.tradeoff.measured_problem import MeasuredProblem, problem
+from sfumato.tradeoff.pareto import NSGA2, Search, exact, pareto
+from sfumato.tradeoff.problems import Problem, Problem1, Problem2, Problem3, Problem4
+from sfumato.tradeoff.questions import Answer, k_and_l, with_suppression, without_suppression
 from sfumato.tradeoff.recipients import RECIPIENTS, Recipient
 from sfumato.tradeoff.study import Candidate, Grid, Study, bundled_study, read_study
 
 __all__ = [
     "BY",
+    "NSGA2",
     "RECIPIENTS",
+    "Answer",
     "Bound",
     "Candidate",
     "Check",
     "Choice",
     "Draft",
+    "Frontier",
+    "FrontierPoint",
     "Grid",
     "Map",
+    "MeasuredProblem",
     "NothingFitsError",
     "Point",
+    "Problem",
+    "Problem1",
+    "Problem2",
+    "Problem3",
+    "Problem4",
     "Recipient",
+    "Search",
     "Study",
     "bundled_study",
     "check",
     "draft",
+    "exact",
     "explore",
+    "k_and_l",
     "non_dominated",
+    "pareto",
+    "problem",
     "read_bounds",
     "read_map",
     "read_study",
+    "with_suppression",
+    "without_suppression",
 ]

@@ -1,0 +1,266 @@
+"""The space of cut vectors: where each quasi-identifier's ordered domain may be cut (Iyengar 2002, Dewri et al. 2011).
+
+A generalization is a set of cuts: bit i says that a published value never contains both atom i and atom i + 1. *Atoms*
+are the nodes of one level of the hierarchy (its leaves, or coarser ones where a granularity is declared). An
+attribute that is *constrained* is cut along its hierarchy only: its parts are nodes. All others may be cut anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.configuration import check_whole, split_outside_quotes
+from sfumato.errors import BadInputError
+from sfumato.table import Cells, Hierarchy
+
+Bits = NDArray[np.uint8]
+LEVEL = "@"
+"""Before a number: all cuts of that level of the hierarchy."""
+
+
+@dataclass(frozen=True)
+class CutAttribute:
+    """One quasi-identifier of a space: where its domain may be cut."""
+
+    name: str
+    hierarchy: Hierarchy
+    constrained: bool
+    level: int = 0
+    """The level whose nodes are the atoms: the finest that may be published."""
+
+    def __post_init__(self) -> None:
+        check_whole(f"the level of {self.name!r}", self.level, least=0)
+        if self.level > self.hierarchy.height:
+            raise BadInputError(
+                f"the level of {self.name!r} must be at most {self.hierarchy.height}, its hierarchy's height, not "
+                f"{self.level}"
+            )
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """The first leaf of every atom."""
+        return np.asarray(self.hierarchy.levels[self.level].starts, np.int64)
+
+    @property
+    def bits(self) -> int:
+        """The number of places between two atoms."""
+        return len(self.starts) - 1
+
+    @cached_property
+    def partitions(self) -> list[Bits]:
+        """The cuts of every level from the atoms to the root, each different set once."""
+        found: list[Bits] = []
+        for level in self.hierarchy.levels[self.level :]:
+            cuts = np.isin(self.starts[1:], level.starts).astype(np.uint8)
+            if not found or not np.array_equal(found[-1], cuts):
+                found.append(cuts)
+        return found
+
+    @cached_property
+    def nodes(self) -> list[tuple[int, int, Bits]]:
+        """Every node above the atoms: its first atom, its last, and the cuts between its children."""
+        found = []
+        for finer, coarser in zip(self.partitions, self.partitions[1:], strict=False):
+            ends = [*(np.flatnonzero(coarser) + 1), self.bits + 1]
+            for first, end in zip([0, *ends[:-1]], ends, strict=True):
+                inside = np.zeros(self.bits, np.uint8)
+                inside[first : end - 1] = finer[first : end - 1]
+                if inside.any():
+                    found.append((int(first), int(end - 1), inside))
+        return found
+
+    def is_valid(self, cuts: Bits) -> bool:
+        """Say whether cuts are allowed: anywhere, or where constrained into nodes only."""
+        if not self.constrained:
+            return True
+        allowed = {(first, last) for first, last, _ in self.nodes} | {(i, i) for i in range(self.bits + 1)}
+        ends = [*(np.flatnonzero(cuts) + 1), self.bits + 1]
+        return all((first, end - 1) in allowed for first, end in zip([0, *ends[:-1]], ends, strict=True))
+
+    @cached_property
+    def count(self) -> int:
+        """The number of allowed cut sets."""
+        return self._count(0, self.bits) if self.constrained else 2**self.bits
+
+    def _children(self, first: int, last: int) -> list[tuple[int, int]]:
+        """The children of a node; none of an atom."""
+        for start, end, inside in self.nodes:
+            if (start, end) == (first, last):
+                ends = [*(np.flatnonzero(inside) + 1), last + 1]
+                return [(int(a), int(b) - 1) for a, b in zip([first, *ends[:-1]], ends, strict=True)]
+        return []
+
+    def _count(self, first: int, last: int) -> int:
+        ways = 1
+        children = self._children(first, last)
+        for child in children:
+            ways *= self._count(*child)
+        return ways + 1 if children else 1
+
+    def every(self) -> list[Bits]:
+        """List all allowed cut sets."""
+        sets = self._below(0, self.bits) if self.constrained else self._anywhere()
+        found = []
+        for chosen in sets:
+            cuts = np.zeros(self.bits, np.uint8)
+            cuts[list(chosen)] = 1
+            found.append(cuts)
+        return found
+
+    def _anywhere(self) -> Iterator[tuple[int, ...]]:
+        for size in range(self.bits + 1):
+            yield from combinations(range(self.bits), size)
+
+    def _below(self, first: int, last: int) -> Iterator[tuple[int, ...]]:
+        yield ()
+        children = self._children(first, last)
+        if children:
+            between = tuple(child[1] for child in children[:-1])
+            for parts in product(*(list(self._below(*child)) for child in children)):
+                yield between + tuple(cut for part in parts for cut in part)
+
+    def leaf_cuts(self, cuts: Bits) -> list[int]:
+        """Return the leaves before which the domain is cut."""
+        return [int(start) for start in self.starts[1:][cuts.astype(bool)]]
+
+
+@dataclass(frozen=True)
+class CutSpace:
+    """All allowed cut vectors of a table's quasi-identifiers, the bits of the attributes one after the other."""
+
+    attributes: tuple[CutAttribute, ...]
+
+    @cached_property
+    def offsets(self) -> list[int]:
+        """Where the bits of every attribute begin, and the end."""
+        return [0, *map(int, np.cumsum([own.bits for own in self.attributes]))]
+
+    @property
+    def bits(self) -> int:
+        """The length of a vector."""
+        return self.offsets[-1]
+
+    @property
+    def count(self) -> int:
+        """The number of allowed vectors."""
+        total = 1
+        for own in self.attributes:
+            total *= own.count
+        return total
+
+    @property
+    def level_count(self) -> int:
+        """The number of vectors that are one level for every attribute."""
+        total = 1
+        for own in self.attributes:
+            total *= len(own.partitions)
+        return total
+
+    def parts(self, vector: Bits) -> list[Bits]:
+        """Take a vector apart: the bits of every attribute."""
+        return [vector[a:b] for a, b in zip(self.offsets, self.offsets[1:], strict=False)]
+
+    def is_valid(self, vector: Bits) -> bool:
+        """Say whether every constrained attribute is cut along its hierarchy."""
+        return all(own.is_valid(cuts) for own, cuts in zip(self.attributes, self.parts(vector), strict=True))
+
+    def text(self, vector: Bits) -> str:
+        """Write a vector as `CutVector.cuts`: the cuts of every attribute that has any."""
+        leaves = {
+            own.name: (own.hierarchy, own.leaf_cuts(cuts))
+            for own, cuts in zip(self.attributes, self.parts(vector), strict=True)
+        }
+        return ", ".join(f"{quoted(name)}={write_cuts(*about)}" for name, about in leaves.items() if about[1])
+
+
+def cut_space(
+    cells: Cells, constrained: Iterable[str] | None = None, levels: Mapping[str, int] | None = None
+) -> CutSpace:
+    """Make the space of a table: `constrained` names what is cut along its hierarchy only (by default all categories).
+
+    `levels` is the granularity: the level of the hierarchy that is the finest an attribute may show (0: its leaves).
+    """
+    names = [quasi.name for quasi in cells.quasi]
+    chosen = None if constrained is None else set(constrained)
+    for name in (*(chosen or ()), *(levels or {})):
+        if name not in names:
+            raise BadInputError(f"{name!r} is no quasi-identifier; these are {', '.join(names)}")
+    attributes = []
+    for quasi in cells.quasi:
+        bound = quasi.hierarchy.scale == "category" if chosen is None else quasi.name in chosen
+        attributes.append(CutAttribute(quasi.name, quasi.hierarchy, bound, (levels or {}).get(quasi.name, 0)))
+    return CutSpace(tuple(attributes))
+
+
+# -- text --------------------------------------------------------------------------------------------------
+
+
+def quoted(text: str) -> str:
+    """Put a name or a label into quotes where it needs them."""
+    plain = text and text == text.strip() and text[0] != LEVEL and not any(mark in text for mark in ',="|')
+    return text if plain else '"' + text.replace('"', '""') + '"'
+
+
+def write_cuts(hierarchy: Hierarchy, cuts: Sequence[int]) -> str:
+    """Write cuts: the finest level that has no others, such as `@2`, then the leaf that begins each further part."""
+    written, left = [], set(cuts)
+    for number, level in enumerate(hierarchy.levels):
+        inner = set(level.starts[1:])
+        if len(inner) > 1 and inner <= left:
+            written.append(f"{LEVEL}{number}")
+            left -= inner
+            break
+    return "|".join([*written, *(quoted(hierarchy.leaves[leaf]) for leaf in sorted(left))])
+
+
+def read_cuts(text: str) -> list[tuple[str, tuple[str | int, ...]]]:
+    """Read the text form: for every attribute the labels of leaves that begin a part, or numbers of levels."""
+    found: list[tuple[str, tuple[str | int, ...]]] = []
+    for part in split_outside_quotes(text, ",") if text.strip() else []:
+        name, *rest = split_outside_quotes(part, "=")
+        if len(rest) != 1 or not name.strip():
+            raise BadInputError(
+                f"cuts: cannot read {part.strip()!r}; write for example cuts='age=20|40, sex=@0', and names or labels "
+                "with , = | in double quotes"
+            )
+        name = _unquoted(name)
+        if name in dict(found):
+            raise BadInputError(f"cuts: {name!r} stands twice")
+        items = split_outside_quotes(rest[0], "|") if rest[0].strip() else []
+        found.append((name, tuple(_item(name, item.strip()) for item in items)))
+    return found
+
+
+def _item(name: str, item: str) -> str | int:
+    if not item.startswith(LEVEL):
+        return _unquoted(item)
+    if not item[1:].isascii() or not item[1:].isdigit():
+        raise BadInputError(f"cuts: {name!r}: {item!r} is no level; write @0 (the leaves), @1, ...")
+    return int(item[1:])
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip()
+    return text[1:-1].replace('""', '"') if len(text) > 1 and text[0] == text[-1] == '"' else text
+
+
+def leaf_starts(name: str, hierarchy: Hierarchy, items: Sequence[str | int]) -> NDArray[np.int32]:
+    """Find the first leaf of every part that cuts make of a domain."""
+    starts = {0}
+    known = {label: leaf for leaf, label in enumerate(hierarchy.leaves)}
+    for item in items:
+        if isinstance(item, int):
+            if item > hierarchy.height:
+                raise BadInputError(f"cuts: {name!r} has the levels 0 to {hierarchy.height}, not {item}")
+            starts |= set(hierarchy.levels[item].starts)
+        elif item not in known:
+            raise BadInputError(f"cuts: {item!r} is no value of {name!r}; it has {hierarchy.domain_in_words()}")
+        else:
+            starts.add(known[item])
+    return np.array(sorted(starts), np.int32)

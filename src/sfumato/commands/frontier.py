@@ -1,0 +1,120 @@
+"""`sfumato frontier`: search the cuts of a table for the releases that trade privacy against loss best."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfumato.commands.common import announce_first_run, counted, make_folder, print_json, progress
+from sfumato.errors import BadInputError
+
+if TYPE_CHECKING:
+    from sfumato.tradeoff import Frontier, Study
+
+
+def frontier(
+    study: Annotated[str, typer.Argument(help="A study.toml, or the bundled study of a bundled table such as adult.")],
+    problem: Annotated[
+        str,
+        typer.Option(help='What to trade: "problem-2 eta=0.1", or measures: measured minimize="p_loss, u_loss".'),
+    ] = "problem-2 eta=0.1 minimize=loss",
+    out: Annotated[Path | None, typer.Option(help="The folder for the map; by default named after the study.")] = None,
+    loss: Annotated[float | None, typer.Option(help="Say what can be had within this loss, such as 0.25.")] = None,
+    relaxed: Annotated[float | None, typer.Option(help="And what this larger loss would buy.")] = None,
+    constrained: Annotated[
+        str | None,
+        typer.Option(help="Columns to cut along their hierarchy only, with commas; by default all but numbers."),
+    ] = None,
+    level: Annotated[
+        list[str],
+        typer.Option(help="The finest level a column may show, such as age=1; repeat."),
+    ] = [],  # noqa: B006
+    points: Annotated[int, typer.Option(help="Points of the frontier to put on the map, evenly.")] = 40,
+    population: Annotated[int, typer.Option(help="Cut vectors of a generation.")] = 200,
+    generations: Annotated[int, typer.Option(help="Generations.")] = 250,
+    seconds: Annotated[float | None, typer.Option(help="Stop after so many seconds with the best so far.")] = None,
+    seed: Annotated[int, typer.Option(help="Where random numbers start.")] = 0,
+    workers: Annotated[int | None, typer.Option(help="Threads; by default one per core.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+) -> None:
+    """Search the frontier of a problem over all cuts, and put it on a map for choose and release. Ctrl-C ends early."""
+    from sfumato.anonymizers import cut_space
+    from sfumato.report import save_map
+    from sfumato.tradeoff import NSGA2, explore, read_study
+    from sfumato.tradeoff import problem as read_problem
+    from sfumato.tradeoff.pareto import Search
+    from sfumato.tradeoff.questions import answer
+
+    if points < 1:
+        raise BadInputError(f"--points must be at least 1, not {points}")
+    wanted, solver = read_problem(problem), NSGA2(population, generations, seed=seed)
+    if relaxed is not None and loss is None:
+        raise BadInputError("--relaxed needs --loss: the bound that it relaxes")
+    given = read_study(study)
+    announce_first_run()
+    table = given.table.open()
+    bound = None if constrained is None else [name.strip() for name in constrained.split(",") if name.strip()]
+    search = Search(table, wanted, cut_space(table.cells, bound, _levels(level)), solver, workers)
+    with progress("generations") as told:
+        found = search.run(seconds, told)
+    asked = None if loss is None else answer(f"Within a loss of {loss:g}:", found, loss, relaxed)
+    folder, files = out or Path(f"{given.name}-frontier"), []
+    if wanted.publishable and len(found):
+        make_folder(folder)
+        with progress("releases") as told:
+            shown = explore(_study(given, found, points), None, workers, told, table)
+        files = save_map(shown, folder)
+    if as_json:
+        values = [{**point.values, "cuts": point.cuts} for point in found]
+        chosen = None if asked is None else [dict(point.values) for point in asked.best]
+        more = None if asked is None else [dict(point.values) for point in asked.bought]
+        about = {"problem": str(wanted), "evaluations": found.evaluations, "stopped": found.stopped}
+        print_json({**about, "frontier": values, "best": chosen, "bought": more, "files": list(map(str, files))})
+        return
+    _print(found)
+    if asked is not None:
+        typer.echo(f"\n{asked}")
+    if files:
+        typer.echo(f"\nOpen {folder / 'report.html'} to see the map; `sfumato choose {folder}` goes on from there.")
+    elif not wanted.publishable:
+        typer.echo("\nThis order is unsound: the pairs need not hold, so there is no map and nothing to publish.")
+
+
+def _print(found: Frontier) -> None:
+    """List points of a frontier, evenly, the most private first."""
+    early = {"time": " (time was up)", "interrupted": " (interrupted)"}.get(found.stopped, "")
+    looked = counted(found.evaluations, "cut vector")
+    typer.echo(f"{counted(len(found), 'point')} on the frontier of {found.problem}, {looked} looked at{early}.\n")
+    if not len(found):
+        typer.echo("No cuts satisfy what is required: allow more suppression, or require less.")
+        return
+    names = list(found.points[0].values)
+    typer.echo("  " + " ".join(f"{name.replace('generalization', 'general.'):>18}" for name in names))
+    for point in found.points[:: max(1, -(-len(found) // 20))]:
+        typer.echo("  " + " ".join(f"{_number(point.values[name]):>18}" for name in names))
+
+
+def _number(value: float) -> str:
+    """Write a number: whole ones without a point."""
+    return f"{value:,.0f}" if value >= 1 and value == int(value) else f"{value:,.4f}"
+
+
+def _study(given: Study, found: Frontier, points: int) -> Study:
+    """Make the study of a frontier's releases, on axes that all of them have."""
+    every = -(-len(found) // points)
+    axes = ("k", "loss") if not given.table.sensitive and not given.table.is_bundled else given.axes
+    return replace(given, name=f"{given.name}-frontier", grids=found.grids[::every], axes=axes)
+
+
+def _levels(given: list[str]) -> dict[str, int]:
+    """Read `age=1`."""
+    levels = {}
+    for text in given:
+        name, equals, value = text.rpartition("=")
+        if not equals or not value.strip().isdigit():
+            raise BadInputError(f"--level {text!r}: write a column and a level of its hierarchy, such as age=1")
+        levels[name.strip()] = int(value)
+    return levels

@@ -1,0 +1,595 @@
+"""Cut vectors: the space, the counting kernels against plain numpy, the frontier against brute force, the audit."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.anonymizers import CutVector, anonymizer, cut_space
+from sfumato.anonymizers import cut_counting as counting
+from sfumato.anonymizers.cut_space import CutAttribute
+from sfumato.anonymizers.cut_table import CutTable
+from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.measures import measure
+from sfumato.publish import audit
+from sfumato.requirements import requirement
+from sfumato.table import flat, numeric, read, tree
+from sfumato.tradeoff import (
+    NSGA2,
+    MeasuredProblem,
+    Problem1,
+    Problem2,
+    Problem3,
+    Problem4,
+    Search,
+    Study,
+    exact,
+    explore,
+    k_and_l,
+    non_dominated,
+    pareto,
+    problem,
+    with_suppression,
+    without_suppression,
+)
+from sfumato.tradeoff.study import TableDeclaration
+from sfumato.tradeoff.variation import cross, drawn, flip, levelled, mutate, neighbours, tree_of
+from strategies import cells_of_tables, hierarchies, table_of, tries
+
+SMALL = NSGA2(population=24, generations=12, seed=3)
+
+
+# -- plain twins -------------------------------------------------------------------------------------------
+
+
+def plain_groups(cells, space, vector):
+    """The groups of a vector: a dict from the parts to the cells."""
+    keys = []
+    for row in cells.codes:
+        key = []
+        for own, cuts, code in zip(space.attributes, space.parts(vector), row, strict=True):
+            atom = int(np.searchsorted(own.starts, code, side="right") - 1)
+            key.append(int(cuts[:atom].sum()))
+        keys.append(tuple(key))
+    groups = {}
+    for i, key in enumerate(keys):
+        groups.setdefault(key, []).append(i)
+    return groups
+
+
+def plain_group_facts(cells, space, vector, privacy):
+    """Size, diversity and loss of one record, of every group."""
+    found = []
+    for key, members in plain_groups(cells, space, vector).items():
+        size = int(cells.counts[members].sum())
+        loss = 0.0
+        for own, cuts, part in zip(space.attributes, space.parts(vector), key, strict=True):
+            atoms = sum(int(cuts[:atom].sum()) == part for atom in range(own.bits + 1))
+            loss += (atoms - 1) / own.bits if own.bits else 0.0
+        diversity = 0.0
+        if privacy != "k":
+            counts = np.bincount(cells.values[members, 0], weights=cells.counts[members])
+            diversity = float((counts > 0).sum()) if privacy == "l-distinct" else size / counts.max()
+        found.append((size, diversity, loss))
+    return found
+
+
+def plain_row(groups, keeps, columns):
+    """Losses and what is left where `keeps` says which groups are."""
+    total = sum(size for size, _, _ in groups)
+    left = [own for own in groups if keeps(own)]
+    generalized = sum(size * loss for size, _, loss in left) / (total * columns)
+    suppressed = 1 - sum(size for size, _, _ in left) / total
+    return generalized, suppressed, min(size for size, _, _ in left), min(own[1] for own in left)
+
+
+def plain_best(groups, budget, of):
+    """The largest privacy such that groups below it hold at most the budget."""
+    fits = [of(own) for own in groups if sum(g[0] for g in groups if of(g) < of(own)) <= budget]
+    return max(fits)
+
+
+# -- the space ---------------------------------------------------------------------------------------------
+
+
+def is_node_partition(own, cuts):
+    """The definition: every part is a node of some level."""
+    parts, first = [], 0
+    for atom in range(own.bits + 1):
+        if atom == own.bits or cuts[atom]:
+            last = own.starts[atom + 1] - 1 if atom < own.bits else own.hierarchy.size - 1
+            parts.append((int(own.starts[first]), int(last)))
+            first = atom + 1
+    return all(part in own.hierarchy.nodes for part in parts)
+
+
+@given(hierarchies(1, 6), st.data())
+@tries(60)
+def test_constrained_cut_sets_are_the_partitions_into_nodes(hierarchy, data):
+    level = data.draw(st.integers(0, hierarchy.height))
+    own = CutAttribute("a", hierarchy, True, level)
+    every = [np.array(bits, np.uint8) for bits in product((0, 1), repeat=own.bits)]
+    valid = {cuts.tobytes() for cuts in every if is_node_partition(own, cuts)}
+    assert {cuts.tobytes() for cuts in every if own.is_valid(cuts)} == valid
+    assert {cuts.tobytes() for cuts in own.every()} == valid
+    assert own.count == len(own.every()) == len(valid)
+
+
+@given(cells_of_tables(sensitive=(0, 0)), st.integers(0, 2**32 - 1), st.booleans())
+@tries(60)
+def test_no_operator_leaves_the_space(cells, seed, constrain):
+    names = [quasi.name for quasi in cells.quasi]
+    space = cut_space(cells, constrained=names if constrain else names[:1])
+    generator = np.random.default_rng(seed)
+    layout = tree_of(space)
+    left, right = drawn(space, 12, generator, True), drawn(space, 12, generator, False)
+    for vector in (*left, *right, *levelled(space, 5, generator)):
+        assert space.is_valid(vector)
+    for vector in left[:3]:
+        assert all(space.is_valid(other) for other in neighbours(space, vector))
+    for swap in (False, True):
+        both = np.sort(np.stack([left, right]), axis=0)
+        cross(left, right, layout, generator.random((12, len(names), 2)), swap)
+        assert all(space.is_valid(vector) for vector in (*left, *right))
+        assert (np.sort(np.stack([left, right]), axis=0) == both).all()  # every bit is still there, in one of the two
+    mutate(left, layout, generator.random((12, len(names), 3)), 1.0)
+    flip(right, layout, generator.random((12, space.bits)), 0.5)
+    assert all(space.is_valid(vector) for vector in (*left, *right))
+
+
+def test_mutation_reaches_every_valid_cut_set():
+    own = tree([["A", ["AA", "a", "b"], "c"], ["B", "d", "e", "f"]])
+    attribute = CutAttribute("x", own, True)
+    from sfumato.anonymizers.cut_space import CutSpace
+
+    space = CutSpace((attribute,))
+    generator, layout = np.random.default_rng(0), tree_of(space)
+    vectors = np.zeros((40, space.bits), np.uint8)
+    seen = set()
+    for _ in range(60):
+        mutate(vectors, layout, generator.random((40, 1, 3)), 1.0)
+        seen |= {vector.tobytes() for vector in vectors}
+    assert seen | {bytes(space.bits)} == {cuts.tobytes() for cuts in attribute.every()}
+
+
+@given(cells_of_tables(sensitive=(0, 0)), st.integers(0, 2**32 - 1))
+@tries(60)
+def test_the_text_of_a_vector_makes_its_groups(cells, seed):
+    space = cut_space(cells, constrained=())
+    for vector in drawn(space, 3, np.random.default_rng(seed), True):
+        maker = CutVector(space.text(vector))
+        assert anonymizer(str(maker)) == maker
+        release = maker.anonymize(table_of(cells), requirement("k-anonymity k=1"))
+        sizes = sorted(int(cells.counts[members].sum()) for members in plain_groups(cells, space, vector).values())
+        assert sorted(release.sizes.tolist()) == sizes
+
+
+def test_names_and_labels_with_marks_go_through_the_text():
+    rows = {"a, b=c": ["x|y", 'q"uote', "@0", "", "z"] * 2}
+    import pyarrow as pa
+
+    table = read(pa.table(rows), quasi=["a, b=c"])
+    space = cut_space(table.cells, constrained=())
+    for vector in drawn(space, 20, np.random.default_rng(1), True):
+        maker = CutVector(space.text(vector))
+        assert anonymizer(str(maker)) == maker
+        assert maker.anonymize(table, requirement("k-anonymity k=1")).groups == vector.sum() + 1
+
+
+@pytest.mark.parametrize(
+    ("cuts", "says"),
+    [
+        ("age", "cannot read"),
+        ("age=1, age=2", "stands twice"),
+        ("age=@x", "is no level"),
+    ],
+)
+def test_bad_cuts_are_refused_at_once(cuts, says):
+    with pytest.raises(BadInputError, match=says):
+        CutVector(cuts)
+
+
+def test_unknown_names_values_and_levels_are_refused(small):
+    for cuts, says in (("size=1", "no quasi-identifier"), ("age=300", "no value of"), ("age=@9", "has the levels")):
+        with pytest.raises(BadInputError, match=says):
+            CutVector(cuts).anonymize(small, requirement("k-anonymity k=1"))
+
+
+def test_too_little_suppression_says_how_much_it_takes(small):
+    with pytest.raises(InfeasibleError, match=r"allow --suppress 0\.\d+"):
+        CutVector("age=@0, sex=@0").anonymize(small, requirement("k-anonymity k=4"))
+
+
+# -- the kernels -------------------------------------------------------------------------------------------
+
+
+@given(cells_of_tables(sensitive=(1, 1), rows=24), st.integers(0, 2**32 - 1), st.floats(0, 1))
+@tries(80)
+def test_facts_agree_with_plain_python(cells, seed, eta):
+    space = cut_space(cells)
+    columns = len(space.attributes)
+    budget = int(eta * cells.records + 1e-9)
+    vectors = drawn(space, 3, np.random.default_rng(seed), True)
+    for name, privacy in (("k", counting.SIZE), ("l-frequency", counting.FREQUENCY), ("l-distinct", counting.DISTINCT)):
+        table = CutTable.of(cells, space, diverse=name != "k")
+
+        def of(own, name=name):
+            return own[0] if name == "k" else own[1]
+
+        for i, vector in enumerate(vectors):
+            groups = plain_group_facts(cells, space, vector, name)
+            mean = sum(of(own) * own[0] for own in groups) / cells.records
+            best = plain_best(groups, budget, of)
+            for kind, bound, reached in (
+                (counting.KEEP_ALL, 0, mean),
+                (counting.LIMITED, best, best),
+                (counting.FREE, mean * (1 - 1e-9), mean),
+            ):
+                expected = plain_row(groups, lambda own, bound=bound, of=of: of(own) >= bound, columns)
+                row = table.facts(vectors, kind, privacy, budget)[i, 0]
+                assert row[counting.PRIVACY] == pytest.approx(reached, abs=1e-9)
+                assert row[1:5] == pytest.approx(expected, abs=1e-9)
+
+
+@given(cells_of_tables(sensitive=(1, 1), rows=24), st.integers(0, 2**32 - 1), st.floats(0, 1))
+@tries(60)
+def test_safe_pairs_agree_with_plain_python(cells, seed, eta):
+    space = cut_space(cells)
+    budget = int(eta * cells.records + 1e-9)
+    vectors = drawn(space, 3, np.random.default_rng(seed), True)
+    for name, privacy in (("l-frequency", counting.FREQUENCY), ("l-distinct", counting.DISTINCT)):
+        facts = CutTable.of(cells, space, diverse=True).facts(vectors, counting.SAFE, privacy, budget)
+        for vector, rows in zip(vectors, facts, strict=True):
+            groups = plain_group_facts(cells, space, vector, name)
+            for l, row in enumerate(rows, start=1):
+                ks = [
+                    k
+                    for k in {own[0] for own in groups}
+                    if any(own[0] >= k and own[1] + 1e-9 >= l for own in groups)
+                    and sum(own[0] for own in groups if own[0] < k or own[1] + 1e-9 < l) <= budget
+                ]
+                assert row[counting.PRIVACY] == max(ks, default=0)
+                if ks:
+                    k = max(ks)
+                    wanted = plain_row(
+                        groups, lambda own, k=k, l=l: own[0] >= k and own[1] + 1e-9 >= l, len(space.attributes)
+                    )
+                    assert row[1:5] == pytest.approx(wanted, abs=1e-9)
+
+
+def test_the_printed_order_claims_what_does_not_hold():
+    import pyarrow as pa
+
+    rows = {"a": list("xxxxxyyz"), "s": list("11111121")}
+    table = read(pa.table(rows), quasi=["a"], sensitive=["s"])
+    vector = np.ones((1, 2), np.uint8)
+    facts = CutTable.of(table.cells, cut_space(table.cells), diverse=True)
+    row = facts.facts(vector, counting.PAPER_L, counting.DISTINCT, 1)[0, 0]
+    assert (row[counting.SMALLEST], row[counting.LEAST]) == (2, 2)  # claimed, but x has the value 1 alone
+    sound = facts.facts(vector, counting.SAFE, counting.DISTINCT, 1)[0]
+    assert sound[0, counting.PRIVACY] == 2 and sound[1, counting.PRIVACY] == 0
+
+
+# -- frontiers ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def small():
+    import pyarrow as pa
+
+    generator = np.random.default_rng(5)
+    n = 90
+    rows = {
+        "age": generator.integers(20, 26, n).tolist(),
+        "sex": generator.choice(["f", "m"], n).tolist(),
+        "town": generator.choice(["a", "b", "c", "d"], n, p=[0.4, 0.3, 0.2, 0.1]).tolist(),
+        "illness": generator.choice(["flu", "cold", "cough"], n).tolist(),
+    }
+    domains = {
+        "age": numeric(20, 25),
+        "sex": flat(["f", "m"]),
+        "town": tree([["North", "a", "b"], ["South", "c", "d"]]),
+    }
+    return read(pa.table(rows), quasi=["age", "sex", "town"], sensitive=["illness"], hierarchies=domains)
+
+
+ALL_PROBLEMS = [
+    Problem1(),
+    Problem1("l-frequency"),
+    Problem2(0.1),
+    Problem2(0.0),
+    Problem2(1.0),
+    Problem2(0.1, "l-distinct"),
+    Problem2(0.2, "l-frequency", minimize="loss"),
+    Problem3(),
+    Problem3("l-distinct"),
+    Problem4(0.1),
+    Problem4(0.2, "distinct"),
+]
+
+
+@pytest.mark.parametrize("wanted", ALL_PROBLEMS, ids=str)
+def test_exact_frontier_is_that_of_brute_force(small, wanted):
+    """Every allowed vector is made as a release and measured by the public measures, without the kernels' help."""
+    space = cut_space(small.cells)
+    found = exact(small, wanted, space)
+    assert found.exact and found.evaluations == space.count
+    vectors = [np.concatenate(parts) for parts in product(*(own.every() for own in space.attributes))]
+    judged = np.concatenate([plain_costs(small, space, vector, wanted) for vector in vectors])
+    best = np.unique(judged[non_dominated(judged)].round(9), axis=0)
+    assert np.unique(found.costs.round(9), axis=0) == pytest.approx(best)
+    assert problem(str(wanted)) == wanted
+
+
+def plain_costs(table, space, vector, wanted):
+    """All rows of objectives of one vector, lower is better, from plain Python."""
+    groups = plain_group_facts(table.cells, space, vector, wanted.privacy)
+    columns, n = len(space.attributes), table.cells.records
+    of = (lambda own: own[0]) if wanted.privacy == "k" else (lambda own: own[1])
+    budget = int(wanted.share * n + 1e-9)
+    mean = sum(of(own) * own[0] for own in groups) / n
+    if isinstance(wanted, Problem1):
+        return np.array([[-mean, plain_row(groups, lambda own: True, columns)[0]]])
+    if isinstance(wanted, Problem3):
+        row = plain_row(groups, lambda own: of(own) >= mean * (1 - 1e-9), columns)
+        return np.array([[-mean, row[0], row[1]]])
+    if isinstance(wanted, Problem2):
+        best = plain_best(groups, budget, of)
+        row = plain_row(groups, lambda own: of(own) >= best, columns)
+        return np.array([[-best, row[0] + (row[1] if wanted.minimize == "loss" else 0)]])
+    rows = []
+    for k, l in product({own[0] for own in groups}, range(1, 4)):
+        bad = [own[0] for own in groups if own[0] < k or own[1] + 1e-9 < l]
+        if sum(bad) <= budget and len(bad) < len(groups):
+            row = plain_row(groups, lambda own, k=k, l=l: own[0] >= k and own[1] + 1e-9 >= l, columns)
+            rows.append([-k, -l, row[0]])
+    return np.array(rows, np.float64).reshape(len(rows), 3)
+
+
+@pytest.mark.parametrize("wanted", ALL_PROBLEMS, ids=str)
+def test_every_point_is_a_release_that_the_audit_confirms(small, wanted, tmp_path):
+    frontier = pareto(small, wanted, solver=SMALL)
+    assert len(non_dominated(frontier.costs)) == len(frontier) > 0
+    for i, point in enumerate(frontier.points[:: max(1, len(frontier) // 4)]):
+        candidate = point.candidate
+        release = candidate.anonymizer.anonymize(small, candidate.requirement, suppress=candidate.suppress)
+        assert release.suppressed / small.cells.records <= point.values["suppression_loss"] + 1e-12
+        path = tmp_path / f"{i}.csv"
+        release.to_csv(path)
+        checked = audit(
+            path,
+            ["age", "sex", "town"],
+            ["illness"],
+            original=small,
+            require=str(candidate.requirement),
+            suppressed="keep",
+        )
+        assert checked.holds
+        for name in ("k", "l_frequency", "l_distinct"):
+            if name in point.values and not isinstance(wanted, Problem3):
+                assert checked[name] >= point.values[name] - 1e-6
+        if release.suppressed / small.cells.records == pytest.approx(point.values["suppression_loss"]):
+            own = measure(release)
+            assert own["generalization_loss"] == pytest.approx(point.values["generalization_loss"])
+
+
+def test_search_finds_the_exact_frontier_of_a_small_space(small):
+    wanted = Problem2(0.1)
+    everything = exact(small, wanted)
+    found = pareto(small, wanted, solver=NSGA2(population=40, generations=30))
+    assert found.costs == pytest.approx(everything.costs)
+    within = exact(small, wanted, within="levels")
+    assert within.evaluations == 2 * 2 * 3 and not within.exact
+
+
+def test_same_seed_same_frontier_for_any_number_of_threads(small):
+    ones = [pareto(small, Problem4(0.1), solver=SMALL, workers=workers) for workers in (1, 2, 5)]
+    assert [own.points for own in ones] == [ones[0].points] * 3
+    other = Search(small, Problem4(0.1), solver=NSGA2(population=24, generations=2, seed=4, operators="paper")).run()
+    again = Search(small, Problem4(0.1), solver=NSGA2(population=24, generations=2, seed=5, operators="paper")).run()
+    assert other.points != again.points
+
+
+def test_stopped_and_continued_is_the_same_as_at_once(small):
+    whole = pareto(small, Problem2(0.1), solver=SMALL)
+    search = Search(small, Problem2(0.1), solver=SMALL)
+    first = search.run(generations=4)
+    assert search.generation == 4 and first.evaluations < whole.evaluations
+    assert search.run().points == whole.points
+    assert len(search.evaluator.known) == whole.evaluations
+
+
+def test_time_limit_and_ctrl_c_return_the_best_so_far(small):
+    stopped = Search(small, Problem2(0.1), solver=SMALL)
+    stopped.run(generations=1)
+    found = stopped.run(seconds=1e-9)
+    assert found.stopped == "time" and len(found) > 0
+
+    def pressed(done, total, last):
+        if done == 3:
+            raise KeyboardInterrupt
+
+    found = pareto(small, Problem2(0.1), solver=SMALL, progress=pressed)
+    assert found.stopped == "interrupted" and len(found) > 0
+
+
+def test_a_search_can_begin_with_what_was_found_before(small):
+    first = pareto(small, Problem2(0.1), solver=SMALL)
+    search = Search(small, Problem2(0.1), solver=NSGA2(population=40, generations=1), start=first.vectors)
+    assert search.run(generations=1).costs.shape[0] >= 1
+    best = np.concatenate([search.archive.costs, first.costs])
+    assert len(np.unique(best[non_dominated(best)], axis=0)) == len(search.archive.costs)
+
+
+def test_no_vector_is_worked_out_twice(small):
+    search = Search(small, Problem1(), solver=SMALL)
+    seen = []
+    judge = search.evaluator.judge
+    search.evaluator.judge = lambda vectors: (seen.extend(v.tobytes() for v in vectors), judge(vectors))[1]
+    search.run()
+    assert len(seen) == len(set(seen)) == len(search.evaluator.known)
+
+
+def test_one_row_and_one_attribute():
+    import pyarrow as pa
+
+    table = read(pa.table({"a": ["x"]}), quasi=["a"])
+    for wanted in (Problem1(), Problem2(0), Problem2(1), Problem3()):
+        assert [point.values["k"] for point in exact(table, wanted)] == [1]
+        assert len(pareto(table, wanted, solver=NSGA2(population=4, generations=2))) == 1
+
+
+def test_eta_0_suppresses_nothing_and_eta_1_keeps_something(small):
+    assert all(point.values["suppression_loss"] == 0 for point in exact(small, Problem2(0.0)))
+    for point in exact(small, Problem2(1.0)):
+        assert point.values["suppression_loss"] < 1 and point.values["k"] >= 1
+
+
+def test_the_unsound_problem_cannot_be_published(small):
+    frontier = pareto(small, Problem4(0.1, order="paper"), solver=SMALL)
+    assert all(point.publishable is None for point in frontier)
+    with pytest.raises(BadInputError, match="unsound"):
+        _ = frontier.points[0].candidate
+    with pytest.raises(BadInputError, match="unsound"):
+        _ = frontier.grids
+
+
+def test_any_measures_as_objectives_under_any_requirement(small):
+    wanted = MeasuredProblem("p_loss, loss", "k-anonymity k=3", suppress=0.1)
+    space = cut_space(small.cells, constrained=["age", "sex", "town"])
+    found = exact(small, wanted, space)
+    costs = []
+    for parts in product(*(own.every() for own in space.attributes)):
+        maker = CutVector(space.text(np.concatenate(parts)))
+        try:
+            release = maker.anonymize(small, requirement("k-anonymity k=3"), suppress=0.1)
+        except InfeasibleError:
+            continue
+        own = measure(release)
+        costs.append([own["p_loss"], own["loss"]])
+    best = np.array(costs)[non_dominated(np.array(costs))]
+    assert np.unique(found.costs.round(9), axis=0) == pytest.approx(np.unique(best.round(9), axis=0))
+    assert all(measure(_made(small, point))["k"] >= 3 for point in found)
+
+
+def _made(table, point):
+    candidate = point.candidate
+    return candidate.anonymizer.anonymize(table, candidate.requirement, candidate.form, candidate.suppress)
+
+
+def test_a_frontier_stands_on_a_map(small):
+    frontier = pareto(small, Problem2(0.1), solver=SMALL)
+    study = Study("front", TableDeclaration("adult"), frontier.grids, axes=("k", "loss"))
+    shown = explore(study, table=small, workers=1)
+    assert len(shown.points) == len(frontier)
+    assert all(point.status == "measured" for point in shown.points)
+    for point, own in zip(frontier, shown.points, strict=True):
+        assert own.measures["k"] >= point.values["k"]
+        assert own.measures["loss"] == pytest.approx(point.values["loss"])
+    assert Study.from_toml(study.to_toml()).candidates == study.candidates
+
+
+def test_parameters_are_checked_when_they_are_given(small):
+    for make, says in (
+        (lambda: Problem2(1.5), "eta must be"),
+        (lambda: Problem1("m"), "privacy must be one of"),
+        (lambda: Problem4(0.1, order="other"), "order must be one of"),
+        (lambda: MeasuredProblem("loss"), "two measures"),
+        (lambda: MeasuredProblem("loss, beauty"), "unknown measure 'beauty'"),
+        (lambda: NSGA2(population=1), "population must be"),
+        (lambda: cut_space(small.cells, constrained=["x"]), "no quasi-identifier"),
+        (lambda: cut_space(small.cells, levels={"age": 9}), "at most"),
+    ):
+        with pytest.raises(BadInputError, match=says):
+            make()
+
+
+# -- the publisher's questions, the command, the paper -----------------------------------------------------
+
+
+def test_the_four_questions_are_answered_by_the_exact_frontier(small):
+    solver = NSGA2(population=40, generations=30)
+    for answer, wanted, loss in (
+        (without_suppression(small, 0.5, solver=solver), Problem2(0.0, minimize="loss"), 0.5),
+        (with_suppression(small, 0.1, 0.5, solver=solver), Problem2(0.1, minimize="loss"), 0.5),
+    ):
+        inside = [point for point in exact(small, wanted) if point.values["loss"] <= loss]
+        beyond = [point for point in exact(small, wanted) if point.values["loss"] > loss]
+        assert [answer.best[0].values["k"]] == [max(point.values["k"] for point in inside)]
+        assert answer.dearer.values["loss"] == min(point.values["loss"] for point in beyond)
+        assert answer.cheaper.values["loss"] < answer.best[0].values["loss"]
+        assert f"k {answer.best[0].values['k']:.0f} at a loss of" in str(answer)
+    average = without_suppression(small, 0.5, assured=False, solver=solver).best[0]
+    assert average.values["weighted_k"] >= average.values["k"]
+
+
+def test_what_relaxing_buys_was_not_there_before(small):
+    answer = k_and_l(small, 0.1, loss=0.4, relaxed=0.7, solver=NSGA2(population=40, generations=30))
+    pairs = [(point.values["k"], point.values["l_frequency"]) for point in answer.best]
+    everything = exact(small, Problem4(0.1, minimize="loss"))
+    inside = [(p.values["k"], p.values["l_frequency"]) for p in everything if p.values["loss"] <= 0.4]
+    best = {a for a in inside if not any(b != a and b[0] >= a[0] and b[1] >= a[1] for b in inside)}
+    assert set(pairs) == best
+    assert answer.bought
+    for point in answer.bought:
+        assert 0.4 < point.values["loss"] <= 0.7
+        assert not any(k >= point.values["k"] and l >= point.values["l_frequency"] for k, l in inside)
+    with pytest.raises(BadInputError, match="relaxed must be more than loss"):
+        k_and_l(small, 0.1, loss=0.4, relaxed=0.3, solver=SMALL)
+
+
+def test_the_command_leaves_a_map_from_which_a_point_is_published(small, tmp_path, monkeypatch, capsys):
+    import json
+    import sys
+
+    from sfumato.cli import main
+
+    rows = tmp_path / "rows.csv"
+    made = CutVector("age=@0, sex=@0, town=@0").anonymize(small, requirement("k-anonymity k=1"))
+    made.to_csv(rows)
+    study = tmp_path / "study.toml"
+    study.write_text(
+        'schema = 1\nname = "s"\naxes = ["k", "loss"]\n[table]\nsource = "rows.csv"\nquasi = ["age", "sex", "town"]\n'
+        'sensitive = ["illness"]\n[[candidates]]\nanonymizers = ["mondrian"]\nrequirements = ["k-anonymity k=2"]\n'
+    )
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["sfumato", *map(str, arguments)])
+        try:
+            main()
+        except SystemExit as ended:
+            assert not ended.code, capsys.readouterr().err
+        return capsys.readouterr().out
+
+    monkeypatch.chdir(tmp_path)
+    asked = ("frontier", study, "--problem", "problem-2 eta=0.1 minimize=loss", "--population", 24, "--generations", 6)
+    said = json.loads(run(*asked, "--loss", 0.5, "--points", 4, "--out", "map", "--json"))
+    assert said["best"][0]["loss"] <= 0.5 and said["frontier"]
+    points = json.loads((tmp_path / "map" / "points.json").read_text())["points"]
+    chosen = max((point for point in points if point["status"] == "measured"), key=lambda p: p["measures"]["k"] < 90)
+    run("release", "map", "--point", chosen["id"], "--to", "out.csv")
+    checked = audit(tmp_path / "out.csv", ["age", "sex", "town"], ["illness"], require=chosen["requirement"])
+    assert checked.holds and checked["k"] == chosen["measures"]["k"]
+
+
+def test_the_example_of_the_paper():
+    from sfumato.papers.dewri_2011 import _example_claims
+
+    weighted, safe = _example_claims()
+    assert weighted.holds and weighted.ours == pytest.approx([29 / 7, 17 / 7], abs=1e-6)
+    assert safe.holds and safe.ours == [[2, 1], [2, 1]]
+
+
+def test_flat_stretches_are_found_where_they_are():
+    from sfumato.papers.dewri_2011 import _flat_stretches
+    from sfumato.tradeoff import FrontierPoint
+
+    values = [(4, 0.1), (10, 0.2), (14, 0.205), (16, 0.2101), (40, 0.3)]
+    front = [FrontierPoint("", {"k": k, "generalization_loss": loss}, None) for k, loss in values]
+    assert _flat_stretches(front) == []
+    front.append(FrontierPoint("", {"k": 15, "generalization_loss": 0.21}, None))
+    assert _flat_stretches(front) == [(10, 0.2, 15, 0.21)]
