@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.anonymizers import CutVector, anonymizer, cut_space
+from sfumato.anonymizers import CutSpace, CutVector, anonymizer, cut_space
 from sfumato.anonymizers import cut_counting as counting
 from sfumato.anonymizers.cut_space import CutAttribute
 from sfumato.anonymizers.cut_table import CutTable
@@ -141,11 +141,16 @@ def test_no_operator_leaves_the_space(cells, seed, constrain):
     assert all(space.is_valid(vector) for vector in (*left, *right))
 
 
+def test_constrained_parents_are_crossed_behind_their_common_cut():
+    space = CutSpace((CutAttribute("x", tree([["A", "a", "b", "c"], ["B", "d", "e", "f"]]), True),))
+    left, right = np.array([[1, 1, 1, 1, 1]], np.uint8), np.array([[0, 0, 1, 0, 0]], np.uint8)
+    cross(left, right, tree_of(space), np.array([[[0.9, 0.9]]]), False)
+    assert left.tolist() == [[1, 1, 1, 0, 0]] and right.tolist() == [[0, 0, 1, 1, 1]]
+
+
 def test_mutation_reaches_every_valid_cut_set():
     own = tree([["A", ["AA", "a", "b"], "c"], ["B", "d", "e", "f"]])
     attribute = CutAttribute("x", own, True)
-    from sfumato.anonymizers.cut_space import CutSpace
-
     space = CutSpace((attribute,))
     generator, layout = np.random.default_rng(0), tree_of(space)
     vectors = np.zeros((40, space.bits), np.uint8)
@@ -459,21 +464,24 @@ def test_the_unsound_problem_cannot_be_published(small):
 
 
 def test_any_measures_as_objectives_under_any_requirement(small):
-    wanted = MeasuredProblem("p_loss, loss", "k-anonymity k=3", suppress=0.1)
     space = cut_space(small.cells, constrained=["age", "sex", "town"])
-    found = exact(small, wanted, space)
-    costs = []
+    values = []
     for parts in product(*(own.every() for own in space.attributes)):
         maker = CutVector(space.text(np.concatenate(parts)))
         try:
-            release = maker.anonymize(small, requirement("k-anonymity k=3"), suppress=0.1)
+            values.append(measure(maker.anonymize(small, requirement("k-anonymity k=3"), suppress=0.1)))
         except InfeasibleError:
             continue
-        own = measure(release)
-        costs.append([own["p_loss"], own["loss"]])
-    best = np.array(costs)[non_dominated(np.array(costs))]
-    assert np.unique(found.costs.round(9), axis=0) == pytest.approx(np.unique(best.round(9), axis=0))
-    assert all(measure(_made(small, point))["k"] >= 3 for point in found)
+    for names, signs in (("p_loss, loss", (1, 1)), ("l_frequency, weighted_k, loss", (-1, -1, 1))):
+        wanted = MeasuredProblem(names, "k-anonymity k=3", suppress=0.1)
+        assert problem(str(wanted)) == wanted
+        found = exact(small, wanted, space)
+        costs = np.array(
+            [[sign * own[name] for name, sign in zip(wanted.objectives, signs, strict=True)] for own in values]
+        )
+        best = np.unique(costs[non_dominated(costs)].round(9), axis=0)
+        assert np.unique(found.costs.round(9), axis=0) == pytest.approx(best)
+        assert all(measure(_made(small, point))["k"] >= 3 for point in found)
 
 
 def _made(table, point):
@@ -593,3 +601,23 @@ def test_flat_stretches_are_found_where_they_are():
     assert _flat_stretches(front) == []
     front.append(FrontierPoint("", {"k": 15, "generalization_loss": 0.21}, None))
     assert _flat_stretches(front) == [(10, 0.2, 15, 0.21)]
+
+
+def test_a_short_reproduction_says_what_it_found():
+    from sfumato.papers.dewri_2011 import reproduce
+
+    results = reproduce(usual=NSGA2(40, 4), large=NSGA2(24, 2))
+    required = {claim.id: claim.holds for claim in results.claims if claim.status == "required"}
+    assert set(required) == {
+        "weighted-k-example",
+        "safe-example",
+        "problem-1-front",
+        "problem-2-front",
+        "problem-2-flat",
+        "problem-4-sound",
+        "relaxing-helps",
+    }
+    assert required["problem-1-front"] and required["problem-4-sound"]  # the others need the whole search
+    assert all(claim.holds or claim.reason for claim in results.claims if claim.status == "reported")
+    names = {figure.name for figure in results.figures}
+    assert {"6", "6-insets", "7a", "7d", "8a", "8c", "9a", "9b", "10a", "10b", "11a", "11b"} <= names

@@ -46,12 +46,14 @@ def frontier(
     from sfumato.tradeoff import NSGA2, explore, read_study
     from sfumato.tradeoff import problem as read_problem
     from sfumato.tradeoff.pareto import Search
-    from sfumato.tradeoff.questions import answer
+    from sfumato.tradeoff.questions import answer, check_question
 
     if points < 1:
         raise BadInputError(f"--points must be at least 1, not {points}")
     wanted, solver = read_problem(problem), NSGA2(population, generations, seed=seed)
-    if relaxed is not None and loss is None:
+    if loss is not None:
+        check_question(wanted, loss, relaxed)
+    elif relaxed is not None:
         raise BadInputError("--relaxed needs --loss: the bound that it relaxes")
     given = read_study(study)
     announce_first_run()

@@ -20,7 +20,7 @@ from sfumato.errors import BadInputError
 from sfumato.table import Table
 from sfumato.tradeoff.archive import Frontier, FrontierPoint
 from sfumato.tradeoff.pareto import NSGA2, pareto
-from sfumato.tradeoff.problems import Counted, Problem1, Problem2, Problem4
+from sfumato.tradeoff.problems import Counted, Problem, Problem1, Problem2, Problem4
 
 EQUAL = 1e-9
 
@@ -126,13 +126,18 @@ def _offered(point: FrontierPoint, others: Sequence[FrontierPoint], names: Seque
     return any(all(other.values[name] >= point.values[name] for name in names) for other in others)
 
 
-def answer(question: str, frontier: Frontier, loss: float, relaxed: float | None = None) -> Answer:
-    """Say what a frontier of one of the four problems offers within a loss, and what more within a relaxed one."""
+def check_question(wanted: Problem, loss: float, relaxed: float | None) -> None:
+    """Raise unless this can be asked of a problem."""
     check_number("loss", loss, least=0, most=1)
     if relaxed is not None and not loss < relaxed <= 1:
         raise BadInputError(f"relaxed must be more than loss ({loss:g}) and at most 1, not {relaxed!r}")
-    if not isinstance(frontier.problem, Counted):
-        raise BadInputError(f"what fits a loss is asked of problems 1 to 4, not of {frontier.problem.name}")
+    if not isinstance(wanted, Counted):
+        raise BadInputError(f"what fits a loss is asked of problems 1 to 4, not of {wanted.name}")
+
+
+def answer(question: str, frontier: Frontier, loss: float, relaxed: float | None = None) -> Answer:
+    """Say what a frontier of one of the four problems offers within a loss, and what more within a relaxed one."""
+    check_question(frontier.problem, loss, relaxed)
     best = within(frontier, loss)
     beyond = [point for point in frontier if point.values["loss"] > loss + EQUAL]
     below = [point for point in frontier if best and point.values["loss"] < best[0].values["loss"] - EQUAL]
