@@ -52,7 +52,7 @@ def change(name: str, before: float, after: float) -> str:
 
 def best(order: Sequence[Point], prefer: str, bounds: Sequence[Bound]) -> str:
     """Say that a point is the best by a measure, among how many, and what the next best has."""
-    word = MEASURES[prefer].better + "est" if MEASURES[prefer].better == "higher" else "lowest"
+    word = "highest" if MEASURES[prefer].better == "higher" else "lowest"
     own = number(order[0].measures[prefer])
     if not bounds:
         text = (
