@@ -710,3 +710,14 @@ def test_a_folder_without_a_map_is_2(tmp_path, run):
 
 def test_bounds_are_read_with_blanks_and_infinities():
     assert read_bounds([" delta = inf ", "p_loss=1e-3"], "--max") == {"delta": inf, "p_loss": 0.001}
+
+
+def test_the_best_is_the_highest_or_the_lowest():
+    from sfumato.tradeoff.choice_words import best
+    from sfumato.tradeoff.map import Point
+
+    points = [
+        Point(str(k), "mondrian", "generalization", "k-anonymity k=2", {}, "measured", measures={"k": k})
+        for k in (9, 4)
+    ]
+    assert "it has the highest k: 9" in best(points, "k", [])
