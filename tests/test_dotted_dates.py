@@ -34,7 +34,8 @@ def test_however_written_the_release_is_the_same_and_covers(tmp_path, how):
         found = sfumato.audit(to, ["born"], ["ill"], original=table)
         assert found.coverage is not None and found.coverage.holds and found["k"] >= 4
         files.append((to.read_text(), found["loss"]))
-    assert files[0] == files[1]
+    assert files[0][0] == files[1][0]
+    assert files[0][1] == pytest.approx(files[1][1])  # summed up in the order in which DuckDB's threads count
     assert ".." in files[0][0] and "1990-01-01.." in files[0][0]
 
 
