@@ -349,7 +349,7 @@ class Profile:
         return worst
 
 
-def steady_sum(terms: Numbers) -> float:
+def steady_sum(terms: NDArray[Any]) -> float:
     """Add terms up in their own order of size: groups come in the order in which DuckDB's threads found them."""
     return float(np.sort(terms).sum())
 
