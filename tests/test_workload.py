@@ -446,3 +446,26 @@ def test_group_gains_are_of_a_named_sensitive_column():
     with pytest.raises(BadInputError, match="no sensitive attribute"):
         group_gains(release, "other")
     assert group_gains(release, "s").a_diff.tolist() == pytest.approx([0.25, 0.25])
+
+
+def test_the_column_to_learn_is_no_feature_of_itself():
+    """Without quasi-identifiers and neutral columns nothing is left to learn the sensitive column from."""
+    table = opened(())
+    release = sfumato.anonymize(table, "k-anonymity k=1", "without-quasi")
+    commonest = table.cells.sensitive[0].shares.max()
+    own = learned(table, release, target="disease")
+    assert own.mean("decision-tree") == pytest.approx(commonest, abs=0.005)
+    task = Classification("disease", folds=5).prepare(table)
+    assert len(Validation.of(task, release, deal(task.records, release.assignment)).blocks) == 2  # age and sex
+
+
+def test_the_original_as_test_shows_exact_values():
+    """Trained on decades, asked about single years: the rows that are asked about are those of the original."""
+    table = opened()
+    release = sfumato.anonymize(table, "k-anonymity k=2", 'full-domain levels="age=1, sex=0"')
+    task = Classification("drug", folds=5, test="original").prepare(table)
+    validation = Validation.of(task, release, deal(task.records, release.assignment))
+    age = validation.blocks[0].shown
+    asked, taught = (age[side.rows[:, 0]] for side in (validation.test, validation.train))
+    assert (asked[:, 0] == asked[:, 2]).all() and len(np.unique(asked[:, 0])) == len(np.unique(table.cells.codes[:, 0]))
+    assert {tuple(row) for row in taught.tolist()} == {(d, d + 4.5, d + 9) for d in (20, 30, 40, 50)}
