@@ -703,3 +703,10 @@ def test_leaves_are_drawn_in_proportion_to_their_width():
 
 def test_rounding_leaves_no_negative_number_of_records():
     assert rounded(np.array([[-3.0, 0.4, 1.6]])).tolist() == [[0, 0, 2]]
+
+
+def test_the_remedy_for_an_observed_domain_can_be_pasted_into_a_study():
+    frame = pa.table({"PLZ / Ort": ["1 a", "2 b"] * 5, "ill": ["x", "y"] * 5})
+    table = sfumato.read(frame, quasi=["PLZ / Ort"], sensitive=["ill"], hierarchies={"ill": ["x", "y"]})
+    with pytest.raises(sfumato.BadInputError, match=r'\[table\.hierarchy\."PLZ / Ort"\] type="flat" values'):
+        sfumato.draw(table, "dp-kd-tree epsilon=1 height=1")

@@ -74,9 +74,16 @@ def declared_domain(table: Table) -> Domain:
         raise BadInputError(
             f"column {name!r} misses values in some records, and that was learned from the records themselves, so a "
             "differentially private release may not show it; leave these records out (--missing drop), or declare "
-            f"that values may be missing: missing = true in [table.hierarchy.{name}]"
+            f"that values may be missing: missing = true in {_entry(name)}"
         )
     return Domain(names, hierarchies, sensitive[0].name, values)
+
+
+def _entry(name: str) -> str:
+    """Write the heading under which a study declares a column, as TOML wants it."""
+    import tomlkit  # wanted for this message only
+
+    return f"[table.hierarchy.{tomlkit.key(name).as_string()}]"
 
 
 def _check_declared(name: str, hierarchy: Hierarchy) -> None:
@@ -90,7 +97,7 @@ def _check_declared(name: str, hierarchy: Hierarchy) -> None:
     raise BadInputError(
         f"the domain of column {name!r} was taken from the records, so it would change with a single one of them and "
         "a differentially private release may not show it; declare all values that are possible, whether they occur "
-        f"or not: [table.hierarchy.{name}] {remedy}"
+        f"or not: {_entry(name)} {remedy}"
     )
 
 
