@@ -36,9 +36,8 @@ class Block:
 
 
 def features(blocks: Sequence[Numbers], rows: Codes) -> Numbers:
-    """Look up what rows of positions (one per block) show; columns that never differ are left out."""
-    kept = [(i, varying(block)) for i, block in enumerate(blocks)]
-    parts = [block[rows[:, i]] for i, block in kept if block.shape[1]]
+    """Look up what rows of positions (one per block) show; where no block has a column, nothing differs."""
+    parts = [block[rows[:, i]] for i, block in enumerate(blocks) if block.shape[1]]
     return np.concatenate(parts, axis=1) if parts else np.zeros((len(rows), 1), np.float32)
 
 

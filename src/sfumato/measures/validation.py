@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.measures.classifiers import CLASSIFIERS, trained
+from sfumato.measures.classifiers import CLASSIFIERS, Reading, trained
 from sfumato.measures.features import (
     Block,
     Numbers,
@@ -97,9 +98,16 @@ class Validation:
             return Fold(said, np.concatenate([tested[asked], missed[None, :]]))
         return Fold(said, tested[asked])
 
-    def read(self, reading: str) -> Sequence[Numbers]:
+    def read(self, reading: Reading) -> Sequence[Numbers]:
         """Return the blocks in one reading, without columns that never differ."""
-        return [varying(block.shown if reading == "shown" else block.mass) for block in self.blocks]
+        return self._readings[reading]
+
+    @cached_property
+    def _readings(self) -> dict[Reading, list[Numbers]]:
+        return {
+            "shown": [varying(block.shown) for block in self.blocks],
+            "mass": [varying(block.mass) for block in self.blocks],
+        }
 
     def training_weights(self, fold: int) -> NDArray[np.float64]:
         """Count the records of every row and class outside a fold."""

@@ -113,10 +113,15 @@ class Cormode2013:
     @cached_property
     def prepared(self) -> Prepared:
         """The scales of the Adult table."""
-        return Scales(queries=HALF_RANGES).prepare(ADULT.open())
+        return _prepared(ADULT)
+
+    @cached_property
+    def census(self) -> Prepared:
+        """The scales of the table that stands for Census."""
+        return _prepared(CENSUS)
 
     def _families(self, panel: Panel) -> dict[str, list[Found]]:
-        prepared = self.prepared if panel == ADULT else Scales(queries=HALF_RANGES).prepare(panel.open())
+        prepared = self.prepared if panel == ADULT else self.census
         settings = [
             (name, value, maker.format(value), text.format(value))
             for name, (maker, text, values) in self.families.items()
@@ -125,25 +130,23 @@ class Cormode2013:
         found: dict[str, list[Found]] = {name: [] for name in self.families}
         made = self._all(prepared, [(value, maker, text) for _, value, maker, text in settings])
         for (name, _, _, _), own in zip(settings, made, strict=True):
-            if own is not None:
-                found[name].append(own)
+            found[name].append(own)
         return found
 
-    def _all(self, prepared: Prepared, settings: Iterable[tuple[float, str, str]]) -> list[Found | None]:
-        """Make and measure many settings by threads; None where there is no such release."""
+    def _all(self, prepared: Prepared, settings: Sequence[tuple[float, str, str]]) -> list[Found]:
+        """Make and measure many settings by threads."""
         assert prepared.points is not None and prepared.truth is not None and prepared.workloads is not None
 
-        def one(setting: tuple[float, str, str]) -> Found | None:
-            value, maker, text = setting
-            found = self.measured(prepared, value, maker, text)
-            self.done += 1
-            self.progress(self.done, self.steps, f"{maker}, {text}")
-            return found
-
+        found = []
         with ThreadPoolExecutor(WORKERS) as pool:
-            return list(pool.map(one, settings))
+            made = pool.map(lambda setting: self.measured(prepared, *setting), settings)
+            for (_, maker, text), own in zip(settings, made, strict=True):
+                found.append(own)
+                self.done += 1
+                self.progress(self.done, self.steps, f"{maker}, {text}")
+        return found
 
-    def measured(self, prepared: Prepared, value: float, maker: str, text: str) -> Found | None:
+    def measured(self, prepared: Prepared, value: float, maker: str, text: str) -> Found:
         """Make one release, or several draws of a noisy one, and attack and query it."""
         chosen, wanted = anonymizer(maker), requirement(text)
         if isinstance(chosen, Mechanism):
@@ -162,13 +165,12 @@ class Cormode2013:
     @cached_property
     def heights(self) -> dict[str, list[Found]]:
         """k = 8 and epsilon = 1 with trees of several heights, on the table that stands for Census."""
-        prepared = Scales(queries=HALF_RANGES).prepare(CENSUS.open())
         settings = {
             K: ("mondrian height={}", "k-anonymity k=8"),
             DP: ("dp-kd-tree epsilon=1 height={}", "k-anonymity k=1"),
         }
         return {
-            name: [own for own in self._all(prepared, [(h, maker.format(h), text) for h in HEIGHTS]) if own]
+            name: self._all(self.census, [(h, maker.format(h), text) for h in HEIGHTS])
             for name, (maker, text) in settings.items()
         }
 
@@ -177,11 +179,10 @@ class Cormode2013:
         """k = 8 and epsilon = 1 on shares of Adult."""
         found: dict[str, list[Found]] = {K: [], DP: []}
         for share in SHARES:
-            prepared = Scales(queries=HALF_RANGES).prepare(ADULT.open(share))
+            prepared = self.prepared if share == 1 else _prepared(ADULT, share)
             settings = [(share, "mondrian", "k-anonymity k=8"), (share, FAMILIES[DP][0].format(1), "k-anonymity k=1")]
             for name, own in zip(found, self._all(prepared, settings), strict=True):
-                if own is not None:
-                    found[name].append(own)
+                found[name].append(own)
         return found
 
     @property
@@ -193,6 +194,11 @@ class Cormode2013:
     def root(self) -> Measured:
         """The release of the root alone."""
         return self.prepared.measure(anonymizer("without-quasi").anonymize(self.prepared.table, KAnonymity(1)))
+
+
+def _prepared(panel: Panel, share: float = 1.0) -> Prepared:
+    """Make the queries ready for a table, or for a share of it."""
+    return Scales(queries=HALF_RANGES).prepare(panel.open(share))
 
 
 def _answers(prepared: Prepared, release: Any) -> tuple[float, float]:
