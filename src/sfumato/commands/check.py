@@ -49,7 +49,7 @@ def check(
     from sfumato.report.checking import check_in_words
     from sfumato.table import DATASETS
     from sfumato.tradeoff import check as checked
-    from sfumato.tradeoff import read_study
+    from sfumato.tradeoff import of_table, read_study
 
     started = time.perf_counter()
     if missing is not None:
@@ -68,7 +68,7 @@ def check(
         for option, value in of_tables.items():
             if value:
                 raise BadInputError(f"{option} belongs to a table; the study {study} says this itself, under [table]")
-        source = read_study(study)
+        source = of_table(read_study(study))
     else:
         source = _table(study, (quasi, sensitive, identifier), hierarchies, missing, na, delimiter, encoding)
     announce_first_run()

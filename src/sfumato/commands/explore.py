@@ -41,14 +41,14 @@ def explore(
     from sfumato.measures import Classification
     from sfumato.report import save_map
     from sfumato.tradeoff import explore as explored
-    from sfumato.tradeoff import read_study
+    from sfumato.tradeoff import of_table, read_study
     from sfumato.tradeoff.verdicts import Verdicts
 
     given = read_study(study)
     if seed is not None:
         given = given.with_seed(seed)
     if target is not None:
-        given = given.with_target(Classification(target, classifiers or Classification.classifiers))
+        given = of_table(given).with_target(Classification(target, classifiers or Classification.classifiers))
     elif classifiers is not None:
         raise BadInputError("--classifiers needs --target: the column that they shall learn")
     folder = out or Path(f"{given.name}-map")

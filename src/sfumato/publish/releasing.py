@@ -30,7 +30,7 @@ from sfumato.requirements import KAnonymity, Requirement, requirement
 from sfumato.requirements.predicates import SIZE
 from sfumato.table import Table
 from sfumato.tradeoff import Candidate, Map, Point, read_map
-from sfumato.tradeoff.meanings import meanings
+from sfumato.tradeoff.study import of_table
 
 AGREE = 1e-9
 """How far a measure of the audit may lie from the maker's own."""
@@ -88,7 +88,7 @@ def candidate_of(point: Point) -> Candidate:
 
 def opened(shown: Map, folder: Path) -> Table:
     """Open the table of a map, and make sure that it is still the one that was measured."""
-    table = shown.study.table.open()
+    table = of_table(shown.study).table.open()
     if table.engine.digest() != shown.about["digest"]:
         raise BadInputError(
             f"{table.engine.origin} has changed since the map in {folder} was made, so its points say nothing of it "
@@ -127,7 +127,7 @@ def publish(
             origin,
             files,
             {"measures": found.measures, "by_sensitive": found.by_sensitive, "households": found.households},
-            meanings(shown),
+            shown.study.meanings(shown),
         )
         write_certificates(content, public(content, candidate.anonymizer), drafts[len(data) :])
         for target in data:  # an older release must not stand beside the new certificate

@@ -8,7 +8,6 @@ from typing import Any
 from sfumato.plain import json_text
 from sfumato.report.writing import write_picture, write_report
 from sfumato.tradeoff import Map, Point
-from sfumato.tradeoff.folder import TABLE_FACTS
 
 
 def save_map(shown: Map, folder: Path) -> list[Path]:
@@ -20,7 +19,7 @@ def save_map(shown: Map, folder: Path) -> list[Path]:
             {
                 "study": shown.study.name,
                 "axes": list(shown.study.axes),
-                "table": {key: shown.about[key] for key in TABLE_FACTS},
+                shown.study.section: {key: shown.about[key] for key in shown.study.facts},
                 "points": points,
             }
         ),
@@ -53,5 +52,7 @@ def _entry(point: Point, on_frontier: bool) -> dict[str, Any]:
     more = {
         "worth": None if point.worth is None else dict(point.worth),
         "intervals": {name: list(ends) for name, ends in point.intervals.items()},
+        "words": point.words,
+        "family": point.family,
     }
     return entry | {key: value for key, value in more.items() if value}

@@ -13,7 +13,7 @@ from sfumato.tradeoff.pareto import NSGA2, Search, exact, pareto
 from sfumato.tradeoff.problems import Problem, Problem1, Problem2, Problem3, Problem4
 from sfumato.tradeoff.questions import Answer, k_and_l, with_suppression, without_suppression
 from sfumato.tradeoff.recipients import RECIPIENTS, Recipient
-from sfumato.tradeoff.study import Candidate, Grid, Study, bundled_study, read_study
+from sfumato.tradeoff.study import Candidate, Grid, Study, bundled_study, of_table, read_study
 
 __all__ = [
     "BY",
@@ -47,6 +47,7 @@ __all__ = [
     "explore",
     "k_and_l",
     "non_dominated",
+    "of_table",
     "pareto",
     "problem",
     "read_bounds",

@@ -64,6 +64,7 @@ BASELINE_LABELS = {
     "original": "original table",
     "without-quasi": "without quasi-identifiers",
     "without-sensitive": "without sensitive values",
+    "one-item": "all items as one",
 }
 READING = "The line joins the releases that no other release beats on both measures; the faded ones are beaten."
 CROSS, STROKE = "M-1,-1L1,1M-1,1L1,-1", "M-1,1L1,-1"
@@ -80,10 +81,17 @@ def family(point: Point) -> str:
     """Name what a point is drawn as: its requirement, or that it is a baseline."""
     if point.is_baseline:
         return "baseline"
+    if point.family:
+        return point.family
     if point.is_noisy:
         return "differential privacy"
     names = [part.strip().split(" ")[0] for part in point.requirement.split("&")]
     return " & ".join(FAMILIES.get(name, name) for name in names)
+
+
+def baseline_label(point: Point) -> str:
+    """Name a baseline on the map; nothing for a release."""
+    return (point.family or BASELINE_LABELS[point.anonymizer]) if point.is_baseline else ""
 
 
 def families(shown: Map) -> list[str]:
@@ -146,7 +154,7 @@ def labels_of(drawn: Sequence[Point], place: Callable[[Point], tuple[float, floa
     for point in drawn:
         if point.is_baseline:
             found.setdefault(place(point), []).append(point)
-    return {own[0].id: ", ".join(BASELINE_LABELS[point.anonymizer] for point in own) for own in found.values()}
+    return {own[0].id: ", ".join(map(baseline_label, own)) for own in found.values()}
 
 
 def map_chart(shown: Map, x: str | None = None, y: str | None = None, title: str | None = None) -> alt.TopLevelMixin:

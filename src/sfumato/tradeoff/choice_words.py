@@ -15,6 +15,7 @@ BASELINE_WORDS = {
     "original": "the original table, which is not a release",
     "without-quasi": "the trivial release without quasi-identifiers",
     "without-sensitive": "the trivial release without sensitive values",
+    "one-item": "the trivial release of one item in place of all",
 }
 
 
@@ -201,6 +202,13 @@ def warnings(point: Point) -> list[str]:
         found.append("It is a trivial release: no sensitive value is published, but the exact quasi-identifiers are.")
     elif point.anonymizer == "without-quasi":
         found.append("It is a trivial release: no quasi-identifier is published, only the sensitive values.")
+    elif point.anonymizer == "one-item":
+        found.append("It is a trivial release: all items are published as one, which says who has any item at all.")
+    elif point.measures.get("are", 0) > 1:
+        found.append(
+            f"Its are is {number(point.measures['are'])}: an answer of 0 to every query of the workload would be "
+            "nearer to the truth on average, which gets an are of 1."
+        )
     elif point.measures.get("k") == 1:
         found.append("Its k is 1: somebody's combination of quasi-identifiers occurs only once in it.")
     return found

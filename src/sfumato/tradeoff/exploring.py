@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from sfumato.measures import Prepared, Worth
 from sfumato.plain import to_plain
 from sfumato.table import Table
 from sfumato.tradeoff.details import details, noisy_details
+from sfumato.tradeoff.explorable import Explorable
 from sfumato.tradeoff.folder import read_point
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.study import Candidate, Study, read_study
@@ -31,25 +33,24 @@ Progress = Callable[[int, int, str], None]
 
 
 def explore(
-    study: Study | str,
+    study: Explorable | str,
     cache: Path | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
-    table: Table | None = None,
+    table: Any = None,
 ) -> Map:
     """Make and measure all candidates of a study (or of the one that a path or a bundled name stands for).
 
     `cache` is a file to which every measured point is added at once; points found there under the same table,
-    configuration and version are not worked out again. The result does not depend on the number of workers.
+    configuration and version are not worked out again. The result does not depend on the number of workers. `table`
+    is what the study is about (a table, or baskets), where that is open already.
     """
     study = read_study(study) if isinstance(study, str) else study
     workers = workers if workers is not None else (os.cpu_count() or 1)
     check_whole("workers", workers, least=1)
-    table = table if table is not None else study.table.open()
-    digest = table.engine.digest()
-    base = _base_key(study, table, digest)
-    candidates = study.candidates_of(table)
-    keys = {candidate: sha256(f"{base} {candidate}".encode()).hexdigest() for candidate in candidates}
+    work = study.opened(table)
+    candidates = work.candidates
+    keys = {candidate: sha256(f"{work.key} {candidate}".encode()).hexdigest() for candidate in candidates}
     known = _read_cache(cache)
     done = {c: known[keys[c]] for c in candidates if keys[c] in known}
     _end_last_line(cache)
@@ -57,33 +58,70 @@ def explore(
     report = progress or (lambda finished, total, last: None)
     report(len(done), len(candidates), "")
     if open_ones:
-        prepared = study.scales.prepare(table).ready()
-        for candidate, point in _all(open_ones, prepared, workers):
+        for candidate, point in _all(open_ones, work.prepared(), workers):
             done[candidate] = point
             _add_to_cache(cache, keys[candidate], point)
             report(len(done), len(candidates), str(candidate))
-    about = {
-        "records": table.cells.records,
-        "cells": table.cells.size,
-        "dropped": table.dropped,
-        "quasi": [quasi.name for quasi in table.cells.quasi],
-        "sensitive": [sensitive.name for sensitive in table.cells.sensitive],
-        "notices": [*table.notices, *table.household_notices()],
-        "digest": digest,
-        "origin": table.engine.origin,
-    }
-    return Map(study, tuple(done[candidate] for candidate in candidates), about)
+    return Map(study, tuple(done[candidate] for candidate in candidates), work.about)
 
 
-def _all(candidates: list[Candidate], prepared: Prepared, workers: int) -> Iterator[tuple[Candidate, Point]]:
+@dataclass(frozen=True, eq=False)
+class TableWork:
+    """A study of a table with the table at hand."""
+
+    study: Study
+    table: Table
+    digest: str
+
+    @staticmethod
+    def of(study: Study, table: Table) -> TableWork:
+        """Read the table through once, for its digest."""
+        return TableWork(study, table, table.engine.digest())
+
+    @cached_property
+    def key(self) -> str:
+        """A digest of everything a point depends on besides its candidate."""
+        table = self.table
+        hierarchies = sorted((name, repr(hierarchy)) for name, hierarchy in table.hierarchies.items())
+        parts = [self.digest, table.roles, table.missing, hierarchies, self.study.scales, source_digest()]
+        return sha256("\n".join(map(repr, parts)).encode()).hexdigest()
+
+    @cached_property
+    def candidates(self) -> Sequence[Candidate]:
+        """All candidates, each once, in order."""
+        return self.study.candidates_of(self.table)
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """What is said of the table itself."""
+        table = self.table
+        return {
+            "records": table.cells.records,
+            "cells": table.cells.size,
+            "dropped": table.dropped,
+            "quasi": [quasi.name for quasi in table.cells.quasi],
+            "sensitive": [sensitive.name for sensitive in table.cells.sensitive],
+            "notices": [*table.notices, *table.household_notices()],
+            "digest": self.digest,
+            "origin": table.engine.origin,
+        }
+
+    def prepared(self) -> Callable[[Candidate], Point]:
+        """Make the scales ready; return what makes and measures one candidate."""
+        return partial(measured_point, prepared=self.study.scales.prepare(self.table).ready())
+
+
+def _all(
+    candidates: Sequence[Hashable], measured: Callable[[Any], Point], workers: int
+) -> Iterator[tuple[Hashable, Point]]:
     """Work candidates out by threads, a few at a time so that memory stays flat; stop at once when interrupted."""
     pool = ThreadPoolExecutor(workers)
     waiting = iter(candidates)
-    running: dict[Future[Point], Candidate] = {}
+    running: dict[Future[Point], Hashable] = {}
     try:
         while True:
             for candidate in waiting:
-                running[pool.submit(measured_point, candidate, prepared)] = candidate
+                running[pool.submit(measured, candidate)] = candidate
                 if len(running) >= 2 * workers:
                     break
             if not running:
@@ -97,7 +135,6 @@ def _all(candidates: list[Candidate], prepared: Prepared, workers: int) -> Itera
 
 def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
     """Make one release and measure it; a candidate that cannot be made is a point that says why."""
-    started = time.perf_counter()
     point = Point(
         candidate.id,
         str(candidate.anonymizer),
@@ -106,17 +143,25 @@ def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
         candidate.parameters,
         "measured",
     )
-    try:
+
+    def found() -> dict[str, Any]:
         maker = repeatable(candidate)
         if isinstance(maker, Mechanism):
             maker.check(prepared.table, candidate.requirement, candidate.form, candidate.suppress)
-            point = replace(point, **over_draws(maker, candidate, prepared))
-        else:
-            release = maker.anonymize(prepared.table, candidate.requirement, candidate.form, candidate.suppress)
-            measured = prepared.measure(release)
-            point = replace(
-                point, measures=dict(measured.values), details=details(release), worth=worth_values(measured.worth)
-            )
+            return over_draws(maker, candidate, prepared)
+        release = maker.anonymize(prepared.table, candidate.requirement, candidate.form, candidate.suppress)
+        measured = prepared.measure(release)
+        worth = worth_values(measured.worth)
+        return {"measures": dict(measured.values), "details": details(release), "worth": worth}
+
+    return attempted(point, found)
+
+
+def attempted(point: Point, found: Callable[[], Mapping[str, Any]]) -> Point:
+    """Fill a point with what is found of its release; where that cannot be made, with the reason."""
+    started = time.perf_counter()
+    try:
+        point = replace(point, **found())
     except InfeasibleError as error:
         point = replace(point, status="infeasible", reason=str(error))
     except SfumatoError as error:
@@ -158,13 +203,6 @@ def repeatable(candidate: Candidate) -> Maker:
     if isinstance(maker, LocalRecoding) and maker.seed is None:
         return replace(maker, seed=int(candidate.id, 16))
     return maker
-
-
-def _base_key(study: Study, table: Table, digest: str) -> str:
-    """Digest everything a point depends on besides its candidate."""
-    hierarchies = sorted((name, repr(hierarchy)) for name, hierarchy in table.hierarchies.items())
-    parts = [digest, table.roles, table.missing, hierarchies, study.scales, source_digest()]
-    return sha256("\n".join(map(repr, parts)).encode()).hexdigest()
 
 
 def _read_cache(cache: Path | None) -> dict[str, Point]:

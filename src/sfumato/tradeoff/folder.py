@@ -13,8 +13,6 @@ from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.study import read_study
 
 SCHEMA = 1
-TABLE_FACTS = ("digest", "records", "cells", "dropped", "quasi", "sensitive")
-"""What `points.json` keeps of the table, so that a table that has changed since is noticed."""
 
 
 def read_map(folder: str | Path) -> Map:
@@ -27,10 +25,11 @@ def read_map(folder: str | Path) -> Map:
         content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if content["schema"] != SCHEMA:
             raise BadInputError(f"{path}: schema {content['schema']!r} is not known to this version; explore again")
-        about, points = dict(content["table"]), tuple(read_point(entry) for entry in content["points"])
+        study = read_study(str(folder / "study.toml"))
+        about, points = dict(content[study.section]), tuple(read_point(entry) for entry in content["points"])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadInputError(f"{path}: not what `sfumato explore` writes ({error!r}); explore again") from None
-    return Map(read_study(str(folder / "study.toml")), points, about)
+    return Map(study, points, about)
 
 
 def read_point(entry: dict[str, Any]) -> Point:

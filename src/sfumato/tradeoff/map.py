@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from sfumato.anonymizers import is_noisy
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
-from sfumato.tradeoff.study import Study
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.choosing import Choice
+    from sfumato.tradeoff.explorable import Explorable
 
-BASELINES = ("without-quasi", "without-sensitive", "original")
+BASELINES = ("without-quasi", "without-sensitive", "one-item", "original")
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,12 @@ class Point:
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """Of a noisy release the smallest and the largest value of every measure among its draws."""
 
+    words: str = ""
+    """How the release is made, in a sentence, where its texts do not say it to everybody (`tradeoff.words`)."""
+
+    family: str = ""
+    """What it is drawn as, where that is not its requirement."""
+
     @property
     def is_baseline(self) -> bool:
         """Whether this is one of the trivial releases or the original."""
@@ -64,10 +70,10 @@ class Point:
 class Map:
     """The points of a study."""
 
-    study: Study
+    study: Explorable
     points: tuple[Point, ...]
     about: Mapping[str, Any] = field(default_factory=dict)
-    """What is said of the table itself: records, digest, notices."""
+    """What is said of the data themselves: records, digest, notices."""
 
     def __getitem__(self, id: str) -> Point:
         for point in self.points:

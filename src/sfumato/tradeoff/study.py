@@ -7,22 +7,28 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
 from itertools import count, product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import tomlkit
 
 from sfumato.anonymizers import FullDomain, Maker, anonymizer
 from sfumato.configuration import check_choice, check_number, parse, value_text
 from sfumato.errors import BadInputError
+from sfumato.kinds import KINDS, kind
 from sfumato.measures import MEASURES, READ_NOISY, Attack, Classification, Queries, Scales
 from sfumato.release import FORMS, Form
 from sfumato.requirements import Requirement, requirement
 from sfumato.table import DATASETS, Hierarchy, Table, TableDeclaration
+from sfumato.tradeoff.explorable import Explorable
+
+if TYPE_CHECKING:
+    from sfumato.tradeoff.exploring import TableWork
+    from sfumato.tradeoff.map import Map, Point
 
 SCHEMA = 1
 
@@ -109,6 +115,9 @@ class Study:
     scales: Scales = field(default_factory=Scales)
     axes: tuple[str, str] = ("p_loss", "u_loss")
 
+    section: ClassVar[str] = "table"
+    facts: ClassVar[tuple[str, ...]] = ("digest", "records", "cells", "dropped", "quasi", "sensitive")
+
     def __post_init__(self) -> None:
         for axis in self.axes:
             check_choice("axes", axis, MEASURES)
@@ -131,6 +140,47 @@ class Study:
     def candidates_of(self, table: Table) -> list[Candidate]:
         """All candidates for a table, each once, in order."""
         return list(dict.fromkeys(candidate for grid in self.grids for candidate in grid.candidates_of(table)))
+
+    @property
+    def learned(self) -> Classification | None:
+        """The column that classifiers learn from every release, if there is one."""
+        return self.scales.classification
+
+    def opened(self, data: Table | None = None) -> TableWork:
+        """Open the table, unless it is given, and list the candidates."""
+        from sfumato.tradeoff.exploring import TableWork  # points are about studies: not before them
+
+        return TableWork.of(self, data if data is not None else self.table.open())
+
+    def described(self, about: Mapping[str, Any], public: bool) -> str:
+        """Say which table was studied, and what its columns are."""
+        from sfumato.tradeoff.words import studied_table
+
+        return studied_table(self.name, about, public)
+
+    def meanings(self, shown: Map) -> list[tuple[str, str]]:
+        """List the meanings in force."""
+        from sfumato.tradeoff.meanings import meanings
+
+        return meanings(shown)
+
+    def command(self, point: Point) -> str | None:
+        """Write the command that makes the release of a point."""
+        from sfumato.tradeoff.commanding import anonymize_command
+
+        return anonymize_command(self.table, point)
+
+    def steps(self) -> Sequence[str]:
+        """Say how the command comes to the hierarchies that the study declares itself."""
+        from sfumato.tradeoff.commanding import DECLARED
+
+        if not self.table.hierarchy:
+            return ()
+        return (
+            "<b>Hierarchies first.</b> This study declares some of its own; for the command, copy each "
+            f"<code>[table.hierarchy.COLUMN]</code> of <code>study.toml</code> to <code>{DECLARED}</code> as "
+            "<code>[COLUMN]</code>.",
+        )
 
     def with_seed(self, seed: int) -> Study:
         """Return the same study with another seed of the random queries."""
@@ -174,26 +224,48 @@ class Study:
 
     @staticmethod
     def from_toml(text: str, origin: str = "study.toml") -> Study:
-        """Read a study; an unknown key is an error that lists the known ones."""
-        try:
-            return _study(tomllib.loads(text), origin)
-        except tomllib.TOMLDecodeError as error:
-            raise BadInputError(f"{origin}: not a readable TOML file ({error})") from None
-        except BadInputError as error:
-            raise BadInputError(f"{origin}: {error}" if not str(error).startswith(origin) else str(error)) from None
+        """Read a study of a table; an unknown key is an error that lists the known ones."""
+        return of_table(study_from_toml(text, origin))
 
 
-def read_study(name: str) -> Study:
-    """Read a study from a file, or take the bundled one of a bundled table."""
+def study_from_toml(text: str, origin: str = "study.toml") -> Explorable:
+    """Read a study of any kind: the section that it has says what it is about."""
+    try:
+        content = tomllib.loads(text)
+        section = next((own for own in KINDS if own in content), "table")
+        return kind(section).study_of(content, origin)  # type: ignore[no-any-return]
+    except tomllib.TOMLDecodeError as error:
+        raise BadInputError(f"{origin}: not a readable TOML file ({error})") from None
+    except BadInputError as error:
+        raise BadInputError(f"{origin}: {error}" if not str(error).startswith(origin) else str(error)) from None
+
+
+def read_study(name: str) -> Explorable:
+    """Read a study from a file, or take the bundled one of bundled data."""
     path = Path(name)
     if path.is_file():
         try:
-            return Study.from_toml(path.read_text(encoding="utf-8"), name)
+            return study_from_toml(path.read_text(encoding="utf-8"), name)
         except UnicodeDecodeError:
             raise BadInputError(f"{path}: not UTF-8 text; save it as UTF-8") from None
     if name in DATASETS:
         return bundled_study(name)
-    raise BadInputError(f"{name}: there is no such file, and no bundled study (there are {', '.join(DATASETS)})")
+    known = {own: section for section in KINDS for own in kind(section).bundled_names()}
+    if name in known:
+        return kind(known[name]).bundled_study(name)  # type: ignore[no-any-return]
+    raise BadInputError(f"{name}: there is no such file, and no bundled study (there are {', '.join(known)})")
+
+
+def of_table(study: Explorable) -> Study:
+    """Raise unless a study is about a table."""
+    if not isinstance(study, Study):
+        raise BadInputError(f"the study {study.name!r} is about {study.section}, and this is about tables")
+    return study
+
+
+def bundled_names() -> list[str]:
+    """Name the bundled tables."""
+    return list(DATASETS)
 
 
 LI_LI_2009 = {
@@ -229,7 +301,8 @@ def bundled_study(name: str) -> Study:
 # -- reading -----------------------------------------------------------------------------------------------
 
 
-def _study(content: dict[str, Any], origin: str) -> Study:
+def study_of(content: dict[str, Any], origin: str) -> Study:
+    """Read a study of a table from the content of its file."""
     _known("the study", content, ("schema", "name", "axes", "table", "scales", "candidates"))
     if content.get("schema", SCHEMA) != SCHEMA:
         raise BadInputError(f"schema {content['schema']!r} is not known to this version, which knows {SCHEMA}")
