@@ -140,14 +140,20 @@ def coded_baskets(
     """Make baskets from codes that stand record after record, in any order and with repetitions."""
     if len(lengths) == 0:
         raise BadInputError(f"{origin}: there are no baskets")
-    width = max(len(items), 1)
-    keys = np.unique(np.repeat(np.arange(len(lengths)), lengths) * width + codes)
-    starts = np.searchsorted(keys, np.arange(len(lengths) + 1) * width).astype(np.int64)
-    sorted_codes = (keys % width).astype(np.int32)
+    starts, sorted_codes = rows_once(np.repeat(np.arange(len(lengths)), lengths), codes, len(lengths))
     first, link = equal_rows(starts, sorted_codes)
     kept_starts, kept = taken_rows(starts, sorted_codes, first)
     weights = np.bincount(link, minlength=len(first)).astype(np.int64)
     return Baskets(items, kept_starts, kept, weights, link, tree, origin)
+
+
+def rows_once(row: Counts, codes: NDArray[np.integer], rows: int) -> tuple[Counts, Codes]:
+    """Gather (row, code) pairs to rows of ascending codes, each code once; a negative code is left out."""
+    width = int(codes.max(initial=0)) + 1
+    kept = codes >= 0
+    keys = np.unique(row[kept] * width + codes[kept])
+    starts = np.searchsorted(keys, np.arange(rows + 1) * width).astype(np.int64)
+    return starts, (keys % width).astype(np.int32)
 
 
 def equal_rows(starts: Counts, codes: Codes) -> tuple[Counts, Counts]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sfumato.table import Hierarchy
 from sfumato.table.hierarchy import set_text
-from sfumato.transactions.baskets import Baskets, Codes, Counts, weighted_counts
+from sfumato.transactions.baskets import Baskets, Codes, Counts, rows_once, weighted_counts
 
 SUPPRESSED = -1
 
@@ -201,10 +201,8 @@ class BasketRelease:
         own = self.baskets
         row = np.repeat(np.arange(own.distinct), own.lengths)
         part = self.published_as[self.piece[row], own.codes]
-        width = max(len(self.labels), 1)
-        keys = np.unique(row[part >= 0] * width + part[part >= 0])
-        starts = np.searchsorted(keys, np.arange(own.distinct + 1) * width).astype(np.int64)
-        return Recoded(starts, (keys % width).astype(np.int32), own.weights, self.labels)
+        starts, codes = rows_once(row, part, own.distinct)
+        return Recoded(starts, codes, own.weights, self.labels)
 
     @cached_property
     def part_supports(self) -> Counts:

@@ -1,0 +1,87 @@
+"""What an anonymizer of baskets is: a frozen configuration with one method; every release is verified from scratch."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.configuration import Configured
+from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.transactions.baskets import Baskets, Codes
+from sfumato.transactions.policy import BasketRequirement, SuppressionLimit, UtilityConstraints
+from sfumato.transactions.recoding import BasketRelease
+from sfumato.transactions.verifying import verify
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is asked of an anonymizer: baskets, what must hold, what may be generalized together, what may be left out."""
+
+    baskets: Baskets
+    requirement: BasketRequirement
+    utility: UtilityConstraints | None = None
+    limit: SuppressionLimit = SuppressionLimit()
+
+    @property
+    def blocks(self) -> Codes:
+        """For every item the block within which it may be generalized; one block where nothing is asked."""
+        if self.utility is None:
+            return np.zeros(len(self.baskets.items), np.int32)
+        return self.utility.blocks(self.baskets)
+
+
+class BasketAnonymizer(Configured, ABC):
+    """Makes releases of baskets. Same configuration, same baskets, same release, whatever the order of records."""
+
+    requirements: ClassVar[tuple[type[BasketRequirement], ...]]
+    """The kinds of requirements it can satisfy."""
+
+    keeps_utility_constraints: ClassVar[bool] = False
+    """Whether it generalizes within utility constraints, suppressing items that they leave no other way."""
+
+    def anonymize(
+        self,
+        baskets: Baskets,
+        requirement: BasketRequirement,
+        utility: UtilityConstraints | None = None,
+        limit: SuppressionLimit | None = None,
+    ) -> BasketRelease:
+        """Make a release that satisfies the requirement, and verify from the published rows that it does.
+
+        Raises `InfeasibleError` with the nearest feasible parameter where it finds none.
+        """
+        if not isinstance(requirement, self.requirements):
+            known = " or ".join(kind.name for kind in self.requirements)
+            raise BadInputError(f"{self.name} satisfies {known}, not {requirement.name}; choose another anonymizer")
+        if utility is not None and not self.keeps_utility_constraints:
+            raise BadInputError(f"{self.name} knows no utility constraints; with {utility} use coat or upcta")
+        task = Task(baskets, requirement, utility, limit or SuppressionLimit())
+        release = self.release(task)
+        verify(release, requirement)
+        check_policy(release, task)
+        return release
+
+    @abstractmethod
+    def release(self, task: Task) -> BasketRelease:
+        """Make the release."""
+
+
+def check_policy(release: BasketRelease, task: Task) -> None:
+    """Raise unless items are generalized within their blocks, and no more is suppressed than allowed."""
+    baskets = task.baskets
+    used = task.limit.used(baskets, release.suppressed)
+    if not task.limit.allows(used):
+        raise InfeasibleError(
+            f"{task.requirement} needs {used:.2%} of the {task.limit.of} suppressed where at most "
+            f"{task.limit.share:.2%} may be; allow {np.ceil(used * 1e4) / 1e4:g} (suppression share=...), "
+            "widen the utility constraints, or lower k"
+        )
+    if task.utility is None:
+        return
+    blocks = task.blocks
+    for recoding in release.recodings:
+        for members in recoding.members:
+            assert len(set(blocks[list(members)].tolist())) == 1, "items of two utility constraints are one part"
