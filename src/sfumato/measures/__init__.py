@@ -3,8 +3,8 @@
 from sfumato.measures.adversary import GroupGains, group_gains
 from sfumato.measures.attack import Attack, Attacked
 from sfumato.measures.classification import Classification, Learned, Task
-from sfumato.measures.groups import Measured, measure, of_groups
 from sfumato.measures.declaring import Measure
+from sfumato.measures.groups import Measured, measure, of_groups
 from sfumato.measures.measure import MEASURES, READ_NOISY
 from sfumato.measures.populations import Populations, large_populations
 from sfumato.measures.queries import HALF_RANGES, Queries

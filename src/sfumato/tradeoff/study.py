@@ -5,7 +5,6 @@ The value is what stands in `study.toml`, so it can be read, written, compared a
 
 from __future__ import annotations
 
-import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import tomlkit
 
 from sfumato.anonymizers import FullDomain, Maker, anonymizer
-from sfumato.configuration import check_choice, check_number, parse, value_text
+from sfumato.configuration import check_choice, check_number, parse
 from sfumato.errors import BadInputError
 from sfumato.kinds import KINDS, kind
 from sfumato.measures import MEASURES, READ_NOISY, Attack, Classification, Queries, Scales
@@ -25,12 +24,11 @@ from sfumato.release import FORMS, Form
 from sfumato.requirements import Requirement, requirement
 from sfumato.table import DATASETS, Hierarchy, Table, TableDeclaration
 from sfumato.tradeoff.explorable import Explorable
+from sfumato.tradeoff.study_texts import SCHEMA, full_text, known_keys, list_of, seen_from, texts_of, written_texts
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.exploring import TableWork
     from sfumato.tradeoff.map import Map, Point
-
-SCHEMA = 1
 
 
 @dataclass(frozen=True)
@@ -202,18 +200,18 @@ class Study:
         document.add("table", tomlkit.item(_table_entries(self.table, folder)))
         scales = {
             "min_support": self.scales.min_support,
-            "queries": _full_text(self.scales.queries),
-            "attack": _full_text(self.scales.attack),
+            "queries": full_text(self.scales.queries),
+            "attack": full_text(self.scales.attack),
             "draws": self.scales.draws,
         }
         if self.scales.classification is not None:
-            scales["classification"] = _full_text(self.scales.classification)
+            scales["classification"] = full_text(self.scales.classification)
         document.add("scales", tomlkit.item(scales))
         blocks = tomlkit.aot()
         for grid in self.grids:
             block = tomlkit.table()
-            block["anonymizers"] = _texts(grid.anonymizers)
-            block["requirements"] = _texts(grid.requirements)
+            block["anonymizers"] = written_texts(grid.anonymizers)
+            block["requirements"] = written_texts(grid.requirements)
             block["forms"] = list(grid.forms)
             block["suppress"] = list(grid.suppress)
             if grid.lattice:
@@ -303,7 +301,7 @@ def bundled_study(name: str) -> Study:
 
 def study_of(content: dict[str, Any], origin: str) -> Study:
     """Read a study of a table from the content of its file."""
-    _known("the study", content, ("schema", "name", "axes", "table", "scales", "candidates"))
+    known_keys("the study", content, ("schema", "name", "axes", "table", "scales", "candidates"))
     if content.get("schema", SCHEMA) != SCHEMA:
         raise BadInputError(f"schema {content['schema']!r} is not known to this version, which knows {SCHEMA}")
     if "table" not in content or "candidates" not in content:
@@ -327,7 +325,7 @@ def study_of(content: dict[str, Any], origin: str) -> Study:
 
 def _declaration(entries: Mapping[str, Any], origin: str) -> TableDeclaration:
     names = [own.name for own in fields(TableDeclaration)]
-    _known("[table]", entries, names)
+    known_keys("[table]", entries, names)
     if "source" not in entries:
         raise BadInputError("[table] needs source: a file, or the name of a bundled table")
     values: dict[str, Any] = {k: tuple(value) if isinstance(value, list) else value for k, value in entries.items()}
@@ -350,26 +348,18 @@ def _beside(folder: Path, value: Any, bundled: bool = False) -> Any:
 
 
 def _grid(block: Mapping[str, Any]) -> Grid:
-    _known("[[candidates]]", block, ("anonymizers", "requirements", "forms", "suppress", "lattice"))
+    known_keys("[[candidates]]", block, ("anonymizers", "requirements", "forms", "suppress", "lattice"))
     return Grid(
-        tuple(map(anonymizer, _texts_of(block, "anonymizers", "mondrian"))),
-        tuple(map(requirement, _texts_of(block, "requirements", str(NOTHING)))),
-        tuple(_texts_of(block, "forms", "generalization")),  # type: ignore[arg-type]
-        tuple(_list(block.get("suppress", [0.0]))),
+        tuple(map(anonymizer, texts_of(block, "anonymizers", "mondrian"))),
+        tuple(map(requirement, texts_of(block, "requirements", str(NOTHING)))),
+        tuple(texts_of(block, "forms", "generalization")),  # type: ignore[arg-type]
+        tuple(list_of(block.get("suppress", [0.0]))),
         block.get("lattice", False),
     )
 
 
-def _texts_of(block: Mapping[str, Any], key: str, usual: str) -> list[str]:
-    texts = _list(block.get(key, [usual]))
-    bad = [text for text in texts if not isinstance(text, str)]
-    if bad:
-        raise BadInputError(f"{key} must be texts, not {bad[0]!r}")
-    return texts
-
-
 def _scales(entries: Mapping[str, Any]) -> Scales:
-    _known("[scales]", entries, ("min_support", "queries", "classification", "attack", "draws"))
+    known_keys("[scales]", entries, ("min_support", "queries", "classification", "attack", "draws"))
     examples = {"queries": str(Queries()), "classification": Classification.example, "attack": "attack top=0.1"}
     for key, example in examples.items():
         if not isinstance(entries.get(key, ""), str):
@@ -382,30 +372,7 @@ def _scales(entries: Mapping[str, Any]) -> Scales:
     return Scales(entries.get("min_support", Scales().min_support), queries, classification, attack, draws)
 
 
-def _list(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list) else [value]
-
-
-def _known(what: str, entries: Mapping[str, Any], keys: Any) -> None:
-    unknown = [key for key in entries if key not in keys]
-    if unknown:
-        raise BadInputError(f"{what} has an unknown key {unknown[0]!r}; known are {', '.join(keys)}")
-
-
 # -- writing -----------------------------------------------------------------------------------------------
-
-
-def _texts(values: tuple[Any, ...]) -> Any:
-    array = tomlkit.array()
-    array.extend(map(str, values))
-    return array.multiline(len(values) > 1)
-
-
-def _full_text(value: Queries | Classification | Attack) -> str:
-    """Write a configuration with every default filled in, but for what has no say in it."""
-    unread = value.unread if isinstance(value, Queries) else ()
-    given = {own.name: getattr(value, own.name) for own in fields(value) if own.name not in unread}
-    return " ".join([value.name, *(f"{key}={value_text(own)}" for key, own in given.items() if own is not None)])
 
 
 def _table_entries(declared: TableDeclaration, folder: Path | None) -> dict[str, Any]:
@@ -425,13 +392,6 @@ def _table_entries(declared: TableDeclaration, folder: Path | None) -> dict[str,
         for column, own in entries.get("hierarchy", {}).items():
             entries["hierarchy"][column] = seen_from(folder, own) if isinstance(own, str) else own
     return entries
-
-
-def seen_from(folder: Path, name: str) -> str:
-    """Name a file as seen from a folder, so that both can be moved together."""
-    if not Path(name).exists() or Path(name).is_absolute():
-        return name
-    return Path(os.path.relpath(name, folder)).as_posix()
 
 
 def _hierarchy_entry(column: str, given: Any) -> Any:

@@ -87,7 +87,7 @@ class Reader:
     def matches(self, itemsets: Sequence[Itemset]) -> NDArray[np.int64]:
         """Count the records that fit each set of known items; a suppressed item helps nobody and is passed over."""
         one = np.ones((1, len(self.sizes), LONGEST + 1))
-        return np.rint(self._answers(itemsets, one, passing=True)[0]).astype(np.int64)
+        return np.asarray(np.rint(self._answers(itemsets, one, passing=True)[0]), np.int64)
 
     def estimates(self, itemsets: Sequence[Itemset], estimators: Sequence[str], joint: str = "product") -> Numbers:
         """Estimate the records that have each set of items, estimators x sets; with a suppressed item it is none."""
@@ -117,7 +117,7 @@ def _shown(row: int, starts: Counts, codes: Codes, wanted: int) -> bool:
             lo = middle + 1
         else:
             hi = middle
-    return lo < starts[row + 1] and codes[lo] == wanted
+    return bool(lo < starts[row + 1] and codes[lo] == wanted)
 
 
 @kernel

@@ -123,7 +123,7 @@ def weakest(rows: Rows, most: int) -> list[tuple[int, tuple[int, ...]]]:
     """List the rarest codes and pairs of codes with their supports, the rarest first, at most so many."""
     singles = _single_supports(rows)
     order = [int(i) for i in np.argsort(singles, kind="stable") if singles[i] > 0][:most]
-    found = [(int(singles[i]), (i,)) for i in order]
+    found: list[tuple[int, tuple[int, ...]]] = [(int(singles[i]), (i,)) for i in order]
     supports = np.sort(_pair_supports(rows.starts, rows.codes, rows.weights, *rows.postings))
     if len(supports):
         a, b, own = _pairs_between(rows, 1, int(supports[:most][-1]))

@@ -131,7 +131,7 @@ def mean_distance(ancestors: NDArray[np.integer], widths: list[Numbers]) -> floa
         met = counts * (counts - 1) / 2
         total += float(((met - met_below) * width[nodes]).sum())
         below = (met / counts)[place]  # a node's pairs, spread over its leaves so that they add up again
-    return total / (leaves * (leaves - 1) / 2)
+    return float(total / (leaves * (leaves - 1) / 2))
 
 
 def _widths(baskets: Baskets) -> list[Numbers]:
@@ -143,7 +143,7 @@ def _widths(baskets: Baskets) -> list[Numbers]:
 
 def _parts(release: BasketRelease) -> dict[str, tuple[int, int, tuple[int, ...]]]:
     """Return of every published item how many items it stands for, of how many, and which of those that occur."""
-    found = {}
+    found: dict[str, tuple[int, int, tuple[int, ...]]] = {}
     for own in release.recodings:
         for label, leaves, members in zip(own.labels, own.leaves.tolist(), own.members, strict=True):
             found.setdefault(label, (leaves, own.domain, members))
