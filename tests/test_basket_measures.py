@@ -6,11 +6,11 @@ import math
 from fractions import Fraction
 
 import numpy as np
-import plain_baskets as plain
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import plain_baskets as plain
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
 from sfumato.measures.of_baskets import ESTIMATORS
@@ -276,7 +276,10 @@ def test_spread_of_nothing_is_no_risk() -> None:
         (lambda: ItemQueries(estimator="mean"), "estimator must be one of half"),
         (lambda: BasketScales(known=0), "known must be a whole number"),
         (lambda: measure_baskets(all_as_one(figure_1()), BasketScales(sensitive=("z",))), "sensitive item 'z'"),
-        (lambda: ItemQueries("uniform-items", size=5).draw(baskets_of([["a", "b"]])), "no uniform-items query of 5 items"),
+        (
+            lambda: ItemQueries("uniform-items", size=5).draw(baskets_of([["a", "b"]])),
+            "no uniform-items query of 5 items",
+        ),
         (lambda: ItemLosses(weights="tree").measure(all_as_one(figure_1())), "needs a tree of items"),
     ],
 )
