@@ -15,15 +15,18 @@ from sfumato.transactions.policy import BasketRequirement, SuppressionLimit, Uti
 from sfumato.transactions.recoding import BasketRelease
 from sfumato.transactions.verifying import verify
 
+NOTHING = SuppressionLimit()
+"""The limit where nothing may be suppressed."""
+
 
 @dataclass(frozen=True)
 class Task:
-    """What is asked of an anonymizer: baskets, what must hold, what may be generalized together, what may be left out."""
+    """What is asked: of which baskets, what must hold, what may be generalized together, what may be left out."""
 
     baskets: Baskets
     requirement: BasketRequirement
     utility: UtilityConstraints | None = None
-    limit: SuppressionLimit = SuppressionLimit()
+    limit: SuppressionLimit = NOTHING
 
     @property
     def blocks(self) -> Codes:
@@ -58,7 +61,7 @@ class BasketAnonymizer(Configured, ABC):
             raise BadInputError(f"{self.name} satisfies {known}, not {requirement.name}; choose another anonymizer")
         if utility is not None and not self.keeps_utility_constraints:
             raise BadInputError(f"{self.name} knows no utility constraints; with {utility} use coat or upcta")
-        task = Task(baskets, requirement, utility, limit or SuppressionLimit())
+        task = Task(baskets, requirement, utility, limit or NOTHING)
         release = self.release(task)
         verify(release, requirement)
         check_policy(release, task)

@@ -65,8 +65,7 @@ def _rare(
 ) -> tuple[Codes, Counts, int, int]:
     """Walk all sets of `size` items that occur, depth first; list the first `room` rare ones and count all of them.
 
-    Depth d has the rows that hold a prefix of d + 1 items, one stretch of `own_rows[d]` for every such prefix that differs
-    in its last item; `tally[d]` is zero but for the items behind it.
+    Depth d has the rows that hold a prefix of d + 1 items, a stretch of `own_rows[d]` for each of its last items.
     """
     items = len(begins) - 1
     found, supports = np.empty((room, size), np.int32), np.empty(room, np.int64)

@@ -1,7 +1,7 @@
 """Proof of a release of baskets: count the published rows from scratch and compare with what was required.
 
-Nothing here knows how a release was made. Rows are recoded anew from the baskets, sets of one or two parts are counted by
-a sparse matrix product, larger ones by enumeration, published baskets by their texts. Where pieces of the baskets have
+Nothing here knows how a release was made. Rows are recoded anew from the baskets, pairs of parts are counted by a
+sparse matrix product, larger ones by enumeration, published baskets as they are. Where pieces of the baskets have
 recodings of their own, every piece must satisfy k^m-anonymity by itself: then whoever matches known items against
 all pieces finds, in each, none or at least k records.
 """
@@ -79,10 +79,14 @@ def _rare(rows: Recoded, size: int, k: int, most: int) -> tuple[Codes, Counts, i
     if size == 1:
         counts = weighted_counts(rows.codes, np.repeat(rows.weights, np.diff(rows.starts)), len(rows.labels))
         rare = np.flatnonzero((counts > 0) & (counts < k))[:most]
-        return rare[:, None].astype(np.int32), counts[rare], int(counts[counts > 0].min(initial=2**62)) % 2**62
+        return rare[:, None].astype(np.int32), counts[rare], _least(counts[counts > 0])
     if size == 2:
         return _rare_pairs(rows, k, most)
     return rare_itemsets(rows.starts, rows.codes, rows.weights, len(rows.labels), size, k, most)
+
+
+def _least(supports: Counts) -> int:
+    return int(supports.min()) if len(supports) else 0
 
 
 def _rare_pairs(rows: Recoded, k: int, most: int) -> tuple[Codes, Counts, int]:
@@ -96,7 +100,7 @@ def _rare_pairs(rows: Recoded, k: int, most: int) -> tuple[Codes, Counts, int]:
     product = triu(plain.T @ weighted, k=1, format="coo")
     rare = np.flatnonzero(product.data < k)[:most]
     pairs = np.stack([product.row[rare], product.col[rare]], axis=1).astype(np.int32)
-    return pairs, product.data[rare].astype(np.int64), int(product.data.min(initial=2**62)) % 2**62
+    return pairs, product.data[rare].astype(np.int64), _least(product.data)
 
 
 def least_support(release: BasketRelease, m: int) -> int:
