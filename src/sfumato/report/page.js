@@ -244,6 +244,7 @@ function controls() {
     select.value = state[axis];
     select.addEventListener("change", () => { state[axis] = select.value; update(); });
   }
+  document.getElementById("form").parentElement.hidden = !points.some((point) => point.form === "bucketization");
   const select = fill("form", Object.entries(FORMS).map(([value, text]) => element("option", { value }, text)));
   select.addEventListener("change", () => { state.form = select.value; update(); });
   document.getElementById("controls").addEventListener("submit", (event) => event.preventDefault());
@@ -430,6 +431,15 @@ function budgetBlock(details) {
   return block(title, table([["spent on"], ["epsilon", "number"]], body));
 }
 
+// Tables that a study of its own kind shows as they are: heads with their kinds, and rows of texts and numbers.
+function tablesBlock(details) {
+  return (details.tables || []).filter((own) => own.rows.length).map((own) => {
+    const line = (row) => element("tr", {}, row.map((value, i) =>
+      cell(typeof value === "number" ? shown(value) : value, own.heads[i][1])));
+    return block(own.title, wide(table(own.heads, element("tbody", {}, own.rows.map(line)), "groups")));
+  });
+}
+
 function commandBlock(point) {
   if (data.public) return null;
   if (!point.command) {
@@ -471,6 +481,7 @@ function panel() {
       measuresBlock(point, "risk"), element("div", {}, measuresBlock(point, "utility"), sizesBlock(details)),
     ),
     budgetBlock(details),
+    tablesBlock(details),
     worstBlock(details),
     recordsBlock(details),
   );

@@ -99,6 +99,11 @@ def families(shown: Map) -> list[str]:
     return list(dict.fromkeys(family(point) for point in shown.points if not point.is_baseline))
 
 
+def family_title(shown: Map) -> str:
+    """Say what tells the families of a map apart: their requirements, or who made them."""
+    return "anonymizer" if any(point.family and not point.is_baseline for point in shown.points) else "requirement"
+
+
 def scale_of(shown: Map, name: str) -> str:
     """Say on which scale a measure is drawn: logarithmic where sizes or counts span orders of magnitude."""
     values = [point.measures[name] for point in shown.points if point.has((name,))]
@@ -179,7 +184,14 @@ def map_chart(shown: Map, x: str | None = None, y: str | None = None, title: str
     marks = [] if verdicts is None else [verdict_marks(base)]
     reading = [READING, *wrap("" if verdicts is None else verdicts.marks(), LINE)]
     spreads = intervals(base) if any(point.intervals for point in shown.points) else []
-    layers = [_line(base, x), *spreads, dots(base, families(shown)), *baselines(base), *marks, ring(base)]
+    layers = [
+        _line(base, x),
+        *spreads,
+        dots(base, families(shown), family_title(shown)),
+        *baselines(base),
+        *marks,
+        ring(base),
+    ]
     drawn: alt.TopLevelMixin = (
         alt.layer(*layers, datasets={"points": rows(shown, x, y)})
         .add_params(chosen)
@@ -232,14 +244,16 @@ def _line(base: alt.Chart, x: str) -> alt.Chart:
     return drawn
 
 
-def dots(base: alt.Chart, known: list[str]) -> alt.Chart:
+def dots(base: alt.Chart, known: list[str], title: str = "requirement") -> alt.Chart:
     """Draw the releases, coloured by requirement and shaped by form; faded where `frontier` is false."""
     drawn: alt.Chart = base.mark_point(filled=True, cursor="pointer").encode(
         size=_sizes("datum.baseline ? 0 : 80"),
-        color=alt.Color("family:N", title="requirement", scale=alt.Scale(domain=known, range=COLORS)),
+        color=alt.Color("family:N", title=title, scale=alt.Scale(domain=known, range=COLORS)),
         shape=alt.Shape(
             "form:N",
-            legend=alt.Legend(title="|  form", symbolFillColor=MIDDLE, symbolStrokeColor=MIDDLE, symbolSize=80),
+            legend=alt.Legend(title="|  form", symbolFillColor=MIDDLE, symbolStrokeColor=MIDDLE, symbolSize=80)
+            if title == "requirement"
+            else None,
             scale=alt.Scale(domain=["generalization", "bucketization"], range=["circle", "triangle-up"]),
         ),
         opacity=alt.condition("datum.frontier", alt.value(1), alt.value(0.45)),

@@ -43,7 +43,7 @@ class Point:
     """How it compares with the better trivial sanitization where a column was learned: `measures.Worth` as values."""
 
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """Of a noisy release the smallest and the largest value of every measure among its draws."""
+    """Between which values a measure lies: among the draws of a noisy release, or over workloads of queries."""
 
     words: str = ""
     """How the release is made, in a sentence, where its texts do not say it to everybody (`tradeoff.words`)."""

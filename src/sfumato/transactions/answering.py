@@ -7,9 +7,8 @@ name (`sfumato.measures.of_baskets.ESTIMATORS`). Loukides et al. 2012 work their
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,10 +47,9 @@ def member_odds(estimator: str, size: NDArray[np.int64], known: int, joint: str 
 
 @dataclass(frozen=True, eq=False)
 class Reader:
-    """A release as a reader sees it: rows of published items, and which items each stands for."""
+    """A release as a reader sees it: for every piece rows of published items, and which items each stands for."""
 
-    rows: Rows
-    piece: Codes
+    pieces: tuple[Rows, ...]
     published: Codes
     """For every piece and item what it is published as, -1 where it is not."""
 
@@ -65,46 +63,59 @@ class Reader:
         place = {label: number for number, label in enumerate(release.labels)}
         for recoding in release.recodings:
             sizes[[place[label] for label in recoding.labels]] = recoding.leaves
-        return Reader(Rows.of_release(release), release.piece, release.published_as, sizes)
+        return Reader(tuple(Rows.of_pieces(release)), release.published_as, sizes)
 
     @staticmethod
     def of_baskets(baskets: Baskets) -> Reader:
         """Read the original: every item is itself."""
         items = len(baskets.items)
         published = np.arange(items, dtype=np.int32).reshape(1, items)
-        piece = np.zeros(baskets.distinct, np.int32)
-        return Reader(Rows.of_baskets(baskets), piece, published, np.ones(items, np.int64))
-
-    @cached_property
-    def covers(self) -> tuple[Counts, Counts]:
-        """For every item what it is published as anywhere, as a ragged array."""
-        items = self.published.shape[1]
-        item = np.tile(np.arange(items), len(self.published))
-        pairs = np.unique(np.stack([item, self.published.ravel()], axis=1), axis=0)
-        pairs = pairs[pairs[:, 1] != SUPPRESSED]
-        return np.searchsorted(pairs[:, 0], np.arange(items + 1)).astype(np.int64), pairs[:, 1].astype(np.int64)
+        return Reader((Rows.of_baskets(baskets),), published, np.ones(items, np.int64))
 
     def matches(self, itemsets: Sequence[Itemset]) -> NDArray[np.int64]:
         """Count the records that fit each set of known items; a suppressed item helps nobody and is passed over."""
-        one = np.ones((1, len(self.sizes), LONGEST + 1))
-        return np.asarray(np.rint(self._answers(itemsets, one, passing=True)[0]), np.int64)
+        found = np.zeros(len(itemsets), np.int64)
+        for places, labels, _, supports in self._parts(itemsets, passing=True):
+            found[places] += np.where((labels >= 0).any(axis=1), supports[0], supports[1])
+        return found
 
     def estimates(self, itemsets: Sequence[Itemset], estimators: Sequence[str], joint: str = "product") -> Numbers:
         """Estimate the records that have each set of items, estimators x sets; with a suppressed item it is none."""
         longest = max((len(own) for own in itemsets), default=0)
-        odds = np.zeros((len(estimators), len(self.sizes), longest + 1))
-        for e, name in enumerate(estimators):
-            for known in range(longest + 1):
-                odds[e, :, known] = member_odds(name, self.sizes, known, joint)
-        return self._answers(itemsets, odds, passing=False)
+        odds = np.stack(
+            [[member_odds(name, self.sizes, known, joint) for known in range(longest + 1)] for name in estimators]
+        )  # estimators x known members x published items
+        found = np.zeros((len(estimators), len(itemsets)))
+        for places, labels, known, supports in self._parts(itemsets, passing=False):
+            share = np.where(labels >= 0, odds[:, known, labels], 1.0).prod(axis=2)
+            found[:, places] += share * supports[0]
+        return found
 
-    def _answers(self, itemsets: Sequence[Itemset], odds: Numbers, passing: bool) -> Numbers:
+    def _parts(
+        self, itemsets: Sequence[Itemset], passing: bool
+    ) -> Iterator[tuple[Counts, Codes, Counts, tuple[Counts, int]]]:
+        """Yield, piece by piece and size by size, what the sets of items are published as.
+
+        For some of the sets: their places; what each is published as, every published item once, the rest -1; how many
+        of the set's items each stands for; and how many records of the piece show all of it, and has the piece in all.
+        """
         lengths = np.array([len(own) for own in itemsets], np.int64)
-        starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        flat = np.array([item for own in itemsets for item in own], np.int64)
-        rows = self.rows
-        read = rows.starts, rows.codes, rows.weights, self.piece, self.published
-        return np.asarray(_answers(starts, flat, *read, *rows.postings, *self.covers, odds, passing))
+        for rows, published in zip(self.pieces, self.published, strict=True):
+            total = int(rows.weights.sum())
+            for size in np.unique(lengths):
+                places = np.flatnonzero(lengths == size)
+                own = published[np.array([itemsets[int(i)] for i in places], np.int64).reshape(len(places), size)]
+                if not passing:
+                    shown = (own >= 0).all(axis=1)
+                    places, own = places[shown], own[shown]
+                own = np.sort(own, axis=1)
+                known = (own[:, :, None] == own[:, None, :]).sum(axis=2)
+                own[:, 1:][own[:, 1:] == own[:, :-1]] = SUPPRESSED  # every published item once
+                distinct, number = np.unique(own, axis=0, return_inverse=True)
+                supports = _supports(
+                    np.ascontiguousarray(distinct), rows.starts, rows.codes, rows.weights, *rows.postings
+                )
+                yield places, own, known, (supports[number.ravel()], total)
 
 
 @kernel
@@ -121,87 +132,24 @@ def _shown(row: int, starts: Counts, codes: Codes, wanted: int) -> bool:
 
 
 @kernel
-def _add_row(
-    row: int,
-    items: Counts,
-    starts: Counts,
-    codes: Codes,
-    weights: Counts,
-    own: Codes,
-    odds: Numbers,
-    passing: bool,
-    labels: Counts,
-    found: Numbers,
-) -> None:
-    """Add what one row answers to a query: its weight, times the odds, if it shows what stands for every item."""
-    many = 0
-    for item in items:
-        label = own[item]
-        if label < 0:
-            if passing:
-                continue
-            return
-        if not _shown(row, starts, codes, label):
-            return
-        labels[many] = label
-        many += 1
-    for e in range(len(found)):
-        share = 1.0
-        for i in range(many):
-            first, known = True, 0
-            for j in range(many):
-                if labels[j] == labels[i]:
-                    known += 1
-                    if j < i:
-                        first = False
-            if first:
-                share *= odds[e, labels[i], known]
-        found[e] += share * weights[row]
-
-
-@kernel
-def _answers(
-    query_starts: Counts,
-    query_items: Counts,
-    starts: Counts,
-    codes: Codes,
-    weights: Counts,
-    piece: Codes,
-    published: Codes,
-    ends: Counts,
-    rows: Counts,
-    cover_ends: Counts,
-    covers: Counts,
-    odds: Numbers,
-    passing: bool,
-) -> Numbers:
-    """Answer queries by going through the rows that show the rarest of their items."""
-    queries = len(query_starts) - 1
-    found = np.zeros((queries, len(odds)))
-    labels = np.empty(LONGEST, np.int64)
-    for q in range(queries):
-        items = query_items[query_starts[q] : query_starts[q + 1]]
+def _supports(
+    sets: Codes, starts: Counts, codes: Codes, weights: Counts, ends: Counts, rows: Counts
+) -> NDArray[np.int64]:
+    """Count the records that show all codes of each set (-1 is none), going through the rows of the rarest."""
+    found = np.zeros(len(sets), np.int64)
+    for s in range(len(sets)):
         anchor, fewest = -1, len(weights) + 1
-        for item in items:
-            total = 0
-            for c in range(cover_ends[item], cover_ends[item + 1]):
-                total += ends[covers[c] + 1] - ends[covers[c]]
-            usable = True
-            if passing:
-                for p in range(len(published)):
-                    if published[p, item] < 0:
-                        usable = False
-            if usable and total < fewest:
-                anchor, fewest = item, total
+        for code in sets[s]:
+            if code >= 0 and ends[code + 1] - ends[code] < fewest:
+                anchor, fewest = code, ends[code + 1] - ends[code]
         if anchor < 0:
-            for row in range(len(weights)):
-                own = published[piece[row]]
-                _add_row(row, items, starts, codes, weights, own, odds, passing, labels, found[q])
             continue
-        for c in range(cover_ends[anchor], cover_ends[anchor + 1]):
-            for p in range(ends[covers[c]], ends[covers[c] + 1]):
-                row = rows[p]
-                own = published[piece[row]]
-                if own[anchor] == covers[c]:
-                    _add_row(row, items, starts, codes, weights, own, odds, passing, labels, found[q])
-    return found.T
+        for p in range(ends[anchor], ends[anchor + 1]):
+            every = True
+            for code in sets[s]:
+                if code >= 0 and code != anchor and not _shown(rows[p], starts, codes, code):
+                    every = False
+                    break
+            if every:
+                found[s] += weights[rows[p]]
+    return found

@@ -127,8 +127,8 @@ def basket_meanings(scales: BasketScales) -> list[tuple[str, str]]:
         ("Queries", queries_in_words(scales.queries)),
         (
             "An empty answer",
-            "An are of 1 is what an empty file gets, which answers 0 to every query. A release beyond 1 is further from "
-            "the truth on average, by this way of reading it.",
+            "An are of 1 is what an empty file gets, which answers 0 to every query. A release beyond 1 is further "
+            "from the truth on average, by this way of reading it.",
         ),
         ("Losses", losses_in_words(scales)),
     ]
@@ -136,9 +136,9 @@ def basket_meanings(scales: BasketScales) -> list[tuple[str, str]]:
         found.append(
             (
                 "Sensitive items",
-                f"rho is the largest share of records with {listed(list(scales.sensitive))} among those that fit up to two "
-                "other known items; a published set counts for its share of sensitive items. No requirement here "
-                "bounds it.",
+                f"rho is the largest share of records with {listed(list(scales.sensitive))} among those that fit up to "
+                "two other known items; a published set counts for its share of sensitive items. No requirement "
+                "here bounds it.",
             )
         )
     return found
@@ -156,17 +156,18 @@ def queries_in_words(asked: ItemQueries) -> str:
     if asked.kind == "file":
         many = "every query of the file; the interval is a 95 % bootstrap interval"
     elif asked.workloads == 1:
-        many = f"{counted(asked.number, 'query', 'queries')} (seed {asked.seed}); the interval is a 95 % bootstrap interval"
+        drawn = f"{counted(asked.number, 'query', 'queries')} (seed {asked.seed})"
+        many = f"{drawn}; the interval is a 95 % bootstrap interval"
     else:
         many = (
-            f"{asked.workloads} workloads of {counted(asked.number, 'query', 'queries')} (seed {asked.seed}); intervals "
-            "reach from the lowest to the highest workload"
+            f"{asked.workloads} workloads of {counted(asked.number, 'query', 'queries')} (seed {asked.seed}); "
+            "intervals reach from the lowest to the highest workload"
         )
     bound = f" Errors are relative to at least {100 * asked.sanity:.3g} % of the records." if asked.sanity else ""
     return (
         f"are is the mean relative error of COUNT queries, each for {what}: {many}. A reader answers as "
-        f"{asked.estimator!r} says: {ESTIMATORS[asked.estimator]} (are_half, are_expanded, ... show the others). A query "
-        f"with a suppressed item is answered 0.{bound}"
+        f"{asked.estimator!r} says: {ESTIMATORS[asked.estimator]} (are_half, are_expanded, ... show the others). A "
+        f"query with a suppressed item is answered 0.{bound}"
     )
 
 

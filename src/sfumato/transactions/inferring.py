@@ -82,9 +82,9 @@ def sensitive_codes(baskets: Baskets, labels: Sequence[str]) -> tuple[int, ...]:
 def rho(release: BasketRelease, sensitive: Sequence[int], known: int) -> float:
     """Return how sure somebody gets of a sensitive item who knows up to so many others (two at most).
 
-    Knowing other items, the attacker looks at the records that show what stands for them: the share that also shows what
-    stands for a sensitive item, times the share of sensitive items among those it stands for. What stands for a known
-    item and a sensitive one tells nothing beyond itself.
+    Knowing other items, the attacker looks at the records that show what stands for them: the share that also shows
+    what stands for a sensitive item, times the share of sensitive items among those it stands for. What stands for a
+    known item and a sensitive one tells nothing beyond itself.
     """
     rows, worst = Rows.of_release(release), 0.0
     share = np.zeros(rows.size)

@@ -137,8 +137,8 @@ class ItemQueries(Configured):
 
     def _none(self, baskets: Baskets) -> BadInputError:
         return BadInputError(
-            f"{baskets.origin}: no {self.kind} query of {self.size} items has an answer above zero; ask for fewer items "
-            "(size=1), or for kind=transaction"
+            f"{baskets.origin}: no {self.kind} query of {self.size} items has an answer above zero; ask for fewer "
+            "items (size=1), or for kind=transaction"
         )
 
 

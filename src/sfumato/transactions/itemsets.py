@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels import kernel
-from sfumato.transactions.baskets import Baskets, Codes, Counts
+from sfumato.transactions.baskets import Baskets, Codes, Counts, equal_rows, taken_rows, weighted_counts
 from sfumato.transactions.recoding import BasketRelease
 
 
@@ -32,7 +33,22 @@ class Rows:
     def of_release(release: BasketRelease) -> Rows:
         """Take the published rows."""
         own = release.recoded()
-        return Rows(own.starts, own.codes, own.weights, len(own.labels))
+        return Rows(own.starts, own.codes, own.weights, len(own.labels)).merged()
+
+    @staticmethod
+    def of_pieces(release: BasketRelease) -> Iterator[Rows]:
+        """Take the published rows of every piece."""
+        own = release.recoded()
+        for piece in range(len(release.recodings)):
+            places = np.flatnonzero(release.piece == piece)
+            starts, codes = taken_rows(own.starts, own.codes, places)
+            yield Rows(starts, codes, own.weights[places], len(own.labels)).merged()
+
+    def merged(self) -> Rows:
+        """Take equal rows together."""
+        first, link = equal_rows(self.starts, self.codes)
+        starts, codes = taken_rows(self.starts, self.codes, first)
+        return Rows(starts, codes, weighted_counts(link, self.weights, len(first)), self.size)
 
     @cached_property
     def postings(self) -> tuple[Counts, Counts]:

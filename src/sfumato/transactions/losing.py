@@ -3,8 +3,8 @@
 NCP (Terrovitis et al. 2008, Loukides et al. 2012): an occurrence of an item costs the share of all items that its
 published item stands for; nothing where it is published as itself; 1 where it is suppressed.
 
-UL (Loukides et al. 2011): a published set of s of the I items costs (2^s - 1)/(2^I - 1), times a weight, times the share
-of the records that show it. 2^I overflows every number, so sums are taken of logarithms.
+UL (Loukides et al. 2011): a published set of s of the I items costs (2^s - 1)/(2^I - 1), times a weight, times the
+share of the records that show it. 2^I overflows every number, so sums are taken of logarithms.
 """
 
 from __future__ import annotations

@@ -335,12 +335,12 @@ def _grid(block: Mapping[str, Any]) -> BasketGrid:
 
 def _scales(entries: Mapping[str, Any]) -> BasketScales:
     known_keys("[scales]", entries, [own.name for own in fields(BasketScales)])
-    kinds = {"queries": ItemQueries, "linking": Linking, "losses": ItemLosses}
+    kinds: dict[str, Any] = {"queries": ItemQueries, "linking": Linking, "losses": ItemLosses}
     values: dict[str, Any] = {}
     for key, value in entries.items():
         if key in kinds:
             if not isinstance(value, str):
-                raise BadInputError(f"{key} must be a text such as {kinds[key].name!r}, not {value!r}")
+                raise BadInputError(f"{key} must be a text such as {str(kinds[key]())!r}, not {value!r}")
             values[key] = parse(value, (kinds[key],), key)
         else:
             values[key] = tuple(list_of(value)) if key == "sensitive" else value
