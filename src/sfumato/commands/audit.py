@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sfumato.commands.baskets import audit_of_baskets, refuse
 from sfumato.commands.common import Columns, columns, counted, print_json
 from sfumato.errors import BadInputError
 
@@ -46,6 +47,18 @@ def audit(
     missing: Annotated[
         str, typer.Option(help="A missing quasi-identifier is a value of its own, or matches everything: value | any.")
     ] = "value",
+    baskets: Annotated[
+        str | None,
+        typer.Option(
+            help="The file holds sets of items: lines (one record a line), long (a record and an item a row), list."
+        ),
+    ] = None,
+    known: Annotated[
+        int | None, typer.Option(help="Of baskets: how many items of a person an attacker knows; by default the m.")
+    ] = None,
+    record: Annotated[str | None, typer.Option(help="Of baskets, long: the column that tells records apart.")] = None,
+    item: Annotated[str | None, typer.Option(help="Of baskets, long or list: the column of items.")] = None,
+    tree: Annotated[str | None, typer.Option(help="Of baskets: the tree of items, as a level table.")] = None,
     certificate: Annotated[
         Path | None, typer.Option(help="A certificate: refuse (exit 2) unless this is the very file it speaks of.")
     ] = None,
@@ -66,12 +79,32 @@ def audit(
     from sfumato.publish.counting import open_source
     from sfumato.publish.noisy_certificate import is_noisy_certificate
 
+    of_baskets = {"--known": known, "--record": record, "--item": item, "--tree": tree}
+    if baskets is None:
+        refuse(of_baskets, "is about sets of items; say how they stand in the file (--baskets lines)")
     if certificate is not None:
         content = read_certificate(certificate)
         check_certificate(content, certificate, file)
         if is_noisy_certificate(content):
             _print_noisy(content, file, certificate, " & ".join(require), as_json)
             return
+    if baskets is not None:
+        of_tables = {
+            "--quasi": quasi,
+            "--sensitive": sensitive,
+            "--group": group,
+            "--hierarchies": hierarchies,
+            "--with": earlier,
+            "--suppressed": suppressed,
+            "--household": household,
+            "--na": na,
+        }
+        refuse(
+            of_tables, "is about tables, and --baskets says that the file holds sets of items; leave one of them out"
+        )
+        wanted = " & ".join(require) or None
+        audit_of_baskets(file, baskets, wanted, original, known, record, item, tree, delimiter, encoding, as_json)
+        return
     source = open_source(file, delimiter, encoding)
     names = source.engine.columns
     found = audit_file(

@@ -224,7 +224,8 @@ function legend() {
   fill(
     "legend",
     color.domain.map((name, i) => entry(symbol(circle, { fill: color.range[i % color.range.length] }), name)),
-    has("generalization") ? entry(symbol(circle, { fill: "currentColor" }), "generalization") : null,
+    has("generalization") && data.forms.length > 1
+      ? entry(symbol(circle, { fill: "currentColor" }), "generalization") : null,
     has("bucketization") ? entry(symbol(triangle, { fill: "currentColor" }), "bucketization") : null,
     points.some((point) => point.baseline) ? entry(symbol(diamond, outline), "baseline") : null,
     entry(symbol(stairs, outline), "frontier"),
@@ -244,9 +245,9 @@ function controls() {
     select.value = state[axis];
     select.addEventListener("change", () => { state[axis] = select.value; update(); });
   }
-  document.getElementById("form").parentElement.hidden = !points.some((point) => point.form === "bucketization");
   const select = fill("form", Object.entries(FORMS).map(([value, text]) => element("option", { value }, text)));
   select.addEventListener("change", () => { state.form = select.value; update(); });
+  if (data.forms.length < 2) select.parentElement.remove();
   document.getElementById("controls").addEventListener("submit", (event) => event.preventDefault());
 }
 

@@ -57,6 +57,7 @@ def content(shown: Map, public: bool) -> dict[str, Any]:
     return {
         "public": public,
         "axes": axes(shown),
+        "forms": list(shown.study.forms),
         "records": shown.about.get("records", 0),
         "spec": _empty_chart(shown),
         "worth": worth_content(shown),

@@ -69,6 +69,19 @@ def best(order: Sequence[Point], prefer: str, bounds: Sequence[Bound]) -> str:
     return text
 
 
+def best_of_others(order: Sequence[Point], prefer: str) -> str:
+    """Say what the best point of every other family has, where families are who made a release."""
+    first: dict[str, Point] = {}
+    for point in order:
+        if point.family and not point.is_baseline:
+            first.setdefault(point.family, point)
+    others = [(name, point) for name, point in first.items() if point is not order[0]]
+    if not others:
+        return ""
+    told = listed([f"{name} {number(point.measures[prefer])} ({point.id})" for name, point in others])
+    return f"Within the same bounds the best {prefer} of the others is: {told}."
+
+
 def knee(curve: Curve, point: Point, strongest: bool = True) -> str:
     """Say how sharp the knee is, and what privacy costs on its two sides."""
     angle = f"{curve.angles[point.id]:.0f}"

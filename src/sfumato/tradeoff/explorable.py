@@ -40,6 +40,9 @@ class Explorable(Protocol):
     facts: ClassVar[tuple[str, ...]]
     """What `points.json` keeps of the data, so that data that have changed since are noticed."""
 
+    forms: ClassVar[tuple[str, ...]]
+    """The forms that a release can have; where there is one, nobody is asked to choose."""
+
     @property
     def name(self) -> str:
         """How it is called."""

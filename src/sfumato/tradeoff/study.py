@@ -114,6 +114,7 @@ class Study:
     axes: tuple[str, str] = ("p_loss", "u_loss")
 
     section: ClassVar[str] = "table"
+    forms: ClassVar[tuple[str, ...]] = FORMS
     facts: ClassVar[tuple[str, ...]] = ("digest", "records", "cells", "dropped", "quasi", "sensitive")
 
     def __post_init__(self) -> None:

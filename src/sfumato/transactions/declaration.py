@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import BadInputError
-from sfumato.tradeoff.study_texts import known_keys, seen_from
+from sfumato.tradeoff.study_texts import known_keys
 from sfumato.transactions.baskets import Baskets
 
 

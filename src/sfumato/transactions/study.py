@@ -134,6 +134,7 @@ class BasketStudy:
     axes: tuple[str, str] = AXES
 
     section: ClassVar[str] = "baskets"
+    forms: ClassVar[tuple[str, ...]] = ("generalization",)
     facts: ClassVar[tuple[str, ...]] = ("digest", "records", "distinct", "items", "occurrences", "tree")
 
     def __post_init__(self) -> None:
