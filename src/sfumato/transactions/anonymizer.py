@@ -88,3 +88,13 @@ def check_policy(release: BasketRelease, task: Task) -> None:
     for recoding in release.recodings:
         for members in recoding.members:
             assert len(set(blocks[list(members)].tolist())) == 1, "items of two utility constraints are one part"
+
+
+def check_enough_records(task: Task) -> None:
+    """Raise where even one part for all items is in fewer than k records, and nothing may be suppressed."""
+    most, k = task.baskets.filled, task.requirement.k
+    if 0 < most < k and task.limit.share == 0:
+        raise InfeasibleError(
+            f"{task.requirement}: only {most:,} records have any item, so no published part can be in {k:,}; "
+            f"k={most} is the most"
+        )

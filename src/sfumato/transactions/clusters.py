@@ -57,6 +57,9 @@ class Clusters(NamedTuple):
     versions: Counts
     """By the least member of a cluster: how often such a cluster has changed."""
 
+    rounds: Counts
+    """For every slot the round in which its constraints come up next."""
+
     marks: Counts
     tally: Counts
     touched: Codes
@@ -98,6 +101,7 @@ def clusters_of(baskets: Baskets, blocks: Codes, start: NDArray[np.integer] | No
         alive=alive,
         place=place,
         versions=np.zeros(items, np.int64),
+        rounds=np.zeros(items, np.int64),
         marks=np.zeros(baskets.distinct, np.int64),
         tally=np.zeros(items, np.int64),
         touched=np.empty(items, np.int32),
@@ -184,7 +188,20 @@ def merge(state: Clusters, a: int, b: int) -> int:
     item = state.head[gone]
     while item != NONE:
         for at in range(state.begins[item], state.begins[item + 1]):
-            both += _renamed(state, state.rows[at], kept, gone)
+            row = state.rows[at]
+            found, twice = NONE, False
+            end = state.starts[row] + state.lengths[row]
+            for place in range(state.starts[row], end):
+                if state.codes[place] == gone:
+                    found = place
+                elif state.codes[place] == kept:
+                    twice = True
+            if found != NONE and twice:
+                state.codes[found] = state.codes[end - 1]
+                state.lengths[row] -= 1
+                both += state.weights[row]
+            elif found != NONE:
+                state.codes[found] = kept
         state.slot[item] = kept
         item = state.following[item]
     state.following[state.tail[kept]] = state.head[gone]
@@ -196,26 +213,6 @@ def merge(state: Clusters, a: int, b: int) -> int:
     state.versions[state.first[kept]] += 1
     state.facts[CHANGES] += 1
     return kept
-
-
-@kernel
-def _renamed(state: Clusters, row: int, kept: int, gone: int) -> int:
-    """Show one cluster as another in a row; return the row's weight if it had both (0 where it had not the first)."""
-    at, twice = NONE, False
-    end = state.starts[row] + state.lengths[row]
-    for place in range(state.starts[row], end):
-        if state.codes[place] == gone:
-            at = place
-        elif state.codes[place] == kept:
-            twice = True
-    if at == NONE:
-        return 0
-    if not twice:
-        state.codes[at] = kept
-        return 0
-    state.codes[at] = state.codes[end - 1]
-    state.lengths[row] -= 1
-    return state.weights[row]
 
 
 @kernel

@@ -1,9 +1,9 @@
 """Serving privacy constraints by merging clusters: what COAT and PCTA have in common, and the choices they differ in.
 
     while some constraint is in fewer than k records (but in some):
-        take the next one                                      (`order`)
-        of one of its clusters or of all (`seed`): merge it with the cluster that costs the least utility (`loss`)
-        until the constraint holds, or once, and queue again   (`visit`)
+        take the next one   (`order`)
+        merge one of its clusters (`seed`) with the cluster for which the union loses the least utility (`loss`)
+        until the constraint holds, or once, and queue it again   (`visit`)
         where its block of items has no other cluster left: suppress it
 
 Merging never lowers the support of a constraint that occurs, so what holds goes on to hold and the loop ends. Under
@@ -20,9 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.configuration import check_choice
-from sfumato.errors import InfeasibleError
 from sfumato.kernels import kernel
-from sfumato.transactions.anonymizer import BasketAnonymizer, Task
+from sfumato.transactions.anonymizer import BasketAnonymizer, Task, check_enough_records
 from sfumato.transactions.baskets import Codes, Counts, rows_once
 from sfumato.transactions.clusters import (
     ALIVE,
@@ -42,7 +41,7 @@ from sfumato.transactions.recoding import BasketRelease, global_release, set_rec
 
 ORDERS = ("descending", "ascending")
 SEEDS = ("least", "any")
-VISITS = ("stay", "once")
+VISITS = ("stay", "once", "round")
 LOSSES = ("subsets", "size")
 SAME = 1e-12
 """Utility losses (base 2 logarithms) that differ by less are equal, so that rounding does not choose."""
@@ -54,14 +53,8 @@ ROUND = 16
 """Sets of three and more are listed anew when one in so many clusters has been merged."""
 
 
-@dataclass(frozen=True)
-class Strategy:
-    """The choices as numbers, as kernels read them."""
-
-    ascending: bool
-    any_seed: bool
-    once: bool
-    by_size: bool
+Choices = tuple[bool, bool, bool, bool, NDArray[np.float64]]
+"""Ascending order, any seed, stay, in rounds; and the price of every size of a part."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +68,8 @@ class SetBased(BasketAnonymizer):
     """What is merged: the constraint's cluster of `least` support, or `any` of them, whichever costs less."""
 
     visit: str
-    """Whether a constraint is served until it holds (`stay`), or merged `once` and queued again."""
+    """Whether a constraint is served until it holds (`stay`), or merged `once` and queued again by its new support, or
+    merged once in a `round`, behind all that wait."""
 
     loss: str
     """How a merge is priced: support times number of `subsets` of the new part (UL), or times its `size`."""
@@ -88,10 +82,10 @@ class SetBased(BasketAnonymizer):
         check_choice("visit", self.visit, VISITS)
         check_choice("loss", self.loss, LOSSES)
 
-    @property
-    def strategy(self) -> Strategy:
-        """The choices as kernels read them."""
-        return Strategy(self.order == "ascending", self.seed == "any", self.visit == "once", self.loss == "size")
+    def choices(self, items: int) -> Choices:
+        """Return the choices as kernels read them."""
+        prices = size_prices(items, self.loss == "size")
+        return self.order == "ascending", self.seed == "any", self.visit == "stay", self.visit == "round", prices
 
     def release(self, task: Task) -> BasketRelease:
         """Merge clusters until every constraint holds."""
@@ -99,38 +93,22 @@ class SetBased(BasketAnonymizer):
 
     def released_from(self, task: Task, start: NDArray[np.integer] | None) -> BasketRelease:
         """Make the release beginning with given clusters (`sweep` hands on those of a smaller k)."""
-        _check_feasible(task)
+        check_enough_records(task)
         state = clusters_of(task.baskets, task.blocks, start)
         if isinstance(task.requirement, KMAnonymity):
-            serve_all_sets(state, task.requirement, self.strategy)
+            serve_all_sets(state, task.requirement, self.choices(len(state.slot)))
         else:
             assert isinstance(task.requirement, PrivacyConstraints)
-            serve_listed(state, task.requirement.itemsets(task.baskets), task.requirement.k, self.strategy)
+            serve_listed(
+                state, task.requirement.itemsets(task.baskets), task.requirement.k, self.choices(len(state.slot))
+            )
         keys = np.where(state.slot >= 0, state.first[state.slot], NONE)
         return global_release(task.baskets, set_recoding(task.baskets.items, keys), str(self))
 
 
-def _check_feasible(task: Task) -> None:
-    """Raise where even one part for all items is in fewer than k records, and nothing may be suppressed."""
-    most, k = task.baskets.filled, task.requirement.k
-    if most < k and task.limit.share == 0 and most:
-        raise InfeasibleError(
-            f"{task.requirement}: only {most:,} records have any item, so no published part can be in {k:,}; "
-            f"k={most} is the most"
-        )
-
-
-def serve_all_sets(state: Clusters, requirement: KMAnonymity, strategy: Strategy) -> None:
+def serve_all_sets(state: Clusters, requirement: KMAnonymity, choices: Choices) -> None:
     """Serve all sets of up to m items that occur: items and pairs from one queue, then larger sets, size by size."""
-    serve_pairs(
-        state,
-        requirement.k,
-        min(requirement.m, 2),
-        strategy.ascending,
-        strategy.any_seed,
-        strategy.once,
-        strategy.by_size,
-    )
+    serve_pairs(state, requirement.k, min(requirement.m, 2), *choices)
     for size in range(3, requirement.m + 1):
         while True:
             starts, codes = _present_rows(state)
@@ -139,7 +117,7 @@ def serve_all_sets(state: Clusters, requirement: KMAnonymity, strategy: Strategy
                 break
             itemsets = state.first[found].astype(np.int32)
             patience = max(1, int(state.facts[ALIVE]) // ROUND)
-            _serve_rows(state, itemsets, requirement.k, strategy, patience)
+            serve_sets(state, itemsets, requirement.k, patience, *choices)
 
 
 def _present_rows(state: Clusters) -> tuple[Counts, Codes]:
@@ -149,27 +127,14 @@ def _present_rows(state: Clusters) -> tuple[Counts, Codes]:
     return rows_once(row, state.codes[at], len(state.lengths))
 
 
-def serve_listed(state: Clusters, itemsets: list[tuple[int, ...]], k: int, strategy: Strategy) -> None:
+def serve_listed(state: Clusters, itemsets: list[tuple[int, ...]], k: int, choices: Choices) -> None:
     """Serve explicit constraints, again until all hold: a merge may bring one into being that was in no record."""
     widest = max(map(len, itemsets), default=0)
     table = np.full((len(itemsets), max(widest, 1)), NONE, np.int32)
     for row, own in zip(table, itemsets, strict=True):
         row[: len(own)] = own
-    while _serve_rows(state, table, k, strategy, len(state.slot)):
+    while serve_sets(state, table, k, len(state.slot), *choices):
         pass
-
-
-def _serve_rows(state: Clusters, itemsets: Codes, k: int, strategy: Strategy, patience: int) -> int:
-    return serve_sets(
-        state,
-        itemsets,
-        k,
-        patience,
-        strategy.ascending,
-        strategy.any_seed,
-        strategy.once,
-        strategy.by_size,
-    )
 
 
 # -- one constraint ------------------------------------------------------------------------------------------
@@ -192,28 +157,32 @@ def present_slots(state: Clusters, itemset: Codes, slots: Codes) -> int:
     return number
 
 
-@kernel
-def price(size: int, support: int, by_size: bool) -> float:
-    """Return log2 of the utility loss of a part, but for what is the same for all: (2^size - 1) x support."""
-    if by_size:
-        return np.log2(float(size)) + np.log2(float(support))
-    return size + np.log2(1.0 - 2.0 ** -float(size)) + np.log2(float(support))
+def size_prices(most: int, by_size: bool) -> NDArray[np.float64]:
+    """Return log2 of what utility loss has for the size of a part, up to `most`: 2^size - 1, or the size itself."""
+    sizes = np.arange(most + 1, dtype=np.float64)
+    sizes[0] = 1.0
+    return np.log2(sizes) if by_size else sizes + np.log2(1.0 - np.exp2(-sizes))
 
 
 @kernel
-def cheapest_partner(state: Clusters, own: int, by_size: bool) -> tuple[int, float, int]:
+def cheapest_partner(state: Clusters, own: int, prices: NDArray[np.float64]) -> tuple[int, float, int]:
     """Find the cluster of the same block whose union with `own` loses least: slot (or NONE), price, union's support.
 
-    Ties: the smaller support of the union, then the smaller least item.
+    The price is log2 of the loss, but for what is the same for all parts: size's price + log2 support. Ties: the
+    smaller support of the union, then the smaller least item.
     """
     tally_with(state, own)
     best, lowest, fewest = NONE, np.inf, 0
+    floor = np.log2(float(max(state.supports[own], 1)))
     for i in range(state.facts[ALIVE]):
         other = state.alive[i]
         if other == own or state.block[other] != state.block[own]:
             continue
+        by_size = prices[state.sizes[own] + state.sizes[other]]
+        if by_size + floor > lowest + SAME:
+            continue
         union = state.supports[own] + state.supports[other] - state.tally[other]
-        cost = price(state.sizes[own] + state.sizes[other], max(union, 1), by_size)
+        cost = by_size + np.log2(float(max(union, 1)))
         better = cost < lowest - SAME
         if not better and cost < lowest + SAME:
             better = union < fewest or (union == fewest and state.first[other] < state.first[best])
@@ -240,11 +209,11 @@ def least_supported(state: Clusters, slots: Codes, number: int) -> int:
 
 
 @kernel
-def merge_once(state: Clusters, slots: Codes, number: int, any_seed: bool, by_size: bool) -> None:
+def merge_once(state: Clusters, slots: Codes, number: int, any_seed: bool, prices: NDArray[np.float64]) -> None:
     """Merge one cluster of a constraint with its cheapest partner; suppress the least supported where none has one."""
     least = least_supported(state, slots, number)
     if not any_seed:
-        partner, _, _ = cheapest_partner(state, least, by_size)
+        partner, _, _ = cheapest_partner(state, least, prices)
         if partner == NONE:
             suppress(state, least)
         else:
@@ -252,7 +221,7 @@ def merge_once(state: Clusters, slots: Codes, number: int, any_seed: bool, by_si
         return
     own, other, lowest, fewest = NONE, NONE, np.inf, 0
     for i in range(number):
-        partner, cost, union = cheapest_partner(state, slots[i], by_size)
+        partner, cost, union = cheapest_partner(state, slots[i], prices)
         if partner == NONE:
             continue
         better = cost < lowest - SAME
@@ -267,15 +236,17 @@ def merge_once(state: Clusters, slots: Codes, number: int, any_seed: bool, by_si
 
 
 @kernel
-def serve(state: Clusters, itemset: Codes, k: int, any_seed: bool, once: bool, by_size: bool, slots: Codes) -> int:
+def serve(
+    state: Clusters, itemset: Codes, k: int, any_seed: bool, stay: bool, prices: NDArray[np.float64], slots: Codes
+) -> int:
     """Visit one constraint; return its support afterwards (0 where it is in no record)."""
     served = False
     while True:
         number = present_slots(state, itemset, slots)
         support = support_of(state, slots, number) if number else 0
-        if support == 0 or support >= k or (once and served):
+        if support == 0 or support >= k or (served and not stay):
             return support
-        merge_once(state, slots, number, any_seed, by_size)
+        merge_once(state, slots, number, any_seed, prices)
         served = True
 
 
@@ -316,70 +287,94 @@ def pop(keys: Counts, stamps: Counts, size: int) -> None:
 
 
 @kernel
-def queue_of(
-    state: Clusters, own: int, k: int, m: int, ascending: bool, later: bool, keys: Counts, stamps: Counts, size: int
-) -> tuple[Counts, Counts, int]:
-    """Queue a cluster, and its pairs with all others (`later`: with those of larger least items), that are too rare.
+def most_urgent(state: Clusters, own: int, k: int, m: int, ascending: bool) -> tuple[int, int]:
+    """Find the first constraint among a cluster and its pairs that is in fewer than k records: key and stamp, or NONE.
 
-    The key orders by support, then single clusters before pairs, then by least items.
+    The key orders by round, support, single clusters before pairs, least items. The stamp has the versions of the
+    cluster and of its partner, and the cluster: it tells whether the entry is still what it was.
     """
-    items = len(state.slot)
+    width = len(state.slot) + 1
     a = state.first[own]
-    support = state.supports[own]
-    if 0 < support < k:
-        rank = 2 * (support if ascending else k - support)
-        keys, stamps = pushed(keys, stamps, size, (rank * (items + 1) + a) * (items + 1) + items, state.versions[a])
-        size += 1
+    best, stamp = NONE, NONE
+    if 0 < state.supports[own] < k:
+        rank = 2 * (state.supports[own] if ascending else k - state.supports[own])
+        best = ((state.rounds[own] * (2 * k + 2) + rank) * width + a) * width + width - 1
+        stamp = state.versions[a] * width * width + a
     if m < 2:
-        return keys, stamps, size
+        return best, stamp
     tally_with(state, own)
     for i in range(state.facts[TOUCHED]):
         other = state.touched[i]
         support = state.tally[other]
-        b = state.first[other]
-        if other == own or support >= k or (later and b < a):
+        if other == own or support >= k:
             continue
+        b = state.first[other]
         rank = 2 * (support if ascending else k - support) + 1
-        key = (rank * (items + 1) + min(a, b)) * (items + 1) + max(a, b)
-        keys, stamps = pushed(keys, stamps, size, key, state.versions[a] + state.versions[b])
-        size += 1
-    return keys, stamps, size
+        turn = max(state.rounds[own], state.rounds[other])
+        key = ((turn * (2 * k + 2) + rank) * width + min(a, b)) * width + max(a, b)
+        if best == NONE or key < best:
+            best, stamp = key, (state.versions[a] * width + state.versions[b]) * width + a
+    return best, stamp
 
 
 @kernel
-def serve_pairs(state: Clusters, k: int, m: int, ascending: bool, any_seed: bool, once: bool, by_size: bool) -> None:
+def is_present(state: Clusters, least: int, version: int) -> bool:
+    """Say whether the cluster with this least item is what it was."""
+    own = state.slot[least]
+    return own != NONE and state.first[own] == least and state.versions[least] == version
+
+
+@kernel
+def serve_pairs(
+    state: Clusters,
+    k: int,
+    m: int,
+    ascending: bool,
+    any_seed: bool,
+    stay: bool,
+    in_rounds: bool,
+    prices: NDArray[np.float64],
+) -> None:
     """Serve all items and (m = 2) pairs that occur in fewer than k records, from one queue.
 
-    An entry names two clusters by their least items; it is stale once one of them has changed.
+    Every cluster has one entry, its most urgent constraint. A pair belongs to whichever of its clusters changed last,
+    so a change makes one entry; one whose partner has changed is found out, and renewed, when it comes up.
     """
-    items = len(state.slot)
-    keys, stamps, size = np.empty(1 << 16, np.int64), np.empty(1 << 16, np.int64), 0
-    for i in range(state.facts[ALIVE]):
-        keys, stamps, size = queue_of(state, state.alive[i], k, m, ascending, True, keys, stamps, size)
+    width = len(state.slot) + 1
+    keys, stamps, size = np.empty(width, np.int64), np.empty(width, np.int64), 0
+    waiting = np.empty(2, np.int32)
     itemset, slots = np.empty(2, np.int32), np.empty(2, np.int32)
+    for i in range(state.facts[ALIVE]):
+        key, stamp = most_urgent(state, state.alive[i], k, m, ascending)
+        if key != NONE:
+            keys, stamps = pushed(keys, stamps, size, key, stamp)
+            size += 1
     while size > 0:
         key, stamp = keys[0], stamps[0]
         pop(keys, stamps, size)
         size -= 1
-        b = key % (items + 1)
-        a = (key // (items + 1)) % (items + 1)
-        now = state.versions[a] + (state.versions[b] if b < items else 0)
-        stale = now != stamp or state.slot[a] == NONE or state.first[state.slot[a]] != a
-        if not stale and b < items:
-            stale = state.slot[b] == NONE or state.first[state.slot[b]] != b
-        if stale:
+        a, b, owner = (key // width) % width, key % width, stamp % width
+        if not is_present(state, owner, stamp // width // width):
             continue
-        itemset[0], itemset[1] = a, b if b < items else NONE
-        slots[0], slots[1] = state.slot[a], state.slot[b] if b < items else state.slot[a]
-        before = state.facts[CHANGES]
-        serve(state, itemset, k, any_seed, once, by_size, slots)
-        if state.facts[CHANGES] == before:
-            continue
-        first, second = state.slot[a], state.slot[b] if b < items else NONE
-        if first != NONE:
-            keys, stamps, size = queue_of(state, first, k, m, ascending, False, keys, stamps, size)
-        if second != NONE and second != first:
-            keys, stamps, size = queue_of(state, second, k, m, ascending, False, keys, stamps, size)
+        waiting[0], waiting[1] = owner, NONE
+        partner = b if a == owner else a
+        if b == width - 1 or is_present(state, partner, (stamp // width) % width):
+            itemset[0], itemset[1] = a, b if b < width - 1 else NONE
+            version = 0 if b == width - 1 else state.versions[partner]
+            turn = key // width // width // (2 * k + 2)
+            serve(state, itemset, k, any_seed, stay, prices, slots)
+            if b < width - 1 and state.slot[partner] != state.slot[owner] and not is_present(state, partner, version):
+                waiting[1] = partner
+            if in_rounds:
+                for item in waiting:
+                    if item != NONE and state.slot[item] != NONE:
+                        state.rounds[state.slot[item]] = turn + 1
+        for item in waiting:
+            if item != NONE and state.slot[item] != NONE:
+                key, stamp = most_urgent(state, state.slot[item], k, m, ascending)
+                if key != NONE:
+                    keys, stamps = pushed(keys, stamps, size, key, stamp)
+                    size += 1
 
 
 @kernel
@@ -390,8 +385,9 @@ def serve_sets(
     patience: int,
     ascending: bool,
     any_seed: bool,
-    once: bool,
-    by_size: bool,
+    stay: bool,
+    in_rounds: bool,
+    prices: NDArray[np.float64],
 ) -> int:
     """Serve listed sets (rows of items, NONE where a row is shorter); stop after `patience` changes; return these.
 
@@ -400,25 +396,26 @@ def serve_sets(
     number = len(itemsets)
     slots = np.empty(itemsets.shape[1], np.int32)
     keys, stamps, size = np.empty(number + 16, np.int64), np.empty(number + 16, np.int64), 0
-    before, changes = state.facts[ALIVE], 0
+    before, turn = state.facts[CHANGES], 0
     for own in range(number):
         clusters = present_slots(state, itemsets[own], slots)
         support = support_of(state, slots, clusters) if clusters else 0
         if 0 < support < k:
             rank = support if ascending else k - support
-            keys, stamps = pushed(keys, stamps, size, rank * number + own, 0)
+            keys, stamps = pushed(keys, stamps, size, rank * number + own, support)
             size += 1
-    while size > 0 and changes < patience:
-        rank, own = keys[0] // number, keys[0] % number
+    while size > 0 and state.facts[CHANGES] - before < patience:
+        own, known = keys[0] % number, stamps[0]
+        turn = keys[0] // number // (k + 1)
         pop(keys, stamps, size)
         size -= 1
         clusters = present_slots(state, itemsets[own], slots)
         support = support_of(state, slots, clusters) if clusters else 0
-        if support == (rank if ascending else k - rank):
-            support = serve(state, itemsets[own], k, any_seed, once, by_size, slots)
-            changes = before - state.facts[ALIVE]
+        if support == known:
+            support = serve(state, itemsets[own], k, any_seed, stay, prices, slots)
+            turn += 1 if in_rounds else 0
         if 0 < support < k:
             rank = support if ascending else k - support
-            keys, stamps = pushed(keys, stamps, size, rank * number + own, 0)
+            keys, stamps = pushed(keys, stamps, size, (turn * (k + 1) + rank) * number + own, support)
             size += 1
-    return changes
+    return state.facts[CHANGES] - before
