@@ -59,6 +59,10 @@ def audit(
     record: Annotated[str | None, typer.Option(help="Of baskets, long: the column that tells records apart.")] = None,
     item: Annotated[str | None, typer.Option(help="Of baskets, long or list: the column of items.")] = None,
     tree: Annotated[str | None, typer.Option(help="Of baskets: the tree of items, as a level table.")] = None,
+    legend: Annotated[
+        Path | None,
+        typer.Option(help="Of baskets: a mapping or certificate that says which items published ones stand for."),
+    ] = None,
     certificate: Annotated[
         Path | None, typer.Option(help="A certificate: refuse (exit 2) unless this is the very file it speaks of.")
     ] = None,
@@ -79,7 +83,7 @@ def audit(
     from sfumato.publish.counting import open_source
     from sfumato.publish.noisy_certificate import is_noisy_certificate
 
-    of_baskets = {"--known": known, "--record": record, "--item": item, "--tree": tree}
+    of_baskets = {"--known": known, "--record": record, "--item": item, "--tree": tree, "--legend": legend}
     if baskets is None:
         refuse(of_baskets, "is about sets of items; say how they stand in the file (--baskets lines)")
     if certificate is not None:
@@ -103,7 +107,9 @@ def audit(
             of_tables, "is about tables, and --baskets says that the file holds sets of items; leave one of them out"
         )
         wanted = " & ".join(require) or None
-        audit_of_baskets(file, baskets, wanted, original, known, record, item, tree, delimiter, encoding, as_json)
+        audit_of_baskets(
+            file, baskets, wanted, original, known, record, item, tree, legend, delimiter, encoding, as_json
+        )
         return
     source = open_source(file, delimiter, encoding)
     names = source.engine.columns

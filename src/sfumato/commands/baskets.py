@@ -48,6 +48,7 @@ def audit_of_baskets(
     record: str | None,
     item: str | None,
     tree: str | None,
+    legend: Path | None,
     delimiter: str | None,
     encoding: str,
     as_json: bool,
@@ -55,6 +56,7 @@ def audit_of_baskets(
     """Audit a published file of baskets, print what was found, and exit 1 where it does not hold."""
     from sfumato.configuration import check_choice
     from sfumato.publish import audit_baskets
+    from sfumato.publish.basket_mapping import read_legend
     from sfumato.transactions.declaration import BasketsDeclaration
 
     check_choice("--baskets", layout, ("lines", "long", "list"))
@@ -63,7 +65,8 @@ def audit_of_baskets(
         against = BasketsDeclaration(original, tree=tree).open()
     elif tree is not None:
         raise BadInputError("--tree says which items a published node stands for: give the original too (--original)")
-    found = audit_baskets(file, require, against, known, layout, record, item, delimiter, encoding)
+    words = None if legend is None else read_legend(legend)
+    found = audit_baskets(file, require, against, known, words, layout, record, item, delimiter, encoding)
     if as_json:
         print_json(found.content())
     else:

@@ -21,9 +21,7 @@ def release(
     to: Annotated[Path, typer.Option("--to", help="The file to write: .csv or .parquet.")],
     layout: Annotated[
         str,
-        typer.Option(
-            help="rows, or anatomy: a bucketization as two tables; of baskets lines, or long: a record and an item a row."
-        ),
+        typer.Option(help="rows, or anatomy: a bucketization as two tables; of baskets lines, or long: an item a row."),
     ] = "rows",
     mapping: Annotated[
         Path | None, typer.Option(help="Also write the mapping of values, to recode new data with `sfumato apply`.")

@@ -32,6 +32,7 @@ from sfumato.transactions import (
     basket_requirement,
 )
 
+Legend = Mapping[str, Sequence[str]]
 EXAMPLES = 5
 USUAL_KNOWN = 2
 
@@ -108,6 +109,7 @@ def audit_baskets(
     require: str | None = None,
     original: Baskets | None = None,
     known: int | None = None,
+    legend: Legend | None = None,
     layout: str | None = None,
     record: str | None = None,
     item: str | None = None,
@@ -117,7 +119,8 @@ def audit_baskets(
     """Measure any published file of baskets from what stands in it.
 
     `known` is how many items of a person an attacker knows: by default the m of the requirement, else two. `original`
-    are the baskets it was made of (with their tree, where nodes of one are published).
+    are the baskets it was made of (with their tree, where nodes of one are published). `legend` says which items a
+    published text stands for where neither the text nor the tree does: that of a certificate or mapping.
     """
     read = file if isinstance(file, Published) else read_published(file, layout, record, item, delimiter, encoding)
     wanted = None if require is None else basket_requirement(require)
@@ -125,7 +128,7 @@ def audit_baskets(
     known = usual if known is None else known
     check_whole("known", known, least=1)
     counted = {size: read.itemsets(size) for size in range(1, known + 1)}
-    readings = None if original is None else stands_for(read.labels, original.items, original.tree)
+    readings = None if original is None else stands_for(read.labels, original.items, original.tree, legend)
     if isinstance(wanted, PrivacyConstraints) and readings is None:
         raise BadInputError(
             f"{wanted.name} speaks of items, and a published set must be read against all of them; "
@@ -236,8 +239,13 @@ def _known_lines(
 # -- against the original ------------------------------------------------------------------------------------------
 
 
-def stands_for(labels: Sequence[str], items: Sequence[str], tree: Hierarchy | None) -> dict[str, frozenset[int]]:
-    """Say which items every published text stands for: itself, a node of the tree, `*`, or a set `{a, b}`, `(a, b)`."""
+def stands_for(
+    labels: Sequence[str], items: Sequence[str], tree: Hierarchy | None = None, legend: Legend | None = None
+) -> dict[str, frozenset[int]]:
+    """Say which items every published text stands for.
+
+    It is an item, a node of the tree, in the legend, `*` for all items, or a set `{a, b}` (of other tools `(a, b)`).
+    """
     place = {item: code for code, item in enumerate(items)}
     nodes: dict[str, frozenset[int]] = {}
     if tree is not None:
@@ -249,6 +257,8 @@ def stands_for(labels: Sequence[str], items: Sequence[str], tree: Hierarchy | No
             found[label] = frozenset([place[label]])
         elif label in nodes:
             found[label] = nodes[label]
+        elif legend is not None and label in legend:
+            found[label] = frozenset(place[own] for own in legend[label] if own in place)
         elif label == "*":
             found[label] = frozenset(place.values())
         else:

@@ -16,9 +16,10 @@ from typing import Any
 
 from sfumato.measures import MEASURES
 from sfumato.publish.basket_audit import BasketAudit
+from sfumato.publish.basket_mapping import legend_of
 from sfumato.publish.cautions import Caution
 from sfumato.publish.certificate import LIBRARIES, Origin, described_file, without_seed
-from sfumato.publish.page import definitions, digests, framed, measures_table, sentence, warnings_list
+from sfumato.publish.page import definitions, digests, framed, measures_table, rows_of, sentence, warnings_list
 from sfumato.transactions import BasketRelease
 from sfumato.transactions.basket_words import basket_rule
 from sfumato.transactions.study import BasketCandidate
@@ -59,6 +60,7 @@ def basket_certificate(
             "checked_on_the_file": True,
         },
         "baskets": {"published_items": found.published_items, "empty": found.empty, "layout": layout},
+        "legend": legend_of(release),
         "measures": ordered,
         "meaning": {name: MEASURES[name].meaning for name in ordered},
         "anonymizer": str(candidate.anonymizer),
@@ -112,6 +114,9 @@ def basket_certificate_page(content: Mapping[str, Any]) -> str:
         ("Which files this is about", f"<table>{digests(content)}</table>"),
         ("Check it yourself", f"<pre>{escape(shlex.join(content['verify']))}</pre>"),
     ]
+    if content["legend"]:
+        entries = ((label, ", ".join(items)) for label, items in content["legend"].items())
+        sections.insert(2, ("What published items stand for", f"<table>{rows_of(entries)}</table>"))
     return framed(content, sections)
 
 

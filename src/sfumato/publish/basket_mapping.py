@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
+from sfumato.errors import BadInputError
 from sfumato.plain import json_text
 from sfumato.release import staged
 from sfumato.release.writing import check_target, writable
@@ -32,6 +34,34 @@ def basket_mapping(release: BasketRelease, requirement: BasketRequirement) -> di
         "records": [int(release.baskets.weights[release.piece == i].sum()) for i in range(len(pieces))],
         "pieces": pieces,
     }
+
+
+def legend_of(release: BasketRelease) -> dict[str, list[str]]:
+    """Say which items the published items stand for that neither name them nor are nodes of a declared tree."""
+    items = release.baskets.items
+    if release.baskets.tree is not None:
+        return {}
+    found = {}
+    for own in release.recodings:
+        for label, members in zip(own.labels, own.members, strict=True):
+            if len(members) > 1 and label[:1] != "{" and label != "*":
+                found[label] = [items[code] for code in members]
+    return dict(sorted(found.items()))
+
+
+def read_legend(path: Path) -> dict[str, list[str]]:
+    """Read which items stand behind published ones from a mapping or a certificate."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadInputError(f"{path}: cannot be read ({error.strerror or error})") from None
+    except ValueError as error:
+        raise BadInputError(f"{path}: neither a mapping nor a certificate of baskets ({error})") from None
+    if isinstance(content, dict) and content.get("kind") == KIND:
+        return {label: own for piece in content["pieces"] for label, own in piece["published"].items()}
+    if isinstance(content, dict) and "legend" in content:
+        return dict(content["legend"])
+    raise BadInputError(f"{path}: neither a mapping nor a certificate of baskets")
 
 
 def write_basket_mapping(content: dict[str, Any], path: str | Path, force: bool = False) -> Path:

@@ -14,7 +14,7 @@ from sfumato.publish.basket_certificate import (
     basket_certificate_page,
     public_basket_certificate,
 )
-from sfumato.publish.basket_mapping import basket_mapping, write_basket_mapping
+from sfumato.publish.basket_mapping import basket_mapping, legend_of, write_basket_mapping
 from sfumato.publish.certificate import Origin, certificate_files
 from sfumato.publish.page import write_certificates
 from sfumato.release import staged
@@ -102,7 +102,7 @@ def audited(release: BasketRelease, candidate: BasketCandidate, draft: Path, lay
     """Audit the written draft; refuse to publish where it fails or differs from what the maker measured."""
     wanted = candidate.requirement
     known = wanted.m if isinstance(wanted, KMAnonymity) else None
-    found = audit_baskets(draft, str(wanted), original=release.baskets, layout=layout, known=known)
+    found = audit_baskets(draft, str(wanted), release.baskets, known, legend_of(release), layout)
     if found.failures:
         raise AssertionError(f"the audit of the written file failed: {found.failures[0]}")
     if found.coverage is None or not found.coverage.holds:
