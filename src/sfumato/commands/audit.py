@@ -63,6 +63,9 @@ def audit(
         Path | None,
         typer.Option(help="Of baskets: a mapping or certificate that says which items published ones stand for."),
     ] = None,
+    local: Annotated[
+        bool, typer.Option("--local", help="Of baskets: an item may be published in several ways, record by record.")
+    ] = False,
     certificate: Annotated[
         Path | None, typer.Option(help="A certificate: refuse (exit 2) unless this is the very file it speaks of.")
     ] = None,
@@ -83,7 +86,14 @@ def audit(
     from sfumato.publish.counting import open_source
     from sfumato.publish.noisy_certificate import is_noisy_certificate
 
-    of_baskets = {"--known": known, "--record": record, "--item": item, "--tree": tree, "--legend": legend}
+    of_baskets = {
+        "--known": known,
+        "--record": record,
+        "--item": item,
+        "--tree": tree,
+        "--legend": legend,
+        "--local": local,
+    }
     if baskets is None:
         refuse(of_baskets, "is about sets of items; say how they stand in the file (--baskets lines)")
     if certificate is not None:
@@ -108,7 +118,7 @@ def audit(
         )
         wanted = " & ".join(require) or None
         audit_of_baskets(
-            file, baskets, wanted, original, known, record, item, tree, legend, delimiter, encoding, as_json
+            file, baskets, wanted, original, known, record, item, tree, legend, local, delimiter, encoding, as_json
         )
         return
     source = open_source(file, delimiter, encoding)

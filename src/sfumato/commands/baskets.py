@@ -49,6 +49,7 @@ def audit_of_baskets(
     item: str | None,
     tree: str | None,
     legend: Path | None,
+    local: bool,
     delimiter: str | None,
     encoding: str,
     as_json: bool,
@@ -66,7 +67,7 @@ def audit_of_baskets(
     elif tree is not None:
         raise BadInputError("--tree says which items a published node stands for: give the original too (--original)")
     words = None if legend is None else read_legend(legend)
-    found = audit_baskets(file, require, against, known, words, layout, record, item, delimiter, encoding)
+    found = audit_baskets(file, require, against, known, words, local, layout, record, item, delimiter, encoding)
     if as_json:
         print_json(found.content())
     else:

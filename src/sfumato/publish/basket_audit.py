@@ -110,6 +110,7 @@ def audit_baskets(
     original: Baskets | None = None,
     known: int | None = None,
     legend: Legend | None = None,
+    local: bool = False,
     layout: str | None = None,
     record: str | None = None,
     item: str | None = None,
@@ -120,7 +121,8 @@ def audit_baskets(
 
     `known` is how many items of a person an attacker knows: by default the m of the requirement, else two. `original`
     are the baskets it was made of (with their tree, where nodes of one are published). `legend` says which items a
-    published text stands for where neither the text nor the tree does: that of a certificate or mapping.
+    published text stands for where neither the text nor the tree does: that of a certificate or mapping. `local` says
+    that an item may be published in one way here and in another there: then less can be checked.
     """
     read = file if isinstance(file, Published) else read_published(file, layout, record, item, delimiter, encoding)
     wanted = None if require is None else basket_requirement(require)
@@ -137,8 +139,8 @@ def audit_baskets(
     measures = _measures(counted)
     coverage = None
     if original is not None and readings is not None:
-        coverage = covered(read, original, readings)
-        measures |= losses(read, original, readings)
+        coverage = covered(read, original, readings, local)
+        measures |= {} if local else losses(read, original, readings)
     return BasketAudit(
         read.origin,
         read.records,
@@ -268,7 +270,9 @@ def stands_for(
     return found
 
 
-def covered(read: Published, original: Baskets, readings: Mapping[str, frozenset[int]]) -> BasketCoverage:
+def covered(
+    read: Published, original: Baskets, readings: Mapping[str, frozenset[int]], local: bool = False
+) -> BasketCoverage:
     """Check that the records can be those of the original: exactly where every item is published in one way."""
     unread = [label for label, items in readings.items() if not items]
     if unread:
@@ -278,7 +282,7 @@ def covered(read: Published, original: Baskets, readings: Mapping[str, frozenset
     if read.records != original.size:
         told = (f"the file has {read.records:,} records, the original {original.size:,}",)
         return BasketCoverage("the number of records", True, False, abs(read.records - original.size), told)
-    shown_as = _one_way(readings)
+    shown_as = None if local else _one_way(readings)
     if shown_as is None:
         return _each_label(read, original, readings)
     wanted: Counter[Shown] = Counter()

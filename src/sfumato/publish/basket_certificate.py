@@ -79,7 +79,7 @@ def basket_certificate(
             {"about": own.about, "text": own.text} | ({"found": own.count} if own.count else {}) for own in cautions
         ],
         "notices": list(found.notices),
-        "verify": [*_verify(file[0], layout, candidate), "--original", origin.table],
+        "verify": [*_verify(file[0], layout, candidate), *_against(release, origin, file[0])],
     }
 
 
@@ -91,7 +91,7 @@ def public_basket_certificate(content: Mapping[str, Any], candidate: BasketCandi
     for key in ("measures", "meaning"):
         kept[key] = {name: value for name, value in content[key].items() if name in OF_THE_FILE}
     kept["warnings"] = [{key: value for key, value in own.items() if key != "found"} for own in content["warnings"]]
-    kept["verify"] = content["verify"][:-2]  # not against the original
+    kept["verify"] = _verify(content["files"][0]["name"], content["baskets"]["layout"], candidate)
     about_file = ("One record is one person", "Published items", "What an attacker knows")
     kept["meanings"] = [own for own in content["meanings"] if own["name"] in about_file]
     return kept
@@ -100,6 +100,13 @@ def public_basket_certificate(content: Mapping[str, Any], candidate: BasketCandi
 def _verify(name: str, layout: str, candidate: BasketCandidate) -> list[str]:
     """Return the words of the command that checks the promise on the file."""
     return ["sfumato", "audit", name, "--baskets", layout, "--require", str(candidate.requirement)]
+
+
+def _against(release: BasketRelease, origin: Origin, name: str) -> list[str]:
+    """Return what the publisher adds to compare the file with the original."""
+    words = [] if release.is_global else ["--local"]
+    words += ["--legend", f"{name}.certificate.json"] if legend_of(release) else []
+    return [*words, "--original", origin.table]
 
 
 def basket_certificate_page(content: Mapping[str, Any]) -> str:

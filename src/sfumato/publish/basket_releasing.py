@@ -102,7 +102,7 @@ def audited(release: BasketRelease, candidate: BasketCandidate, draft: Path, lay
     """Audit the written draft; refuse to publish where it fails or differs from what the maker measured."""
     wanted = candidate.requirement
     known = wanted.m if isinstance(wanted, KMAnonymity) else None
-    found = audit_baskets(draft, str(wanted), release.baskets, known, legend_of(release), layout)
+    found = audit_baskets(draft, str(wanted), release.baskets, known, legend_of(release), not release.is_global, layout)
     if found.failures:
         raise AssertionError(f"the audit of the written file failed: {found.failures[0]}")
     if found.coverage is None or not found.coverage.holds:
