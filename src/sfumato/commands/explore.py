@@ -93,7 +93,8 @@ def _print_frontier(shown: Map, frontier: list[Point]) -> None:
         typer.echo(f'No point has both {x} and {y}: choose other axes in the study, such as axes = ["k", "loss"].')
         return
     typer.echo(f"\nThe frontier, from the best {x} to the best {y}:\n")
-    typer.echo(f"  {'point':10} {x:>10} {y:>10}  release")
+    a, b = (max(10, len(name)) for name in (x, y))
+    typer.echo(f"  {'point':10} {x:>{a}} {y:>{b}}  release")
     for point in frontier:
         what = (
             point.anonymizer
@@ -102,7 +103,7 @@ def _print_frontier(shown: Map, frontier: list[Point]) -> None:
         )
         if point.parameters.get("suppress"):
             what += f", suppress {point.parameters['suppress']}"
-        typer.echo(f"  {point.id:10} {point.measures[x]:>10.4f} {point.measures[y]:>10.4f}  {what}")
+        typer.echo(f"  {point.id:10} {point.measures[x]:>{a}.4f} {point.measures[y]:>{b}.4f}  {what}")
 
 
 def _print_verdicts(verdicts: Verdicts) -> None:
