@@ -99,13 +99,18 @@ def read_level_table(path: Path) -> Hierarchy:
         raise BadInputError(f"{path}: there is no such file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise BadInputError(f"{path}: cannot be read as UTF-8 text ({error})") from None
+    return level_table(text, str(path))
+
+
+def level_table(text: str, origin: str) -> Hierarchy:
+    """Build the hierarchy that the text of a level table describes."""
     first = text.partition("\n")[0]
     delimiter = max(";\t,|", key=first.count)
     rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
     try:
         return from_level_table(rows)
     except BadInputError as error:
-        raise BadInputError(f"{path}: {error}") from None
+        raise BadInputError(f"{origin}: {error}") from None
 
 
 def read_hierarchies(path: Path) -> dict[str, Declared]:

@@ -107,21 +107,22 @@ def lift_sets(nodes: Nodes, weights: Counts, cut: Codes, sets: Codes, k: int) ->
         in_cut[cut[nodes.order[at]]] = True
     for node in range(number):
         if in_cut[node]:
-            above = node
+            spent[node] += nodes.cost[node]
+            above = nodes.parent[node]
             while above != NONE:
                 spent[above] += nodes.cost[node]
                 above = nodes.parent[above]
     best = np.empty(size, np.int32)
     for own in range(len(sets)):
         stale = False
-        for node in sets[own]:
-            stale = stale or not in_cut[node]
+        for member in sets[own]:
+            stale = stale or not in_cut[member]
         if stale:
             continue
         cheapest_lift(nodes, weights, spent, sets[own], k, best)
-        for node in best:
-            if not in_cut[node]:
-                _lift_to(nodes, cut, in_cut, spent, node)
+        for chosen in best:
+            if not in_cut[chosen]:
+                _lift_to(nodes, cut, in_cut, spent, chosen)
 
 
 @kernel
@@ -149,8 +150,8 @@ def _is_under(nodes: Nodes, node: int, above: int) -> bool:
 def cheapest_lift(nodes: Nodes, weights: Counts, spent: Counts, own: Codes, k: int, best: Codes) -> None:
     """Write to `best` the cheapest lift of a set that at least k records have; the root for all if there is none.
 
-    All combinations of ancestors are priced; the cheapest is counted first (ties: the fewest steps up, then the first in
-    the order of enumeration). A combination is a number with one digit per node: how many steps it is lifted.
+    All combinations of ancestors are priced; the cheapest is counted first (ties: the fewest steps up, then the first
+    in the order of enumeration). A combination is a number with one digit per node: how many steps it is lifted.
     """
     size = len(own)
     heights, total = np.empty(size, np.int64), 1
@@ -217,11 +218,11 @@ def _added(nodes: Nodes, spent: Counts, trial: Codes) -> int:
 def _has(nodes: Nodes, weights: Counts, trial: Codes, k: int) -> bool:
     """Say whether at least k records have all of these nodes."""
     least = -1
+    fewest = len(nodes.rows) + 1
     for i in range(len(trial)):
         rows = nodes.begins[trial[i] + 1] - nodes.begins[trial[i]]
-        if not _covered(nodes, trial, i):
-            if least < 0 or rows < nodes.begins[trial[least] + 1] - nodes.begins[trial[least]]:
-                least = i
+        if rows < fewest and not _covered(nodes, trial, i):
+            least, fewest = i, rows
     support = 0
     for at in range(nodes.begins[trial[least]], nodes.begins[trial[least] + 1]):
         row, together = nodes.rows[at], True

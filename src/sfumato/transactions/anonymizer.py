@@ -56,20 +56,34 @@ class BasketAnonymizer(Configured, ABC):
 
         Raises `InfeasibleError` with the nearest feasible parameter where it finds none.
         """
+        task = self.task(baskets, requirement, utility, limit)
+        return finished(self.release(task), task)
+
+    def task(
+        self,
+        baskets: Baskets,
+        requirement: BasketRequirement,
+        utility: UtilityConstraints | None,
+        limit: SuppressionLimit | None,
+    ) -> Task:
+        """Put together what is asked, and refuse what this anonymizer cannot promise."""
         if not isinstance(requirement, self.requirements):
             known = " or ".join(kind.name for kind in self.requirements)
             raise BadInputError(f"{self.name} satisfies {known}, not {requirement.name}; choose another anonymizer")
         if utility is not None and not self.keeps_utility_constraints:
             raise BadInputError(f"{self.name} knows no utility constraints; with {utility} use coat or upcta")
-        task = Task(baskets, requirement, utility, limit or NOTHING)
-        release = self.release(task)
-        verify(release, requirement)
-        check_policy(release, task)
-        return release
+        return Task(baskets, requirement, utility, limit or NOTHING)
 
     @abstractmethod
     def release(self, task: Task) -> BasketRelease:
         """Make the release."""
+
+
+def finished(release: BasketRelease, task: Task) -> BasketRelease:
+    """Return a release that has been verified from its published rows; raise if it is not what was asked."""
+    verify(release, task.requirement)
+    check_policy(release, task)
+    return release
 
 
 def check_policy(release: BasketRelease, task: Task) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import BadInputError
+from sfumato.kernels import kernel
 from sfumato.table import Hierarchy
 from sfumato.table.building import in_order
 
@@ -53,6 +54,9 @@ class Baskets:
 
     origin: str = "baskets"
     """Where they come from, for messages."""
+
+    notices: tuple[str, ...] = ()
+    """What was noticed while reading them: repeated items, baskets without any."""
 
     def __post_init__(self) -> None:
         for array in (self.starts, self.codes, self.weights, self.link):
@@ -147,13 +151,42 @@ def coded_baskets(
     return Baskets(items, kept_starts, kept, weights, link, tree, origin)
 
 
-def rows_once(row: Counts, codes: NDArray[np.integer], rows: int) -> tuple[Counts, Codes]:
+def rows_once(row: NDArray[np.integer], codes: NDArray[np.integer], rows: int) -> tuple[Counts, Codes]:
     """Gather (row, code) pairs to rows of ascending codes, each code once; a negative code is left out."""
-    width = int(codes.max(initial=0)) + 1
-    kept = codes >= 0
-    keys = np.unique(row[kept] * width + codes[kept])
-    starts = np.searchsorted(keys, np.arange(rows + 1) * width).astype(np.int64)
-    return starts, (keys % width).astype(np.int32)
+    return _sorted_rows(row.astype(np.int32), codes.astype(np.int32), rows, int(codes.max(initial=0)) + 1)
+
+
+@kernel
+def _sorted_rows(row: Codes, codes: Codes, rows: int, width: int) -> tuple[Counts, Codes]:
+    """Deal pairs out by code, then by row: what arrives in a row arrives in ascending order. Linear time."""
+    by_code, ends = np.zeros(width + 1, np.int64), np.zeros(rows + 1, np.int64)
+    for i in range(len(codes)):
+        if codes[i] >= 0:
+            by_code[codes[i] + 1] += 1
+            ends[row[i] + 1] += 1
+    for code in range(width):
+        by_code[code + 1] += by_code[code]
+    for own in range(rows):
+        ends[own + 1] += ends[own]
+    dealt = np.empty(by_code[width], np.int32)
+    filled = by_code[:-1].copy()
+    for i in range(len(codes)):
+        if codes[i] >= 0:
+            dealt[filled[codes[i]]] = row[i]
+            filled[codes[i]] += 1
+    gathered, at = np.empty(len(dealt), np.int32), ends[:-1].copy()
+    for code in range(width):
+        for i in range(by_code[code], by_code[code + 1]):
+            own = dealt[i]
+            if at[own] == ends[own] or gathered[at[own] - 1] != code:
+                gathered[at[own]] = code
+                at[own] += 1
+    starts, kept = np.zeros(rows + 1, np.int64), np.empty(len(dealt), np.int32)
+    for own in range(rows):
+        starts[own + 1] = starts[own] + at[own] - ends[own]
+        for i in range(at[own] - ends[own]):
+            kept[starts[own] + i] = gathered[ends[own] + i]
+    return starts, kept[: starts[rows]].copy()
 
 
 def equal_rows(starts: Counts, codes: Codes) -> tuple[Counts, Counts]:

@@ -40,7 +40,7 @@ def rare_itemsets(
     size that occurs (0 if none does). Rows are ascending. Time: the number of such sets over all rows.
     """
     begins, rows, places = holders(starts, codes, items)
-    room = 1 << 12
+    room = 1 << 18
     while True:
         found, supports, number, least = _rare(
             starts, codes, weights, begins, rows, places, size, k, min(room, max(most, 1))

@@ -5,6 +5,7 @@ Only nodes with items that occur are kept; a node knows its rows, so its support
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -88,9 +89,9 @@ def nodes_of(tree: Hierarchy, baskets: Baskets) -> Nodes:
             above[depth, low:high] = own
     low, high, width, depth_of = (np.array(column, np.int64) for column in zip(*intervals, strict=True))
     parent = np.full(len(low), NONE, np.int32)
-    for below, own in zip(above[:-1], above[1:], strict=True):
-        moved = below != own
-        parent[below[moved]] = own[moved]
+    for below, over in pairwise(above):
+        moved = below != over
+        parent[below[moved]] = over[moved]
     begins, rows = _rows_under(baskets, order, above, len(low))
     mass = np.concatenate([[0], np.cumsum(baskets.supports[order])])
     cost = np.where(width == 1, 0, width * (mass[high] - mass[low]))

@@ -39,5 +39,7 @@ def split_line(line: str, separator: str | None = None) -> list[str]:
     mark = separator or separator_of([line])
     if mark == " ":
         return line.split()
+    if '"' not in line:
+        return [field for field in map(str.strip, line.split(mark)) if field]
     fields = next(csv.reader(io.StringIO(line, newline=""), delimiter=mark, skipinitialspace=True), [])
     return [field.strip() for field in fields if field.strip()]

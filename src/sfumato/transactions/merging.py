@@ -46,11 +46,11 @@ LOSSES = ("subsets", "size")
 SAME = 1e-12
 """Utility losses (base 2 logarithms) that differ by less are equal, so that rounding does not choose."""
 
-MOST_LISTED = 1 << 22
-"""Sets of three and more items are served in rounds of at most so many."""
+LISTED = 50_000
+"""Of sets of three and more items so many, the most urgent, are queued at a time."""
 
 ROUND = 16
-"""Sets of three and more are listed anew when one in so many clusters has been merged."""
+"""Sets of three and more items are listed anew when one in so many clusters has been merged."""
 
 
 Choices = tuple[bool, bool, bool, bool, NDArray[np.float64]]
@@ -112,12 +112,13 @@ def serve_all_sets(state: Clusters, requirement: KMAnonymity, choices: Choices) 
     for size in range(3, requirement.m + 1):
         while True:
             starts, codes = _present_rows(state)
-            found, _, _ = rare_itemsets(starts, codes, state.weights, len(state.slot), size, requirement.k, MOST_LISTED)
+            found, supports, _ = rare_itemsets(starts, codes, state.weights, len(state.slot), size, requirement.k)
             if not len(found):
                 break
-            itemsets = state.first[found].astype(np.int32)
+            urgent = np.argsort(supports if choices[0] else -supports, kind="stable")[:LISTED]
+            itemsets = np.sort(state.first[found[urgent]], axis=1)
             patience = max(1, int(state.facts[ALIVE]) // ROUND)
-            serve_sets(state, itemsets, requirement.k, patience, *choices)
+            serve_sets(state, itemsets[np.lexsort(itemsets.T[::-1])], requirement.k, patience, *choices)
 
 
 def _present_rows(state: Clusters) -> tuple[Counts, Codes]:

@@ -16,7 +16,6 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 from itertools import combinations
 from pathlib import Path
 from typing import ClassVar
@@ -26,7 +25,7 @@ import numpy as np
 from sfumato.configuration import Configured, check_choice, check_number, check_whole, parse
 from sfumato.errors import BadInputError
 from sfumato.transactions.baskets import Baskets, Codes, items_in_words
-from sfumato.transactions.lines import numbered_lines, split_line
+from sfumato.transactions.lines import numbered_lines, separator_of, split_line
 
 Itemset = tuple[int, ...]
 MOST_SUBSETS = 20
@@ -91,8 +90,7 @@ class PrivacyConstraints(BasketRequirement):
     def itemsets(self, baskets: Baskets) -> list[Itemset]:
         """Read the constraints as codes of items, shorter ones first; an item that no basket has is an error."""
         found: set[Itemset] = set()
-        for line, labels in _labels_of(Path(self.file)):
-            codes = _codes(baskets, self.file, line, labels)
+        for line, codes in _itemsets_of(baskets, self.file):
             if self.protect_subsets == "no":
                 found.add(codes)
                 continue
@@ -149,8 +147,8 @@ class UtilityConstraints(Configured):
     def _blocks_of_file(self, baskets: Baskets, file: str) -> Codes:
         blocks = np.full(len(baskets.items), -1, np.int32)
         lines: dict[int, int] = {}
-        for line, labels in _labels_of(Path(file)):
-            for code in _codes(baskets, file, line, labels):
+        for line, codes in _itemsets_of(baskets, file):
+            for code in codes:
                 if code in lines:
                     raise BadInputError(
                         f"{file}, line {line}: the item {baskets.items[code]!r} is in line {lines[code]} already; "
@@ -196,27 +194,17 @@ def suppression_limit(text: str) -> SuppressionLimit:
     return parse(text, (SuppressionLimit,), "limit")
 
 
-@cache
-def _file_lines(path: Path, stamp: tuple[int, int]) -> tuple[tuple[int, tuple[str, ...]], ...]:
-    """Read the lines of a file of item sets (again when the file has changed: `stamp`)."""
-    found = tuple((line, tuple(split_line(text))) for line, text in numbered_lines(path))
-    kept = tuple((line, labels) for line, labels in found if labels)
-    if not kept:
-        raise BadInputError(f"{path}: there is no line with items; write one set of items per line")
-    return kept
-
-
-def _labels_of(path: Path) -> tuple[tuple[int, tuple[str, ...]], ...]:
-    try:
-        status = path.stat()
-    except OSError:
-        raise BadInputError(f"{path}: there is no such file") from None
-    return _file_lines(path, (status.st_mtime_ns, status.st_size))
-
-
-def _codes(baskets: Baskets, file: str, line: int, labels: Iterable[str]) -> Itemset:
-    own = list(dict.fromkeys(labels))
-    lacking = [label for label in own if label not in baskets.places]
-    if lacking:
-        raise BadInputError(f"{file}, line {line}: {items_in_words(lacking)} in no basket of {baskets.origin}")
-    return tuple(sorted(baskets.places[label] for label in own))
+def _itemsets_of(baskets: Baskets, file: str) -> list[tuple[int, Itemset]]:
+    """Read a file of item sets, one per line, as codes; a line that is the name of an item is that item alone."""
+    lines = [(number, text) for number, text in numbered_lines(Path(file)) if text.strip()]
+    if not lines:
+        raise BadInputError(f"{file}: there is no line with items; write one set of items per line")
+    mark = separator_of([text for _, text in lines])
+    found = []
+    for number, text in lines:
+        labels = [text.strip()] if text.strip() in baskets.places else list(dict.fromkeys(split_line(text, mark)))
+        lacking = [label for label in labels if label not in baskets.places]
+        if lacking:
+            raise BadInputError(f"{file}, line {number}: {items_in_words(lacking)} in no basket of {baskets.origin}")
+        found.append((number, tuple(sorted(baskets.places[label] for label in labels))))
+    return found
