@@ -22,7 +22,7 @@ from sfumato.publish.basket_releasing import maker_numbers
 from sfumato.table import tree as tree_of
 from sfumato.transactions import baskets_of, global_release, set_recoding
 from sfumato.transactions.recoding import tree_recoding
-from sfumato.transactions.writing import published_rows, write_baskets
+from sfumato.transactions.writing import LONG, published_rows, write_baskets
 from test_basket_measures import FIGURE_1, all_as_one, as_it_is, figure_1, releases
 
 tries = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -44,7 +44,7 @@ def test_the_file_says_what_its_maker_says(tmp_path: Path, case, written) -> Non
     release, records, parts = case
     name, layout = written
     path = write_baskets(release, tmp_path / name, layout, force=True)
-    read = read_published(path, layout)
+    read = read_published(path, **(LONG if layout == "long" else {}))
     shown = Counter(plain.published(row, part) for row, part in zip(records, parts, strict=True))
     assert dict(read.rows) == dict(shown)
     for known in (1, 2, 3):
@@ -90,7 +90,7 @@ def test_awkward_labels_survive_the_file(tmp_path: Path) -> None:
         release = global_release(baskets, set_recoding(baskets.items, keys))
         for name, layout in (("a.csv", "lines"), ("a.csv", "long"), ("a.parquet", "lines")):
             path = write_baskets(release, tmp_path / name, layout, force=True)
-            found = audit_baskets(path, original=baskets, layout=layout)
+            found = audit_baskets(path, original=baskets, **(LONG if layout == "long" else {}))
             if "új\n" not in baskets.items:
                 assert found.coverage is not None and found.coverage.holds, found.coverage
             assert found.records == 4 and found.empty == 1

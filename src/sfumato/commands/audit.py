@@ -48,16 +48,15 @@ def audit(
         str, typer.Option(help="A missing quasi-identifier is a value of its own, or matches everything: value | any.")
     ] = "value",
     baskets: Annotated[
-        str | None,
-        typer.Option(
-            help="The file holds sets of items: lines (one record a line), long (a record and an item a row), list."
-        ),
-    ] = None,
+        bool,
+        typer.Option("--baskets", help="The file holds sets of items: lines, rows (--id, --item), or Parquet lists."),
+    ] = False,
     known: Annotated[
         int | None, typer.Option(help="Of baskets: how many items of a person an attacker knows; by default the m.")
     ] = None,
-    record: Annotated[str | None, typer.Option(help="Of baskets, long: the column that tells records apart.")] = None,
-    item: Annotated[str | None, typer.Option(help="Of baskets, long or list: the column of items.")] = None,
+    id: Annotated[str | None, typer.Option(help="Of baskets in rows: the column that tells records apart.")] = None,
+    item: Annotated[str | None, typer.Option(help="Of baskets in rows: the column of items.")] = None,
+    column: Annotated[str | None, typer.Option(help="Of baskets: the column of lists, if there are several.")] = None,
     tree: Annotated[str | None, typer.Option(help="Of baskets: the tree of items, as a level table.")] = None,
     legend: Annotated[
         Path | None,
@@ -86,23 +85,16 @@ def audit(
     from sfumato.publish.counting import open_source
     from sfumato.publish.noisy_certificate import is_noisy_certificate
 
-    of_baskets = {
-        "--known": known,
-        "--record": record,
-        "--item": item,
-        "--tree": tree,
-        "--legend": legend,
-        "--local": local,
-    }
-    if baskets is None:
-        refuse(of_baskets, "is about sets of items; say how they stand in the file (--baskets lines)")
+    if not baskets:
+        named = {"--id": id, "--item": item, "--column": column, "--tree": tree, "--legend": legend}
+        refuse({**named, "--known": known, "--local": local}, "is about sets of items; say so (--baskets)")
     if certificate is not None:
         content = read_certificate(certificate)
         check_certificate(content, certificate, file)
         if is_noisy_certificate(content):
             _print_noisy(content, file, certificate, " & ".join(require), as_json)
             return
-    if baskets is not None:
+    if baskets:
         of_tables = {
             "--quasi": quasi,
             "--sensitive": sensitive,
@@ -117,9 +109,8 @@ def audit(
             of_tables, "is about tables, and --baskets says that the file holds sets of items; leave one of them out"
         )
         wanted = " & ".join(require) or None
-        audit_of_baskets(
-            file, baskets, wanted, original, known, record, item, tree, legend, local, delimiter, encoding, as_json
-        )
+        at = id, item, column
+        audit_of_baskets(file, wanted, original, known, at, tree, legend, local, delimiter, encoding, as_json)
         return
     source = open_source(file, delimiter, encoding)
     names = source.engine.columns

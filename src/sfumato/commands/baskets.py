@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from sfumato.commands.common import counted, print_json
+from sfumato.commands.common import announce_first_run, counted, print_json
 from sfumato.errors import BadInputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from sfumato.publish import BasketAudit
+    from sfumato.transactions.declaration import BasketsDeclaration
 
 
 def refuse(given: Mapping[str, object], why: str) -> None:
@@ -41,39 +43,106 @@ def short(text: str, most: int = 90) -> str:
 
 def audit_of_baskets(
     file: Path,
-    layout: str,
     require: str | None,
     original: str | None,
     known: int | None,
-    record: str | None,
-    item: str | None,
+    columns: tuple[str | None, str | None, str | None],
     tree: str | None,
     legend: Path | None,
     local: bool,
-    delimiter: str | None,
+    separator: str | None,
     encoding: str,
     as_json: bool,
 ) -> None:
     """Audit a published file of baskets, print what was found, and exit 1 where it does not hold."""
-    from sfumato.configuration import check_choice
     from sfumato.publish import audit_baskets
     from sfumato.publish.basket_mapping import read_legend
-    from sfumato.transactions.declaration import BasketsDeclaration
 
-    check_choice("--baskets", layout, ("lines", "long", "list"))
     against = None
     if original is not None:
-        against = BasketsDeclaration(original, tree=tree).open()
+        against = declared_in(original, tree).open()
     elif tree is not None:
         raise BadInputError("--tree says which items a published node stands for: give the original too (--original)")
     words = None if legend is None else read_legend(legend)
-    found = audit_baskets(file, require, against, known, words, local, layout, record, item, delimiter, encoding)
+    found = audit_baskets(file, require, against, known, words, local, *columns, separator, encoding)
     if as_json:
         print_json(found.content())
     else:
         _print_audit(found)
     if not found.holds:
         raise typer.Exit(1)
+
+
+def anonymize_of_baskets(
+    declared: BasketsDeclaration,
+    to: Path,
+    require: Sequence[str],
+    maker: str | None,
+    utility: str | None,
+    limit: str | None,
+    layout: str,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Make one release of baskets, write it, and say what it achieves."""
+    from sfumato.release.writing import format_of
+    from sfumato.transactions import DEFAULT_MAKER, anonymize_baskets
+    from sfumato.transactions.basket_words import basket_rule, maker_in_words
+    from sfumato.transactions.candidates import candidate_maker
+    from sfumato.transactions.policy import KMAnonymity, basket_requirement
+    from sfumato.transactions.scales import BasketScales, measure_baskets
+    from sfumato.transactions.writing import check_layout, write_baskets
+
+    started = time.perf_counter()
+    layout = "lines" if layout == "rows" else layout
+    check_layout(layout, format_of(to))
+    if len(require) != 1:
+        raise BadInputError('baskets need one requirement: --require "km-anonymity k=5 m=2", for example')
+    wanted, chosen = basket_requirement(require[0]), candidate_maker(maker or DEFAULT_MAKER)
+    announce_first_run()
+    baskets = declared.open()
+    release = anonymize_baskets(baskets, wanted, chosen, utility, limit)
+    known = wanted.m if isinstance(wanted, KMAnonymity) else BasketScales().known
+    measured = measure_baskets(release, BasketScales(known=known))
+    write_baskets(release, to, layout, force)
+    for notice in baskets.notices:
+        typer.echo(f"note: {notice}", err=True)
+    if as_json:
+        print_json(
+            {
+                "baskets": baskets.origin,
+                "records": baskets.size,
+                "anonymizer": str(chosen),
+                "requirement": str(wanted),
+                "published_items": len(release.labels),
+                "suppressed": len(release.suppressed),
+                "measures": dict(measured.values),
+                "files": [str(to)],
+                "notices": list(baskets.notices),
+                "seconds": round(time.perf_counter() - started, 4),
+            }
+        )
+        return
+    shown, items = counted(baskets.size, "record"), counted(len(baskets.items), "item")
+    typer.echo(f"Wrote {to}: {shown}, {items} published as {len(release.labels):,}, by {maker_in_words(chosen)}.")
+    typer.echo(f"In it {basket_rule(wanted)}.")
+    print_measures(measured.values)
+
+
+def declared_in(name: str, tree: str | None = None) -> BasketsDeclaration:
+    """Find out where baskets are: in a study, bundled, or in a file."""
+    from dataclasses import replace
+
+    from sfumato.tradeoff import read_study
+    from sfumato.transactions.declaration import BasketsDeclaration
+    from sfumato.transactions.study import BasketStudy
+
+    if not name.lower().endswith(".toml"):
+        return BasketsDeclaration(name, tree=tree)
+    study = read_study(name)
+    if not isinstance(study, BasketStudy):
+        raise BadInputError(f"{name}: this study is about a table, not about baskets")
+    return study.baskets if tree is None else replace(study.baskets, tree=tree)
 
 
 def _print_audit(found: BasketAudit) -> None:

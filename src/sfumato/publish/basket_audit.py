@@ -111,10 +111,10 @@ def audit_baskets(
     known: int | None = None,
     legend: Legend | None = None,
     local: bool = False,
-    layout: str | None = None,
-    record: str | None = None,
+    who: str | None = None,
     item: str | None = None,
-    delimiter: str | None = None,
+    column: str | None = None,
+    separator: str | None = None,
     encoding: str = "utf-8",
 ) -> BasketAudit:
     """Measure any published file of baskets from what stands in it.
@@ -124,7 +124,7 @@ def audit_baskets(
     published text stands for where neither the text nor the tree does: that of a certificate or mapping. `local` says
     that an item may be published in one way here and in another there: then less can be checked.
     """
-    read = file if isinstance(file, Published) else read_published(file, layout, record, item, delimiter, encoding)
+    read = file if isinstance(file, Published) else read_published(file, who, item, column, separator, encoding)
     wanted = None if require is None else basket_requirement(require)
     usual = wanted.m if isinstance(wanted, KMAnonymity) else USUAL_KNOWN
     known = usual if known is None else known

@@ -23,6 +23,7 @@ from sfumato.publish.page import definitions, digests, framed, measures_table, r
 from sfumato.transactions import BasketRelease
 from sfumato.transactions.basket_words import basket_rule
 from sfumato.transactions.study import BasketCandidate
+from sfumato.transactions.writing import LONG
 
 OWN = ("input", "study", "suppressed", "details", "notices")
 """Parts of the publisher's certificate that are not for the public."""
@@ -99,7 +100,8 @@ def public_basket_certificate(content: Mapping[str, Any], candidate: BasketCandi
 
 def _verify(name: str, layout: str, candidate: BasketCandidate) -> list[str]:
     """Return the words of the command that checks the promise on the file."""
-    return ["sfumato", "audit", name, "--baskets", layout, "--require", str(candidate.requirement)]
+    columns = ["--id", LONG["who"], "--item", LONG["item"]] if layout == "long" else []
+    return ["sfumato", "audit", name, "--baskets", *columns, "--require", str(candidate.requirement)]
 
 
 def _against(release: BasketRelease, origin: Origin, name: str) -> list[str]:

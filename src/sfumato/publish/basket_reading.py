@@ -1,7 +1,7 @@
 """Reading a published file of baskets for an audit, and counting in it: shares nothing with those who make releases.
 
-A line is a record; or a record is all rows with one value of a column (long), or a list (Parquet). What stands there is
-taken as text: only where an original is given does the audit ask which items a text stands for.
+A line is a record; or a record is all rows with one value of a column, or a list (Parquet). What stands there is taken
+as text: only where an original is given does the audit ask which items a text stands for.
 """
 
 from __future__ import annotations
@@ -92,22 +92,24 @@ def _joined(
 
 def read_published(
     path: str | Path,
-    layout: str | None = None,
-    record: str | None = None,
+    who: str | None = None,
     item: str | None = None,
-    delimiter: str | None = None,
+    column: str | None = None,
+    separator: str | None = None,
     encoding: str = "utf-8",
 ) -> Published:
-    """Read a file of baskets, whoever made it: lines of items, a long table (`record`, `item`), or a list column."""
+    """Read a file of baskets, whoever made it: lines of items, rows of (`who`, `item`), or Parquet lists."""
+    if (who is None) != (item is None):
+        raise BadInputError("rows of items need both columns: which record it is (--id) and the item (--item)")
     path = Path(path)
     if not path.is_file():
         raise BadInputError(f"{path}: there is no such file; give a published file of baskets")
     if path.suffix.lower() in (".parquet", ".pq"):
-        rows = _listed(path, item)
-    elif layout == "long" or record is not None:
-        rows = _long(path, record or "record", item or "item", delimiter, encoding)
+        rows = _listed(path, column)
+    elif who is not None and item is not None:
+        rows = _long(path, who, item, separator, encoding)
     else:
-        rows = (frozenset(own for own in row if own) for row in _fields(path, delimiter, encoding))
+        rows = (frozenset(own for own in row if own) for row in _fields(path, separator, encoding))
     counted = Counter(rows)
     if not counted:
         raise BadInputError(f"{path}: there is no record in it; one line is one record")
@@ -122,14 +124,14 @@ def _text(path: Path, encoding: str) -> str:
         raise BadInputError(f"{path}: not {encoding} text; give its encoding (--encoding)") from None
 
 
-def _fields(path: Path, delimiter: str | None, encoding: str) -> Iterator[list[str]]:
+def _fields(path: Path, separator: str | None, encoding: str) -> Iterator[list[str]]:
     """Yield the fields of every line; items are separated by what the file has: tab, semicolon, comma, else blanks.
 
     A file that ends in .csv is separated by commas, whatever else stands in it. An empty line is a record that shows
     nothing.
     """
     text = _text(path, encoding)
-    mark = delimiter
+    mark = separator
     if mark is None:
         names = path.name.lower().removesuffix(".gz")
         mark = "," if names.endswith(".csv") else next((own for own in "\t;," if own in text), " ")
@@ -141,13 +143,13 @@ def _fields(path: Path, delimiter: str | None, encoding: str) -> Iterator[list[s
         yield [field.strip() for field in row]
 
 
-def _long(path: Path, record: str, item: str, delimiter: str | None, encoding: str) -> Iterator[Shown]:
-    lines = _fields(path, delimiter, encoding)
+def _long(path: Path, who: str, item: str, separator: str | None, encoding: str) -> Iterator[Shown]:
+    lines = _fields(path, separator, encoding)
     head = next(lines, [])
-    for name in (record, item):
+    for name in (who, item):
         if name not in head:
             raise BadInputError(f"{path}: there is no column {name!r}; its first line names {', '.join(head)}")
-    own, shown = head.index(record), head.index(item)
+    own, shown = head.index(who), head.index(item)
     found: dict[str, set[str]] = {}
     for number, row in enumerate(lines, start=2):
         if not any(row):
@@ -158,13 +160,14 @@ def _long(path: Path, record: str, item: str, delimiter: str | None, encoding: s
     yield from (frozenset(items) for items in found.values())
 
 
-def _listed(path: Path, item: str | None) -> Iterable[Shown]:
+def _listed(path: Path, column: str | None) -> Iterable[Shown]:
     try:
         table = parquet.read_table(path)
     except (OSError, ValueError) as error:
         raise BadInputError(f"{path}: not a readable Parquet file ({error})") from None
     lists = [own.name for own in table.schema if arrow_types.is_list(own.type) or arrow_types.is_large_list(own.type)]
-    name = item or next(iter(lists), None)
+    name = column or next(iter(lists), None)
     if name not in lists:
-        raise BadInputError(f"{path}: baskets in a Parquet file are a column of lists, and there is none")
+        called = "" if column is None else f" called {column!r}"
+        raise BadInputError(f"{path}: baskets in a Parquet file are a column of lists, and there is none{called}")
     return (frozenset(str(own) for own in row or ()) for row in table.column(name).to_pylist())

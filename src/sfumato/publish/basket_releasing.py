@@ -22,7 +22,7 @@ from sfumato.release.writing import check_target, format_of, writable
 from sfumato.tradeoff import Map, Point
 from sfumato.transactions import BasketRelease, Baskets, KMAnonymity
 from sfumato.transactions.study import BasketCandidate, BasketStudy
-from sfumato.transactions.writing import check_basket_target, check_layout, published_rows, write_draft
+from sfumato.transactions.writing import LONG, check_basket_target, check_layout, published_rows, write_draft
 
 AGREE = 1e-9
 
@@ -102,7 +102,10 @@ def audited(release: BasketRelease, candidate: BasketCandidate, draft: Path, lay
     """Audit the written draft; refuse to publish where it fails or differs from what the maker measured."""
     wanted = candidate.requirement
     known = wanted.m if isinstance(wanted, KMAnonymity) else None
-    found = audit_baskets(draft, str(wanted), release.baskets, known, legend_of(release), not release.is_global, layout)
+    local = not release.is_global
+    found = audit_baskets(
+        draft, str(wanted), release.baskets, known, legend_of(release), local, **(LONG if layout == "long" else {})
+    )
     if found.failures:
         raise AssertionError(f"the audit of the written file failed: {found.failures[0]}")
     if found.coverage is None or not found.coverage.holds:

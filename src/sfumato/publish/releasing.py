@@ -62,7 +62,9 @@ def publish_point(
     shown = read_map(folder)
     point, study = shown[id], sha256((folder / "study.toml").read_bytes()).hexdigest()
     if isinstance(shown.study, BasketStudy):
-        origin = Origin(shown.study.baskets.source, str(shown.about["digest"]), shown.study.name, study, id)
+        own = shown.study.baskets
+        source = own.source if own.is_bundled else str(folder / "study.toml")
+        origin = Origin(source, str(shown.about["digest"]), shown.study.name, study, id)
         return publish_basket_point(shown, shown.study, point, folder, path, origin, layout, force, mapping)
     candidate = candidate_of(point)
     format_of(path)

@@ -28,11 +28,12 @@ from sfumato.transactions.anonymizer import BasketAnonymizer
 from sfumato.transactions.basket_details import basket_details
 from sfumato.transactions.basket_words import BASELINES, basket_meanings, maker_in_words, settings, studied_baskets
 from sfumato.transactions.baskets import Baskets
-from sfumato.transactions.declaration import BasketsDeclaration, bundled_baskets
+from sfumato.transactions.bundled import BASKETS
+from sfumato.transactions.candidates import candidate_maker
+from sfumato.transactions.declaration import BasketsDeclaration
 from sfumato.transactions.inferring import Linking
 from sfumato.transactions.item_queries import ItemQueries
 from sfumato.transactions.losing import ItemLosses
-from sfumato.transactions.makers import basket_anonymizer
 from sfumato.transactions.policy import (
     BasketRequirement,
     SuppressionLimit,
@@ -81,7 +82,7 @@ class BasketCandidate:
         """Read a point's settings back."""
         utility, limit = (point.parameters.get(name) for name in ("utility", "limit"))
         return BasketCandidate(
-            basket_anonymizer(point.anonymizer),
+            candidate_maker(point.anonymizer),
             basket_requirement(point.requirement),
             None if utility is None else utility_constraints(utility),
             SuppressionLimit() if limit is None else suppression_limit(limit),
@@ -170,8 +171,8 @@ class BasketStudy:
         return basket_meanings(self.scales)
 
     def command(self, point: Point) -> str | None:
-        """Write the command that makes the release of a point."""
-        if point.anonymizer == "original":
+        """Write the command that makes the release of a point; the ends of the map are not made alone."""
+        if point.is_baseline:
             return None
         own = BasketCandidate.of(point)
         words = ["sfumato", "anonymize", self.baskets.source, *self.baskets.options()]
@@ -243,7 +244,7 @@ class BasketWork:
             "items": len(own.items),
             "occurrences": own.occurrences,
             "tree": own.tree is not None,
-            "notices": _notices(own),
+            "notices": list(own.notices),
             "digest": own.digest,
             "origin": own.origin,
         }
@@ -268,20 +269,15 @@ def measured_baskets(candidate: BasketCandidate, prepared: PreparedBaskets) -> P
     return attempted(candidate.point(), found)
 
 
-def _notices(baskets: Baskets) -> list[str]:
-    empty = baskets.size - baskets.filled
-    return [f"{empty:,} of {baskets.size:,} records have no item"] if empty else []
-
-
 # -- bundled -----------------------------------------------------------------------------------------------
 
-LOUKIDES_2012 = (2, 3, 5, 8, 10, 15, 25, 50, 75, 100)
+LOUKIDES_2012 = (2, 3, 5, 7, 10, 15, 25, 50, 75, 100)
 """Values of k between those of Loukides et al. 2012, figures 6 and 7."""
 
 
 def bundled_names() -> list[str]:
     """Name the bundled baskets."""
-    return list(bundled_baskets())
+    return list(BASKETS)
 
 
 def bundled_study(name: str) -> BasketStudy:
@@ -292,8 +288,8 @@ def bundled_study(name: str) -> BasketStudy:
 def usual_study(name: str, declared: BasketsDeclaration, ks: Iterable[int], m: int = 2) -> BasketStudy:
     """Return a study of three anonymizers over some k, with both ends of the map."""
     asked = tuple(basket_requirement(f"km-anonymity k={k} m={m}") for k in ks)
-    makers = tuple(basket_anonymizer(text) for text in ("aa", "coat", "pcta"))
-    ends = tuple(basket_anonymizer(text) for text in ("one-item", "original"))
+    makers = tuple(candidate_maker(text) for text in ("aa", "coat", "pcta"))
+    ends = tuple(candidate_maker(text) for text in ("one-item", "original"))
     grids = BasketGrid(makers, asked), BasketGrid(ends, (NOTHING,))
     return BasketStudy(name, declared, grids, BasketScales(known=m))
 
@@ -327,7 +323,7 @@ def _grid(block: Mapping[str, Any]) -> BasketGrid:
     known_keys("[[candidates]]", block, ("anonymizers", "requirements", "utility", "limits"))
     utility = [None if own == "none" else utility_constraints(own) for own in texts_of(block, "utility", "none")]
     return BasketGrid(
-        tuple(map(basket_anonymizer, texts_of(block, "anonymizers", "coat"))),
+        tuple(map(candidate_maker, texts_of(block, "anonymizers", "coat"))),
         tuple(map(basket_requirement, texts_of(block, "requirements", str(NOTHING)))),
         tuple(utility),
         tuple(map(suppression_limit, texts_of(block, "limits", str(SuppressionLimit())))),

@@ -23,6 +23,9 @@ from sfumato.release.writing import Format, check_target, format_of, staged, wri
 from sfumato.transactions.recoding import BasketRelease
 
 LAYOUTS = ("lines", "long")
+LONG = {"who": "record", "item": "item"}
+"""The columns of a long file, as those who read it name them."""
+
 Row = tuple[str, ...]
 
 
@@ -76,6 +79,6 @@ def write_draft(rows: Sequence[Row], draft: Path, layout: str, format: Format) -
         if layout == "lines":
             written.writerows(row or ("",) for row in rows)
             return
-        written.writerow(("record", "item"))
+        written.writerow(LONG.values())
         for number, row in enumerate(rows, start=1):
             written.writerows((number, item) for item in row or ("",))
