@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -10,6 +10,9 @@ from typing import Any, Literal
 import altair as alt
 
 from sfumato.plain import json_text
+
+Progress = Callable[[int, int, str], None]
+"""Told after every step: how many are done, of how many, and which was the last."""
 
 PALETTE = ["#2f6f9f", "#c8702b", "#3d8b5f", "#9b4a7a", "#6b6b6b", "#a38a2d", "#4f9aa8", "#b04a4a"]
 
@@ -38,6 +41,9 @@ class Curve:
     line: bool = True
     """Whether a line joins the points."""
 
+    marks: bool = True
+    """Whether each point is marked; a line that is no series of releases is dashed and has no marks."""
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -57,6 +63,9 @@ class Figure:
     bars: bool = False
     """Whether x are names, side by side, each with a bar for every curve."""
 
+    matrix: Sequence[str] = ()
+    """Names of values of which every two are drawn against each other, instead of x and y."""
+
 
 @dataclass(frozen=True)
 class Results:
@@ -65,6 +74,8 @@ class Results:
     paper: str
     claims: Sequence[Claim]
     figures: Sequence[Figure]
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """What else stands in `results.json`, by key."""
 
     @property
     def holds(self) -> bool:
@@ -78,6 +89,7 @@ class Results:
             "paper": self.paper,
             "claims": [asdict(claim) for claim in self.claims],
             "figures": {figure.name: [asdict(curve) for curve in figure.curves] for figure in self.figures},
+            **self.more,
         }
         written = [folder / "results.json"]
         written[0].write_text(json_text(content), encoding="utf-8")
@@ -89,8 +101,30 @@ class Results:
 
 
 def draw(figure: Figure) -> alt.TopLevelMixin:
-    """Draw a figure as bars or as curves."""
+    """Draw a figure as bars, as a scatter matrix or as curves."""
+    if figure.matrix:
+        return draw_matrix(figure)
     return draw_bars(figure) if figure.bars else draw_curves(figure)
+
+
+def draw_matrix(figure: Figure) -> alt.TopLevelMixin:
+    """Draw a scatter matrix: every value against every other, and on the diagonal how often it occurs."""
+    rows = [{"label": curve.label, **point} for curve in figure.curves for point in curve.points]
+    base = alt.Chart(alt.InlineData(values=rows)).properties(width=190, height=150)
+    lines = []
+    for down in figure.matrix:
+        line: list[alt.Chart] = []
+        for across in figure.matrix:
+            if across == down:
+                counted = base.mark_bar(color=PALETTE[4])
+                x = alt.X(f"{across}:Q", bin=alt.Bin(maxbins=24), title=across)
+                line.append(counted.encode(x=x, y=alt.Y("count()", title="points")))
+            else:
+                points = base.mark_point(filled=True, size=12, opacity=0.6, color=PALETTE[0])
+                line.append(points.encode(x=alt.X(f"{across}:Q", title=across), y=alt.Y(f"{down}:Q", title=down)))
+        lines.append(alt.hconcat(*line))
+    drawn: alt.TopLevelMixin = alt.vconcat(*lines).properties(title=figure.title)
+    return drawn
 
 
 def draw_bars(figure: Figure) -> alt.TopLevelMixin:
@@ -126,7 +160,7 @@ def _x(figure: Figure) -> alt.X:
 def draw_curves(figure: Figure) -> alt.TopLevelMixin:
     """Draw a figure: our curves, and the points that the paper's text names as crosses."""
     rows = [
-        {"label": curve.label, **point, "order": i, "line": curve.line}
+        {"label": curve.label, **point, "order": i, "line": curve.line, "marks": curve.marks}
         for curve in figure.curves
         for i, point in enumerate(sorted(curve.points, key=lambda point: float(point["x"])))
     ]
@@ -135,10 +169,13 @@ def draw_curves(figure: Figure) -> alt.TopLevelMixin:
     y = alt.Y("y:Q", title=figure.y)
     color = alt.Color("label:N", title=None, scale=alt.Scale(domain=labels, range=PALETTE[: len(labels)]))
     base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, y=y, color=color)
+    joined = base.mark_line(strokeWidth=1.5, opacity=0.8).encode(order="order:Q")
     layers: list[Any] = [
-        base.transform_filter("datum.line").mark_line(strokeWidth=1.5, opacity=0.8).encode(order="order:Q"),
-        base.mark_point(filled=True, size=45, opacity=1),
+        joined.transform_filter("datum.line && datum.marks"),
+        base.transform_filter("datum.marks").mark_point(filled=True, size=45, opacity=1),
     ]
+    if not all(curve.marks for curve in figure.curves):
+        layers.append(base.transform_filter("!datum.marks").mark_line(strokeDash=[5, 4]).encode(order="order:Q"))
     if figure.paper:
         named = alt.Chart(alt.InlineData(values=list(figure.paper))).encode(x=x, y=y)
         layers.append(named.mark_point(shape="cross", size=120, color="#222", filled=True))
