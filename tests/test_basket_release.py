@@ -148,7 +148,7 @@ def test_nodes_of_a_tree_cost_their_leaves(tmp_path: Path) -> None:
     """A node stands for all its leaves, also those that do not occur (e)."""
     items = tree_of([["X", ["Y", "a", "b"], "c"], ["Z", "d", "e"]])
     baskets = baskets_of([["a", "d"], ["b", "c"], ["d"], ["c"]], tree=items)
-    release = global_release(baskets, tree_recoding(items, baskets.leaf, np.array([1, 1, 0, 1])))
+    release = global_release(baskets, tree_recoding(items, baskets.leaf, np.array([1, 1, 0, 2])))
     path = write_baskets(release, tmp_path / "r.csv")
     found, mine = audit_baskets(path, original=baskets), maker_numbers(release, 2)
     assert found["ncp"] == pytest.approx(mine["ncp"]) == pytest.approx((2 * 2 / 5 + 2 * 2 / 5) / 6)
