@@ -122,7 +122,7 @@ def lift_sets(nodes: Nodes, weights: Counts, cut: Codes, sets: Codes, k: int) ->
         cheapest_lift(nodes, weights, spent, sets[own], k, best)
         for chosen in best:
             if not in_cut[chosen]:
-                _lift_to(nodes, cut, in_cut, spent, chosen)
+                _lift_to(nodes, cut, in_cut, spent, int(chosen))
 
 
 @kernel

@@ -10,7 +10,7 @@ import numpy as np
 from sfumato.configuration import parse
 from sfumato.errors import BadInputError
 from sfumato.transactions.aa import AA
-from sfumato.transactions.anonymizer import BasketAnonymizer, Task, finished
+from sfumato.transactions.anonymizer import BasketAnonymizer, finished
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.coat import COAT
 from sfumato.transactions.merging import SetBased

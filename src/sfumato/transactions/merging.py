@@ -117,8 +117,9 @@ def serve_all_sets(state: Clusters, requirement: KMAnonymity, choices: Choices) 
                 break
             urgent = np.argsort(supports if choices[0] else -supports, kind="stable")[:LISTED]
             itemsets = np.sort(state.first[found[urgent]], axis=1)
+            order = np.lexsort(itemsets.T[::-1])
             patience = max(1, int(state.facts[ALIVE]) // ROUND)
-            serve_sets(state, itemsets[np.lexsort(itemsets.T[::-1])], requirement.k, patience, *choices)
+            serve_sets(state, itemsets[order], supports[urgent][order], requirement.k, patience, *choices)
 
 
 def _present_rows(state: Clusters) -> tuple[Counts, Codes]:
@@ -134,7 +135,7 @@ def serve_listed(state: Clusters, itemsets: list[tuple[int, ...]], k: int, choic
     table = np.full((len(itemsets), max(widest, 1)), NONE, np.int32)
     for row, own in zip(table, itemsets, strict=True):
         row[: len(own)] = own
-    while serve_sets(state, table, k, len(state.slot), *choices):
+    while serve_sets(state, table, present_supports(state, table), k, len(state.slot), *choices):
         pass
 
 
@@ -379,9 +380,21 @@ def serve_pairs(
 
 
 @kernel
+def present_supports(state: Clusters, itemsets: Codes) -> Counts:
+    """Count for every set the records that have all its clusters."""
+    slots, supports = np.empty(itemsets.shape[1], np.int32), np.zeros(len(itemsets), np.int64)
+    for own in range(len(itemsets)):
+        number = present_slots(state, itemsets[own], slots)
+        if number:
+            supports[own] = support_of(state, slots, number)
+    return supports
+
+
+@kernel
 def serve_sets(
     state: Clusters,
     itemsets: Codes,
+    supports: Counts,
     k: int,
     patience: int,
     ascending: bool,
@@ -390,20 +403,18 @@ def serve_sets(
     in_rounds: bool,
     prices: NDArray[np.float64],
 ) -> int:
-    """Serve listed sets (rows of items, NONE where a row is shorter); stop after `patience` changes; return these.
+    """Serve listed sets (rows of items, NONE where a row is shorter) that have these supports now.
 
-    A set is queued by the support it has then; one that has more when its turn comes is queued again.
+    Stops after `patience` changes; returns how many were made. A set is queued by the support it has then; one that has more when its turn comes is queued again.
     """
     number = len(itemsets)
     slots = np.empty(itemsets.shape[1], np.int32)
     keys, stamps, size = np.empty(number + 16, np.int64), np.empty(number + 16, np.int64), 0
     before, turn = state.facts[CHANGES], 0
     for own in range(number):
-        clusters = present_slots(state, itemsets[own], slots)
-        support = support_of(state, slots, clusters) if clusters else 0
-        if 0 < support < k:
-            rank = support if ascending else k - support
-            keys, stamps = pushed(keys, stamps, size, rank * number + own, support)
+        if 0 < supports[own] < k:
+            rank = supports[own] if ascending else k - supports[own]
+            keys, stamps = pushed(keys, stamps, size, rank * number + own, supports[own])
             size += 1
     while size > 0 and state.facts[CHANGES] - before < patience:
         own, known = keys[0] % number, stamps[0]
