@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from plain_baskets import (
     complete_holds,
     constraint_holds,
@@ -21,8 +22,6 @@ from plain_baskets import (
     supports,
     utility_loss,
 )
-from strategies import tries
-
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.table import Hierarchy, Level, tree
 from sfumato.transactions import (
@@ -47,9 +46,10 @@ from sfumato.transactions import (
 from sfumato.transactions.baskets import rows_once
 from sfumato.transactions.counting import rare_itemsets
 from sfumato.transactions.item_tree import balanced_tree
+from strategies import tries
 
-FIGURE_1 = [set("abcef"), set("abe"), set("abef"), set("bcg"), set("a"), set("dfg")]
-"""Figure 1(a) of Loukides et al. 2012 as far as its numbers determine it."""
+FIGURE_1 = [set("abcdef"), set("abeg"), set("ae"), set("bfg"), set("ab"), set("cf")]
+"""Figure 1(a) of Loukides et al. 2012: Anne, Greg, Jack, Tom, Mary, Jim."""
 
 SET_BASED = [
     "coat",
@@ -59,7 +59,8 @@ SET_BASED = [
     "pcta order=ascending visit=round loss=size",
     "upcta visit=stay",
 ]
-KM_MAKERS = ["aa", "aa fanout=2", *SET_BASED]
+GLOBAL = ["aa", "aa fanout=2", "vpa parts=2", *SET_BASED]
+KM_MAKERS = [*GLOBAL, "lra pieces=2"]
 
 
 @st.composite
@@ -91,7 +92,15 @@ def random_trees(draw, items):
 
 def test_figure_1_has_the_supports_of_the_paper():
     own = baskets_of(FIGURE_1)
-    assert dict(zip(own.items, own.supports.tolist(), strict=True)) == dict(a=4, b=4, c=2, d=1, e=3, f=3, g=2)
+    assert dict(zip(own.items, own.supports.tolist(), strict=True)) == {
+        "a": 4,
+        "b": 4,
+        "c": 2,
+        "d": 1,
+        "e": 3,
+        "f": 3,
+        "g": 2,
+    }
     assert (own.size, own.occurrences, supports(FIGURE_1, 2)["a", "e"], supports(FIGURE_1, 2)["a", "c"]) == (
         6,
         19,
@@ -222,7 +231,7 @@ def test_every_release_is_km_anonymous(maker, own, k, m, data):
 
 def test_nothing_is_changed_where_nothing_must_be():
     own = baskets_of([{"a", "b"}] * 3 + [{"b"}])
-    for maker in KM_MAKERS:
+    for maker in GLOBAL:
         assert anonymize_baskets(own, "km-anonymity k=3 m=2", maker).recoding.labels == ("a", "b")
 
 
@@ -255,7 +264,7 @@ def test_no_release_of_figure_1_is_better_than_the_best_of_all_877_partitions():
             if all(n >= k for size in (1, 2) for n in supports(rows, size).values()):
                 losses.append(utility_loss(partition, FIGURE_1, 7))
         assert (len(losses), round(min(losses), 5)) == (feasible, pytest.approx(optimum, abs=6e-6))
-        for maker in KM_MAKERS:
+        for maker in GLOBAL:
             release = anonymize_baskets(own, KMAnonymity(k, 2), maker)
             parts = [{own.items[i] for i in members} for members in release.recoding.members]
             assert utility_loss(parts, FIGURE_1, 7) >= min(losses) - 1e-12
@@ -340,6 +349,43 @@ def test_a_constraint_that_a_merge_brings_into_being_is_served(tmp_path):
     assert constraint_holds(release, ["b"], 3)
 
 
+# -- complete k-anonymity ------------------------------------------------------------------------------------
+
+
+@given(own=random_baskets(most=20), k=st.integers(1, 4), data=st.data())
+@tries(60)
+def test_partition_hides_every_basket_among_k(own, k, data):
+    if data.draw(st.booleans()):
+        own = own.with_tree(data.draw(random_trees(own.items)))
+    empty = own.size - own.filled
+    if 0 < empty < k or 0 < own.filled < k:
+        with pytest.raises(InfeasibleError, match="cannot look like the others"):
+            anonymize_baskets(own, f"k-anonymity k={k}", "partition fanout=2")
+        return
+    release = anonymize_baskets(own, f"k-anonymity k={k}", "partition fanout=2")
+    assert complete_holds(release, k)
+    assert matching_holds(release, k, 3)
+    assert is_honest(release)
+
+
+def test_partition_divides_as_far_as_it_can():
+    """Four like baskets and four of another kind: with k=4 all items can be shown as they are, with k=5 none."""
+    own = baskets_of([{"a", "b"}] * 4 + [{"c"}] * 4, tree([["ab", "a", "b"], ["cd", "c", "d"]]))
+    assert [sorted(row) for row in published(anonymize_baskets(own, "k-anonymity k=4", "partition"))] == (
+        [["a", "b"]] * 4 + [["c"]] * 4
+    )
+    assert published(anonymize_baskets(own, "k-anonymity k=5", "partition")) == [{"*"}] * 8
+
+
+def test_local_recoding_shows_more_than_global():
+    """The one {b, c} costs its own piece alone; with one cut for all it costs every basket with b or c."""
+    own = baskets_of([{"a", "c"}] * 6 + [{"b", "d"}] * 5 + [{"b", "c"}], tree([["ab", "a", "b"], ["cd", "c", "d"]]))
+    local = anonymize_baskets(own, "km-anonymity k=3 m=2", "lra pieces=2")
+    whole = anonymize_baskets(own, "km-anonymity k=3 m=2", "aa")
+    exact = [sum(row <= set("abcd") for row in published(release)) for release in (local, whole)]
+    assert exact == [5, 0]
+
+
 # -- sweeps --------------------------------------------------------------------------------------------------
 
 
@@ -415,7 +461,7 @@ def bad_files(folder):
         (written(folder / "empty.txt", ""), {}, "empty.txt: the file is empty; give one with a basket per line"),
         (written(folder / "blank.txt", "\n \n"), {}, "no line has an item"),
         (written(folder / "binary.txt", "x y\nx\x00y\n"), {}, "binary.txt, line 2: not a text file"),
-        (good, {"tree": tree_file}, r"good.txt: 4 items \('q', 'v', 'w', ...\) are not in the item tree; add them"),
+        (good, {"tree": tree_file}, r"good\.txt: 4 items \('q', 'v', 'w', ...\) are not in the item tree; add them"),
         (written(folder / "one.txt", "x z\n"), {"tree": tree_file}, "the item 'z' is not in the item tree; add it"),
         (rows, {"who": "patient", "item": "code"}, "rows.csv, row 2: 'patient' is missing"),
         (rows, {"who": "patient", "item": "drug"}, "no column 'drug'; there are patient, code"),
@@ -432,7 +478,7 @@ def test_bad_files_are_told_in_one_sentence(tmp_path):
             read_baskets(source, **options)
         assert "\n" not in str(told.value)
     (tmp_path / "latin.txt").write_bytes("x\ncafé\n".encode("latin-1"))
-    with pytest.raises(BadInputError, match="latin.txt, line 2: the bytes are not utf-8 text"):
+    with pytest.raises(BadInputError, match=r"latin\.txt, line 2: the bytes are not utf-8 text"):
         read_baskets(tmp_path / "latin.txt")
     assert records(read_baskets(tmp_path / "latin.txt", encoding="latin-1")) == [{"x"}, {"café"}]
     (tmp_path / "cut.gz").write_bytes(gzip.compress(b"x y\n" * 99)[:20])
@@ -505,4 +551,5 @@ def test_trees_of_the_shared_data_fit_their_baskets(shared):
 
 
 def test_all_anonymizers_can_be_typed():
-    assert {kind.name for kind in BASKET_ANONYMIZERS} >= {"aa", "coat", "pcta", "upcta"}
+    names = [kind.name for kind in BASKET_ANONYMIZERS]
+    assert names == ["aa", "coat", "pcta", "upcta", "lra", "vpa", "partition"]
