@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-import plain_baskets as plain
+import plain_basket_measures as plain
 from sfumato.errors import BadInputError
 from sfumato.publish.basket_audit import audit_baskets, stands_for
 from sfumato.publish.basket_mapping import basket_mapping
