@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+import plain_basket_measures as plain
 from sfumato import cli
 from sfumato.errors import BadInputError
 from sfumato.publish import publish_point
@@ -47,7 +48,10 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("shop")
     (folder / "shop.txt").write_text("\n".join(", ".join(own) for own in records()) + "\n")
     study = usual_study("shop", BasketsDeclaration(str(folder / "shop.txt")), (2, 5, 10))
-    study = BasketStudy(study.name, study.baskets, study.grids, BasketScales(sensitive=("beer",), queries=CALM))
+    local = [("lra pieces=3", "km-anonymity k=5 m=2"), ("partition", "k-anonymity k=5")]
+    more = [BasketGrid((candidate_maker(own),), (basket_requirement(wanted),)) for own, wanted in local]
+    scales = BasketScales(sensitive=("beer",), queries=CALM)
+    study = BasketStudy(study.name, study.baskets, (*study.grids, *more), scales)
     shown = explore(study, folder / "cache.jsonl", workers=2)
     (folder / "map").mkdir()
     save_map(shown, folder / "map")
@@ -59,7 +63,7 @@ def run(*words: str, code: int = 0) -> str:
     if found.exit_code != code and found.exception is not None and not isinstance(found.exception, SystemExit):
         raise found.exception
     assert found.exit_code == code, found.output
-    return found.output
+    return found.stdout
 
 
 # -- studies -------------------------------------------------------------------------------------------------
@@ -157,7 +161,7 @@ def test_the_map_does_not_depend_on_workers_and_resumes(shop: Path, tmp_path: Pa
     study = read_map(shop / "map").study
     seen: list[int] = []
     again = explore(study, shop / "cache.jsonl", progress=lambda done, total, last: seen.append(done))
-    assert seen == [11]  # everything was kept
+    assert seen == [13]  # everything was kept
     save_map(again, tmp_path)
     fresh = tmp_path / "fresh"
     fresh.mkdir()
@@ -173,14 +177,20 @@ def test_risk_is_one_over_k_or_less_and_the_ends_are_the_ends(shop: Path) -> Non
     shown = read_map(shop / "map")
     for point in shown.points:
         assert point.status == "measured", point.reason
-        if not point.is_baseline:
+        if not point.is_baseline and point.family != "Partition":
             assert point.measures["itemset_risk"] <= 1 / point.parameters["k"]
             assert point.measures["match_least"] >= point.parameters["k"]
     ends = {point.anonymizer: point for point in shown.points if point.is_baseline}
     filled = sum(1 for own in records() if own)
     assert ends["one-item"].measures["itemset_risk"] == 1 / filled
     assert ends["original"].measures["itemset_risk"] == 1 and ends["original"].measures["are"] == 0
-    assert {point.family for point in shown.points if not point.is_baseline} == {"AA", "COAT", "PCTA"}
+    assert {point.family for point in shown.points if not point.is_baseline} == {
+        "AA",
+        "COAT",
+        "PCTA",
+        "LRA (pieces=3)",
+        "Partition",
+    }
 
 
 def test_choosing_within_a_bound_names_the_best_of_every_anonymizer(shop: Path) -> None:
@@ -218,10 +228,13 @@ def test_the_report_is_drawn(shop: Path, browser) -> None:
 # -- release and audit ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("maker", "name"), [("coat", "r.csv"), ("aa", "r.csv"), ("pcta", "r.parquet")])
+@pytest.mark.parametrize(
+    ("maker", "name"),
+    [("coat", "r.csv"), ("aa", "r.csv"), ("pcta", "r.parquet"), ("lra", "r.csv"), ("partition", "r.parquet")],
+)
 def test_a_release_is_certified_on_its_file(shop: Path, tmp_path: Path, maker: str, name: str) -> None:
     shown = read_map(shop / "map")
-    point = next(p for p in shown.points if p.anonymizer == maker and p.parameters["k"] == 5)
+    point = next(p for p in shown.points if p.anonymizer.split()[0] == maker and p.parameters["k"] == 5)
     done = publish_point(shop / "map", point.id, tmp_path / name, mapping=tmp_path / "mapping.json")
     assert [file.name for file in done.files] == [
         name,
@@ -232,11 +245,13 @@ def test_a_release_is_certified_on_its_file(shop: Path, tmp_path: Path, maker: s
         "mapping.json",
     ]
     own, public = (json.loads(done.files[i].read_text()) for i in (1, 3))
-    for measure in ("itemset_risk", "least_support", "ncp", "ul"):
+    for measure in ("itemset_risk", "least_support", "ncp", "ul"):  # of the file, or of the map where it is local
         assert own["measures"][measure] == pytest.approx(point.measures[measure])
-    assert own["promise"]["parts"][0]["in_words"].startswith("someone who knows any two items of a person")
+    promised = own["promise"]["parts"][0]["in_words"]
     about = {warning["about"] for warning in own["warnings"]}
-    assert {"more known items", "what the rest of a record tells", "sensitive items"} <= about
+    assert {"what the rest of a record tells", "sensitive items"} <= about
+    if maker != "partition":
+        assert promised.startswith("someone who knows any two items of a person") and "more known items" in about
     assert "found" in next(w for w in own["warnings"] if w["about"] == "sensitive items")
     assert not {"suppressed", "input", "study", "details"} & set(public) and "are" not in public["measures"]
     assert not any("found" in warning for warning in public["warnings"])
@@ -244,11 +259,12 @@ def test_a_release_is_certified_on_its_file(shop: Path, tmp_path: Path, maker: s
     read = read_published(tmp_path / name)
     assert read.records == 300
     words = ["audit", str(tmp_path / name), *public["verify"][3:]]
-    assert "It holds: someone who knows" in run(*words)
+    assert f"It holds: {promised}" in run(*words)
     against = ["audit", str(tmp_path / name), *own["verify"][3:]]
     if "--legend" in against:
         against[against.index("--legend") + 1] = str(done.files[1])
-    assert "All records fit." in run(*against)
+    fits = "Nothing was found that does not fit." if "--local" in against else "All records fit."
+    assert fits in run(*against)
 
 
 def test_the_original_and_changed_baskets_are_not_published(shop: Path, tmp_path: Path) -> None:
@@ -307,3 +323,45 @@ def test_baskets_made_in_python_are_explored(tmp_path: Path) -> None:
     study = BasketStudy("mine", study.baskets, study.grids, BasketScales(queries=CALM))
     shown = explore(study, table=own)
     assert shown.about["records"] == 60 and len(shown.frontier()) >= 2
+
+
+# -- check and init --------------------------------------------------------------------------------------------
+
+
+def test_check_says_how_risky_baskets_are(shop: Path) -> None:
+    told = json.loads(run("check", str(shop / "shop.txt"), "--baskets", "--json"))
+    rows = [frozenset(own) for own in records()]
+    counts = plain.supports(rows, 2)
+    assert (told["records"], told["items"], told["empty"]) == (300, 12, sum(not own for own in rows))
+    singles = [n for own, n in counts.items() if len(own) == 1]
+    assert told["rare_items"] == {str(k): sum(n < k for n in singles) for k in (3, 5, 11, 20)}
+    assert told["rare_sets"]["5"] == pytest.approx(sum(n < 5 for n in counts.values()) / len(counts))
+    assert [n for n, _ in told["weakest"]] == sorted(counts.values())[:8]
+    assert set(told["alone"]) == {"1", "2", "3", "4"} and told["alone"]["1"] <= told["alone"]["4"]
+    said = run("check", str(shop / "map" / "study.toml"))
+    assert "can be explored" in said and "How easily is a record found" in said
+
+
+def test_check_finds_candidates_that_cannot_be_made(shop: Path, tmp_path: Path) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(
+        f"[baskets]\nsource = {str(shop / 'shop.txt')!r}\n[scales]\nsensitive = ['gin']\n[[candidates]]\n"
+        "anonymizers = ['aa', 'partition']\nrequirements = ['km-anonymity k=9999 m=2', 'k-anonymity k=5']\n"
+    )
+    told = run("check", str(path), code=1)
+    assert "sensitive item 'gin'" in told and "so k can be at most" in told
+    assert "aa satisfies km-anonymity, not k-anonymity" in told and "partition satisfies k-anonymity" in told
+
+
+def test_init_writes_a_study_that_runs(shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "few.txt").write_text("\n".join(" ".join(own) for own in records(30)) + "\n")
+    told = run("init", "few.txt", "--baskets")
+    assert "30 records" in told and "sfumato explore study.toml" in told
+    study = read_study("study.toml")
+    assert isinstance(study, BasketStudy) and study.baskets.source == "few.txt"
+    filled = sum(1 for own in records(30) if own)
+    assert max(own.requirement.k for own in study.candidates) <= filled
+    assert "can be explored" in run("check", "study.toml")
+    with pytest.raises(BadInputError, match="exists already"):
+        run("init", "few.txt", "--baskets", code=2)
