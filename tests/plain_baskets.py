@@ -1,103 +1,107 @@
-"""Plain twins of what is measured of baskets: sets of Python, straight from the definitions."""
+"""What a release of baskets must satisfy, once more in plain Python from the definitions: sets, loops, no arrays."""
 
-from __future__ import annotations
-
-from fractions import Fraction
 from itertools import combinations
 
 
-def supports(rows: list[frozenset[str]], most: int) -> dict[frozenset[str], int]:
-    """Count the records of every set of up to `most` items that some record has."""
-    found: dict[frozenset[str], int] = {}
+def records(baskets):
+    """The records as sets of labels, in the order of the input."""
+    return [set(baskets.basket(int(own))) for own in baskets.link]
+
+
+def published(release):
+    """For every record the set of labels that stands in the file, read off recodings and pieces."""
+    rows = []
+    for own in release.baskets.link:
+        recoding = release.recodings[int(release.piece[own])]
+        parts = [int(recoding.parts[release.baskets.items.index(item)]) for item in release.baskets.basket(int(own))]
+        rows.append({recoding.labels[part] for part in parts if part >= 0})
+    return rows
+
+
+def supports(rows, size):
+    """How many rows have each set of so many labels that some row has."""
+    counts = {}
     for row in rows:
-        for size in range(1, most + 1):
-            for own in combinations(sorted(row), size):
-                found[frozenset(own)] = found.get(frozenset(own), 0) + 1
-    return found
+        for own in combinations(sorted(row), size):
+            counts[own] = counts.get(own, 0) + 1
+    return counts
 
 
-def published(row: frozenset[str], part: dict[str, str | None]) -> frozenset[str]:
-    """Publish a record: every item as its part, suppressed ones not at all."""
-    return frozenset(own for item in row if (own := part[item]) is not None)
+def km_holds(release, k, m):
+    """Whoever knows up to m items finds, in every piece, none or at least k records."""
+    rows, link = published(release), release.baskets.link
+    for piece in range(len(release.recodings)):
+        own = [row for row, basket in zip(rows, link, strict=True) if release.piece[basket] == piece]
+        for size in range(1, m + 1):
+            if any(count < k for count in supports(own, size).values()):
+                return False
+    return True
 
 
-def matches(rows: list[frozenset[str]], parts: list[dict[str, str | None]], known: frozenset[str]) -> int:
-    """Count the records that fit known items; a suppressed item helps nobody. One recoding for every record."""
-    return sum(
-        all(part[item] is None or part[item] in published(row, part) for item in known)
-        for row, part in zip(rows, parts, strict=True)
-    )
+def matching_holds(release, k, m):
+    """The attack itself: for every record and all sets of up to m of its items, count records that may be meant."""
+    known = records(release.baskets)
+    link = release.baskets.link
+    places = release.baskets.places
+    rows = published(release)
+    for record in known:
+        for size in range(1, min(m, len(record)) + 1):
+            for items in combinations(sorted(record), size):
+                if not 0 < _matching(release, rows, link, places, items) < k:
+                    continue
+                return False
+    return True
 
 
-def odds(estimator: str, size: int, known: int, joint: str) -> Fraction:
-    """Say how likely known members of a set are all in a record, by counting the subsets an estimator allows."""
-    if size == 1 or known == 0 or estimator == "expanded":
-        return Fraction(1)
-    if joint == "product":
-        return odds(estimator, size, 1, "exact") ** known
-    members = range(size)
-    subsets = [set(own) for n in range(size + 1) for own in combinations(members, n)]
-    if estimator == "nonempty":
-        subsets = [own for own in subsets if own]
-    if estimator == "uniform":
-        subsets = [own for own in subsets if len(own) == 1]
-    return Fraction(sum(set(range(known)) <= own for own in subsets), len(subsets))
-
-
-def estimate(
-    rows: list[frozenset[str]],
-    parts: list[dict[str, str | None]],
-    query: frozenset[str],
-    estimator: str,
-    joint: str,
-) -> Fraction:
-    """Add up over records how likely each has all items of a query."""
-    total = Fraction(0)
-    for row, part in zip(rows, parts, strict=True):
-        if any(part[item] is None or part[item] not in published(row, part) for item in query):
-            continue
-        share = Fraction(1)
-        for own in {part[item] for item in query}:
-            size = sum(other == own for other in part.values())
-            share *= odds(estimator, size, sum(part[item] == own for item in query), joint)
-        total += share
+def _matching(release, rows, link, places, items):
+    total = 0
+    for row, basket in zip(rows, link, strict=True):
+        recoding = release.recodings[int(release.piece[basket])]
+        parts = [int(recoding.parts[places[item]]) for item in items]
+        shown = {recoding.labels[part] for part in parts if part >= 0}
+        total += bool(shown) and shown <= row
     return total
 
 
-def utility_loss(rows: list[frozenset[str]], part: dict[str, str | None], singletons: bool = True) -> Fraction:
-    """Return UL with weights of one."""
-    total, items = Fraction(0), len(part)
-    for own in {own for own in part.values() if own is not None}:
-        size = sum(other == own for other in part.values())
-        if size > 1 or singletons:
-            shown = sum(own in published(row, part) for row in rows)
-            total += Fraction(2**size - 1, 2**items - 1) * Fraction(shown, len(rows))
-    gone = sum(part[item] is None for row in rows for item in row)
-    return total + Fraction(gone, len(rows))
+def complete_holds(release, k):
+    """Every published basket is that of at least k records."""
+    rows = [frozenset(row) for row in published(release)]
+    return all(rows.count(row) >= k for row in set(rows))
 
 
-def ncp(rows: list[frozenset[str]], part: dict[str, str | None], leaf_zero: bool = True) -> Fraction:
-    """Return NCP."""
-    total, occurrences = Fraction(0), 0
-    for row in rows:
-        for item in row:
-            occurrences += 1
-            size = sum(own == part[item] for own in part.values())
-            if part[item] is None:
-                total += 1
-            elif size > 1 or not leaf_zero:
-                total += Fraction(size, len(part))
-    return total / max(occurrences, 1)
+def constraint_holds(release, items, k):
+    """One privacy constraint: its published form is in no record or in at least k; suppressed items are dropped."""
+    return not 0 < _matching(release, published(release), release.baskets.link, release.baskets.places, items) < k
 
 
-def rho(rows: list[frozenset[str]], part: dict[str, str | None], sensitive: set[str], known: int) -> Fraction:
-    """Return the largest confidence of a sensitive item, given up to `known` other published items."""
-    shown = [published(row, part) for row in rows]
-    worst = Fraction(0)
-    for target in {part[item] for item in sensitive} - {None}:
-        members = [item for item in part if part[item] == target]
-        share = Fraction(len(set(members) & sensitive), len(members))
-        for given in supports([row - {target} for row in shown], known):
-            having = [row for row in shown if given <= row]
-            worst = max(worst, share * Fraction(sum(target in row for row in having), len(having)))
-    return worst
+def is_honest(release):
+    """Every published label of a record stands for an item it has, and every item for its label or for nothing."""
+    for record, row in zip(records(release.baskets), published(release), strict=True):
+        assert bool(row) <= bool(record)
+    for recoding in release.recodings:
+        assert sorted(set(recoding.parts.tolist()) - {-1}) == list(range(len(recoding.labels)))
+        for part, label in enumerate(recoding.labels):
+            members = [item for item, own in zip(release.baskets.items, recoding.parts, strict=True) if own == part]
+            assert len(members) > 1 or members == [label] or release.baskets.tree is not None or ".." in label
+    return True
+
+
+def utility_loss(parts, rows, items):
+    """UL of section 3.4 (w = 1, nothing suppressed), singletons included."""
+    total = 0.0
+    for part in parts:
+        support = sum(bool(part & row) for row in rows)
+        total += (2 ** len(part) - 1) / (2**items - 1) * support / len(rows)
+    return total
+
+
+def partitions(items):
+    """All partitions of a list."""
+    if not items:
+        yield []
+        return
+    first, *rest = items
+    for own in partitions(rest):
+        yield [[first], *own]
+        for place in range(len(own)):
+            yield [*own[:place], [first, *own[place]], *own[place + 1 :]]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import plain_baskets as plain
+import plain_basket_measures as plain
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
 from sfumato.measures.of_baskets import ESTIMATORS

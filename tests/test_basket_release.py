@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-import plain_baskets as plain
+import plain_basket_measures as plain
 from sfumato.errors import BadInputError
 from sfumato.publish.basket_audit import audit_baskets, stands_for
 from sfumato.publish.basket_mapping import basket_mapping
@@ -21,7 +21,7 @@ from sfumato.publish.basket_reading import read_published
 from sfumato.publish.basket_releasing import maker_numbers
 from sfumato.table import tree as tree_of
 from sfumato.transactions import baskets_of, global_release, set_recoding
-from sfumato.transactions.recoding import tree_recoding
+from sfumato.transactions.item_tree import cut_recoding, nodes_of
 from sfumato.transactions.writing import LONG, published_rows, write_baskets
 from test_basket_measures import FIGURE_1, all_as_one, as_it_is, figure_1, releases
 
@@ -148,7 +148,11 @@ def test_nodes_of_a_tree_cost_their_leaves(tmp_path: Path) -> None:
     """A node stands for all its leaves, also those that do not occur (e)."""
     items = tree_of([["X", ["Y", "a", "b"], "c"], ["Z", "d", "e"]])
     baskets = baskets_of([["a", "d"], ["b", "c"], ["d"], ["c"]], tree=items)
-    release = global_release(baskets, tree_recoding(items, baskets.leaf, np.array([1, 1, 0, 1])))
+    nodes = nodes_of(items, baskets)
+    under = {(int(lo), int(n)): place for place, (lo, n) in enumerate(zip(nodes.start, nodes.width, strict=True))}
+    cut = np.array([under[0, 2], under[0, 2], under[2, 1], under[3, 2]], np.int32)
+    release = global_release(baskets, cut_recoding(items, nodes, cut))
+    assert release.labels == ("Y", "c", "Z")
     path = write_baskets(release, tmp_path / "r.csv")
     found, mine = audit_baskets(path, original=baskets), maker_numbers(release, 2)
     assert found["ncp"] == pytest.approx(mine["ncp"]) == pytest.approx((2 * 2 / 5 + 2 * 2 / 5) / 6)

@@ -40,9 +40,8 @@ def main() -> None:
     found = baskets(Path(sys.argv[1]))
     table = pa.table({"items": pa.array(found, pa.list_(pa.string()))})
     pq.write_table(table, TARGET, compression="zstd", compression_level=19, use_dictionary=True)
-    print(
-        f"{len(found):,} baskets, {len({item for own in found for item in own}):,} items, {TARGET.stat().st_size:,} bytes"
-    )
+    items = {item for own in found for item in own}
+    print(f"{len(found):,} baskets, {len(items):,} items, {TARGET.stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":

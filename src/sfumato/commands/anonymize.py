@@ -99,8 +99,9 @@ def anonymize(
     of_baskets = {"--id": id, "--item": item, "--column": column, "--separator": separator, "--tree": tree}
     if baskets or (table in BASKETS and not Path(table).is_file()):
         roles_given = {"--quasi": quasi, "--sensitive": sensitive, "--neutral": neutral, "--identifier": identifier}
-        more = {"--household": household, "--hierarchies": hierarchies, "--na": na, "--lattice": lattice}
-        refuse({**roles_given, **more, "--suppress": suppress}, "is about tables, and these are baskets; leave it out")
+        others = {"--household": household, "--hierarchies": hierarchies, "--na": na, "--lattice": lattice}
+        for options in (roles_given, others, {"--suppress": suppress or None}):
+            refuse(options, "is about tables, and these are baskets; leave it out")
         declared_baskets = BasketsDeclaration(table, id, item, column, separator or delimiter, tree, encoding)
         makers = None if maker == USUAL else maker
         anonymize_of_baskets(declared_baskets, to, require, makers, utility, limit, layout, force, as_json)

@@ -129,6 +129,73 @@ def anonymize_of_baskets(
     print_measures(measured.values)
 
 
+def check_of_baskets(name: str, declared: BasketsDeclaration | None, known: int, as_json: bool) -> bool:
+    """Check baskets, or a study of them, and print it; say whether that is what the name stands for."""
+    from sfumato.report.basket_checking import basket_check_in_words
+    from sfumato.tradeoff import read_study
+    from sfumato.transactions.basket_check import check_baskets
+    from sfumato.transactions.bundled import BASKETS
+    from sfumato.transactions.study import BasketStudy
+
+    started = time.perf_counter()
+    study = None
+    if declared is None and ((name in BASKETS and not Path(name).is_file()) or name.lower().endswith(".toml")):
+        found = read_study(name)
+        study = found if isinstance(found, BasketStudy) else None
+    if declared is None and study is None:
+        return False
+    announce_first_run()
+    if study is not None:
+        check = check_baskets(study.baskets.open(), study.scales.known, study)
+    else:
+        assert declared is not None
+        check = check_baskets(declared.open(), known)
+    for notice in check.notices:
+        typer.echo(f"note: {notice}", err=True)
+    if as_json:
+        print_json({**check.to_dict(), "seconds": round(time.perf_counter() - started, 4)})
+    else:
+        typer.echo(basket_check_in_words(check))
+    if not check.valid:
+        raise typer.Exit(1)
+    return True
+
+
+HINTS = """\
+# A first study of baskets, written by `sfumato init`; correct it, then: sfumato check {to}, sfumato explore {to}
+# What to look at:
+# - [baskets] tree = "items.csv": a level table of the items lets AA generalize to groups that mean something, and
+#   utility = "utility-constraints level=1" under [[candidates]] keeps items together that belong together;
+# - [scales] known: how many items of a person an attacker may know; sensitive = ["..."]: items nobody should learn;
+# - [[candidates]] requirements: k is how many records must fit, m how many known items are protected against.
+"""
+
+
+def init_of_baskets(declared: BasketsDeclaration, to: Path, force: bool, as_json: bool) -> None:
+    """Look at baskets and write a first study of them."""
+    from sfumato.release.writing import check_target, staged, writable
+    from sfumato.transactions.study import LOUKIDES_2012, usual_study
+
+    check_target(to, force)
+    baskets = declared.open()
+    ks = [k for k in LOUKIDES_2012 if k <= baskets.filled] or [1]
+    name = declared.source if declared.is_bundled else Path(declared.source).name.partition(".")[0]
+    study = usual_study(name, declared, ks)
+    with writable(to), staged([to]) as [draft]:
+        draft.write_text(HINTS.format(to=to) + study.to_toml(to.parent), encoding="utf-8")
+    if as_json:
+        print_json({"study": str(to), "baskets": baskets.origin, "records": baskets.size, "items": len(baskets.items)})
+        return
+    for notice in baskets.notices:
+        typer.echo(f"note: {notice}", err=True)
+    typer.echo(
+        f"{baskets.origin}: {counted(baskets.size, 'record')}, each a set of some of "
+        f"{counted(len(baskets.items), 'item')}. One record is taken for one person."
+    )
+    typer.echo(f"The study tries AA, COAT and PCTA for k from {ks[0]} to {ks[-1]} against who knows any two items.")
+    typer.echo(f"\nNext: correct {to}, then\n  sfumato check {to}\n  sfumato explore {to}")
+
+
 def declared_in(name: str, tree: str | None = None) -> BasketsDeclaration:
     """Find out where baskets are: in a study, bundled, or in a file."""
     from dataclasses import replace

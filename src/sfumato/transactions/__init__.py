@@ -11,6 +11,7 @@ from sfumato.transactions.anonymizer import BasketAnonymizer, Task
 from sfumato.transactions.baskets import Baskets, baskets_of
 from sfumato.transactions.bundled import BASKETS, BundledBaskets, load_baskets
 from sfumato.transactions.coat import COAT
+from sfumato.transactions.lra import LRA
 from sfumato.transactions.making import (
     BASKET_ANONYMIZERS,
     DEFAULT_MAKER,
@@ -19,6 +20,7 @@ from sfumato.transactions.making import (
     basket_anonymizer,
     sweep,
 )
+from sfumato.transactions.partition import Partition
 from sfumato.transactions.pcta import PCTA, UPCTA
 from sfumato.transactions.policy import (
     BASKET_REQUIREMENTS,
@@ -33,8 +35,9 @@ from sfumato.transactions.policy import (
     utility_constraints,
 )
 from sfumato.transactions.reading import read_baskets, read_tree
-from sfumato.transactions.recoding import BasketRelease, Recoded, Recoding, global_release, set_recoding, tree_recoding
+from sfumato.transactions.recoding import BasketRelease, Recoded, Recoding, global_release, set_recoding
 from sfumato.transactions.verifying import Weak, least_support, verify, violations
+from sfumato.transactions.vpa import VPA
 
 __all__ = [
     "AA",
@@ -43,9 +46,11 @@ __all__ = [
     "BASKET_REQUIREMENTS",
     "COAT",
     "DEFAULT_MAKER",
+    "LRA",
     "PAPER",
     "PCTA",
     "UPCTA",
+    "VPA",
     "BasketAnonymizer",
     "BasketRelease",
     "BasketRequirement",
@@ -53,6 +58,7 @@ __all__ = [
     "BundledBaskets",
     "CompleteKAnonymity",
     "KMAnonymity",
+    "Partition",
     "PrivacyConstraints",
     "Recoded",
     "Recoding",
@@ -72,7 +78,6 @@ __all__ = [
     "set_recoding",
     "suppression_limit",
     "sweep",
-    "tree_recoding",
     "utility_constraints",
     "verify",
     "violations",

@@ -24,9 +24,9 @@ from sfumato.table import Hierarchy
 from sfumato.transactions.anonymizer import BasketAnonymizer, Task, check_enough_records
 from sfumato.transactions.baskets import Baskets, Codes, Counts, rows_once, weighted_counts
 from sfumato.transactions.counting import rare_itemsets
-from sfumato.transactions.item_tree import NONE, Nodes, balanced_tree, nodes_of
+from sfumato.transactions.item_tree import NONE, Nodes, balanced_tree, cut_recoding, nodes_of
 from sfumato.transactions.policy import BasketRequirement, KMAnonymity
-from sfumato.transactions.recoding import BasketRelease, Recoding, global_release, tree_recoding
+from sfumato.transactions.recoding import BasketRelease, global_release
 
 
 @dataclass(frozen=True)
@@ -59,12 +59,7 @@ class AA(TreeBased):
         tree = self.tree_for(task.baskets)
         nodes = nodes_of(tree, task.baskets)
         cut = lifted(task.baskets, nodes, nodes.leaf.copy(), task.requirement)
-        return global_release(task.baskets, cut_recoding(task.baskets, tree, nodes, cut), str(self))
-
-
-def cut_recoding(baskets: Baskets, tree: Hierarchy, nodes: Nodes, cut: Codes) -> Recoding:
-    """Publish every item as the node of the cut that it is under."""
-    return tree_recoding(tree, baskets.with_tree(tree).leaf, nodes.level[cut])
+        return global_release(task.baskets, cut_recoding(tree, nodes, cut), str(self))
 
 
 def lifted(baskets: Baskets, nodes: Nodes, cut: Codes, requirement: KMAnonymity) -> Codes:
@@ -122,7 +117,7 @@ def lift_sets(nodes: Nodes, weights: Counts, cut: Codes, sets: Codes, k: int) ->
         cheapest_lift(nodes, weights, spent, sets[own], k, best)
         for chosen in best:
             if not in_cut[chosen]:
-                _lift_to(nodes, cut, in_cut, spent, chosen)
+                _lift_to(nodes, cut, in_cut, spent, int(chosen))
 
 
 @kernel

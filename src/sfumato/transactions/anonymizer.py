@@ -12,7 +12,7 @@ from sfumato.configuration import Configured
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.transactions.baskets import Baskets, Codes
 from sfumato.transactions.policy import BasketRequirement, SuppressionLimit, UtilityConstraints
-from sfumato.transactions.recoding import BasketRelease
+from sfumato.transactions.recoding import BasketRelease, global_release, set_recoding
 from sfumato.transactions.verifying import verify
 
 NOTHING = SuppressionLimit()
@@ -57,6 +57,8 @@ class BasketAnonymizer(Configured, ABC):
         Raises `InfeasibleError` with the nearest feasible parameter where it finds none.
         """
         task = self.task(baskets, requirement, utility, limit)
+        if not baskets.items:  # there is nothing to hide, and nothing to show
+            return finished(global_release(baskets, set_recoding((), np.zeros(0, np.int64)), str(self)), task)
         return finished(self.release(task), task)
 
     def task(

@@ -13,6 +13,7 @@ import numpy as np
 from sfumato.table import Hierarchy, Level
 from sfumato.table.hierarchy import ROOT
 from sfumato.transactions.baskets import Baskets, Codes, Counts, leaf_codes, rows_once
+from sfumato.transactions.recoding import Recoding, numbered
 
 NONE = -1
 
@@ -62,8 +63,9 @@ class Nodes(NamedTuple):
     cost: Counts
     """What publishing v adds to the certainty penalty: its leaves times the occurrences under it, 0 for a leaf."""
 
-    level: Codes
-    """The lowest level of the tree on which this node stands."""
+    start: Codes
+    width: Codes
+    """The leaves of the tree under v are `start[v] .. start[v] + width[v] - 1`."""
 
     leaf: Codes
     """For every item its own node."""
@@ -85,9 +87,9 @@ def nodes_of(tree: Hierarchy, baskets: Baskets) -> Nodes:
             key = (int(ends[node]), int(ends[node + 1]))
             own = found.setdefault(key, len(intervals))
             if own == len(intervals):
-                intervals.append((low, high, key[1] - key[0], depth))
+                intervals.append((low, high, key[0], key[1] - key[0]))
             above[depth, low:high] = own
-    low, high, width, depth_of = (np.array(column, np.int64) for column in zip(*intervals, strict=True))
+    low, high, start, width = (np.array(column, np.int64) for column in zip(*intervals, strict=True))
     parent = np.full(len(low), NONE, np.int32)
     for below, over in pairwise(above):
         moved = below != over
@@ -105,9 +107,20 @@ def nodes_of(tree: Hierarchy, baskets: Baskets) -> Nodes:
         high.astype(np.int32),
         order,
         cost.astype(np.int64),
-        depth_of.astype(np.int32),
+        start.astype(np.int32),
+        width.astype(np.int32),
         item_leaf,
     )
+
+
+def cut_recoding(tree: Hierarchy, nodes: Nodes, cut: Codes) -> Recoding:
+    """Publish every item as the node of a cut that it is under."""
+    parts = numbered(cut)
+    _, at = np.unique(parts, return_index=True)
+    own = cut[at]
+    ends = zip(nodes.start[own].tolist(), nodes.width[own].tolist(), strict=True)
+    labels = tuple(tree.nodes[start, start + width - 1] for start, width in ends)
+    return Recoding(parts, labels, nodes.width[own].astype(np.int64), tree.size)
 
 
 def _rows_under(baskets: Baskets, order: Codes, above: Counts, nodes: int) -> tuple[Counts, Codes]:

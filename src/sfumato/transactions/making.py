@@ -13,7 +13,9 @@ from sfumato.transactions.aa import AA
 from sfumato.transactions.anonymizer import BasketAnonymizer, finished
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.coat import COAT
+from sfumato.transactions.lra import LRA
 from sfumato.transactions.merging import SetBased
+from sfumato.transactions.partition import Partition
 from sfumato.transactions.pcta import PCTA, UPCTA
 from sfumato.transactions.policy import (
     BasketRequirement,
@@ -24,8 +26,9 @@ from sfumato.transactions.policy import (
     utility_constraints,
 )
 from sfumato.transactions.recoding import BasketRelease
+from sfumato.transactions.vpa import VPA
 
-BASKET_ANONYMIZERS: tuple[type[BasketAnonymizer], ...] = (AA, COAT, PCTA, UPCTA)
+BASKET_ANONYMIZERS: tuple[type[BasketAnonymizer], ...] = (AA, COAT, PCTA, UPCTA, LRA, VPA, Partition)
 PAPER = ("aa", "coat", "pcta")
 """The three anonymizers of Loukides et al. 2012 as we read their papers."""
 

@@ -14,7 +14,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.table import Hierarchy
 from sfumato.table.hierarchy import set_text
 from sfumato.transactions.baskets import Baskets, Codes, Counts, rows_once, weighted_counts
 
@@ -101,23 +100,6 @@ def _set_label(members: list[str], known: frozenset[str]) -> str:
     while written in known:  # an item that looks like a set
         written = written[:-1] + ",}"
     return written
-
-
-def tree_recoding(tree: Hierarchy, leaf: Codes, level: NDArray[np.integer]) -> Recoding:
-    """Publish every item as its node on the level given for it (full-subtree generalization)."""
-    first = np.empty(len(leaf), np.int64)
-    width = np.empty(len(leaf), np.int64)
-    for depth, own in enumerate(tree.levels):
-        here = level == depth
-        starts = np.array([*own.starts, tree.size])
-        node = tree.ancestors[depth][leaf[here]]
-        first[here] = starts[node]
-        width[here] = starts[node + 1] - starts[node]
-    parts = numbered(first)
-    _, at = np.unique(parts, return_index=True)
-    ends = [(int(first[i]), int(first[i] + width[i] - 1)) for i in at]
-    labels = tuple(tree.nodes[lo, hi] for lo, hi in ends)
-    return Recoding(parts, labels, width[at].astype(np.int64), tree.size)
 
 
 @dataclass(frozen=True, eq=False)
