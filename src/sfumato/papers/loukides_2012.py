@@ -4,8 +4,8 @@ Anonymization", IJSI 2012: figure 1, and R-U maps as in figures 5 to 7.
 AA, COAT and PCTA in the readings that their names stand for here, k^2-anonymity, COAT under a single utility
 constraint, nothing suppressed. The values of k, the queries (five workloads of 1,000: a random record, two items of
 it) and the bound of .2 were fixed before results were looked at. The paper's diagnoses are proprietary; its workloads
-are not in it. Section 5 says that published sets were expanded before queries were answered, the worked example of section 3.4
-takes every item with probability 1/2: all is shown under both estimators, `expanded` and `half`.
+are not in it. Section 5 says that published sets were expanded before queries were answered, the worked example of
+section 3.4 takes every item with probability 1/2: all is shown under both estimators, `expanded` and `half`.
 """
 
 from __future__ import annotations
@@ -154,8 +154,8 @@ def _compared(maps: Sequence[RUMap]) -> Iterable[Claim]:
         ours,
         all(ahead),
         "reported",
-        "the order in which PCTA and COAT take constraints, and the workloads of the paper, are not in it; in our "
-        "reading PCTA merges whichever cluster of a constraint is cheapest, COAT the rarest, and that is better here",
+        "neither the order in which PCTA and COAT take constraints nor the workloads are in the paper; in our reading "
+        "PCTA merges the cheapest cluster of a constraint and COAT the rarest, which leaves frequent items alone",
     )
     names = [None if run is None else f"{run.label} k={run.k}" for run in chosen]
     keys = [f"{own.name}, {estimator}" for own in maps for estimator in ESTIMATORS]
@@ -192,7 +192,7 @@ def _knee_of_figure_5(own: RUMap) -> Iterable[Claim]:
         }
         yield Claim(
             f"figure-5-knee-{estimator}",
-            "the knee of COAT's curve: how much lower its risk than the largest, its utility than the least",
+            "the knee of COAT's curve: how many times less risk than the largest, and more utility than the least",
             {"protection": 12.5, "utility": "more than 2"},
             ours,
             ours["protection"] >= 12.5 and ours["utility"] > 2,
@@ -219,7 +219,7 @@ def _errata(own: RUMap) -> Iterable[Claim]:
         "erratum-table-1",
         "table 1: the longest and the mean basket of VNEC_KC are 3.1 and 5.0",
         [3.1, 5.0],
-        "no mean exceeds the largest",
+        "a mean above the largest cannot be",
         False,
         "reported",
         "an erratum: the two are exchanged or misprinted (a length is whole)",
@@ -232,6 +232,6 @@ def _errata(own: RUMap) -> Iterable[Claim]:
         {"records with fewer than m = 2 items": short},
         short == 0,
         "reported",
-        "an erratum: the next sentence promises 'up to any m items', and only that protects records shorter than m; here "
-        "all sizes 1..m are required and checked",
+        "an erratum: the next sentence promises 'up to any m items', and only that protects records shorter than m; "
+        "here all sizes 1..m are required and checked",
     )

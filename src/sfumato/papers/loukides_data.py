@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sfumato.errors import BadInputError
-from sfumato.transactions import Baskets, load_baskets, read_baskets, read_tree
+from sfumato.transactions import Baskets, load_baskets, read_baskets
 
 BUNDLED = "online-retail"
 ICD_9 = re.compile(r"(\d{1,3}|V\d{2}|E\d{3})(\.\d{1,2})?")
@@ -38,9 +38,7 @@ def read_file(file: Path) -> Baskets:
     """Read the baskets of a file, with the tree of items beside it."""
     if file.is_dir():
         raise BadInputError(f"--data {file}: this is a folder; name a file in it, with one basket per line")
-    baskets = read_baskets(file)
-    tree = tree_beside(file)
-    return baskets if tree is None else baskets.with_tree(read_tree(tree))
+    return read_baskets(file, tree=tree_beside(file))
 
 
 def tree_beside(file: Path) -> Path | None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from sfumato.papers.loukides_map import BOUND, ESTIMATORS, MAKERS, RISK, WITHIN, RUMap, Run, axes
 from sfumato.papers.results import Curve, Figure
 
+BEATEN = "beaten by another k"
 PANELS = {"AA": "6a", "COAT": "6b", "PCTA": "6c"}
 
 
@@ -21,7 +23,7 @@ def figure_5(own: RUMap) -> list[Figure]:
     shown = [label for label in ("COAT", WITHIN) if label in own.grids]
     drawn = []
     for estimator in ESTIMATORS:
-        curves = [_curve(own, label, estimator) for label in shown] + _knees(own, "COAT", estimator)
+        curves = _curves(own, shown, estimator) + _knees(own, "COAT", estimator)
         title = f"Loukides et al. 2012, figure 5: COAT on {own.name} ({estimator})"
         drawn.append(Figure(_name("5", estimator), title, _utility(estimator), "risk", curves))
     return [*drawn, *(_compared(own, estimator, "5-compared") for estimator in ESTIMATORS)]
@@ -29,15 +31,18 @@ def figure_5(own: RUMap) -> list[Figure]:
 
 def _single(own: RUMap, label: str, name: str) -> Figure:
     curves: list[Curve] = []
+    beaten: list[Mapping[str, Any]] = []
     for estimator in ESTIMATORS:
-        curve = _curve(own, label, estimator)
-        curves += [Curve(estimator, curve.points), *_knees(own, label, estimator, f", {estimator}")]
+        drawn = _curves(own, [label], estimator, [estimator])
+        curves += [drawn[0], *_knees(own, label, estimator, f", {estimator}")]
+        beaten += [point for curve in drawn[1:] for point in curve.points]
+    curves += [Curve(BEATEN, beaten, line=False)] if beaten else []
     title = f"Loukides et al. 2012, figure {name}: {label} on {own.name}"
     return Figure(name, title, "utility (1/ARE)", "risk", curves, x_scale="log")
 
 
 def _compared(own: RUMap, estimator: str, name: str) -> Figure:
-    curves = [_curve(own, label, estimator) for label in MAKERS]
+    curves = _curves(own, list(MAKERS), estimator)
     ends = [float(point["x"]) for curve in curves for point in curve.points]
     bound = [{"x": x, "y": BOUND} for x in (min(ends), max(ends))] if ends else []
     title = f"Loukides et al. 2012, figure {name.partition('-')[0]}: three anonymizers on {own.name} ({estimator})"
@@ -65,16 +70,20 @@ def _points(runs: Sequence[Run], estimator: str) -> list[dict[str, float]]:
     ]
 
 
-def _curve(own: RUMap, label: str, estimator: str) -> Curve:
-    return Curve(label, _points(own.of(label), estimator))
+def _curves(own: RUMap, labels: Sequence[str], estimator: str, names: Sequence[str] | None = None) -> list[Curve]:
+    """Join the releases of each anonymizer that no other of it beats, and mark the rest."""
+    joined, beaten = [], list[Run]()
+    for label, name in zip(labels, names or labels, strict=True):
+        ids = own.curve(label, estimator).ids
+        joined.append(Curve(name, _points([run for run in own.of(label) if run.point.id in ids], estimator)))
+        beaten += [run for run in own.of(label) if run.point.id not in ids]
+    return [*joined, Curve(BEATEN, _points(beaten, estimator), line=False)] if beaten else joined
 
 
 def _knees(own: RUMap, label: str, estimator: str, suffix: str = "") -> list[Curve]:
     """Mark the knees; one mark where both methods find the same."""
     found = {way: run for way, run in own.knees(label, estimator).items() if run is not None}
-    names = {"angle": "knee by angle", "kneedle": "knee by Kneedle"}
-    together = len(found) == 2 and found["angle"] is found["kneedle"]
-    marked = (
-        {"knee by angle and Kneedle": found["angle"]} if together else {names[way]: own for way, own in found.items()}
-    )
-    return [Curve(f"{name}{suffix}", _points([run], estimator), line=False) for name, run in marked.items()]
+    if len(found) == 2 and found["angle"] is found["kneedle"]:
+        found = {"both": found["angle"]}
+    names = {"angle": "knee by angle", "kneedle": "knee by Kneedle", "both": "knee"}
+    return [Curve(f"{names[way]}{suffix}", _points([run], estimator), line=False) for way, run in found.items()]

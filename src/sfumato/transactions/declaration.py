@@ -53,7 +53,7 @@ class BasketsDeclaration:
         """Open the baskets."""
         if self.is_bundled:
             found = load_baskets(self.source)
-            return found if self.tree is None else found.with_tree(read_tree(self.tree))
+            return found if self.tree is None else found.with_tree(read_tree(self.tree, found.items))
         path = Path(self.source)
         if not path.exists() and path.name == self.source and not path.suffix:
             known = ", ".join(BASKETS)
