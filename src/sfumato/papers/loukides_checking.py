@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from sfumato.transactions import BasketRelease, Baskets
+from sfumato.transactions.baskets import Counts
 from sfumato.transactions.writing import write_baskets
 
 Row = frozenset[str]
@@ -40,8 +41,7 @@ def checked(release: BasketRelease) -> Checked:
     names = called(release)
     own = [published(row, names) for row in originals(release.baskets)]
     rows = release.recoded()
-    ends = rows.starts.tolist()
-    shown = [frozenset(rows.labels[code] for code in rows.codes[a:b]) for a, b in pairwise(ends)]
+    shown = [frozenset(row) for row in slices([rows.labels[code] for code in rows.codes.tolist()], rows.starts)]
     counted: Counter[Row] = Counter()
     for row, weight in zip(own, release.baskets.weights.tolist(), strict=True):
         counted[row] += weight
@@ -66,9 +66,14 @@ def read_rows(path: Path) -> Iterable[Row]:
             yield frozenset(field for field in fields if field)
 
 
-def originals(baskets: Baskets) -> Iterable[tuple[str, ...]]:
-    """List the distinct baskets as sets of labels."""
-    return (baskets.basket(distinct) for distinct in range(baskets.distinct))
+def originals(baskets: Baskets) -> Iterable[list[str]]:
+    """List the distinct baskets by the labels of their items."""
+    return slices([baskets.items[code] for code in baskets.codes.tolist()], baskets.starts)
+
+
+def slices(labels: list[str], starts: Counts) -> Iterable[list[str]]:
+    """Cut a list at some places."""
+    return (labels[begin:end] for begin, end in pairwise(starts.tolist()))
 
 
 def called(release: BasketRelease) -> dict[str, str]:
