@@ -17,6 +17,9 @@ from plain_baskets import (
     km_holds,
     matching_holds,
     partitions,
+    plain_clusters,
+    plain_cut,
+    plain_tree,
     published,
     records,
     supports,
@@ -27,6 +30,7 @@ from sfumato.table import Hierarchy, Level, tree
 from sfumato.transactions import (
     BASKET_ANONYMIZERS,
     DEFAULT_MAKER,
+    UPCTA,
     KMAnonymity,
     SuppressionLimit,
     UtilityConstraints,
@@ -227,6 +231,46 @@ def test_every_release_is_km_anonymous(maker, own, k, m, data):
     assert is_honest(release)
     again = anonymize_baskets(baskets_of(records(own)[::-1], own.tree), KMAnonymity(k, m), maker)
     assert again.recodings[0].labels == release.recodings[0].labels
+
+
+@given(
+    own=random_baskets(6, 10),
+    k=st.integers(2, 4),
+    m=st.integers(1, 2),
+    order=st.sampled_from(["ascending", "descending"]),
+    seed=st.sampled_from(["least", "any"]),
+    visit=st.sampled_from(["stay", "once", "round"]),
+    loss=st.sampled_from(["subsets", "size"]),
+    divided=st.booleans(),
+)
+@tries(150)
+def test_clusters_are_merged_as_a_plain_account_of_the_algorithm_says(own, k, m, order, seed, visit, loss, divided):
+    """The kernels, which count as little as they can, choose at every step what counting everything anew chooses."""
+    maker = UPCTA(order, seed, visit, loss)
+    blocks = None
+    if divided and own.items:
+        own = own.with_tree(balanced_tree(own.items, 3))
+        blocks = UtilityConstraints(level=min(1, own.tree.height))
+    if own.filled < k:
+        return
+    release = maker.anonymize(own, KMAnonymity(k, m), blocks, SuppressionLimit(1.0))
+    rows = [{own.places[item] for item in record} for record in records(own)]
+    allowed = None if blocks is None else dict(enumerate(blocks.blocks(own).tolist()))
+    plain = plain_clusters(rows, range(len(own.items)), k, m, maker, allowed)
+    assert {frozenset(members) for members in release.recoding.members} == plain
+
+
+@given(own=random_baskets(6, 10), k=st.integers(2, 4), m=st.integers(1, 3), data=st.data())
+@tries(100)
+def test_aa_lifts_as_a_plain_account_of_the_algorithm_says(own, k, m, data):
+    if own.filled < k:
+        return
+    own = own.with_tree(data.draw(random_trees(own.items)))
+    release = anonymize_baskets(own, KMAnonymity(k, m), "aa")
+    cut = plain_cut(records(own), own.items, k, m, plain_tree(own.tree, own.items))
+    members = {frozenset(own.items[i] for i in part) for part in release.recoding.members}
+    assert members == {node[0] for node in cut.values()}
+    assert sorted(release.recoding.leaves.tolist()) == sorted(node[1] for node in set(cut.values()))
 
 
 def test_nothing_is_changed_where_nothing_must_be():
