@@ -349,7 +349,7 @@ def losses(read: Published, original: Baskets, readings: Mapping[str, frozenset[
     )
     return {
         "ncp": float(lost / max(total, 1)),
-        "ul": float(loss),
+        **({"ul": float(loss)} if float(loss) > 0 or not loss else {}),
         "ul_log2": log2(loss.numerator) - log2(loss.denominator) if loss else -inf,
         "items_suppressed": len(gone) / max(len(supports), 1),
         "occurrences_suppressed": sum(supports[code] for code in gone) / max(total, 1),
