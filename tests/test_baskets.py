@@ -379,7 +379,7 @@ def test_a_suppression_limit_may_count_occurrences():
     kept = anonymize_baskets(own, "km-anonymity k=2 m=1", "coat", alone, "suppression share=.1 of=occurrences")
     assert kept.recoding.labels == ("a",)
     assert kept.suppressed.tolist() == [1]
-    with pytest.raises(InfeasibleError, match=r"needs 50.00% of the items suppressed .* allow 0.5"):
+    with pytest.raises(InfeasibleError, match=r"needs 50.00% of the items .* \(suppression share=0.5\)"):
         anonymize_baskets(own, "km-anonymity k=2 m=1", "coat", alone, "suppression share=.1")
 
 
@@ -592,6 +592,29 @@ def test_trees_of_the_shared_data_fit_their_baskets(shared):
     release = anonymize_baskets(own, "km-anonymity k=5 m=2", "aa")
     assert set(release.recoding.labels) <= set(own.tree.intervals)
     assert len(release.recoding.labels) > 20
+
+
+def test_trees_of_codes_with_header_and_categories_named_like_codes(shared):
+    folder = shared / "data/transactions"
+    icd = "uci_diabetes130_icd9"
+    own = read_baskets(folder / f"{icd}_by_patient.dat.gz", tree=folder / f"{icd}_hierarchy.csv.gz")
+    assert (own.size, len(own.items)) == (71_517, 915)
+    assert [len(level.starts) for level in own.tree.levels] == [915, 881, 138, 18, 1]
+    assert "(code, category3, block, chapter) is taken for a header" in own.notices[0]
+    assert own.notices[1].endswith("(first: '250' is called '250 (all)')")
+    lo, hi = own.tree.intervals["250 (all)"]
+    assert {leaf.partition(".")[0] for leaf in own.tree.leaves[lo : hi + 1]} == {"250"}
+    shop = read_baskets(folder / "groceries.tsv.gz", tree=folder / "groceries_hierarchy.csv.gz")
+    assert [len(level.starts) for level in shop.tree.levels] == [169, 55, 10, 1]
+
+
+def test_a_first_row_that_may_be_an_item_is_no_header(tmp_path):
+    baskets = written(tmp_path / "b.txt", "x y\n")
+    own = read_baskets(baskets, tree=written(tmp_path / "t.csv", "w,letters\nx,letters\ny,letters\n"))
+    assert own.tree.leaves == ("w", "x", "y")
+    assert own.notices == ()
+    headed = read_baskets(baskets, tree=written(tmp_path / "h.csv", "item,kind\nx,letters\ny,letters\n"))
+    assert headed.tree.leaves == ("x", "y")
 
 
 def test_all_anonymizers_can_be_typed():
