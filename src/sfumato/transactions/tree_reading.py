@@ -28,7 +28,7 @@ def read_tree(tree: Hierarchy | Path | str, items: Collection[str] = ()) -> tupl
         text = (gzip.decompress(content) if path.suffix.lower() == ".gz" else content).decode("utf-8-sig")
     except (OSError, EOFError, UnicodeDecodeError) as error:
         raise BadInputError(f"{path}: cannot be read as UTF-8 text ({error})") from None
-    rows = level_rows(text)
+    rows = [[label.strip() for label in row] for row in level_rows(text)]  # as items of baskets are read
     notices = []
     if _has_header(rows, items):
         notices.append(f"{path}: the first row ({', '.join(rows[0])}) is taken for a header")
