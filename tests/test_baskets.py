@@ -373,14 +373,26 @@ def test_utility_constraints_are_kept_by_suppressing(maker, own, k, m, data):
 
 
 def test_a_suppression_limit_may_count_occurrences():
-    own = baskets_of([{"a"}] * 9 + [{"b"}])
+    own = baskets_of([{"a"}] * 8 + [{"b"}] * 2)
     alone = UtilityConstraints(level=0)
     own = own.with_tree(tree(["a", "b"]))
-    kept = anonymize_baskets(own, "km-anonymity k=2 m=1", "coat", alone, "suppression share=.1 of=occurrences")
+    kept = anonymize_baskets(own, "km-anonymity k=3 m=1", "coat", alone, "suppression share=.2 of=occurrences")
     assert kept.recoding.labels == ("a",)
     assert kept.suppressed.tolist() == [1]
     with pytest.raises(InfeasibleError, match=r"needs 50.00% of the items .* \(suppression share=0.5\)"):
-        anonymize_baskets(own, "km-anonymity k=2 m=1", "coat", alone, "suppression share=.1")
+        anonymize_baskets(own, "km-anonymity k=3 m=1", "coat", alone, "suppression share=.2")
+    with pytest.raises(InfeasibleError, match=r"needs 20.00% of the occurrences .* share=0.2 of=occurrences"):
+        anonymize_baskets(own, "km-anonymity k=3 m=1", "coat", alone, "suppression share=.1 of=occurrences")
+
+
+def test_who_knows_one_item_of_a_constraint_is_kept_out_unless_said_otherwise(tmp_path):
+    """{a, b} is in no record, which is fine as such; but a alone singles out a record."""
+    own = baskets_of([{"a"}, {"b"}, {"b"}, {"c"}, {"c"}])
+    file = written(tmp_path / "known.txt", "a b\n")
+    safe = anonymize_baskets(own, f"privacy-constraints k=2 file={file}", "coat")
+    assert min(len(members) for members in safe.recoding.members if 0 in members) == 2
+    loose = anonymize_baskets(own, f"privacy-constraints k=2 file={file} protect-subsets=no", "coat")
+    assert loose.recoding.labels == ("a", "b", "c")
 
 
 def test_a_constraint_that_a_merge_brings_into_being_is_served(tmp_path):
