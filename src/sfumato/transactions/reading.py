@@ -1,9 +1,7 @@
-"""Baskets from files and frames: one basket per line, rows of (who, item), or a column of lists; and trees of items."""
+"""Baskets from files and frames: one basket per line, rows of (who, item), or a column of lists."""
 
 from __future__ import annotations
 
-import gzip
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,15 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.engines.loading import READERS, connect, load_file, load_frame
-from sfumato.engines.reading import existing_file
 from sfumato.errors import BadInputError
-from sfumato.table import Hierarchy, read_level_table
+from sfumato.table import Hierarchy
 from sfumato.table.building import in_order
-from sfumato.table.declared import level_table
 from sfumato.transactions.baskets import Baskets, Counts, baskets_of, coded_baskets
 from sfumato.transactions.lines import numbered_lines, separator_of, split_line
-
-Labels = Iterable[str]
+from sfumato.transactions.tree_reading import read_tree
 
 
 def read_baskets(
@@ -52,22 +47,10 @@ def read_baskets(
         found = _from_table(source, "the frame", who, item, column, encoding)
     else:
         found = baskets_of(source)
-    return found if tree is None else found.with_tree(read_tree(tree))
-
-
-def read_tree(tree: Hierarchy | Path | str) -> Hierarchy:
-    """Return a hierarchy, read from a level table (perhaps compressed) if it is not one yet."""
-    if isinstance(tree, Hierarchy):
-        return tree
-    path = Path(tree)
-    if path.suffix.lower() != ".gz":
-        return read_level_table(path)
-    existing_file(path, "give a level table: one row per item, its ancestors from fine to coarse")
-    try:
-        text = gzip.decompress(path.read_bytes()).decode("utf-8-sig")
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise BadInputError(f"{path}: cannot be read as compressed UTF-8 text ({error})") from None
-    return level_table(text, str(path))
+    if tree is None:
+        return found
+    own, noticed = read_tree(tree, found.places)
+    return replace(found, tree=own, notices=found.notices + noticed)
 
 
 # -- one basket per line -------------------------------------------------------------------------------------
