@@ -195,3 +195,16 @@ def test_files_that_cannot_be_read(tmp_path: Path, name: str, content: bytes | N
         path.write_bytes(content)
     with pytest.raises(BadInputError, match=said):
         audit_baskets(path)
+
+
+def test_long_rows_are_counted_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sfumato.publish import basket_reading
+
+    path = write_baskets(as_it_is(figure_1()), tmp_path / "r.csv")
+    whole = read_published(path)
+    wanted = plain.supports([frozenset(own) for own in FIGURE_1], 3)
+    for block in (3, 7, 1 << 21):
+        monkeypatch.setattr(basket_reading, "BLOCK", block)
+        sets, supports = whole.itemsets(3)
+        found = {frozenset(whole.labels[code] for code in own): int(n) for own, n in zip(sets, supports, strict=True)}
+        assert found == {own: n for own, n in wanted.items() if len(own) == 3}

@@ -365,3 +365,19 @@ def test_init_writes_a_study_that_runs(shop: Path, tmp_path: Path, monkeypatch: 
     assert "can be explored" in run("check", "study.toml")
     with pytest.raises(BadInputError, match="exists already"):
         run("init", "few.txt", "--baskets", code=2)
+
+
+def test_a_certificate_speaks_of_as_many_known_items_as_its_promise(shop: Path, tmp_path: Path) -> None:
+    """The map takes two items for known; a promise about one item is measured for one."""
+    study = usual_study("one", BasketsDeclaration(str(shop / "shop.txt")), (4,), m=1)
+    study = BasketStudy("one", study.baskets, study.grids, BasketScales(known=2, queries=CALM))
+    (tmp_path / "map").mkdir()
+    shown = explore(study)
+    save_map(shown, tmp_path / "map")
+    point = next(p for p in shown.points if p.anonymizer == "coat")
+    done = publish_point(tmp_path / "map", point.id, tmp_path / "r.csv")
+    content = json.loads(done.files[1].read_text())
+    assert content["measures"]["least_support"] >= 4 > point.measures["least_support"]
+    assert content["measures"]["match_least"] >= 4
+    meaning = next(own["text"] for own in content["meanings"] if own["name"] == "What an attacker knows")
+    assert "any one item of a person" in meaning

@@ -17,6 +17,9 @@ from plain_baskets import (
     km_holds,
     matching_holds,
     partitions,
+    plain_clusters,
+    plain_cut,
+    plain_tree,
     published,
     records,
     supports,
@@ -27,6 +30,7 @@ from sfumato.table import Hierarchy, Level, tree
 from sfumato.transactions import (
     BASKET_ANONYMIZERS,
     DEFAULT_MAKER,
+    UPCTA,
     KMAnonymity,
     SuppressionLimit,
     UtilityConstraints,
@@ -229,6 +233,46 @@ def test_every_release_is_km_anonymous(maker, own, k, m, data):
     assert again.recodings[0].labels == release.recodings[0].labels
 
 
+@given(
+    own=random_baskets(8, 16),
+    k=st.integers(2, 6),
+    m=st.integers(1, 2),
+    order=st.sampled_from(["ascending", "descending"]),
+    seed=st.sampled_from(["least", "any"]),
+    visit=st.sampled_from(["stay", "once", "round"]),
+    loss=st.sampled_from(["subsets", "size"]),
+    divided=st.booleans(),
+)
+@tries(250)
+def test_clusters_are_merged_as_a_plain_account_of_the_algorithm_says(own, k, m, order, seed, visit, loss, divided):
+    """The kernels, which count as little as they can, choose at every step what counting everything anew chooses."""
+    maker = UPCTA(order, seed, visit, loss)
+    blocks = None
+    if divided and own.items:
+        own = own.with_tree(balanced_tree(own.items, 3))
+        blocks = UtilityConstraints(level=min(1, own.tree.height))
+    if own.filled < k:
+        return
+    release = maker.anonymize(own, KMAnonymity(k, m), blocks, SuppressionLimit(1.0))
+    rows = [{own.places[item] for item in record} for record in records(own)]
+    allowed = None if blocks is None else dict(enumerate(blocks.blocks(own).tolist()))
+    plain = plain_clusters(rows, range(len(own.items)), k, m, maker, allowed)
+    assert {frozenset(members) for members in release.recoding.members} == plain
+
+
+@given(own=random_baskets(6, 10), k=st.integers(2, 4), m=st.integers(1, 3), data=st.data())
+@tries(100)
+def test_aa_lifts_as_a_plain_account_of_the_algorithm_says(own, k, m, data):
+    if own.filled < k:
+        return
+    own = own.with_tree(data.draw(random_trees(own.items)))
+    release = anonymize_baskets(own, KMAnonymity(k, m), "aa")
+    cut = plain_cut(records(own), own.items, k, m, plain_tree(own.tree, own.items))
+    members = {frozenset(own.items[i] for i in part) for part in release.recoding.members}
+    assert members == {node[0] for node in cut.values()}
+    assert sorted(release.recoding.leaves.tolist()) == sorted(node[1] for node in set(cut.values()))
+
+
 def test_nothing_is_changed_where_nothing_must_be():
     own = baskets_of([{"a", "b"}] * 3 + [{"b"}])
     for maker in GLOBAL:
@@ -329,21 +373,35 @@ def test_utility_constraints_are_kept_by_suppressing(maker, own, k, m, data):
 
 
 def test_a_suppression_limit_may_count_occurrences():
-    own = baskets_of([{"a"}] * 9 + [{"b"}])
+    own = baskets_of([{"a"}] * 8 + [{"b"}] * 2)
     alone = UtilityConstraints(level=0)
     own = own.with_tree(tree(["a", "b"]))
-    kept = anonymize_baskets(own, "km-anonymity k=2 m=1", "coat", alone, "suppression share=.1 of=occurrences")
+    kept = anonymize_baskets(own, "km-anonymity k=3 m=1", "coat", alone, "suppression share=.2 of=occurrences")
     assert kept.recoding.labels == ("a",)
     assert kept.suppressed.tolist() == [1]
-    with pytest.raises(InfeasibleError, match=r"needs 50.00% of the items suppressed .* allow 0.5"):
-        anonymize_baskets(own, "km-anonymity k=2 m=1", "coat", alone, "suppression share=.1")
+    with pytest.raises(InfeasibleError, match=r"needs 50.00% of the items .* \(suppression share=0.5\)"):
+        anonymize_baskets(own, "km-anonymity k=3 m=1", "coat", alone, "suppression share=.2")
+    with pytest.raises(InfeasibleError, match=r"needs 20.00% of the occurrences .* share=0.2 of=occurrences"):
+        anonymize_baskets(own, "km-anonymity k=3 m=1", "coat", alone, "suppression share=.1 of=occurrences")
+
+
+def test_who_knows_one_item_of_a_constraint_is_kept_out_unless_said_otherwise(tmp_path):
+    """{a, b} is in no record, which is fine as such; but a alone singles out a record."""
+    own = baskets_of([{"a"}, {"b"}, {"b"}, {"c"}, {"c"}])
+    file = written(tmp_path / "known.txt", "a b\n")
+    safe = anonymize_baskets(own, f"privacy-constraints k=2 file={file}", "coat")
+    assert min(len(members) for members in safe.recoding.members if 0 in members) == 2
+    loose = anonymize_baskets(own, f"privacy-constraints k=2 file={file} protect-subsets=no", "coat")
+    assert loose.recoding.labels == ("a", "b", "c")
 
 
 def test_a_constraint_that_a_merge_brings_into_being_is_served(tmp_path):
-    """{a, d} is in no record; b must be merged, and with a it makes {a, d} occur in two of three."""
+    """{a, d} is in no record; b must be merged, cheapest with a, and then {a, d} is in two records, fewer than k."""
     file = tmp_path / "known.txt"
     file.write_text("b\na d\n")
-    own = baskets_of([{"a"}, {"a"}, {"a"}, {"b", "d"}, {"b", "d"}, {"d"}])
+    own = baskets_of([{"a"}] * 3 + [{"b", "d"}] * 2 + [{"d"}] * 9)
+    merged = global_release(own, set_recoding(own.items, np.array([0, 0, 1])))
+    assert not constraint_holds(merged, ["a", "d"], 3)
     release = anonymize_baskets(own, f"privacy-constraints k=3 file={file}", "coat")
     assert constraint_holds(release, ["a", "d"], 3)
     assert constraint_holds(release, ["b"], 3)
@@ -548,6 +606,29 @@ def test_trees_of_the_shared_data_fit_their_baskets(shared):
     release = anonymize_baskets(own, "km-anonymity k=5 m=2", "aa")
     assert set(release.recoding.labels) <= set(own.tree.intervals)
     assert len(release.recoding.labels) > 20
+
+
+def test_trees_of_codes_with_header_and_categories_named_like_codes(shared):
+    folder = shared / "data/transactions"
+    icd = "uci_diabetes130_icd9"
+    own = read_baskets(folder / f"{icd}_by_patient.dat.gz", tree=folder / f"{icd}_hierarchy.csv.gz")
+    assert (own.size, len(own.items)) == (71_517, 915)
+    assert [len(level.starts) for level in own.tree.levels] == [915, 881, 138, 18, 1]
+    assert "(code, category3, block, chapter) is taken for a header" in own.notices[0]
+    assert own.notices[1].endswith("(first: '250' is called '250 (all)')")
+    lo, hi = own.tree.intervals["250 (all)"]
+    assert {leaf.partition(".")[0] for leaf in own.tree.leaves[lo : hi + 1]} == {"250"}
+    shop = read_baskets(folder / "groceries.tsv.gz", tree=folder / "groceries_hierarchy.csv.gz")
+    assert [len(level.starts) for level in shop.tree.levels] == [169, 55, 10, 1]
+
+
+def test_a_first_row_that_may_be_an_item_is_no_header(tmp_path):
+    baskets = written(tmp_path / "b.txt", "x y\n")
+    own = read_baskets(baskets, tree=written(tmp_path / "t.csv", "w,letters\nx,letters\ny,letters\n"))
+    assert own.tree.leaves == ("w", "x", "y")
+    assert own.notices == ()
+    headed = read_baskets(baskets, tree=written(tmp_path / "h.csv", "item,kind\nx,letters\ny,letters\n"))
+    assert headed.tree.leaves == ("x", "y")
 
 
 def test_all_anonymizers_can_be_typed():

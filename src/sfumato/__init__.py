@@ -17,13 +17,31 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
-_ROOMS = ("errors", "table", "requirements", "release", "anonymizers", "measures", "tradeoff", "publish")
+_ROOMS = (
+    "errors",
+    "table",
+    "requirements",
+    "release",
+    "anonymizers",
+    "measures",
+    "tradeoff",
+    "transactions",
+    "transactions.study",
+    "transactions.scales",
+    "transactions.item_queries",
+    "publish",
+)
 __all__ = [
     "MEASURES",
     "AlphaK",
     "Anonymizer",
     "Audit",
     "BadInputError",
+    "BasketGrid",
+    "BasketRelease",
+    "BasketScales",
+    "BasketStudy",
+    "Baskets",
     "BetaLikeness",
     "Candidate",
     "Cells",
@@ -42,6 +60,7 @@ __all__ = [
     "Guess",
     "Hierarchy",
     "InfeasibleError",
+    "ItemQueries",
     "KAnonymity",
     "LDiversity",
     "LocalRecoding",
@@ -66,8 +85,10 @@ __all__ = [
     "WithoutSensitive",
     "__version__",
     "anonymize",
+    "anonymize_baskets",
     "anonymizer",
     "audit",
+    "audit_baskets",
     "check",
     "dates",
     "draft",
@@ -77,10 +98,13 @@ __all__ = [
     "from_level_table",
     "guess",
     "load",
+    "load_baskets",
     "measure",
+    "measure_baskets",
     "numeric",
     "prefixes",
     "read",
+    "read_baskets",
     "read_hierarchies",
     "read_level_table",
     "read_map",
@@ -111,7 +135,7 @@ if TYPE_CHECKING:
     )
     from sfumato.errors import BadInputError, InfeasibleError, SfumatoError
     from sfumato.measures import MEASURES, Measure, Measured, Queries, Scales, measure
-    from sfumato.publish import Audit, audit
+    from sfumato.publish import Audit, audit, audit_baskets
     from sfumato.release import NoisyRelease, Release
     from sfumato.requirements import (
         AlphaK,
@@ -156,6 +180,10 @@ if TYPE_CHECKING:
         read_map,
         read_study,
     )
+    from sfumato.transactions import BasketRelease, Baskets, anonymize_baskets, load_baskets, read_baskets
+    from sfumato.transactions.item_queries import ItemQueries
+    from sfumato.transactions.scales import BasketScales, measure_baskets
+    from sfumato.transactions.study import BasketGrid, BasketStudy
 
 
 def __getattr__(name: str) -> object:

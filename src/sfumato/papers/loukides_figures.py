@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sfumato.papers.loukides_map import BOUND, ESTIMATORS, MAKERS, RISK, WITHIN, RUMap, Run, axes
+from sfumato.papers.loukides_map import BOUND, ESTIMATORS, MAKERS, RISK, WITHIN, WITHOUT, RUMap, Run, axes
 from sfumato.papers.results import Curve, Figure
 
-BEATEN = "beaten by another k"
+BEATEN = "no better than another k"
 PANELS = {"AA": "6a", "COAT": "6b", "PCTA": "6c"}
 
 
@@ -42,7 +42,7 @@ def _single(own: RUMap, label: str, name: str) -> Figure:
 
 
 def _compared(own: RUMap, estimator: str, name: str) -> Figure:
-    curves = _curves(own, list(MAKERS), estimator)
+    curves = _curves(own, [label for label in (*MAKERS, WITHOUT) if label in own.grids], estimator)
     ends = [float(point["x"]) for curve in curves for point in curve.points]
     bound = [{"x": x, "y": BOUND} for x in (min(ends), max(ends))] if ends else []
     title = f"Loukides et al. 2012, figure {name.partition('-')[0]}: three anonymizers on {own.name} ({estimator})"

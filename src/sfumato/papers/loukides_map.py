@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,9 @@ from sfumato.transactions.study import BasketCandidate, BasketGrid, BasketStudy
 RISK = "itemset_risk"
 ESTIMATORS = ("half", "expanded")
 MAKERS = {"AA": "aa", "COAT": "coat", "PCTA": "pcta"}
-WITHIN = "COAT within the tree"
+WITHIN, WITHOUT = "COAT within the tree", "AA without the tree"
+"""On baskets whose tree has a meaning: COAT kept to its coarsest groups, AA with a tree of the items' order instead."""
+
 BOUND = 0.2
 """The risk that is usually accepted in biomedicine (section 5)."""
 
@@ -62,6 +64,7 @@ class RUMap:
         if within and baskets.tree is not None:
             coarsest = UtilityConstraints(level=baskets.tree.height - 1)
             grids[WITHIN] = BasketGrid((candidate_maker("coat"),), asked, (coarsest,), (SuppressionLimit(1.0),))
+            grids[WITHOUT] = grids["AA"]
         self.grids = grids
         self.study = BasketStudy(self.name, BasketsDeclaration(baskets.origin), tuple(grids.values()))
 
@@ -80,17 +83,18 @@ class RUMap:
         return found
 
     def _run(self, label: str, candidate: BasketCandidate, prepared: Any) -> Run:
+        baskets = self.baskets.with_tree(None) if label == WITHOUT else self.baskets
         made: list[BasketRelease] = []
         seconds = [0.0]
 
         def found() -> Mapping[str, Any]:
             started = time.process_time()
-            made.append(candidate.make(self.baskets))
+            made.append(candidate.make(baskets))
             seconds[0] = time.process_time() - started
             measured = prepared.measure(made[0])
             return {"measures": dict(measured.values), "intervals": dict(measured.intervals)}
 
-        point = attempted(candidate.point(), found)
+        point = attempted(replace(candidate.point(), id=f"{label}, k={candidate.requirement.k}"), found)
         release = made[0] if made else None
         second = None if release is None else checked(release)
         return Run(label, candidate.requirement.k, point, release, second, seconds[0])

@@ -203,12 +203,11 @@ def _failures(
     original: Baskets | None,
     readings: Mapping[str, frozenset[int]] | None,
 ) -> Iterable[BasketFailure]:
+    many = None
     if isinstance(wanted, KMAnonymity):
-        rare: list[RareSet] = []
-        for size in range(1, wanted.m + 1):
-            sets, supports = counted[size] if size in counted else read.itemsets(size)
-            for place in np.flatnonzero(supports < wanted.k):
-                rare.append(RareSet(int(supports[place]), tuple(read.labels[code] for code in sets[place])))
+        sizes = {size: counted[size] if size in counted else read.itemsets(size) for size in range(1, wanted.m + 1)}
+        many = sum(int((supports < wanted.k).sum()) for _, supports in sizes.values())
+        rare = [own for own in _weakest(read, sizes) if own.records < wanted.k]
     elif isinstance(wanted, CompleteKAnonymity):
         rare = [RareSet(n, tuple(sorted(row))) for row, n in read.rows.items() if n < wanted.k]
     elif isinstance(wanted, PrivacyConstraints):
@@ -218,7 +217,7 @@ def _failures(
         return
     if rare:
         rare.sort(key=lambda own: (own.records, len(own.items), own.items))
-        yield BasketFailure(str(wanted), len(rare), tuple(rare[:EXAMPLES]))
+        yield BasketFailure(str(wanted), len(rare) if many is None else many, tuple(rare[:EXAMPLES]))
 
 
 def _known_lines(
@@ -349,7 +348,7 @@ def losses(read: Published, original: Baskets, readings: Mapping[str, frozenset[
     )
     return {
         "ncp": float(lost / max(total, 1)),
-        "ul": float(loss),
+        **({"ul": float(loss)} if float(loss) > 0 or not loss else {}),
         "ul_log2": log2(loss.numerator) - log2(loss.denominator) if loss else -inf,
         "items_suppressed": len(gone) / max(len(supports), 1),
         "occurrences_suppressed": sum(supports[code] for code in gone) / max(total, 1),

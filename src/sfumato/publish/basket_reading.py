@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, islice
 from pathlib import Path
 
 import numpy as np
@@ -57,37 +57,55 @@ class Published:
         for row, weight in self.rows.items():
             if len(row) >= size:
                 by_length.setdefault(len(row), []).append((sorted(place[label] for label in row), weight))
-        sets = np.zeros((0, size), np.int64)
-        supports = np.zeros(0, np.int64)
+        found = _Tally(size, len(self.labels))
         for length, own in sorted(by_length.items()):
-            chosen = np.array(list(combinations(range(length), size)), np.int64)
-            step = max(1, BLOCK // len(chosen))
-            for start in range(0, len(own), step):
-                codes = np.array([codes for codes, _ in own[start : start + step]], np.int64)
-                weights = np.array([weight for _, weight in own[start : start + step]], np.int64)
-                found = codes[:, chosen].reshape(-1, size)
-                sets, supports = _joined(sets, supports, found, np.repeat(weights, len(chosen)), len(self.labels))
-        return sets, supports
+            codes = np.array([codes for codes, _ in own], np.int64)
+            weights = np.array([weight for _, weight in own], np.int64)
+            for chosen in _choices(length, size):
+                step = max(1, BLOCK // len(chosen))
+                for start in range(0, len(own), step):
+                    block = codes[start : start + step, chosen].reshape(-1, size)
+                    found.add(block, np.repeat(weights[start : start + step], len(chosen)))
+        return found.joined()
 
 
-def _joined(
-    sets: NDArray[np.int64],
-    supports: NDArray[np.int64],
-    more: NDArray[np.int64],
-    weights: NDArray[np.int64],
-    width: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Add up the supports of equal sets."""
-    every, counts = np.concatenate([sets, more]), np.concatenate([supports, weights])
-    size = every.shape[1]
-    if max(width, 1) ** size < 2**62:
-        keys = every @ (max(width, 1) ** np.arange(size - 1, -1, -1, dtype=np.int64))
-        _, first, number = np.unique(keys, return_index=True, return_inverse=True)
-    else:
-        _, first, number = np.unique(every, axis=0, return_index=True, return_inverse=True)
-    total = np.zeros(len(first), np.int64)
-    np.add.at(total, number.ravel(), counts)
-    return every[first], total
+def _choices(length: int, size: int) -> Iterator[NDArray[np.int64]]:
+    """Yield the ways to choose places of a row, some at a time: a long row has millions."""
+    ways = combinations(range(length), size)
+    while some := list(islice(ways, BLOCK)):
+        yield np.array(some, np.int64)
+
+
+class _Tally:
+    """Adds up the records of sets of codes, equal sets together."""
+
+    def __init__(self, size: int, width: int) -> None:
+        self.size, self.width = size, max(width, 1)
+        self.sets: list[NDArray[np.int64]] = []
+        self.counts: list[NDArray[np.int64]] = []
+        self.waiting = 0
+
+    def add(self, sets: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
+        """Take sets with their records; they are joined with the others when many have come."""
+        self.sets.append(sets)
+        self.counts.append(counts)
+        self.waiting += len(sets)
+        if self.waiting > 4 * BLOCK:
+            joined, total = self.joined()
+            self.sets, self.counts, self.waiting = [joined], [total], 0
+
+    def joined(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return every set once with its records."""
+        every = np.concatenate([np.zeros((0, self.size), np.int64), *self.sets])
+        counts = np.concatenate([np.zeros(0, np.int64), *self.counts])
+        if self.width**self.size < 2**62:
+            keys = every @ (self.width ** np.arange(self.size - 1, -1, -1, dtype=np.int64))
+            _, first, number = np.unique(keys, return_index=True, return_inverse=True)
+        else:
+            _, first, number = np.unique(every, axis=0, return_index=True, return_inverse=True)
+        total = np.zeros(len(first), np.int64)
+        np.add.at(total, number.ravel(), counts)
+        return every[first], total
 
 
 def read_published(

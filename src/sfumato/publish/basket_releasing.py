@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sfumato.errors import BadInputError
@@ -21,6 +21,10 @@ from sfumato.release import staged
 from sfumato.release.writing import check_target, format_of, writable
 from sfumato.tradeoff import Map, Point
 from sfumato.transactions import BasketRelease, Baskets, KMAnonymity
+from sfumato.transactions.basket_words import basket_meanings
+from sfumato.transactions.itemsets import Rows, itemset_spread
+from sfumato.transactions.losing import ItemLosses
+from sfumato.transactions.scales import BasketScales
 from sfumato.transactions.study import BasketCandidate, BasketStudy
 from sfumato.transactions.writing import LONG, check_basket_target, check_layout, published_rows, write_draft
 
@@ -65,8 +69,9 @@ def publish_basket_point(
         check_target(target, force)
     with writable(path), staged([path, *certificates]) as drafts:
         write_draft(published_rows(release), drafts[0], layout, format_of(path))
-        found = audited(release, candidate, drafts[0], layout)
-        prepared = study.scales.prepare(baskets)
+        scales = certified_scales(study.scales, candidate)
+        found = audited(release, candidate, drafts[0], layout, scales.known)
+        prepared = scales.prepare(baskets)
         content = basket_certificate(
             release,
             candidate,
@@ -74,9 +79,9 @@ def publish_basket_point(
             (path.name, drafts[0]),
             layout,
             found,
-            point.measures,
+            prepared.measure(release).values,
             basket_cautions(release, candidate.requirement, prepared),
-            study.meanings(shown),
+            basket_meanings(scales),
         )
         outside = public_basket_certificate(content, candidate)
         write_certificates(content, outside, drafts[1:], basket_certificate_page)
@@ -98,11 +103,16 @@ def opened_baskets(shown: Map, study: BasketStudy, folder: Path) -> Baskets:
     return baskets
 
 
-def audited(release: BasketRelease, candidate: BasketCandidate, draft: Path, layout: str) -> BasketAudit:
-    """Audit the written draft; refuse to publish where it fails or differs from what the maker measured."""
+def certified_scales(scales: BasketScales, candidate: BasketCandidate) -> BasketScales:
+    """Return the scales of a certificate: an attacker knows as many items as the promise speaks of."""
     wanted = candidate.requirement
-    known = wanted.m if isinstance(wanted, KMAnonymity) else None
-    local = not release.is_global
+    known = wanted.m if isinstance(wanted, KMAnonymity) else scales.known
+    return replace(scales, known=known, constraints=None, losses=ItemLosses())
+
+
+def audited(release: BasketRelease, candidate: BasketCandidate, draft: Path, layout: str, known: int) -> BasketAudit:
+    """Audit the written draft; refuse to publish where it fails or differs from what the maker measured."""
+    wanted, local = candidate.requirement, not release.is_global
     found = audit_baskets(
         draft, str(wanted), release.baskets, known, legend_of(release), local, **(LONG if layout == "long" else {})
     )
@@ -121,9 +131,6 @@ def audited(release: BasketRelease, candidate: BasketCandidate, draft: Path, lay
 
 def maker_numbers(release: BasketRelease, known: int) -> dict[str, float]:
     """Work out, from the release in memory, what the audit works out from the file."""
-    from sfumato.transactions.itemsets import Rows, itemset_spread
-    from sfumato.transactions.losing import ItemLosses
-
     spread = itemset_spread(Rows.of_release(release), known)
     return {
         "itemset_risk": spread.risk(),

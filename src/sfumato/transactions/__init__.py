@@ -34,8 +34,9 @@ from sfumato.transactions.policy import (
     suppression_limit,
     utility_constraints,
 )
-from sfumato.transactions.reading import read_baskets, read_tree
+from sfumato.transactions.reading import read_baskets
 from sfumato.transactions.recoding import BasketRelease, Recoded, Recoding, global_release, set_recoding
+from sfumato.transactions.tree_reading import read_tree
 from sfumato.transactions.verifying import Weak, least_support, verify, violations
 from sfumato.transactions.vpa import VPA
 

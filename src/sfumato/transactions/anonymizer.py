@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -93,10 +93,10 @@ def check_policy(release: BasketRelease, task: Task) -> None:
     baskets = task.baskets
     used = task.limit.used(baskets, release.suppressed)
     if not task.limit.allows(used):
+        nearest = replace(task.limit, share=float(np.ceil(used * 1e4) / 1e4))
         raise InfeasibleError(
             f"{task.requirement} needs {used:.2%} of the {task.limit.of} suppressed where at most "
-            f"{task.limit.share:.2%} may be; allow {np.ceil(used * 1e4) / 1e4:g} (suppression share=...), "
-            "widen the utility constraints, or lower k"
+            f"{task.limit.share:.2%} may be; allow it ({nearest}), widen the utility constraints, or lower k"
         )
     if task.utility is None:
         return

@@ -44,12 +44,13 @@ class ItemLosses(Configured):
         check_choice("weights", self.weights, ("one", "tree"))
 
     def measure(self, release: BasketRelease) -> dict[str, float]:
-        """Return ncp, ul, ul_log2 and the shares suppressed."""
+        """Return ncp, ul, ul_log2 and the shares suppressed; ul only where it can be written."""
         baskets = release.baskets
         log2 = self.ul_log2(release)
+        ul = float(2.0**log2)
         return {
             "ncp": self.ncp(release),
-            "ul": float(2.0**log2),
+            **({"ul": ul} if ul > 0 or log2 == -np.inf else {}),
             "ul_log2": log2,
             "items_suppressed": len(release.suppressed) / max(len(baskets.items), 1),
             "occurrences_suppressed": release.suppressed_occurrences / max(baskets.occurrences, 1),

@@ -1,9 +1,7 @@
-"""Baskets from files and frames: one basket per line, rows of (who, item), or a column of lists; and trees of items."""
+"""Baskets from files and frames: one basket per line, rows of (who, item), or a column of lists."""
 
 from __future__ import annotations
 
-import gzip
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,15 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.engines.loading import READERS, connect, load_file, load_frame
-from sfumato.engines.reading import existing_file
 from sfumato.errors import BadInputError
 from sfumato.table import Hierarchy
 from sfumato.table.building import in_order
 from sfumato.transactions.baskets import Baskets, Counts, baskets_of, coded_baskets
-from sfumato.transactions.item_levels import item_levels
 from sfumato.transactions.lines import numbered_lines, separator_of, split_line
-
-Labels = Iterable[str]
+from sfumato.transactions.tree_reading import read_tree
 
 
 def read_baskets(
@@ -52,24 +47,10 @@ def read_baskets(
         found = _from_table(source, "the frame", who, item, column, encoding)
     else:
         found = baskets_of(source)
-    return found if tree is None else found.with_tree(read_tree(tree, found.items))
-
-
-def read_tree(tree: Hierarchy | Path | str, items: tuple[str, ...] = ()) -> Hierarchy:
-    """Return a hierarchy, read from a level table (perhaps compressed) if it is not one yet.
-
-    `items` are those that occur, by which a heading of the table is told from an item.
-    """
-    if isinstance(tree, Hierarchy):
-        return tree
-    path = Path(tree)
-    existing_file(path, "give a level table: one row per item, its ancestors from fine to coarse")
-    try:
-        raw = path.read_bytes()
-        text = (gzip.decompress(raw) if path.suffix.lower() == ".gz" else raw).decode("utf-8-sig")
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise BadInputError(f"{path}: cannot be read as UTF-8 text ({error})") from None
-    return item_levels(text, str(path), items)
+    if tree is None:
+        return found
+    own, noticed = read_tree(tree, found.places)
+    return replace(found, tree=own, notices=found.notices + noticed)
 
 
 # -- one basket per line -------------------------------------------------------------------------------------

@@ -246,15 +246,14 @@ def serve_pairs(
         partner = b if a == owner else a
         if b == width - 1 or is_present(state, partner, (stamp // width) % width):
             itemset[0], itemset[1] = a, b if b < width - 1 else NONE
-            version = 0 if b == width - 1 else state.versions[partner]
             turn = key // width // width // (2 * k + 2)
             serve(state, itemset, k, any_seed, stay, prices, slots)
-            if b < width - 1 and state.slot[partner] != state.slot[owner] and not is_present(state, partner, version):
-                waiting[1] = partner
-            if in_rounds:
-                for item in waiting:
-                    if item != NONE and state.slot[item] != NONE:
-                        state.rounds[state.slot[item]] = turn + 1
+            if b < width - 1 and not is_present(state, partner, (stamp // width) % width):
+                waiting[1] = partner if state.slot[partner] != state.slot[owner] else NONE
+                if in_rounds and state.slot[partner] != NONE:
+                    state.rounds[state.slot[partner]] = turn + 1
+            if in_rounds and state.slot[owner] != NONE and not is_present(state, owner, stamp // width // width):
+                state.rounds[state.slot[owner]] = turn + 1
         for item in waiting:
             if item != NONE and state.slot[item] != NONE:
                 key, stamp = most_urgent(state, state.slot[item], k, m, ascending)

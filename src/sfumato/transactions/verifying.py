@@ -131,9 +131,9 @@ def _row_labels(rows: Recoded, row: int) -> tuple[str, ...]:
 
 def _constraint_violations(release: BasketRelease, itemsets: list[Itemset], k: int, most: int) -> list[Weak]:
     """Add up, over the pieces, the records that show the published form of each constraint."""
-    having = [_records_having(rows) for rows in _rows_of_pieces(release)]
-    places = [{label: part for part, label in enumerate(rows.labels)} for rows in _rows_of_pieces(release)]
-    weights = [rows.weights for rows in _rows_of_pieces(release)]
+    pieces = _rows_of_pieces(release)
+    having = [_records_having(rows) for rows in pieces]
+    places = [{label: part for part, label in enumerate(rows.labels)} for rows in pieces]
 
     def support(itemset: Itemset) -> tuple[int, frozenset[str]]:
         total, shown = 0, frozenset[str]()
@@ -143,7 +143,7 @@ def _constraint_violations(release: BasketRelease, itemsets: list[Itemset], k: i
             lists = [having[piece].get(places[piece].get(label, -1)) for label in labels]
             if labels and all(rows is not None for rows in lists):
                 together = set.intersection(*(rows for rows in lists if rows is not None))
-                total += int(weights[piece][list(together)].sum())
+                total += int(pieces[piece].weights[list(together)].sum())
         return total, shown
 
     return list(
