@@ -32,6 +32,7 @@ from sfumato.transactions import (
     BASKET_ANONYMIZERS,
     DEFAULT_MAKER,
     UPCTA,
+    BasketRelease,
     KMAnonymity,
     SuppressionLimit,
     UtilityConstraints,
@@ -261,6 +262,33 @@ def test_clusters_are_merged_as_a_plain_account_of_the_algorithm_says(choices):
         allowed = None if blocks is None else dict(enumerate(blocks.blocks(own).tolist()))
         plain = plain_clusters(rows, range(len(own.items)), k, 2, maker, allowed)
         assert {frozenset(members) for members in release.recoding.members} == plain
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_verifying_finds_the_last_record_that_lacks(seed):
+    """The least support of a pair is the largest k that holds; one more is refused."""
+    own = skewed_baskets(seed)
+    release = global_release(own, set_recoding(own.items, np.arange(len(own.items)) // 2))
+    least = min(n for size in (1, 2) for n in supports(published(release), size).values())
+    assert not violations(release, KMAnonymity(least, 2))
+    assert violations(release, KMAnonymity(least + 1, 2))[0].support == least
+
+
+def test_verifying_asks_every_piece_by_itself():
+    own = baskets_of([{"a"}] * 2 + [{"a", "b"}] * 3)
+    recoding = set_recoding(own.items, np.array([0, 1]))
+    assert not violations(global_release(own, recoding), KMAnonymity(3, 2))
+    split = BasketRelease(own, (recoding, recoding), np.array([0, 1], np.int32))
+    assert [(weak.support, weak.parts) for weak in violations(split, KMAnonymity(3, 2))] == [(2, ("a",))]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_local_releases_of_skewed_baskets_hold(seed):
+    own = skewed_baskets(seed, items=7, records=40)
+    own = baskets_of([record for record in records(own) if record])
+    k = 2 + seed % 4
+    assert complete_holds(anonymize_baskets(own, f"k-anonymity k={k}", "partition fanout=2"), k)
+    assert km_holds(anonymize_baskets(own, KMAnonymity(k, 2), "lra pieces=3"), k, 2)
 
 
 @pytest.mark.parametrize("seed", range(12))
