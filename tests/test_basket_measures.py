@@ -296,3 +296,12 @@ def test_a_workload_of_figure_1_by_hand() -> None:
     wanted = [abs(Fraction(3) - int(baskets.supports[q[0]])) / int(baskets.supports[q[0]]) for q in queries]
     found = measure_baskets(all_as_one(baskets), BasketScales(queries=asked))
     assert found["are"] == pytest.approx(float(sum(wanted) / len(wanted)))
+
+
+def test_queries_of_transactions_ask_only_who_has_enough_items() -> None:
+    """Of figure 1 only Anne, Greg and Tom have three items or more."""
+    baskets = figure_1()
+    [queries] = ItemQueries(size=3, number=200, workloads=1).draw(baskets)
+    long = [frozenset(own) for own in FIGURE_1 if len(own) >= 3]
+    drawn = [frozenset(baskets.items[code] for code in own) for own in queries]
+    assert all(len(own) == 3 and any(own <= row for row in long) for own in drawn) and frozenset("bfg") in drawn

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +32,7 @@ from sfumato.transactions import (
     BASKET_ANONYMIZERS,
     DEFAULT_MAKER,
     UPCTA,
+    BasketRelease,
     KMAnonymity,
     SuppressionLimit,
     UtilityConstraints,
@@ -233,31 +235,70 @@ def test_every_release_is_km_anonymous(maker, own, k, m, data):
     assert again.recodings[0].labels == release.recodings[0].labels
 
 
-@given(
-    own=random_baskets(8, 16),
-    k=st.integers(2, 6),
-    m=st.integers(1, 2),
-    order=st.sampled_from(["ascending", "descending"]),
-    seed=st.sampled_from(["least", "any"]),
-    visit=st.sampled_from(["stay", "once", "round"]),
-    loss=st.sampled_from(["subsets", "size"]),
-    divided=st.booleans(),
+def skewed_baskets(seed, items=9, records=30):
+    """Baskets in which some items are common and others rare, as they are in shops."""
+    random = np.random.default_rng(seed)
+    chances = random.random(items) ** 2
+    return baskets_of([[f"i{i}" for i in np.flatnonzero(random.random(items) < chances)] for _ in range(records)])
+
+
+STRATEGIES = list(
+    product(["ascending", "descending"], ["least", "any"], ["stay", "once", "round"], ["subsets", "size"])
 )
-@tries(250)
-def test_clusters_are_merged_as_a_plain_account_of_the_algorithm_says(own, k, m, order, seed, visit, loss, divided):
+
+
+@pytest.mark.parametrize("choices", STRATEGIES, ids="-".join)
+def test_clusters_are_merged_as_a_plain_account_of_the_algorithm_says(choices):
     """The kernels, which count as little as they can, choose at every step what counting everything anew chooses."""
-    maker = UPCTA(order, seed, visit, loss)
-    blocks = None
-    if divided and own.items:
-        own = own.with_tree(balanced_tree(own.items, 3))
-        blocks = UtilityConstraints(level=min(1, own.tree.height))
-    if own.filled < k:
-        return
-    release = maker.anonymize(own, KMAnonymity(k, m), blocks, SuppressionLimit(1.0))
-    rows = [{own.places[item] for item in record} for record in records(own)]
-    allowed = None if blocks is None else dict(enumerate(blocks.blocks(own).tolist()))
-    plain = plain_clusters(rows, range(len(own.items)), k, m, maker, allowed)
-    assert {frozenset(members) for members in release.recoding.members} == plain
+    maker = UPCTA(*choices)
+    for seed in range(8):
+        own, blocks = skewed_baskets(seed, records=30 if seed < 5 else 10), None  # few records: many ties
+        if seed % 2:
+            own = own.with_tree(balanced_tree(own.items, 3))
+            blocks = UtilityConstraints(level=1)
+        k = 3 + seed % 5
+        release = maker.anonymize(own, KMAnonymity(k, 2), blocks, SuppressionLimit(1.0))
+        rows = [{own.places[item] for item in record} for record in records(own)]
+        allowed = None if blocks is None else dict(enumerate(blocks.blocks(own).tolist()))
+        plain = plain_clusters(rows, range(len(own.items)), k, 2, maker, allowed)
+        assert {frozenset(members) for members in release.recoding.members} == plain
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_verifying_finds_the_last_record_that_lacks(seed):
+    """The least support of a pair is the largest k that holds; one more is refused."""
+    own = skewed_baskets(seed)
+    release = global_release(own, set_recoding(own.items, np.arange(len(own.items)) // 2))
+    least = min(n for size in (1, 2) for n in supports(published(release), size).values())
+    assert not violations(release, KMAnonymity(least, 2))
+    assert violations(release, KMAnonymity(least + 1, 2))[0].support == least
+
+
+def test_verifying_asks_every_piece_by_itself():
+    own = baskets_of([{"a"}] * 2 + [{"a", "b"}] * 3)
+    recoding = set_recoding(own.items, np.array([0, 1]))
+    assert not violations(global_release(own, recoding), KMAnonymity(3, 2))
+    split = BasketRelease(own, (recoding, recoding), np.array([0, 1], np.int32))
+    assert [(weak.support, weak.parts) for weak in violations(split, KMAnonymity(3, 2))] == [(2, ("a",))]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_local_releases_of_skewed_baskets_hold(seed):
+    own = skewed_baskets(seed, items=7, records=40)
+    own = baskets_of([record for record in records(own) if record])
+    k = 2 + seed % 4
+    assert complete_holds(anonymize_baskets(own, f"k-anonymity k={k}", "partition fanout=2"), k)
+    assert km_holds(anonymize_baskets(own, KMAnonymity(k, 2), "lra pieces=3"), k, 2)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_aa_lifts_many_items_as_the_plain_account_says(seed):
+    own = skewed_baskets(seed, items=10)
+    own = own.with_tree(balanced_tree(own.items, 2 + seed % 2))
+    release = anonymize_baskets(own, KMAnonymity(2 + seed % 5, 2 + seed % 2), "aa")
+    cut = plain_cut(records(own), own.items, 2 + seed % 5, 2 + seed % 2, plain_tree(own.tree, own.items))
+    members = {frozenset(own.items[i] for i in part) for part in release.recoding.members}
+    assert members == {node[0] for node in cut.values()}
 
 
 @given(own=random_baskets(6, 10), k=st.integers(2, 4), m=st.integers(1, 3), data=st.data())
