@@ -157,7 +157,7 @@ def test_the_map_has_every_release_under_both_estimators(results, tmp_path):
         assert measures["utility_half"] == pytest.approx(1 / measures["are_half"])
         assert measures["are_expanded"] >= measures["are_half"]
     drawn = {curve["label"]: curve["points"] for curve in written["figures"]["7-expanded"]}
-    shown = sum(len(drawn.get(label, ())) for label in ("AA", "COAT", "PCTA", "no better than another k"))
+    shown = sum(len(drawn.get(label, ())) for label in ("AA", "COAT", "PCTA", "beaten by another k"))
     assert shown == 30 and [point["y"] for point in drawn["risk 0.2"]] == [0.2, 0.2]
     assert set(written["processor_seconds"]["small"]) == {"AA", "COAT", "PCTA", "all"}
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from sfumato.papers.loukides_map import BOUND, ESTIMATORS, MAKERS, RISK, WITHIN, WITHOUT, RUMap, Run, axes
 from sfumato.papers.results import Curve, Figure
+from sfumato.tradeoff.map import Point
 
-BEATEN = "no better than another k"
+BEATEN = "beaten by another k"
 PANELS = {"AA": "6a", "COAT": "6b", "PCTA": "6c"}
 
 
@@ -74,10 +75,16 @@ def _curves(own: RUMap, labels: Sequence[str], estimator: str, names: Sequence[s
     """Join the releases of each anonymizer that no other of it beats, and mark the rest."""
     joined, beaten = [], list[Run]()
     for label, name in zip(labels, names or labels, strict=True):
-        ids = own.curve(label, estimator).ids
-        joined.append(Curve(name, _points([run for run in own.of(label) if run.point.id in ids], estimator)))
-        beaten += [run for run in own.of(label) if run.point.id not in ids]
+        kept = {_place(point, estimator) for point in own.curve(label, estimator).points}
+        joined.append(
+            Curve(name, _points([run for run in own.of(label) if _place(run.point, estimator) in kept], estimator))
+        )
+        beaten += [run for run in own.of(label) if _place(run.point, estimator) not in kept]
     return [*joined, Curve(BEATEN, _points(beaten, estimator), line=False)] if beaten else joined
+
+
+def _place(point: Point, estimator: str) -> tuple[float, ...]:
+    return tuple(point.measures[axis] for axis in axes(estimator))
 
 
 def _knees(own: RUMap, label: str, estimator: str, suffix: str = "") -> list[Curve]:
