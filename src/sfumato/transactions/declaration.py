@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,8 @@ from sfumato.errors import BadInputError
 from sfumato.tradeoff.study_texts import known_keys, seen_from
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.bundled import BASKETS, load_baskets
-from sfumato.transactions.reading import read_baskets, read_tree
+from sfumato.transactions.reading import read_baskets
+from sfumato.transactions.tree_reading import read_tree
 
 FILES = ("source", "tree")
 
@@ -53,7 +54,10 @@ class BasketsDeclaration:
         """Open the baskets."""
         if self.is_bundled:
             found = load_baskets(self.source)
-            return found if self.tree is None else found.with_tree(read_tree(self.tree))
+            if self.tree is None:
+                return found
+            tree, notices = read_tree(self.tree)
+            return replace(found, tree=tree, notices=(*found.notices, *notices))
         path = Path(self.source)
         if not path.exists() and path.name == self.source and not path.suffix:
             known = ", ".join(BASKETS)
