@@ -112,7 +112,7 @@ def anonymize(
     refuse({**of_baskets, "--utility": utility, "--limit": limit}, "is about sets of items; say so (--baskets)")
     started = time.perf_counter()
     written_as = format_of(to)
-    chosen = anonymizer(maker or USUAL)
+    chosen = anonymizer(USUAL if maker is None else maker)
     if not require and not isinstance(chosen, Mechanism):
         raise BadInputError(f'{chosen.name} needs to know what to satisfy: --require "k-anonymity k=10", for example')
     wanted = requirement(" & ".join(require)) if require else KAnonymity(1)

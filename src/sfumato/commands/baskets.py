@@ -98,7 +98,7 @@ def anonymize_of_baskets(
     check_layout(layout, format_of(to))
     if len(require) != 1:
         raise BadInputError('baskets need one requirement: --require "km-anonymity k=5 m=2", for example')
-    wanted, chosen = basket_requirement(require[0]), basket_anonymizer(maker or DEFAULT_MAKER)
+    wanted, chosen = basket_requirement(require[0]), basket_anonymizer(DEFAULT_MAKER if maker is None else maker)
     announce_first_run()
     baskets = declared.open()
     release = anonymize_baskets(baskets, wanted, chosen, utility, limit)

@@ -56,7 +56,7 @@ class BasketsDeclaration:
             found = load_baskets(self.source)
             if self.tree is None:
                 return found
-            tree, notices = read_tree(self.tree)
+            tree, notices = read_tree(self.tree, found.places)
             return replace(found, tree=tree, notices=(*found.notices, *notices))
         path = Path(self.source)
         if not path.exists() and path.name == self.source and not path.suffix:
