@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, replace
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -42,50 +43,85 @@ def explore(
     `cache` is a file to which every measured point is added at once; points found there under the same table,
     configuration and version are not worked out again. The result does not depend on the number of workers.
     """
-    study = read_study(study) if isinstance(study, str) else study
-    workers = workers if workers is not None else (os.cpu_count() or 1)
-    check_whole("workers", workers, least=1)
-    table = table if table is not None else study.table.open()
-    digest = table.engine.digest()
-    base = _base_key(study, table, digest)
-    candidates = study.candidates_of(table)
-    keys = {candidate: sha256(f"{base} {candidate}".encode()).hexdigest() for candidate in candidates}
-    known = _read_cache(cache)
-    done = {c: known[keys[c]] for c in candidates if keys[c] in known}
-    _end_last_line(cache)
-    open_ones = [candidate for candidate in candidates if candidate not in done]
+    exploration = Exploration(read_study(study) if isinstance(study, str) else study, cache, workers, table)
+    candidates = exploration.study.candidates_of(exploration.table)
+    done = exploration.known_of(candidates)
     report = progress or (lambda finished, total, last: None)
     report(len(done), len(candidates), "")
-    if open_ones:
-        prepared = study.scales.prepare(table).ready()
-        for candidate, point in _all(open_ones, prepared, workers):
-            done[candidate] = point
-            _add_to_cache(cache, keys[candidate], point)
-            report(len(done), len(candidates), str(candidate))
-    about = {
-        "records": table.cells.records,
-        "cells": table.cells.size,
-        "dropped": table.dropped,
-        "quasi": [quasi.name for quasi in table.cells.quasi],
-        "sensitive": [sensitive.name for sensitive in table.cells.sensitive],
-        "notices": [*table.notices, *table.household_notices()],
-        "digest": digest,
-        "origin": table.engine.origin,
-    }
-    return Map(study, tuple(done[candidate] for candidate in candidates), about)
+    for candidate, point in exploration.measured(candidate for candidate in candidates if candidate not in done):
+        done[candidate] = point
+        report(len(done), len(candidates), str(candidate))
+    return Map(exploration.study, tuple(done[candidate] for candidate in candidates), exploration.about)
 
 
-def _all(candidates: list[Candidate], prepared: Prepared, workers: int) -> Iterator[tuple[Candidate, Point]]:
+class Exploration:
+    """A study at work: its table, what was measured before, and the means to measure more."""
+
+    def __init__(
+        self, study: Study, cache: Path | None = None, workers: int | None = None, table: Table | None = None
+    ) -> None:
+        self.study = study
+        self.workers = workers if workers is not None else (os.cpu_count() or 1)
+        check_whole("workers", self.workers, least=1)
+        self.table = table if table is not None else study.table.open()
+        self.digest = self.table.engine.digest()
+        self.cache = cache
+        self._base = _base_key(study, self.table, self.digest)
+        self._known = _read_cache(cache)
+        _end_last_line(cache)
+
+    def key(self, candidate: Candidate) -> str:
+        """Return the name under which a candidate's point is kept."""
+        return sha256(f"{self._base} {candidate}".encode()).hexdigest()
+
+    def known_of(self, candidates: Iterable[Candidate]) -> dict[Candidate, Point]:
+        """Return the points that need not be worked out again."""
+        keys = {candidate: self.key(candidate) for candidate in candidates}
+        return {candidate: self._known[key] for candidate, key in keys.items() if key in self._known}
+
+    @cached_property
+    def prepared(self) -> Prepared:
+        """The scales, made ready for the table."""
+        return self.study.scales.prepare(self.table).ready()
+
+    def measured(self, candidates: Iterable[Candidate], ends: float | None = None) -> Iterator[tuple[Candidate, Point]]:
+        """Make and measure candidates, each kept at once; none is begun after `ends` on the monotonic clock."""
+        for candidate, point in _all(candidates, lambda: self.prepared, self.workers, ends):
+            self._known[self.key(candidate)] = point
+            _add_to_cache(self.cache, self.key(candidate), point)
+            yield candidate, point
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What is said of the table itself."""
+        table = self.table
+        return {
+            "records": table.cells.records,
+            "cells": table.cells.size,
+            "dropped": table.dropped,
+            "quasi": [quasi.name for quasi in table.cells.quasi],
+            "sensitive": [sensitive.name for sensitive in table.cells.sensitive],
+            "notices": [*table.notices, *table.household_notices()],
+            "digest": self.digest,
+            "origin": table.engine.origin,
+        }
+
+
+def _all(
+    candidates: Iterable[Candidate], prepare: Callable[[], Prepared], workers: int, ends: float | None
+) -> Iterator[tuple[Candidate, Point]]:
     """Work candidates out by threads, a few at a time so that memory stays flat; stop at once when interrupted."""
     pool = ThreadPoolExecutor(workers)
     waiting = iter(candidates)
+    at_once = 2 * workers if ends is None else workers  # what waits when time is up would still be worked out
     running: dict[Future[Point], Candidate] = {}
     try:
         while True:
-            for candidate in waiting:
-                running[pool.submit(measured_point, candidate, prepared)] = candidate
-                if len(running) >= 2 * workers:
+            while len(running) < at_once and (ends is None or time.monotonic() < ends):
+                candidate = next(waiting, None)
+                if candidate is None:
                     break
+                running[pool.submit(measured_point, candidate, prepare())] = candidate
             if not running:
                 break
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
