@@ -87,6 +87,7 @@ __all__ = [
     "read_study",
     "requirement",
     "tree",
+    "tune",
 ]
 
 if TYPE_CHECKING:
@@ -155,6 +156,7 @@ if TYPE_CHECKING:
         explore,
         read_map,
         read_study,
+        tune,
     )
 
 

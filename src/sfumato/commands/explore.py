@@ -35,6 +35,13 @@ def explore(
             "with commas between."
         ),
     ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            help="A time such as 60s or 5m: after the study's own candidates, further makers and parameters are tried "
+            "where the frontier has its largest steps, until time is up."
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
 ) -> None:
     """Make and measure all candidates of a study, and draw the map. Resumes where it was stopped."""
@@ -42,9 +49,11 @@ def explore(
     from sfumato.report import save_map
     from sfumato.tradeoff import explore as explored
     from sfumato.tradeoff import read_study
+    from sfumato.tradeoff.tuning import read_budget, tune
     from sfumato.tradeoff.verdicts import Verdicts
 
     given = read_study(study)
+    seconds = None if budget is None else read_budget(budget)
     if seed is not None:
         given = given.with_seed(seed)
     if target is not None:
@@ -55,8 +64,11 @@ def explore(
     make_folder(folder)
     announce_first_run()
     try:
-        with progress("releases") as told:
-            shown = explored(given, folder / "cache.jsonl", workers, told)
+        with progress("releases" if seconds is None else "seconds") as told:
+            if seconds is None:
+                shown = explored(given, folder / "cache.jsonl", workers, told)
+            else:
+                shown = tune(given, seconds, folder / "cache.jsonl", workers, told)
     except KeyboardInterrupt:
         raise StoppedError("stopped; what was measured is kept, the same command goes on from there") from None
     files = save_map(shown, folder)
@@ -81,9 +93,21 @@ def explore(
     typer.echo(
         f"{counted(len(shown.points), 'candidate')}: {told_states}. Open {folder / 'report.html'} to see the map."
     )
+    if seconds is not None:
+        _print_tuning(shown)
     _print_frontier(shown, frontier)
     if verdicts is not None:
         _print_verdicts(verdicts)
+
+
+def _print_tuning(shown: Map) -> None:
+    """Say what the budget was spent on."""
+    tuning = shown.about["tuning"]
+    if tuning["unreached"]:
+        left = counted(tuning["unreached"], "candidate")
+        typer.echo(f"Time was up before {left} of the study; the same command with a larger --budget goes on.")
+    elif tuning["exhausted"]:
+        typer.echo("Nothing was left to try before time was up.")
 
 
 def _print_frontier(shown: Map, frontier: list[Point]) -> None:

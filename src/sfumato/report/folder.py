@@ -24,7 +24,7 @@ def save_map(shown: Map, folder: Path) -> list[Path]:
                 "points": points,
             }
         ),
-        "timings.json": json_text({"seconds": {point.id: round(point.seconds, 4) for point in shown.points}}),
+        "timings.json": json_text(_timings(shown)),
         "study.toml": shown.study.to_toml(folder),
     }
     written = []
@@ -36,6 +36,14 @@ def save_map(shown: Map, folder: Path) -> list[Path]:
     write_report(shown, folder / "report-public.html", public=True)
     write_picture(shown, folder / "map.png")
     return [*written, folder / "report.html", folder / "report-public.html", folder / "map.png"]
+
+
+def _timings(shown: Map) -> dict[str, Any]:
+    """Say how long each point took, and of a tuned map what was tried when."""
+    timings: dict[str, Any] = {"seconds": {point.id: round(point.seconds, 4) for point in shown.points}}
+    if "tuning" in shown.about:
+        timings["tuning"] = shown.about["tuning"]
+    return timings
 
 
 def _entry(point: Point, on_frontier: bool) -> dict[str, Any]:

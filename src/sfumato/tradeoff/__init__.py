@@ -14,6 +14,7 @@ from sfumato.tradeoff.problems import Problem, Problem1, Problem2, Problem3, Pro
 from sfumato.tradeoff.questions import Answer, k_and_l, with_suppression, without_suppression
 from sfumato.tradeoff.recipients import RECIPIENTS, Recipient
 from sfumato.tradeoff.study import Candidate, Grid, Study, bundled_study, read_study
+from sfumato.tradeoff.tuning import tune
 
 __all__ = [
     "BY",
@@ -52,6 +53,7 @@ __all__ = [
     "read_bounds",
     "read_map",
     "read_study",
+    "tune",
     "with_suppression",
     "without_suppression",
 ]

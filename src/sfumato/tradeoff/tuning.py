@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 
 from sfumato.errors import BadInputError
@@ -47,16 +47,21 @@ def read_budget(text: str) -> float:
 
 def tune(
     study: Study | str,
-    seconds: float,
+    seconds: float = inf,
     cache: Path | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
     table: Table | None = None,
+    tries: int | None = None,
 ) -> Map:
     """Explore a study and whatever else seems worth a try, until time is up or nothing is left to try.
 
+    `tries` bounds the candidates beside the study's own: unlike time, the same number gives the same map anywhere.
+
     The map's study has every candidate that was measured, so it can be explored again, chosen from and published.
     """
+    if seconds == inf and tries is None:
+        raise BadInputError("a tuner needs to know when to stop: give seconds, tries or both")
     started = time.monotonic()
     exploration = Exploration(read_study(study) if isinstance(study, str) else study, cache, workers, table)
     given = exploration.study
@@ -68,23 +73,28 @@ def tune(
     while batch and time.monotonic() < started + seconds:
         kept = exploration.known_of(batch)
         fresh = (candidate for candidate in batch if candidate not in kept)
-        for candidate, point in exploration.measured(fresh, started + seconds):
+        for candidate, point in exploration.measured(fresh, None if seconds == inf else started + seconds):
             kept[candidate] = point
-            told(int(time.monotonic() - started), int(seconds), str(candidate))
+            total = len(own) + (tries or 0) if seconds == inf else int(seconds)
+            told(len(tuner.points) if seconds == inf else int(time.monotonic() - started), total, str(candidate))
         for candidate in batch:
             if candidate in kept:
                 tuner.learn(candidate, kept[candidate])
                 history.append((round(time.monotonic() - started, 3), candidate.id))
-        batch = tuner.next()
+        left = AT_ONCE if tries is None else tries + len(own) - len(tuner.points)
+        batch = tuner.next()[: max(left, 0)]
     wanted = set(own)
     measured = {one: point for one, point in tuner.points.items() if one in wanted or point.status == "measured"}
     grown = replace(given, grids=(*given.grids, *_grids([one for one in measured if one not in wanted])))
     shown = {point.id for point in measured.values()}
     order = [(seconds, id) for seconds, id in history if id in shown]
-    about = exploration.about | {
-        "tuning": {"budget": seconds, "order": order, "unreached": len(wanted - set(measured))}
+    tuning = {
+        "budget": seconds,
+        "order": order,
+        "unreached": len(wanted - set(measured)),
+        "exhausted": not tuner.next(),
     }
-    return Map(grown, tuple(measured.values()), about)
+    return Map(grown, tuple(measured.values()), exploration.about | {"tuning": tuning})
 
 
 def _grids(candidates: Sequence[Candidate]) -> list[Grid]:
