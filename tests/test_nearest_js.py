@@ -68,6 +68,17 @@ def test_feasible_and_certified(ball: tuple[Numbers, Numbers, float]) -> None:
     assert found.distances[0] - found.bounds[0] < 1e-7
 
 
+@given(balls(), st.floats(-6, 3))
+@settings(max_examples=150, deadline=None)
+def test_the_multiplier_bounds_other_balls_too(ball: tuple[Numbers, Numbers, float], times: float) -> None:
+    """A tangent lies below the curve of the least distance over the radius, on both sides."""
+    p, q, radius = ball
+    found = nearest_js(p[None], q, radius)
+    other = min(radius * 10**times, 0.7)
+    tangent = found.bounds[0] - found.multipliers[0] * (other - radius)
+    assert tangent <= nearest_js(p[None], q, other).distances[0] + 1e-13
+
+
 @given(balls(), st.integers(0, 2**32 - 1))
 @settings(max_examples=100, deadline=None)
 def test_no_distribution_of_the_ball_is_below_the_bound(ball: tuple[Numbers, Numbers, float], seed: int) -> None:

@@ -46,12 +46,15 @@ class Nearest:
     points: Numbers
     distances: Numbers
     bounds: Numbers
+    multipliers: Numbers
+    """What a larger radius can gain: for a ball of radius p + e no point is nearer than bound - multiplier * e."""
 
 
-def nearest_js(rows: Numbers, centre: Numbers, radius: float | Numbers) -> Nearest:
+def nearest_js(rows: Numbers, centre: Numbers, radius: float | Numbers, close: float = CLOSE) -> Nearest:
     """Find for every row (a distribution, or counts) the nearest R with JS(centre, R) <= radius.
 
-    `centre` must be positive; `radius` is one number, or one for every row.
+    `centre` must be positive; `radius` is one number, or one for every row. `close` is how near to the sphere, as a
+    part of the radius, the search for R ends; bounds are off by the square of that only, so they may take it easier.
     """
     rows = np.atleast_2d(np.asarray(rows, np.float64))
     centre = np.asarray(centre, np.float64)
@@ -61,9 +64,9 @@ def nearest_js(rows: Numbers, centre: Numbers, radius: float | Numbers) -> Neare
     if not (rows >= 0).all() or not (rows.sum(axis=1) > 0).all() or not (radii >= 0).all():
         raise BadInputError("shares and radii cannot be negative, and a row needs a positive share")
     shares = distributions(rows)
-    points, distances, bounds = np.empty_like(shares), np.empty(len(rows)), np.empty(len(rows))
-    nearest_rows(shares, distributions(centre), radii, points, distances, bounds)
-    return Nearest(points, distances, bounds)
+    points, numbers = np.empty_like(shares), np.empty((3, len(rows)))
+    nearest_rows(shares, distributions(centre), radii, close, points, *numbers)
+    return Nearest(points, *numbers)
 
 
 def distributions(counts: Numbers) -> Numbers:
@@ -74,20 +77,32 @@ def distributions(counts: Numbers) -> Numbers:
 
 @kernel
 def nearest_rows(
-    rows: Numbers, q: Numbers, radii: Numbers, points: Numbers, distances: Numbers, bounds: Numbers
+    rows: Numbers,
+    q: Numbers,
+    radii: Numbers,
+    close: float,
+    points: Numbers,
+    distances: Numbers,
+    bounds: Numbers,
+    multipliers: Numbers,
 ) -> None:
-    """Find the nearest distribution of every row, its distance and the bound."""
+    """Find the nearest distribution of every row, its distance, and the bound with its multiplier."""
     for row in range(len(rows)):
         p, r, radius = rows[row], points[row], radii[row]
         apart = js(q, p)
         if apart <= radius:
-            r[:], distances[row], bounds[row] = p, 0.0, 0.0
+            r[:], distances[row], bounds[row], multipliers[row] = p, 0.0, 0.0, 0.0
             continue
-        metric = max(math.sqrt(apart) * (1 - ROUNDING) - math.sqrt(radius), 0.0) ** 2 - ROUNDING
-        theta = search_theta(p, q, radius, apart, r)
+        far = math.sqrt(apart) * (1 - ROUNDING)
+        metric = max(far - math.sqrt(radius), 0.0) ** 2 - ROUNDING
+        theta = search_theta(p, q, radius, apart, close, r)
         dual = dual_bound(p, q, r, theta, radius)
         into_ball(q, radius, r)
-        distances[row], bounds[row] = js(p, r), max(metric, dual, 0.0)
+        distances[row], bounds[row], multipliers[row] = js(p, r), max(metric, dual, 0.0), 0.0
+        if bounds[row] > 0.0 and dual >= metric:
+            multipliers[row] = theta / (1 - theta)
+        elif bounds[row] > 0.0:
+            multipliers[row] = far / math.sqrt(radius) - 1 if radius > 0.0 else math.inf
 
 
 @kernel
@@ -114,7 +129,7 @@ def slope(p: float, q: float, r: float, theta: float) -> float:
 
 
 @kernel
-def search_theta(p: Numbers, q: Numbers, radius: float, apart: float, r: Numbers) -> float:
+def search_theta(p: Numbers, q: Numbers, radius: float, apart: float, close: float, r: Numbers) -> float:
     """Find theta such that its R lies on the sphere; R comes back in `r`. Newton's method within a bracket."""
     low, high = 0.0, 1.0
     theta = 1 - math.sqrt(radius / apart)
@@ -130,7 +145,7 @@ def search_theta(p: Numbers, q: Numbers, radius: float, apart: float, r: Numbers
             low = theta
         else:
             high = theta
-        if abs(found - radius) <= CLOSE * radius or high - low <= 2e-16:
+        if abs(found - radius) <= close * radius or high - low <= 2e-16:
             break
         root = math.sqrt(found)
         change = js_change(p, q, theta, r) / (2 * max(root, 1e-150))
@@ -167,8 +182,8 @@ def balance(p: Numbers, q: Numbers, theta: float, r: Numbers) -> None:
             change = (mu - slopes[i]) / steep[i]
             before = r[i]
             r[i] = max(before * math.exp(min(max(change, -700.0), 700.0)), LEAST)
-            moved = max(moved, abs(r[i] - before))
-        if moved <= 1e-16 or (moved <= 1e-14 and abs(total - 1) <= 1e-14):
+            moved = max(moved, max(before, r[i]) * min(change * change, abs(change)))
+        if moved <= 1e-17:  # a step of Newton's method leaves the square of itself to be done
             break
 
 

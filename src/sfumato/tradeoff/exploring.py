@@ -22,7 +22,8 @@ from sfumato.measures import Prepared, Worth
 from sfumato.plain import to_plain
 from sfumato.table import Table
 from sfumato.tradeoff.details import details, noisy_details
-from sfumato.tradeoff.folder import read_point
+from sfumato.tradeoff.folder import limit_values, read_limit, read_point
+from sfumato.tradeoff.limit import AXES, Limit, limit
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.study import Candidate, Study, read_study
 
@@ -56,9 +57,9 @@ def explore(
     open_ones = [candidate for candidate in candidates if candidate not in done]
     report = progress or (lambda finished, total, last: None)
     report(len(done), len(candidates), "")
+    prepared = study.scales.prepare(table)
     if open_ones:
-        prepared = study.scales.prepare(table).ready()
-        for candidate, point in _all(open_ones, prepared, workers):
+        for candidate, point in _all(open_ones, prepared.ready(), workers):
             done[candidate] = point
             _add_to_cache(cache, keys[candidate], point)
             report(len(done), len(candidates), str(candidate))
@@ -72,7 +73,22 @@ def explore(
         "digest": digest,
         "origin": table.engine.origin,
     }
-    return Map(study, tuple(done[candidate] for candidate in candidates), about)
+    points = tuple(done[candidate] for candidate in candidates)
+    floor = _limit(prepared, cache, base) if any(point.has(AXES) for point in points) else None
+    return Map(study, points, about, floor)
+
+
+def _limit(prepared: Prepared, cache: Path | None, base: str) -> Limit | None:
+    """Work the limit of the table out, or take it from the cache."""
+    key = sha256(f"{base} limit".encode()).hexdigest()
+    for line in cache.read_text(encoding="ascii", errors="replace").split("\n") if cache and cache.is_file() else ():
+        if line.startswith(f'{{"limit of": "{key}"') and line.endswith("}"):
+            return read_limit(json.loads(line))
+    found = limit(prepared)
+    if cache is not None:
+        with cache.open("a", encoding="ascii") as stream:
+            stream.write(json.dumps({"limit of": key, **limit_values(found)}) + "\n")
+    return found
 
 
 def _all(candidates: list[Candidate], prepared: Prepared, workers: int) -> Iterator[tuple[Candidate, Point]]:
