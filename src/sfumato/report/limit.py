@@ -23,7 +23,7 @@ from sfumato.tradeoff.words import counted
 PUBLIC_STEPS = 100_000
 """On the public page the limit's vertices are rounded down to whole parts of this: five decimals."""
 
-HEADS = ("Anonymizer", "On the frontier", "The best for {x} from ... to", "Part of the range", "Score", "Without it")
+HEADS = ("Anonymizer", "On the frontier", "Best choice for {x}", "Part of the range", "Score", "Without it")
 
 
 def scores_of(shown: Map, public: bool = False) -> Scores | None:
@@ -84,7 +84,11 @@ def _floor(found: Scores) -> str:
         f"score below {_score(found.limit)}, the limit's. What lies between the two is the most that a better method "
         "could still win."
     )
-    return f'<p class="answer">{escape(MEANING)}</p><p>{escape(score)}</p>'
+    lead = (
+        "However a release of this table is made, at a given privacy loss it cannot be more useful than the dashed "
+        "line on the map shows."
+    )
+    return f'<p class="answer">{escape(lead)}</p><p>{escape(MEANING)}</p><p>{escape(score)}</p>'
 
 
 def _spanned(found: Scores) -> str:

@@ -134,7 +134,9 @@ function limitRows() {
 function specification() {
   const spec = structuredClone(data.spec);
   spec.datasets.points = drawn();
-  if (data.limit) spec.datasets.limit = limitRows();
+  const floor = limitRows();
+  if (floor.length) spec.datasets.limit = floor;
+  else spec.layer = spec.layer.filter((layer) => !["limit", "limit label"].includes(layer.name));
   for (const layer of spec.layer) {
     for (const axis of ["x", "y"]) {
       Object.assign(layer.encoding[axis], axisLook(state[axis], spec.datasets.points.map((row) => row[axis])));

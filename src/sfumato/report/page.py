@@ -29,6 +29,7 @@ from sfumato.report.limit import limit_content, limit_section
 from sfumato.report.worth import worth_content, worth_of_point, worth_section
 from sfumato.tradeoff import Map, Point
 from sfumato.tradeoff.chart import BASELINE_LABELS, axis_title, family, map_chart, step, ticks_of
+from sfumato.tradeoff.limit import AXES
 from sfumato.tradeoff.meanings import meanings
 from sfumato.tradeoff.words import counted, listed, settings
 
@@ -111,8 +112,11 @@ def _point(shown: Map, point: Point, public: bool) -> dict[str, Any]:
 
 
 def _empty_chart(shown: Map) -> dict[str, Any]:
-    """Return the chart's specification without data, title and legend: the page has its own."""
-    spec: dict[str, Any] = map_chart(shown, *axes(shown)).to_dict()
+    """Return the chart's specification without data, title and legend: the page has its own.
+
+    The page's script sets the axes, and takes the limit's layers out where it is not drawn.
+    """
+    spec: dict[str, Any] = map_chart(shown, *(axes(shown) if shown.limit is None else AXES)).to_dict()
     spec["datasets"] = {name: [] for name in spec["datasets"]}
     spec |= {"width": "container", "height": 460, "autosize": {"type": "fit-x", "contains": "padding"}}
     spec["config"] |= {"background": None, "padding": 4}

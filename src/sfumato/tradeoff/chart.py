@@ -175,7 +175,7 @@ def map_chart(shown: Map, x: str | None = None, y: str | None = None, title: str
     floor = limit_rows(shown, x, y)
     reading = [READING, *([LIMIT_READING] if floor else []), *wrap("" if verdicts is None else verdicts.marks(), LINE)]
     spreads = intervals(base) if any(point.intervals for point in shown.points) else []
-    below = limit_line(base) if shown.limit is not None else []
+    below = limit_line(base) if floor else []
     layers = [_line(base, x), *spreads, dots(base, families(shown)), *baselines(base), *marks, ring(base), *below]
     datasets = {"points": rows(shown, x, y)} | ({"limit": floor} if below else {})
     drawn: alt.TopLevelMixin = (

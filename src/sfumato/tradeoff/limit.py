@@ -143,8 +143,11 @@ def tangent(rows: Numbers, q: Numbers, p_loss: float) -> tuple[float, float, flo
         return found.bounds, found.multipliers
 
     starts = range(0, len(rows), STRETCH)
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        parts = list(pool.map(work, starts))
+    if len(starts) == 1:
+        parts = [work(0)]
+    else:
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            parts = list(pool.map(work, starts))
     bounds, multipliers = (np.concatenate(own) for own in zip(*parts, strict=True))
     return p_loss, float(bounds.mean()), -float(multipliers.mean())
 
