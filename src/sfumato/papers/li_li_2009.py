@@ -20,6 +20,7 @@ from sfumato.papers.results import Claim, Curve, Figure, Results
 from sfumato.release import FORMS, Release
 from sfumato.requirements.distances import js_distance
 from sfumato.table import load
+from sfumato.tradeoff.limit import Limit, limit
 from sfumato.tradeoff.study import LI_LI_2009
 
 PAPER_Q = {
@@ -95,6 +96,13 @@ class LiLi2009:
     def original(self) -> dict[str, float]:
         """The measures of the original."""
         return dict(self.prepared.measure(anonymize(self.table, "k-anonymity k=1", "original")).values)
+
+    @cached_property
+    def limit(self) -> Limit:
+        """The line below which no truthful release of the table can lie, whatever its form."""
+        found = limit(self.prepared)
+        assert found is not None  # Adult has a sensitive attribute and large populations
+        return found
 
     def curve(self, family: str, form: str, y: str) -> list[tuple[float, float, float]]:
         """Return (P_loss, y, parameter) of one family in one form, by rising P_loss."""
@@ -260,9 +268,19 @@ def _reported_claims(study: LiLi2009) -> Iterable[Claim]:
             "reported",
             "one group decides it: the largest share of a rare value among all groups",
         )
+    yield _above_limit(study)
     yield _rank_correlation(study)
     yield _literal_reading(study)
     yield _rounded_to_nearest(study)
+
+
+def _above_limit(study: LiLi2009) -> Claim:
+    """Hold every release against the limit: a check of limit, P_loss and U_loss at once."""
+    room = [own["u_loss"] - study.limit.at(own["p_loss"]) for own in study.measures.values()]
+    text = "the efficient frontier lies below t-closeness; no release is below our limit (least U_loss above it)"
+    return Claim(
+        "limit", text, "somewhere below the t-closeness line", round(min(room), 6), min(room) >= -1e-9, "reported"
+    )
 
 
 def _rank_correlation(study: LiLi2009) -> Claim:
@@ -310,16 +328,17 @@ def _figures(study: LiLi2009) -> list[Figure]:
     families = (K, L, T, DELTA, STRICT_DELTA)
     two_forms = [curve(f"{name}, {form}", name, form, "u_loss") for name in (L, T) for form in FORMS]
     named = [{"x": 0.086, "y": 0.0288, "label": "paper: k = 5000"}]
+    floor = Curve("limit", [{"x": x, "y": y} for x, y in study.limit.points], marks=False)
     return [
         Figure(
             "2a",
             "Li & Li 2009, figure 2a: requirements (bucketized)",
             loss,
             "U_loss",
-            [curve(name, name, "bucketization", "u_loss") for name in families],
+            [*(curve(name, name, "bucketization", "u_loss") for name in families), floor],
             named,
         ),
-        Figure("2b", "Li & Li 2009, figure 2b: forms", loss, "U_loss", two_forms),
+        Figure("2b", "Li & Li 2009, figure 2b: forms", loss, "U_loss", [*two_forms, floor]),
         Figure(
             "3a",
             "Li & Li 2009, figure 3a: queries, qd = 4, sel = .05",

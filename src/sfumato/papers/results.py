@@ -38,6 +38,9 @@ class Curve:
     line: bool = True
     """Whether a line joins the points."""
 
+    marks: bool = True
+    """Whether each point is marked; a line that is no series of releases is dashed and has no marks."""
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -126,7 +129,7 @@ def _x(figure: Figure) -> alt.X:
 def draw_curves(figure: Figure) -> alt.TopLevelMixin:
     """Draw a figure: our curves, and the points that the paper's text names as crosses."""
     rows = [
-        {"label": curve.label, **point, "order": i, "line": curve.line}
+        {"label": curve.label, **point, "order": i, "line": curve.line, "marks": curve.marks}
         for curve in figure.curves
         for i, point in enumerate(sorted(curve.points, key=lambda point: float(point["x"])))
     ]
@@ -135,10 +138,13 @@ def draw_curves(figure: Figure) -> alt.TopLevelMixin:
     y = alt.Y("y:Q", title=figure.y)
     color = alt.Color("label:N", title=None, scale=alt.Scale(domain=labels, range=PALETTE[: len(labels)]))
     base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, y=y, color=color)
+    joined = base.mark_line(strokeWidth=1.5, opacity=0.8).encode(order="order:Q")
     layers: list[Any] = [
-        base.transform_filter("datum.line").mark_line(strokeWidth=1.5, opacity=0.8).encode(order="order:Q"),
-        base.mark_point(filled=True, size=45, opacity=1),
+        joined.transform_filter("datum.line && datum.marks"),
+        base.transform_filter("datum.marks").mark_point(filled=True, size=45, opacity=1),
     ]
+    if not all(curve.marks for curve in figure.curves):
+        layers.append(base.transform_filter("!datum.marks").mark_line(strokeDash=[5, 4]).encode(order="order:Q"))
     if figure.paper:
         named = alt.Chart(alt.InlineData(values=list(figure.paper))).encode(x=x, y=y)
         layers.append(named.mark_point(shape="cross", size=120, color="#222", filled=True))

@@ -6,22 +6,27 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.plain import json_text
+from sfumato.report.limit import scores_of
 from sfumato.report.writing import write_picture, write_report
 from sfumato.tradeoff import Map, Point
-from sfumato.tradeoff.folder import TABLE_FACTS
+from sfumato.tradeoff.folder import TABLE_FACTS, limit_values
+from sfumato.tradeoff.scoring import score_values
 
 
 def save_map(shown: Map, folder: Path) -> list[Path]:
     """Write everything about a map into a folder. `points.json` is the same, byte by byte, for the same study."""
     frontier = {point.id for point in shown.frontier()}
     points = [_entry(point, point.id in frontier) for point in shown.points]
+    floor, found = limit_values(shown.limit), scores_of(shown)
     texts = {
         "points.json": json_text(
             {
                 "study": shown.study.name,
                 "axes": list(shown.study.axes),
-                "table": {key: shown.about[key] for key in TABLE_FACTS},
+                "table": {key: shown.about[key] for key in TABLE_FACTS} | floor.pop("table", {}),
                 "points": points,
+                **floor,
+                **({} if found is None else {"score": score_values(found)}),
             }
         ),
         "timings.json": json_text(_timings(shown)),

@@ -25,9 +25,11 @@ from sfumato.measures import MEASURES
 from sfumato.plain import to_plain
 from sfumato.release import staged
 from sfumato.report.commands import DECLARED, anonymize_command
+from sfumato.report.limit import limit_content, limit_section
 from sfumato.report.worth import worth_content, worth_of_point, worth_section
 from sfumato.tradeoff import Map, Point
 from sfumato.tradeoff.chart import BASELINE_LABELS, axis_title, family, map_chart, step, ticks_of
+from sfumato.tradeoff.limit import AXES
 from sfumato.tradeoff.meanings import meanings
 from sfumato.tradeoff.words import counted, listed, settings
 
@@ -45,6 +47,7 @@ def page(shown: Map, public: bool, day: date) -> str:
         badge="public" if public else "internal",
         caution=_caution(public),
         tried=_tried(shown, public, day),
+        limit=limit_section(shown, public),
         worth=worth_section(shown),
         notices="" if public else _notices(shown),
         unmade="" if public else _unmade(shown),
@@ -61,6 +64,7 @@ def content(shown: Map, public: bool) -> dict[str, Any]:
         "axes": axes(shown),
         "records": shown.about.get("records", 0),
         "spec": _empty_chart(shown),
+        "limit": limit_content(shown, public),
         "worth": worth_content(shown),
         "measures": [
             {
@@ -108,9 +112,12 @@ def _point(shown: Map, point: Point, public: bool) -> dict[str, Any]:
 
 
 def _empty_chart(shown: Map) -> dict[str, Any]:
-    """Return the chart's specification without data, title and legend: the page has its own."""
-    spec: dict[str, Any] = map_chart(shown, *axes(shown)).to_dict()
-    spec["datasets"] = {"points": []}
+    """Return the chart's specification without data, title and legend: the page has its own.
+
+    The page's script sets the axes, and takes the limit's layers out where it is not drawn.
+    """
+    spec: dict[str, Any] = map_chart(shown, *(axes(shown) if shown.limit is None else AXES)).to_dict()
+    spec["datasets"] = {name: [] for name in spec["datasets"]}
     spec |= {"width": "container", "height": 460, "autosize": {"type": "fit-x", "contains": "padding"}}
     spec["config"] |= {"background": None, "padding": 4}
     del spec["title"]

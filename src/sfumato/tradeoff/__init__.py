@@ -7,12 +7,14 @@ from sfumato.tradeoff.choosing import BY, Choice, NothingFitsError
 from sfumato.tradeoff.drafting import Draft, draft
 from sfumato.tradeoff.exploring import explore
 from sfumato.tradeoff.folder import read_map
+from sfumato.tradeoff.limit import Limit
 from sfumato.tradeoff.map import Map, Point, non_dominated
 from sfumato.tradeoff.measured_problem import MeasuredProblem, problem
 from sfumato.tradeoff.pareto import NSGA2, Search, exact, pareto
 from sfumato.tradeoff.problems import Problem, Problem1, Problem2, Problem3, Problem4
 from sfumato.tradeoff.questions import Answer, k_and_l, with_suppression, without_suppression
 from sfumato.tradeoff.recipients import RECIPIENTS, Recipient
+from sfumato.tradeoff.scoring import Scores
 from sfumato.tradeoff.study import Candidate, Grid, Study, bundled_study, read_study
 from sfumato.tradeoff.tuning import tune
 
@@ -29,6 +31,7 @@ __all__ = [
     "Frontier",
     "FrontierPoint",
     "Grid",
+    "Limit",
     "Map",
     "MeasuredProblem",
     "NothingFitsError",
@@ -39,6 +42,7 @@ __all__ = [
     "Problem3",
     "Problem4",
     "Recipient",
+    "Scores",
     "Search",
     "Study",
     "bundled_study",

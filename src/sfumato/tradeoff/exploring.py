@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, replace
 from functools import cached_property
@@ -23,7 +23,8 @@ from sfumato.measures import Prepared, Worth
 from sfumato.plain import to_plain
 from sfumato.table import Table
 from sfumato.tradeoff.details import details, noisy_details
-from sfumato.tradeoff.folder import read_point
+from sfumato.tradeoff.folder import limit_values, read_limit, read_point
+from sfumato.tradeoff.limit import AXES, Limit, limit
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.study import Candidate, Study, read_study
 
@@ -51,7 +52,7 @@ def explore(
     for candidate, point in exploration.measured(candidate for candidate in candidates if candidate not in done):
         done[candidate] = point
         report(len(done), len(candidates), str(candidate))
-    return Map(exploration.study, tuple(done[candidate] for candidate in candidates), exploration.about)
+    return exploration.map([done[candidate] for candidate in candidates])
 
 
 class Exploration:
@@ -90,6 +91,24 @@ class Exploration:
             self._known[self.key(candidate)] = point
             _add_to_cache(self.cache, self.key(candidate), point)
             yield candidate, point
+
+    def map(self, points: Sequence[Point], study: Study | None = None, more: Mapping[str, Any] | None = None) -> Map:
+        """Put points on a map of the study (or of one that has grown), with the limit of the table under them."""
+        floor = self._limit() if any(point.has(AXES) for point in points) else None
+        return Map(study or self.study, tuple(points), self.about | dict(more or {}), floor)
+
+    def _limit(self) -> Limit | None:
+        """Work the limit of the table out, or take it from the cache."""
+        key = sha256(f"{self._base} limit".encode()).hexdigest()
+        kept = self.cache.read_text("ascii", "replace") if self.cache is not None and self.cache.is_file() else ""
+        for line in kept.split("\n"):
+            if line.startswith(f'{{"limit of": "{key}"') and line.endswith("}"):
+                return read_limit(json.loads(line))
+        found = limit(self.prepared)
+        if self.cache is not None:
+            with self.cache.open("a", encoding="ascii") as stream:
+                stream.write(json.dumps({"limit of": key, **limit_values(found)}) + "\n")
+        return found
 
     @property
     def about(self) -> dict[str, Any]:

@@ -94,7 +94,7 @@ def tune(
         "unreached": len(wanted - set(measured)),
         "exhausted": not tuner.next(),
     }
-    return Map(grown, tuple(measured.values()), exploration.about | {"tuning": tuning})
+    return exploration.map(list(measured.values()), grown, {"tuning": tuning})
 
 
 def _grids(candidates: Sequence[Candidate]) -> list[Grid]:
