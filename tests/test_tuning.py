@@ -11,11 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import BadInputError
+from sfumato.report.tuning import score_over_time, tuning_section
 from sfumato.requirements import KAnonymity, TCloseness, requirement
 from sfumato.table import load
 from sfumato.tradeoff import Candidate, Point, Study, explore, read_study, tune
 from sfumato.tradeoff.dials import Dial, Family, dial_of, families_of
-from sfumato.tradeoff.tuning import Staircase, Tuner, corners, read_budget
+from sfumato.tradeoff.scoring import Frame
+from sfumato.tradeoff.tuning import Staircase, Tuner, read_budget
 from test_explore import STUDY, folder, sfumato  # noqa: F401  (folder is a fixture)
 
 MONDRIAN = Study.from_toml(STUDY).candidates[0].anonymizer
@@ -56,27 +58,23 @@ GOOD = family("t-closeness t=0.1 distance=js")
 BAD = family("t-closeness t=0.1 distance=equal")
 
 
-@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=12), st.floats(0, 1), st.floats(0, 1))
+FRAME = Frame((0, 0.69), (0, 0.06))
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), max_size=12), st.floats(0, 1), st.floats(0, 1))
 def test_the_gain_is_the_area_that_only_the_new_place_beats(places, x, y):
-    stairs = Staircase([*places, (x, y), (1.0, 1.0), (0.0, 0.5)])
+    places = [*places, (0.0, 1.0), (1.0, 0.0)]
     steps = 60
     grid = [((i + 0.5) / steps, (j + 0.5) / steps) for i in range(steps) for j in range(steps)]
     only = sum(a >= x and b >= y and not any(a >= u and b >= v for u, v in places) for a, b in grid) / steps**2
-    low = min(v for _, v in [*places, (x, y), (0.0, 0.5)])
-    assert stairs.gain(places, (x, y)) * (1 - low) == pytest.approx(only, abs=6 / steps)
-
-
-def test_corners_are_what_nothing_beats():
-    assert corners([(2, 2), (1, 3), (1, 4), (3, 2), (4, 1), (2, 2)]) == [(1, 3), (2, 2), (4, 1)]
+    assert Staircase(places).gain((x, y)) == pytest.approx(only, abs=6 / steps)
 
 
 def test_more_rounds_continue_the_same_sequence():
     short, long = (tuned({GOOD: convex, BAD: worse}, rounds) for rounds in (5, 12))
     assert long[: len(short)] == short
-    areas = [
-        Staircase([(0, 0.05), (0.69, 0)]).beaten(corners([place for _, place in long[:n]])) for n in range(1, len(long))
-    ]
-    assert areas == sorted(areas)
+    areas = [FRAME.area([place for _, place in long[:n]]) for n in range(1, len(long))]
+    assert areas == sorted(areas, reverse=True)
 
 
 def test_time_goes_to_the_family_that_keeps_its_promises():
@@ -87,8 +85,7 @@ def test_time_goes_to_the_family_that_keeps_its_promises():
     half = len(tried) // 2  # an even grid does not know which family is good
     shares = [(i + 0.5) / half for i in range(half)]
     even = [place(GOOD.dial.at(share)) for share in shares for place in (convex, worse)]
-    box = Staircase([(0, 0.05), (0.69, 0)])
-    assert box.beaten(corners(places)) > box.beaten(corners(even))
+    assert FRAME.area(places) < FRAME.area(even)
 
 
 def test_nothing_is_tried_twice_and_a_family_that_fails_is_left():
@@ -159,3 +156,15 @@ def test_explore_budget_on_the_command_line(folder):  # noqa: F811
     assert chosen.returncode == 0, chosen.stderr
     refused = sfumato(folder, "explore", "study.toml", "--budget", "soon")
     assert refused.returncode == 2 and "write a time such as 60s" in refused.stderr
+
+
+def test_the_report_draws_the_score_over_time(folder):  # noqa: F811
+    study = Study.from_toml((folder / "study.toml").read_text(), str(folder / "study.toml"))
+    shown = tune(replace(study, table=replace(study.table, source=str(folder / "people.csv"))), tries=8)
+    steps = score_over_time(shown)
+    assert [score for _, score in steps] == sorted((score for _, score in steps), reverse=True)
+    assert steps[-1][1] == shown.score() and len(steps) == len(shown.points)
+    own = [point for point in shown.points if point.id in {one.id for one in study.candidates}]
+    section = tuning_section(shown, public=False)
+    assert f"own candidates the score was {shown.score(own):.4f}" in section and "<svg" in section
+    assert tuning_section(shown, public=True) == ""

@@ -26,6 +26,7 @@ from sfumato.plain import to_plain
 from sfumato.release import staged
 from sfumato.report.commands import DECLARED, anonymize_command
 from sfumato.report.limit import limit_content, limit_section
+from sfumato.report.tuning import tuning_section
 from sfumato.report.worth import worth_content, worth_of_point, worth_section
 from sfumato.tradeoff import Map, Point
 from sfumato.tradeoff.chart import BASELINE_LABELS, axis_title, family, map_chart, step, ticks_of
@@ -48,6 +49,7 @@ def page(shown: Map, public: bool, day: date) -> str:
         caution=_caution(public),
         tried=_tried(shown, public, day),
         limit=limit_section(shown, public),
+        tuning=tuning_section(shown, public),
         worth=worth_section(shown),
         notices="" if public else _notices(shown),
         unmade="" if public else _unmade(shown),

@@ -14,14 +14,15 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise
-from math import inf, isfinite
+from math import inf
 from pathlib import Path
 
 from sfumato.errors import BadInputError
 from sfumato.table import Table
 from sfumato.tradeoff.dials import Family, families_of
 from sfumato.tradeoff.exploring import Exploration, Progress
-from sfumato.tradeoff.map import BASELINES, Map, Point, cost
+from sfumato.tradeoff.map import BASELINES, Map, Point
+from sfumato.tradeoff.scoring import Frame, Place, drawable, place
 from sfumato.tradeoff.study import Candidate, Grid, Study, read_study
 
 AT_ONCE = 4
@@ -34,7 +35,6 @@ DOUBT = 0.002
 """Area of promises, as a share of the whole, after which a family is judged by what it kept of them."""
 
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
-Place = tuple[float, float]
 
 
 def read_budget(text: str) -> float:
@@ -91,6 +91,7 @@ def tune(
     tuning = {
         "budget": seconds,
         "order": order,
+        "added": len(set(measured) - wanted),
         "unreached": len(wanted - set(measured)),
         "exhausted": not tuner.next(),
     }
@@ -132,20 +133,23 @@ class Tuner:
 
     def learn(self, candidate: Candidate, point: Point) -> None:
         """Take the point of a candidate in, and remember whether it kept what was promised."""
-        before = [place for own in self.points.values() if (place := self.place(own)) is not None]
+        before = self._all_places()
         self.points[candidate] = point
-        place = self.place(point)
+        found = place(point, self.axes) if drawable(point, self.axes) else None
         for i, family in enumerate(self.families):
             value = family.value_of(candidate)
-            if value is not None and place is not None:
-                self._places[i][value] = place
+            if value is not None and found is not None:
+                self._places[i][value] = found
             elif value is not None and point.status == "failed":  # it cannot serve such a requirement or table
                 self._closed.add(i)
         if candidate in self._hopes:
             i, hope = self._hopes.pop(candidate)
             self._promised[i] += hope
-            if place is not None:
-                self._kept[i] += min(Staircase([*before, place]).gain(before, place), hope)
+            if found is not None:
+                self._kept[i] += min(Staircase(before).gain(found), hope)
+
+    def _all_places(self) -> list[Place]:
+        return [place(point, self.axes) for point in self.points.values() if drawable(point, self.axes)]
 
     def next(self) -> list[Candidate]:
         """Return what to try next: half of it between known values, half of it families of which less is known."""
@@ -167,7 +171,7 @@ class Tuner:
 
     def _best_hopes(self) -> list[tuple[float, int, Candidate]]:
         """List the values half way between known ones of every family, the most promising first, each once."""
-        stairs = Staircase([place for point in self.points.values() if (place := self.place(point)) is not None])
+        stairs = Staircase(self._all_places())
         found: dict[Candidate, tuple[float, int]] = {}
         for i, family in enumerate(self.families):
             trust = (DOUBT + self._kept[i]) / (DOUBT + self._promised[i])
@@ -180,44 +184,22 @@ class Tuner:
                     found.setdefault(family.at(middle), (trust * hope, i))
         return sorted(((hope, i, one) for one, (hope, i) in found.items()), key=lambda own: (-own[0], own[1]))
 
-    def place(self, point: Point) -> Place | None:
-        """Return where a point lies, lower being better on both axes."""
-        if not point.has(self.axes):
-            return None
-        x, y = (cost(name, point.measures[name]) for name in self.axes)
-        return (x, y) if isfinite(x) and isfinite(y) else None
-
 
 class Staircase:
-    """The frontier of some places, and what further places would take from under it."""
+    """The frontier of some places, and what a further place would take from under it, as a part of what they span."""
 
     def __init__(self, places: Sequence[Place]) -> None:
-        self.corners = corners(places)
-        self.worst = (max(x for x, _ in places), max(y for _, y in places)) if places else (0.0, 0.0)
-        best = (min(x for x, _ in places), min(y for _, y in places)) if places else (0.0, 0.0)
-        self.whole = (self.worst[0] - best[0]) * (self.worst[1] - best[1])
+        self.places = places
+        ends = [(min(own), max(own)) for own in zip(*places, strict=True)]
+        flat = not ends or any(low == high for low, high in ends)
+        self.frame = None if flat else Frame(ends[0], ends[1])
+        self.area = 0.0 if self.frame is None else self.frame.area(places)
 
     def hope(self, here: Place, there: Place, share: float) -> float:
         """Say what a place between two others would gain, better than half way by a share of what is possible."""
         hoped = tuple((1 - share) * (a + b) / 2 + share * min(a, b) for a, b in zip(here, there, strict=True))
-        return self.gain(self.corners, (hoped[0], hoped[1]))
+        return self.gain((hoped[0], hoped[1]))
 
-    def gain(self, known: Sequence[Place], new: Place) -> float:
-        """Say which share of the whole area a place takes from under the staircase of the known ones."""
-        if self.whole <= 0:
-            return 0.0
-        return (self.beaten(corners([*known, new])) - self.beaten(corners(known))) / self.whole
-
-    def beaten(self, stairs: Sequence[Place]) -> float:
-        """Return the area of what a staircase beats, up to the worst of both axes."""
-        ends = [*(x for x, _ in stairs[1:]), self.worst[0]]
-        return sum(max(end - x, 0.0) * max(self.worst[1] - y, 0.0) for (x, y), end in zip(stairs, ends, strict=True))
-
-
-def corners(places: Sequence[Place]) -> list[Place]:
-    """Return the places that none other beats, by rising x."""
-    found: list[Place] = []
-    for place in sorted(set(places)):
-        if not found or place[1] < found[-1][1]:
-            found.append(place)
-    return found
+    def gain(self, new: Place) -> float:
+        """Say which part of the area a place takes from under the staircase."""
+        return 0.0 if self.frame is None else self.area - self.frame.area([*self.places, new])
