@@ -68,7 +68,7 @@ def _chart(steps: list[Step]) -> str:
             y=alt.Y("score:Q", title="score, lower is better", scale=alt.Scale(zero=False)),
         )
         .properties(width=620, height=170)
-        .configure(**(LOOK | {"background": None}))
+        .configure(**(LOOK | {"background": "transparent"}))
     )
     picture: str = vegalite_to_svg(drawn.to_json())
     return picture
