@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -13,11 +14,14 @@ import plain_releases as plain
 from sfumato.anonymizers import anonymize, anonymizer
 from sfumato.errors import BadInputError, SfumatoError
 from sfumato.measures import Scales
+from sfumato.report import save_map
+from sfumato.report.limit import limit_content, limit_section
 from sfumato.requirements import requirement
 from sfumato.requirements.nearest_js import nearest_js
 from sfumato.table import Quasi, TableDeclaration, tree
 from sfumato.table.cells import sorted_cells
-from sfumato.tradeoff import Grid, Limit, Map, Point, Study
+from sfumato.tradeoff import Grid, Limit, Map, Point, Study, explore, exploring, read_map
+from sfumato.tradeoff.chart import map_chart
 from sfumato.tradeoff.limit import envelope, limit, revealed_loss
 from sfumato.tradeoff.scoring import Frame
 from strategies import tries
@@ -135,7 +139,7 @@ def two_records(sensitive):
 
 
 def test_envelope_is_the_largest_tangent():
-    tangents = np.array([[0.1, 0.5, -4.0], [0.3, 0.1, -1.0], [0.2, 0.0, -9.0], [0.0, 0.0, 0.0]])
+    tangents = np.array([[0.1, 0.5, -4.0], [0.3, 0.1, -1.0], [0.1, 0.1, -9.0], [0.0, 0.0, 0.0]])
     vertices = envelope(tangents)
     for at in np.linspace(0, 0.6, 61):
         largest = max(u + slope * (at - p) for p, u, slope in tangents)
@@ -242,3 +246,77 @@ def test_no_releases_score_below_the_limit():
     )
     found = shown.scores()
     assert found.limit <= found.union <= found.limit + 0.01
+
+
+# ---------------------------------------------------------------- on the map, in the folder, in the report
+
+
+def shown_map(floor=FLOOR):
+    points = (
+        point("t", "without-quasi", "generalization", p_loss=0.0, u_loss=0.5, k=9),
+        point("a", p_loss=0.1, u_loss=0.25, k=3),
+        point("b", "full-domain", "generalization", p_loss=0.3, u_loss=0.1, k=2),
+    )
+    about = {"digest": "0", "records": 9, "cells": 9, "dropped": 0, "quasi": ["age"], "sensitive": ["s"]}
+    return Map(STUDY, points, about, floor)
+
+
+def test_the_folder_keeps_limit_and_score(tmp_path):
+    shown = shown_map()
+    save_map(shown, tmp_path)
+    content = json.loads((tmp_path / "points.json").read_text())
+    assert content["limit"] == [[0.0, 0.4], [0.25, 0.0]]
+    assert content["score"]["union"] == pytest.approx(shown.score())
+    assert content["score"]["anonymizers"].keys() == {"mondrian", "full-domain"}
+    assert read_map(tmp_path).limit == FLOOR and read_map(tmp_path).score() == shown.score()
+    for name in ("report.html", "report-public.html"):
+        assert "How good can a release be?" in (tmp_path / name).read_text()
+
+
+def test_a_map_without_limit_says_nothing_of_it(tmp_path):
+    save_map(shown_map(None), tmp_path)
+    content = json.loads((tmp_path / "points.json").read_text())
+    assert "limit" not in content and "score" not in content and read_map(tmp_path).limit is None
+    assert "How good can a release be?" not in (tmp_path / "report.html").read_text()
+
+
+def test_the_limit_is_drawn_where_it_is_proved():
+    shown = shown_map()
+    for axes, expected in ((AXES, FLOOR.points), (AXES[::-1], [(y, x) for x, y in FLOOR.points])):
+        spec = map_chart(shown, *axes).to_dict()
+        assert [(row["x"], row["y"]) for row in spec["datasets"]["limit"]] == list(expected)
+        assert [row["label"] for row in spec["datasets"]["limit"]].count("limit") == 1
+        assert "limit" in {layer.get("name") for layer in spec["layer"]}
+    assert "limit" not in map_chart(shown, "k", "u_loss").to_dict()["datasets"]
+
+
+@tries(40)
+@given(plain.small_cells(), st.floats(0, 0.7))
+def test_the_public_line_is_rounded_and_still_a_limit(cells, p_loss):
+    floor = limit(Scales(0.1).prepare(plain.table_of(cells)))
+    if floor is None or floor.trivial < 1e-4:
+        return
+    vertices = limit_content(shown_map(floor), public=True)["points"]
+    assert all(round(value, 5) == value for vertex in vertices for value in vertex)
+    x, y = zip(*vertices, strict=True)
+    assert floor.at(p_loss) - 0.05 * floor.trivial - 1e-3 <= np.interp(p_loss, x, y) <= floor.at(p_loss) + 1e-12
+
+
+def test_the_section_tells_who_gives_what():
+    told = limit_section(shown_map(), public=False)
+    assert "together score 0.4333" in told and "score below 0.1667" in told
+    assert "mondrian, bucketization" in told and "0.1 to 0.3" in told and "33.3 %" in told
+    assert limit_section(shown_map(None), public=False) == ""
+
+
+def test_an_explored_limit_is_kept(tmp_path, monkeypatch):
+    """The second time the limit comes from the cache, as points do."""
+    rows = [f"{age},{'flu' if age % 3 else 'cold'}" for age in range(20, 40)]
+    (tmp_path / "t.csv").write_text("age,ill\n" + "\n".join(rows) + "\n")
+    makers = (anonymizer("mondrian"), anonymizer("without-quasi"))
+    table = TableDeclaration(str(tmp_path / "t.csv"), quasi=("age",), sensitive=("ill",))
+    study = Study("small", table, (Grid(makers, (requirement("k-anonymity k=4"),)),))
+    first = explore(study, tmp_path / "cache.jsonl", 1)
+    assert first.limit is not None and first.score() >= first.scores().limit
+    monkeypatch.setattr(exploring, "limit", None)
+    assert explore(study, tmp_path / "cache.jsonl", 1).limit == first.limit
