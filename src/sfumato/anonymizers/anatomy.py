@@ -79,9 +79,9 @@ def buckets_of(piles: Counts, requirement: LDiversity, draws: np.random.Generato
     """Give every record, pile by pile, the number of its bucket."""
     n, most, whole = int(piles.sum()), int(piles.max()), math.ceil(requirement.l)
     if requirement.variant == "frequency" and most * whole > n:  # an l that is no whole number
-        buckets = np.arange(n // requirement.l, 0, -1).astype(np.int64)
-        admitted = -(-most // buckets) * requirement.l <= n // buckets
-        return np.arange(n) % int(buckets[admitted][0])
+        numbers = np.arange(1, int(n / requirement.l) + 2)
+        admitted = numbers[-(-most // numbers) * requirement.l <= n // numbers]
+        return np.arange(n) % int(admitted.max(initial=1))
     bucket = drawn_buckets(piles, whole)
     left = np.flatnonzero(bucket < 0)
     formed = int(bucket.max()) + 1
