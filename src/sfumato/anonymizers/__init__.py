@@ -1,6 +1,8 @@
 """Who makes releases: one file per algorithm."""
 
+from sfumato.anonymizers.anatomy import Anatomy
 from sfumato.anonymizers.anonymizer import Anonymizer
+from sfumato.anonymizers.burel import Burel
 from sfumato.anonymizers.cut_space import CutSpace, cut_space
 from sfumato.anonymizers.cut_vector import CutVector
 from sfumato.anonymizers.dp_grid import DPGrid
@@ -9,10 +11,12 @@ from sfumato.anonymizers.dp_kd_tree import DPKdTree
 from sfumato.anonymizers.dp_privtree import DPPrivTree
 from sfumato.anonymizers.dp_quadtree import DPQuadtree
 from sfumato.anonymizers.full_domain import DecidedLattice, FullDomain
+from sfumato.anonymizers.hilbert import Hilbert
 from sfumato.anonymizers.local_recoding import LocalRecoding
 from sfumato.anonymizers.mechanism import Mechanism, assigned
 from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.anonymizers.noise import Noise, UnsafeSeededNoise
+from sfumato.anonymizers.sabre import Sabre
 from sfumato.anonymizers.trivial import Original, WithoutQuasi, WithoutSensitive
 from sfumato.configuration import parse
 from sfumato.errors import BadInputError
@@ -25,6 +29,10 @@ ANONYMIZERS: tuple[type[Anonymizer], ...] = (
     FullDomain,
     LocalRecoding,
     CutVector,
+    Hilbert,
+    Anatomy,
+    Sabre,
+    Burel,
     WithoutQuasi,
     WithoutSensitive,
     Original,
@@ -73,7 +81,9 @@ def draw(table: Table, maker: Mechanism | str) -> NoisyRelease:
 __all__ = [
     "ANONYMIZERS",
     "MECHANISMS",
+    "Anatomy",
     "Anonymizer",
+    "Burel",
     "CutSpace",
     "CutVector",
     "DPGrid",
@@ -83,12 +93,14 @@ __all__ = [
     "DPQuadtree",
     "DecidedLattice",
     "FullDomain",
+    "Hilbert",
     "LocalRecoding",
     "Maker",
     "Mechanism",
     "Mondrian",
     "Noise",
     "Original",
+    "Sabre",
     "UnsafeSeededNoise",
     "WithoutQuasi",
     "WithoutSensitive",

@@ -165,6 +165,8 @@ def _print_release(said: dict[str, Any], release: Release, measured: Measured) -
         )
     if "transformation" in release.details:
         _print_transformation(release.details)
+    if "reached" in release.details:
+        typer.echo(f"Within the loss that was allowed, every group even satisfies: {release.details['reached']}")
     if "target_missing" in release.details:
         missing = counted(release.details["target_missing"], "record")
         typer.echo(f"The target is missing in {missing}, which did not count in the choice of cuts.")

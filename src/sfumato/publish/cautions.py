@@ -26,10 +26,14 @@ class Caution:
 
 
 def cautions(
-    release: Release, requirement: Requirement, target: str | None = None, stop: str | None = None
+    release: Release, requirement: Requirement, target: str | None = None, stop: str | None = None, dealing: str = ""
 ) -> list[Caution]:
-    """List what this release does not protect against, what is found in it first; `target` and `stop` decided cuts."""
+    """List what this release does not protect against, what is found in it first.
+
+    `target` and `stop` decided cuts; `dealing` says how the maker's way of dealing records out can be reasoned from.
+    """
     found = [*_identity(release), *_sensitive(release, requirement), *_target(release, target), *_stop(stop)]
+    found += [Caution("dealing", dealing)] if dealing else []
     found += _always(release, requirement)
     return sorted(found, key=lambda caution: caution.count == "")
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.anonymizers import LocalRecoding, Maker, Mechanism, Mondrian, UnsafeSeededNoise
+from sfumato.anonymizers import Anonymizer, Maker, Mechanism, UnsafeSeededNoise
 from sfumato.configuration import check_whole
 from sfumato.errors import InfeasibleError, SfumatoError
 from sfumato.kernels import source_digest
@@ -207,12 +207,11 @@ def repeatable(candidate: Candidate) -> Maker:
 
     A map is for the publisher's eyes and must come out the same twice; a release that is published draws afresh.
     """
-    maker = candidate.anonymizer
-    if isinstance(maker, Mondrian) and maker.mode == "relaxed" and maker.seed is None:
-        return replace(maker, seed=int(candidate.id, 16))
-    if isinstance(maker, LocalRecoding) and maker.seed is None:
-        return replace(maker, seed=int(candidate.id, 16))
-    return maker
+    maker: Any = candidate.anonymizer
+    if isinstance(maker, Anonymizer) and maker.draws_at_random and maker.seed is None:  # type: ignore[attr-defined]
+        maker = replace(maker, seed=int(candidate.id, 16))  # type: ignore[type-var]
+    drawn: Maker = maker
+    return drawn
 
 
 def _base_key(study: Study, table: Table, digest: str) -> str:
