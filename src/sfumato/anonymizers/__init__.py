@@ -8,6 +8,7 @@ from sfumato.anonymizers.dp_kd_hybrid import DPKdHybrid
 from sfumato.anonymizers.dp_kd_tree import DPKdTree
 from sfumato.anonymizers.dp_privtree import DPPrivTree
 from sfumato.anonymizers.dp_quadtree import DPQuadtree
+from sfumato.anonymizers.exchange import Exchange
 from sfumato.anonymizers.full_domain import DecidedLattice, FullDomain
 from sfumato.anonymizers.local_recoding import LocalRecoding
 from sfumato.anonymizers.mechanism import Mechanism, assigned
@@ -24,6 +25,7 @@ ANONYMIZERS: tuple[type[Anonymizer], ...] = (
     Mondrian,
     FullDomain,
     LocalRecoding,
+    Exchange,
     CutVector,
     WithoutQuasi,
     WithoutSensitive,
@@ -82,6 +84,7 @@ __all__ = [
     "DPPrivTree",
     "DPQuadtree",
     "DecidedLattice",
+    "Exchange",
     "FullDomain",
     "LocalRecoding",
     "Maker",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
+from dataclasses import replace
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -50,6 +51,17 @@ class Anonymizer(Configured, ABC):
     def treats_households_alike(self) -> bool:
         """Whether records that agree in what households share always show the same values of it, if generalized."""
         return False
+
+    @property
+    def draws(self) -> bool:
+        """Whether something is drawn at random, by a field `seed` unless that is None."""
+        return False
+
+    def with_seed(self, seed: int) -> Self:
+        """Return the same anonymizer with a seed where it draws at random and has none."""
+        if not self.draws or getattr(self, "seed", None) is not None:
+            return self
+        return replace(self, seed=seed)  # type: ignore[type-var]
 
     @abstractmethod
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:

@@ -49,6 +49,11 @@ class LocalRecoding(Anonymizer):
         if self.seed is not None:
             check_whole("seed", self.seed, least=0)
 
+    @property
+    def draws(self) -> bool:
+        """Whether something is drawn at random: which of several equal records go where."""
+        return True
+
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Find groups, and publish them in the form asked for.
 

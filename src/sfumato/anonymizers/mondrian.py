@@ -161,6 +161,11 @@ class Mondrian(Anonymizer):
         return replace(release, details=without_number(scoring, release.cells.records))
 
     @property
+    def draws(self) -> bool:
+        """Whether something is drawn at random: which equal records go to which side of a relaxed cut."""
+        return self.mode == "relaxed"
+
+    @property
     def treats_households_alike(self) -> bool:
         """Whether equal values stay together: strict cuts keep them so."""
         return self.mode == "strict"

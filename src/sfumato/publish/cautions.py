@@ -26,11 +26,18 @@ class Caution:
 
 
 def cautions(
-    release: Release, requirement: Requirement, target: str | None = None, stop: str | None = None
+    release: Release,
+    requirement: Requirement,
+    target: str | None = None,
+    stop: str | None = None,
+    exchanged: bool = False,
 ) -> list[Caution]:
-    """List what this release does not protect against, what is found in it first; `target` and `stop` decided cuts."""
+    """List what this release does not protect against, what is found in it first.
+
+    `target` and `stop` decided cuts; `exchanged` says that records were exchanged between buckets.
+    """
     found = [*_identity(release), *_sensitive(release, requirement), *_target(release, target), *_stop(stop)]
-    found += _always(release, requirement)
+    found += [*_exchange(release, exchanged), *_always(release, requirement)]
     return sorted(found, key=lambda caution: caution.count == "")
 
 
@@ -139,6 +146,22 @@ def _stop(stop: str | None) -> Iterator[Caution]:
             "stop",
             f"Cutting ended at groups beyond {stop} (Cormode et al. 2013). This is no promise: a group is cut as long "
             "as it satisfies this itself, so groups of this file may lie beyond it.",
+        )
+
+
+def _exchange(release: Release, exchanged: bool) -> Iterator[Caution]:
+    """Say that a record in a bucket where it does not fit was put there because of its value."""
+    if exchanged:
+        moved = int(release.details.get("exchanged", 0))
+        yield Caution(
+            "exchange",
+            "Records were exchanged between buckets because of their sensitive values. The promise is about the "
+            "histogram of a bucket. Who knows how this file was made can see which people do not fit their bucket by "
+            "their quasi-identifiers, and that they have rather a value which is common among people like them: of "
+            "them more can be guessed than the histogram of their bucket says.",
+            f"{counted(moved, 'record')} of {release.assignment.records:,} outside the bucket of most people like them"
+            if moved
+            else "",
         )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.anonymizers import LocalRecoding, Maker, Mechanism, Mondrian, UnsafeSeededNoise
+from sfumato.anonymizers import Maker, Mechanism, UnsafeSeededNoise
 from sfumato.configuration import check_whole
 from sfumato.errors import InfeasibleError, SfumatoError
 from sfumato.kernels import source_digest
@@ -153,11 +153,7 @@ def repeatable(candidate: Candidate) -> Maker:
     A map is for the publisher's eyes and must come out the same twice; a release that is published draws afresh.
     """
     maker = candidate.anonymizer
-    if isinstance(maker, Mondrian) and maker.mode == "relaxed" and maker.seed is None:
-        return replace(maker, seed=int(candidate.id, 16))
-    if isinstance(maker, LocalRecoding) and maker.seed is None:
-        return replace(maker, seed=int(candidate.id, 16))
-    return maker
+    return maker if isinstance(maker, Mechanism) else maker.with_seed(int(candidate.id, 16))
 
 
 def _base_key(study: Study, table: Table, digest: str) -> str:

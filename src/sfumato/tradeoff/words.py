@@ -36,6 +36,7 @@ MAKERS = {
     "cut=information-gain": "cut where most is learnt",
     "full-domain": "one level per column",
     "local-recoding": "a node for every group",
+    "exchange": "records exchanged between buckets",
     "dp-kd-tree": "Private kd-tree",
     "dp-quadtree": "Private quadtree",
     "dp-kd-hybrid": "Private kd-tree above a quadtree",
