@@ -10,6 +10,7 @@ from sfumato.anonymizers.dp_kd_hybrid import DPKdHybrid
 from sfumato.anonymizers.dp_kd_tree import DPKdTree
 from sfumato.anonymizers.dp_privtree import DPPrivTree
 from sfumato.anonymizers.dp_quadtree import DPQuadtree
+from sfumato.anonymizers.exchange import Exchange
 from sfumato.anonymizers.full_domain import DecidedLattice, FullDomain
 from sfumato.anonymizers.hilbert import Hilbert
 from sfumato.anonymizers.local_recoding import LocalRecoding
@@ -28,6 +29,7 @@ ANONYMIZERS: tuple[type[Anonymizer], ...] = (
     Mondrian,
     FullDomain,
     LocalRecoding,
+    Exchange,
     CutVector,
     Hilbert,
     Anatomy,
@@ -92,6 +94,7 @@ __all__ = [
     "DPPrivTree",
     "DPQuadtree",
     "DecidedLattice",
+    "Exchange",
     "FullDomain",
     "Hilbert",
     "LocalRecoding",

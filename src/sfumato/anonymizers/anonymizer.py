@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import fields
-from typing import ClassVar
+from dataclasses import fields, replace
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -59,6 +59,12 @@ class Anonymizer(Configured, ABC):
     def draws_at_random(self) -> bool:
         """Whether anything is drawn at random: where there is a seed, unless a maker knows better."""
         return any(own.name == "seed" for own in fields(self))  # type: ignore[arg-type]
+
+    def with_seed(self, seed: int) -> Self:
+        """Return the same anonymizer with a seed where it draws at random and has none."""
+        if not self.draws_at_random or getattr(self, "seed", None) is not None:
+            return self
+        return replace(self, seed=seed)  # type: ignore[type-var]
 
     @abstractmethod
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:

@@ -19,10 +19,10 @@ from sfumato.measures.classification import Classification, Task
 from sfumato.measures.divergence import js_of_rows, kl
 from sfumato.measures.groups import Measured, measure
 from sfumato.measures.measure import MEASURES, READ_NOISY
-from sfumato.measures.populations import MOST_MEMBERS, Populations, large_populations
 from sfumato.measures.queries import Queries, Workload
 from sfumato.measures.worth import worth
 from sfumato.release import Published, Release
+from sfumato.release.populations import MOST_MEMBERS, Populations, large_populations
 from sfumato.release.regions import Members, Points, are_points, overlap_estimates
 from sfumato.table import Table
 

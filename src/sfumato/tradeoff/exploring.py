@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.anonymizers import Anonymizer, Maker, Mechanism, UnsafeSeededNoise
+from sfumato.anonymizers import Maker, Mechanism, UnsafeSeededNoise
 from sfumato.configuration import check_whole
 from sfumato.errors import InfeasibleError, SfumatoError
 from sfumato.kernels import source_digest
@@ -207,11 +207,8 @@ def repeatable(candidate: Candidate) -> Maker:
 
     A map is for the publisher's eyes and must come out the same twice; a release that is published draws afresh.
     """
-    maker: Any = candidate.anonymizer
-    if isinstance(maker, Anonymizer) and maker.draws_at_random and maker.seed is None:  # type: ignore[attr-defined]
-        maker = replace(maker, seed=int(candidate.id, 16))  # type: ignore[type-var]
-    drawn: Maker = maker
-    return drawn
+    maker = candidate.anonymizer
+    return maker if isinstance(maker, Mechanism) else maker.with_seed(int(candidate.id, 16))
 
 
 def _base_key(study: Study, table: Table, digest: str) -> str:

@@ -40,6 +40,7 @@ MAKERS = {
     "anatomy": "Anatomy, buckets of different values",
     "sabre": "SABRE, every value in proportion",
     "burel": "BUREL, every value in proportion",
+    "exchange": "records exchanged between buckets",
     "dp-kd-tree": "Private kd-tree",
     "dp-quadtree": "Private quadtree",
     "dp-kd-hybrid": "Private kd-tree above a quadtree",
