@@ -24,6 +24,7 @@ from sfumato.kernels import cache_folder
 from sfumato.measures import MEASURES
 from sfumato.plain import to_plain
 from sfumato.release import staged
+from sfumato.report.agreeing import agreeing_section, said_of_points
 from sfumato.report.commands import DECLARED, anonymize_command
 from sfumato.report.worth import worth_content, worth_of_point, worth_section
 from sfumato.tradeoff import Map, Point
@@ -45,6 +46,7 @@ def page(shown: Map, public: bool, day: date) -> str:
         badge="public" if public else "internal",
         caution=_caution(public),
         tried=_tried(shown, public, day),
+        agreeing=agreeing_section(shown),
         worth=worth_section(shown),
         notices="" if public else _notices(shown),
         unmade="" if public else _unmade(shown),
@@ -56,6 +58,7 @@ def page(shown: Map, public: bool, day: date) -> str:
 def content(shown: Map, public: bool) -> dict[str, Any]:
     """Collect what the page's script reads; for the public nothing but settings and measures."""
     measured = [p for p in shown.points if p.status == "measured" and not (public and p.is_noisy)]
+    said = said_of_points(shown)
     return {
         "public": public,
         "axes": axes(shown),
@@ -75,7 +78,7 @@ def content(shown: Map, public: bool) -> dict[str, Any]:
             for measure in MEASURES.values()
             if any(measure.name in point.measures for point in measured)
         ],
-        "points": [_point(shown, point, public) for point in measured],
+        "points": [_point(shown, point, public) | {"disagreements": said.get(point.id, [])} for point in measured],
     }
 
 
