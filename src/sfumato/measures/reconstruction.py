@@ -262,16 +262,20 @@ def deal_groups(
 def balance(
     odds: Numbers, number: int, mass: Numbers, first: int, histograms: Numbers, scaling: Numbers, g: int
 ) -> None:
-    """Scale rows and columns in turn until they add up to the entries' records and to the group's histogram.
+    """Scale columns and rows in turn until they add up to the group's histogram and to the entries' records.
 
-    In the end rows add up exactly, columns to within `BALANCED`; `odds` are then what is dealt.
+    In the end rows add up exactly, columns to within `BALANCED` (nearly so, in the rare groups where some shares have
+    to vanish and `MOST_SCALINGS` is reached); `odds` are then what is dealt.
     """
     values = histograms.shape[1]
     factor, reached = np.empty(number), np.empty(values)
     size = 0.0
     for s in range(values):
         size += histograms[g, s]
-    for _ in range(MOST_SCALINGS):
+    for turn in range(MOST_SCALINGS):
+        if turn > 0:
+            for s in range(values):
+                scaling[g, s] = histograms[g, s] / reached[s]
         for s in range(values):
             reached[s] = 0.0
         for i in range(number):
@@ -286,8 +290,6 @@ def balance(
             worst = max(worst, abs(reached[s] * scaling[g, s] - histograms[g, s]))
         if worst <= BALANCED * size:
             break
-        for s in range(values):
-            scaling[g, s] = histograms[g, s] / reached[s]
     for i in range(number):
         for s in range(values):
             odds[i, s] *= factor[i] * scaling[g, s]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from contextlib import suppress
+from dataclasses import replace
 from datetime import date
 from functools import cache
 from hashlib import sha256
@@ -46,7 +47,7 @@ def page(shown: Map, public: bool, day: date) -> str:
         badge="public" if public else "internal",
         caution=_caution(public),
         tried=_tried(shown, public, day),
-        agreeing=agreeing_section(shown),
+        agreeing=agreeing_section(_seen(shown, public)),
         worth=worth_section(shown),
         notices="" if public else _notices(shown),
         unmade="" if public else _unmade(shown),
@@ -57,8 +58,8 @@ def page(shown: Map, public: bool, day: date) -> str:
 
 def content(shown: Map, public: bool) -> dict[str, Any]:
     """Collect what the page's script reads; for the public nothing but settings and measures."""
-    measured = [p for p in shown.points if p.status == "measured" and not (public and p.is_noisy)]
-    said = said_of_points(shown)
+    seen = _seen(shown, public)
+    measured, said = [p for p in seen.points if p.status == "measured"], said_of_points(seen)
     return {
         "public": public,
         "axes": axes(shown),
@@ -80,6 +81,11 @@ def content(shown: Map, public: bool) -> dict[str, Any]:
         ],
         "points": [_point(shown, point, public) | {"disagreements": said.get(point.id, [])} for point in measured],
     }
+
+
+def _seen(shown: Map, public: bool) -> Map:
+    """Return what a page may tell of: on the public one nothing of noisy releases, which were only looked at."""
+    return replace(shown, points=tuple(point for point in shown.points if not (public and point.is_noisy)))
 
 
 def axes(shown: Map) -> list[str]:

@@ -134,9 +134,14 @@ class Disagreements:
         return found
 
     @cached_property
+    def frontier(self) -> list[Point]:
+        """The releases on the frontier of the study's axes."""
+        return [point for point in self.shown.frontier() if not point.is_baseline]
+
+    @cached_property
     def on_frontier(self) -> list[Disagreement]:
         """All disagreements about releases on the frontier, in its order."""
-        return [own for point in self.shown.frontier() for own in self.of_point(point)]
+        return [own for point in self.frontier for own in self.of_point(point)]
 
     # -- in words
 
@@ -151,16 +156,12 @@ class Disagreements:
 
     def tally(self) -> str:
         """Say how many releases of the frontier look good by one measure and bad by another."""
-        releases = [point for point in self.shown.frontier() if not point.is_baseline]
-        torn = {own.point.id for own in self.on_frontier}
+        torn, many = {own.point.id for own in self.on_frontier}, counted(len(self.frontier), "release")
         if not torn:
-            return (
-                f"None of the {counted(len(releases), 'release')} on the frontier looks good by one and bad by another."
-            )
-        look = "looks" if len(torn) == 1 else "look"
+            return f"None of the {many} on the frontier looks good by one measure and bad by another of the same kind."
         return (
-            f"{len(torn):,} of the {counted(len(releases), 'release')} on the frontier {look} good by one measure and "
-            "bad by another of the same kind."
+            f"{len(torn):,} of the {many} on the frontier {'looks' if len(torn) == 1 else 'look'} good by one measure "
+            "and bad by another of the same kind."
         )
 
     def readers(self) -> str:
@@ -189,8 +190,8 @@ def _beside(point: Point, measure: str) -> str:
     if measure == "definetti_accuracy" and "definetti_gain" in own:
         usual = own[measure] - own["definetti_gain"]
         return (
-            f": the deFinetti attack is right about {percent(own[measure])} of the people, guessing the commonest value "
-            f"of each group about {percent(usual)}"
+            f": the deFinetti attack is right about {percent(own[measure])} of the people, guessing the commonest "
+            f"value of each group about {percent(usual)}"
         )
     if measure == "attack_accuracy" and own.get("empirical_breach", -1.0) > -1:
         usual = own[measure] / (1 + own["empirical_breach"])
