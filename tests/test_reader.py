@@ -229,6 +229,28 @@ def test_associations_that_random_buckets_hide_are_recovered():
     assert attacked.accuracy > attacked.baseline + 0.1 and attacked.accuracy > 0.9 * best
 
 
+def grid_js(p, r):
+    """JS of a distribution from many, in nats."""
+    middle = (p + r) / 2
+    parts = [np.where(x > 0, x * np.log(np.where(x > 0, x, 1) / middle), 0).sum(axis=1) for x in (p + 0 * r, r)]
+    return sum(parts) / 2
+
+
+def test_a_cleverer_reader_gets_below_the_limit_of_the_uniform_one():
+    """No uniform reader of a release with this p_loss loses less than the limit; random buckets betray all the same."""
+    table = naive_bayes_table()
+    prepared = Scales(0.05, Queries(number=5), reader=EmReader(30)).prepare(table)
+    found = prepared.measure(random_buckets(table, 200))
+    steps = 200
+    grid = np.array([(a, b, steps - a - b) for a in range(steps + 1) for b in range(steps + 1 - a)]) / steps
+    ball = grid[grid_js(table.cells.sensitive[0].shares[None, :], grid) <= found["p_loss"]]
+    nearest = [grid_js(row[None, :] / row.sum(), ball).min() for row in prepared.population_truth]
+    limit = np.mean(nearest)
+    assert found["p_loss"] < 0.01 and found["u_loss"] > limit
+    assert found["u_loss_em"] < limit / 50
+    assert found["definetti_gain"] > 0.4, "what looks safest by p_loss is wide open to inference"
+
+
 def test_the_ends_of_the_map(adult):
     prepared = Scales(0.3, Queries(number=20)).prepare(adult)
     trivial = prepared.measure(sfumato.anonymize(adult, "k-anonymity k=1", "without-quasi"))
