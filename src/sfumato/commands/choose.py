@@ -89,6 +89,7 @@ def _print_choice(choice: Choice, shown: Map, command: str) -> None:
         typer.echo(f"  {name:18} {number(point.measures[name]):>10} {arrow} {MEASURES[name].meaning}")
     _print_list("Why this one", choice.why)
     _print_list("Is it worth it", [choice.worth] if choice.worth else [])
+    _print_list("Do the axes agree", choice.disagreements)
     _print_list("Before you publish it", choice.warnings)
     _print_list(
         f"Its neighbours on the frontier of {' and '.join(choice.axes)}",

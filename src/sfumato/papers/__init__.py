@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
+from typing import Any
 
 from sfumato.errors import BadInputError
-from sfumato.papers.results import Claim, Figure, Results
+from sfumato.papers.results import Claim, Figure, Progress, Results
 
 PAPERS = {
     "li-li-2009": "sfumato.papers.li_li_2009",
@@ -14,14 +14,21 @@ PAPERS = {
     "cormode-2013": "sfumato.papers.cormode_2013",
     "dewri-2011": "sfumato.papers.dewri_2011",
 }
-Progress = Callable[[int, int, str], None]
+OPTIONS = {"frontier": ("li-li-2009",)}
+"""What can be asked of some papers beside their reproduction, and of which."""
 
 
-def reproduce(paper: str, progress: Progress | None = None) -> Results:
+def reproduce(paper: str, progress: Progress | None = None, **options: Any) -> Results:
     """Reproduce one paper: its claims with our numbers, its figures with our points."""
     if paper not in PAPERS:
         raise BadInputError(f"unknown paper {paper!r}; there are {', '.join(PAPERS)}")
-    results: Results = import_module(PAPERS[paper]).reproduce(progress)
+    given = {name: value for name, value in options.items() if value}
+    for name in given:
+        if paper not in OPTIONS.get(name, ()):
+            raise BadInputError(
+                f"--{name} belongs to {' and '.join(OPTIONS.get(name, ())) or 'no paper'}, not to {paper}"
+            )
+    results: Results = import_module(PAPERS[paper]).reproduce(progress, **given)
     return results
 
 

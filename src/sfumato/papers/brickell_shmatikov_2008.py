@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from sfumato.anonymizers import anonymize
 from sfumato.errors import InfeasibleError
-from sfumato.measures import Classification, Learned, Measured, Prepared, Scales, Task
+from sfumato.measures import Classification, Learned, Measured, Prepared, Scales, Task, UniformReader
 from sfumato.papers.results import Claim, Curve, Figure, Results
 from sfumato.release import Release
 from sfumato.table import Table, load, read
@@ -152,7 +152,7 @@ class BrickellShmatikov2008:
         table = panel.open()
         workload = Classification(panel.target, ",".join(PAPER_NAMES), seed=SEED, sample=0)
         task = workload.prepare(table).ready()
-        prepared = Scales().prepare(table).ready()
+        prepared = Scales(reader=UniformReader()).prepare(table).ready()
         self.told(f"figure {panel.figure}: the trivial sanitizations of {panel.data!r}")
         wanted = [text.format(value) for text, values in GRID.items() for value in values]
         made, infeasible = {}, {}
@@ -284,7 +284,7 @@ def artificial_table(times: int = 100) -> dict[str, dict[str, float]]:
         table = read(pa.table(columns), quasi=["a1", "a2"], sensitive=["a3"], neutral=[neutral])
         task = Classification(target, TREE, seed=SEED).prepare(table)
         release = anonymize(table, "k-anonymity k=1", 'full-domain levels="a1=0, a2=1"')
-        measured, learned = Scales().prepare(table).measure(release), task.learn(release)
+        measured, learned = Scales(reader=UniformReader()).prepare(table).measure(release), task.learn(release)
         assert learned is not None
         found[target] = {
             "p_loss": measured["p_loss"],

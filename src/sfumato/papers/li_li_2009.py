@@ -8,7 +8,7 @@ qd + 1 attributes selects sel^(1/(qd+1)) of its values), 1,000 with an answer ab
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise
 
@@ -16,7 +16,8 @@ import numpy as np
 
 from sfumato.anonymizers import anonymize
 from sfumato.measures import Queries, Scales
-from sfumato.papers.results import Claim, Curve, Figure, Results
+from sfumato.papers.li_li_frontier import LiLiFrontier, frontier_claims, frontier_figures
+from sfumato.papers.results import Claim, Curve, Figure, Progress, Results
 from sfumato.release import FORMS, Release
 from sfumato.requirements.distances import js_distance
 from sfumato.table import load
@@ -50,7 +51,6 @@ T, L, K, DELTA = "t-closeness", "l-diversity", "k-anonymity", "semantic privacy 
 QUERIES = Queries(dimensions=4, selectivity=0.05, sanity=0)
 SELECTIVITIES = (0.02, 0.05, 0.1, 0.2)
 DIMENSIONS = (2, 3, 4, 5, 6)
-Progress = Callable[[int, int, str], None]
 Key = tuple[str, float, str]
 """A family of requirements, its parameter, the form."""
 
@@ -134,11 +134,21 @@ class LiLi2009:
         return {qd: self.errors(Queries(dimensions=qd, selectivity=0.05, sanity=0)) for qd in DIMENSIONS}
 
 
-def reproduce(progress: Progress | None = None) -> Results:
-    """Make all releases of the paper, measure them, and hold the paper's claims against them."""
+def reproduce(progress: Progress | None = None, frontier: bool = False) -> Results:
+    """Make all releases of the paper, measure them, and hold the paper's claims against them.
+
+    `frontier` lets all makers loose on the table as well, and says how near they come to the limit.
+    """
     study = LiLi2009(progress)
     claims = [*_data_claims(study), *_curve_claims(study), *_query_claims(study), *_reported_claims(study)]
-    return Results("li-li-2009", claims, _figures(study))
+    figures = _figures(study)
+    if not frontier:
+        return Results("li-li-2009", claims, figures)
+    makers = LiLiFrontier(progress)
+    scores = {panel.name: makers.scores(panel) for panel in makers.panels}
+    more = {"scores": scores[makers.panels[0].name], "scores_by_panel": scores}
+    claims += frontier_claims(makers, scores)
+    return Results("li-li-2009", claims, [*figures, *frontier_figures(makers)], more)
 
 
 # -- claims ------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -10,6 +10,9 @@ from typing import Any, Literal
 import altair as alt
 
 from sfumato.plain import json_text
+
+Progress = Callable[[int, int, str], None]
+"""Told after every step: how many are done, of how many, and which was the last."""
 
 PALETTE = ["#2f6f9f", "#c8702b", "#3d8b5f", "#9b4a7a", "#6b6b6b", "#a38a2d", "#4f9aa8", "#b04a4a"]
 
@@ -68,6 +71,8 @@ class Results:
     paper: str
     claims: Sequence[Claim]
     figures: Sequence[Figure]
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """What else stands in `results.json`, by key."""
 
     @property
     def holds(self) -> bool:
@@ -81,6 +86,7 @@ class Results:
             "paper": self.paper,
             "claims": [asdict(claim) for claim in self.claims],
             "figures": {figure.name: [asdict(curve) for curve in figure.curves] for figure in self.figures},
+            **self.more,
         }
         written = [folder / "results.json"]
         written[0].write_text(json_text(content), encoding="utf-8")

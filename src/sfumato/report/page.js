@@ -479,6 +479,7 @@ function panel() {
     element("p", { class: "quiet" }, element("code", {}, setting)),
     exact ? element("p", { class: "note" }, caution) : null,
     point.worth ? element("p", { class: verdictMark(point) ? "note" : null }, point.worth.said) : null,
+    point.disagreements.map((said) => element("p", { class: "note" }, said)),
     commandBlock(point),
     element(
       "div", { class: "columns" },

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from contextlib import suppress
+from dataclasses import replace
 from datetime import date
 from functools import cache
 from hashlib import sha256
@@ -24,6 +25,7 @@ from sfumato.kernels import cache_folder
 from sfumato.measures import MEASURES
 from sfumato.plain import to_plain
 from sfumato.release import staged
+from sfumato.report.agreeing import agreeing_section, said_of_points
 from sfumato.report.commands import DECLARED, anonymize_command
 from sfumato.report.limit import limit_content, limit_section
 from sfumato.report.tuning import tuning_section
@@ -50,6 +52,7 @@ def page(shown: Map, public: bool, day: date) -> str:
         tried=_tried(shown, public, day),
         limit=limit_section(shown, public),
         tuning=tuning_section(shown, public),
+        agreeing=agreeing_section(_seen(shown, public)),
         worth=worth_section(shown),
         notices="" if public else _notices(shown),
         unmade="" if public else _unmade(shown),
@@ -60,7 +63,8 @@ def page(shown: Map, public: bool, day: date) -> str:
 
 def content(shown: Map, public: bool) -> dict[str, Any]:
     """Collect what the page's script reads; for the public nothing but settings and measures."""
-    measured = [p for p in shown.points if p.status == "measured" and not (public and p.is_noisy)]
+    seen = _seen(shown, public)
+    measured, said = [p for p in seen.points if p.status == "measured"], said_of_points(seen)
     return {
         "public": public,
         "axes": axes(shown),
@@ -81,8 +85,13 @@ def content(shown: Map, public: bool) -> dict[str, Any]:
             for measure in MEASURES.values()
             if any(measure.name in point.measures for point in measured)
         ],
-        "points": [_point(shown, point, public) for point in measured],
+        "points": [_point(shown, point, public) | {"disagreements": said.get(point.id, [])} for point in measured],
     }
+
+
+def _seen(shown: Map, public: bool) -> Map:
+    """Return what a page may tell of: on the public one nothing of noisy releases, which were only looked at."""
+    return replace(shown, points=tuple(point for point in shown.points if not (public and point.is_noisy)))
 
 
 def axes(shown: Map) -> list[str]:

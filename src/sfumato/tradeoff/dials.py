@@ -102,12 +102,20 @@ class Family:
 
 
 OFFERED: tuple[tuple[str, str], ...] = (
+    ("exchange", "t-closeness t=0.1 distance=js"),
+    ("hilbert", "t-closeness t=0.1 distance=js"),
     ("mondrian", "t-closeness t=0.1 distance=js"),
-    ("mondrian", "k-anonymity k=10"),
-    ("mondrian", "l-diversity l=2 variant=frequency"),
-    ("mondrian", "beta-likeness beta=1 variant=enhanced"),
     ("mondrian cut=loss", "t-closeness t=0.1 distance=js"),
+    ("hilbert", "k-anonymity k=10"),
+    ("mondrian", "k-anonymity k=10"),
+    ("exchange", "beta-likeness beta=1 variant=enhanced"),
+    ("mondrian", "beta-likeness beta=1 variant=enhanced"),
+    ("mondrian", "l-diversity l=2 variant=frequency"),
+    ("hilbert", "l-diversity l=2 variant=frequency"),
     ("full-domain", "k-anonymity k=10"),
+    ("sabre", "t-closeness t=0.1 distance=equal"),
+    ("burel", "beta-likeness beta=1 variant=enhanced"),
+    ("anatomy", "l-diversity l=2 variant=frequency"),
 )
 """What a tuner tries beside the families of the study: makers with the requirement they serve best."""
 

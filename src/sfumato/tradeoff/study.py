@@ -19,7 +19,7 @@ import tomlkit
 from sfumato.anonymizers import FullDomain, Maker, anonymizer
 from sfumato.configuration import check_choice, check_number, parse, value_text
 from sfumato.errors import BadInputError
-from sfumato.measures import MEASURES, READ_NOISY, Attack, Classification, Queries, Scales
+from sfumato.measures import MEASURES, READ_NOISY, READERS, Attack, Classification, Queries, Reader, Scales
 from sfumato.release import FORMS, Form
 from sfumato.requirements import Requirement, requirement
 from sfumato.table import DATASETS, Hierarchy, Table, TableDeclaration
@@ -143,6 +143,10 @@ class Study:
             table = replace(table, neutral=(*table.neutral, classification.target))
         return replace(self, table=table, scales=replace(self.scales, classification=classification))
 
+    def with_reader(self, reader: Reader) -> Study:
+        """Return the same study with another reader of releases."""
+        return replace(self, scales=replace(self.scales, reader=reader))
+
     def to_toml(self, folder: Path | None = None) -> str:
         """Write the study with every default filled in; files named as seen from a folder, if one is given."""
         document = tomlkit.document()
@@ -155,6 +159,7 @@ class Study:
             "queries": _full_text(self.scales.queries),
             "attack": _full_text(self.scales.attack),
             "draws": self.scales.draws,
+            "reader": _full_text(self.scales.reader),
         }
         if self.scales.classification is not None:
             scales["classification"] = _full_text(self.scales.classification)
@@ -296,8 +301,9 @@ def _texts_of(block: Mapping[str, Any], key: str, usual: str) -> list[str]:
 
 
 def _scales(entries: Mapping[str, Any]) -> Scales:
-    _known("[scales]", entries, ("min_support", "queries", "classification", "attack", "draws"))
+    _known("[scales]", entries, ("min_support", "queries", "classification", "attack", "draws", "reader"))
     examples = {"queries": str(Queries()), "classification": Classification.example, "attack": "attack top=0.1"}
+    examples["reader"] = "em rounds=5"
     for key, example in examples.items():
         if not isinstance(entries.get(key, ""), str):
             raise BadInputError(f"{key} must be a text such as {example!r}, not {entries[key]!r}")
@@ -306,7 +312,13 @@ def _scales(entries: Mapping[str, Any]) -> Scales:
     classification = parse(learned, (Classification,), "classification") if learned is not None else None
     attack = parse(entries["attack"], (Attack,), "attack") if "attack" in entries else Attack()
     draws = entries.get("draws", Scales().draws)
-    return Scales(entries.get("min_support", Scales().min_support), queries, classification, attack, draws)
+    reader = read_reader(entries["reader"]) if "reader" in entries else Scales().reader
+    return Scales(entries.get("min_support", Scales().min_support), queries, classification, attack, draws, reader)
+
+
+def read_reader(text: str) -> Reader:
+    """Read who reads releases besides the uniform reader: `em rounds=5`, or `uniform` for nobody."""
+    return parse(text, READERS, "reader")
 
 
 def _list(value: Any) -> list[Any]:
@@ -328,7 +340,7 @@ def _texts(values: tuple[Any, ...]) -> Any:
     return array.multiline(len(values) > 1)
 
 
-def _full_text(value: Queries | Classification | Attack) -> str:
+def _full_text(value: Queries | Classification | Attack | Reader) -> str:
     """Write a configuration with every default filled in, but for what has no say in it."""
     unread = value.unread if isinstance(value, Queries) else ()
     given = {own.name: getattr(value, own.name) for own in fields(value) if own.name not in unread}

@@ -1,0 +1,202 @@
+"""The frontier that Li & Li 2009 end with ("somewhere below the t-closeness line"), and the limit under it.
+
+All makers on the same table, each on a grid that was fixed before results were looked at; Mondrian's dense grid of t
+contains that of every other maker of t-closeness, so nobody wins by a finer grid. A score is the area under the
+staircase of some releases on P_loss and U_loss (`tradeoff/scoring`), and what counts is how much of the room between
+Mondrian and the limit is left:
+
+    ratio = (score of all releases - limit) / (score of Mondrian with t-closeness on a dense grid - limit)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import count
+
+import numpy as np
+
+from sfumato.anonymizers import anonymizer
+from sfumato.measures import RECONSTRUCTED
+from sfumato.papers.results import Claim, Curve, Figure, Progress
+from sfumato.release import Form
+from sfumato.requirements import requirement
+from sfumato.table import TableDeclaration
+from sfumato.tradeoff import Candidate, Grid, Map, Point, Study, explore
+from sfumato.tradeoff.study import LI_LI_2009, NOTHING
+
+JS = "t-closeness t={} distance=js"
+T = tuple(float(f"{t:.4g}") for t in np.geomspace(0.003, 0.5, 36))
+DENSE = tuple(sorted({*T, *(float(f"{t:.4g}") for t in np.linspace(0.005, 0.4, 80))}))
+T_EQUAL = tuple(float(f"{t:.4g}") for t in np.geomspace(0.02, 0.6, 10))
+BETA = tuple(float(f"{beta:.4g}") for beta in np.geomspace(0.1, 20, 10))
+ABOVE = 1e-9
+"""How far a release may seem to be below the limit: what is given away to rounding."""
+
+AIM, MUST = 0.39, 0.65
+
+GRIDS: dict[str, tuple[str, str, tuple[float, ...]]] = {
+    "mondrian_dense": ("mondrian", JS, DENSE),
+    "exchange": ("exchange", JS, T),
+    "hilbert": ("hilbert", JS, T),
+    "sabre": ("sabre", JS, T_EQUAL),
+    "sabre_equal": ("sabre", "t-closeness t={} distance=equal", T_EQUAL),
+    "burel": ("burel", "beta-likeness beta={} variant=enhanced", BETA),
+    "anatomy": ("anatomy", "l-diversity l={} variant=frequency", (2, 3, 4, 5, 6, 7)),
+    "exchange_beta": ("exchange", "beta-likeness beta={} variant=enhanced", BETA),
+    "mondrian_beta": ("mondrian", "beta-likeness beta={} variant=enhanced", BETA),
+}
+ONE_FORM = ("exchange", "anatomy")
+"""Makers of buckets only."""
+
+SIX = ("age", "workclass", "education", "marital-status", "race", "sex")
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One map: a sensitive attribute and a form."""
+
+    name: str
+    sensitive: str
+    quasi: tuple[str, ...]
+    form: Form
+
+    @property
+    def sets(self) -> dict[str, list[Candidate]]:
+        """The candidates by the name under which they are scored."""
+        paper = [text.format(value) for text, values in LI_LI_2009.items() for value in values]
+        found = {"mondrian_paper": [self._candidate("mondrian", text) for text in paper]}
+        for name, (maker, text, values) in GRIDS.items():
+            if self.form == "bucketization" or maker not in ONE_FORM:
+                found[name] = [self._candidate(maker, text.format(f"{value:g}")) for value in values]
+        return found
+
+    def _candidate(self, maker: str, text: str) -> Candidate:
+        return Candidate(anonymizer(maker), requirement(text), self.form)
+
+    @property
+    def study(self) -> Study:
+        """The study of this map."""
+        blocks = [
+            Grid((one.anonymizer,), (one.requirement,), (self.form,)) for own in self.sets.values() for one in own
+        ]
+        baselines = Grid((anonymizer("without-quasi"), anonymizer("original")), (NOTHING,))
+        table = TableDeclaration("adult", quasi=self.quasi, sensitive=(self.sensitive,))
+        return Study(self.name, table, (baselines, *blocks))
+
+
+PANELS = (
+    Panel("occupation", "occupation", SIX, "bucketization"),
+    Panel("occupation, generalized", "occupation", SIX, "generalization"),
+    Panel("salary", "salary", SIX, "bucketization"),
+    Panel(
+        "marital-status", "marital-status", tuple(sorted({*SIX, "occupation"} - {"marital-status"})), "bucketization"
+    ),
+)
+"""The first is the one that counts; where another attribute is sensitive, occupation may take its place."""
+
+
+class LiLiFrontier:
+    """All makers on some panels, measured once, and what can be said of them."""
+
+    def __init__(self, progress: Progress | None = None, panels: Iterable[Panel] = PANELS) -> None:
+        self.panels = tuple(panels)
+        self.progress = progress or (lambda done, total, last: None)
+
+    @cached_property
+    def maps(self) -> dict[str, Map]:
+        """The map of every panel."""
+        studies = {panel.name: panel.study for panel in self.panels}
+        total, steps, found = sum(len(study.candidates) for study in studies.values()), count(1), {}
+        for name, study in studies.items():
+            found[name] = explore(
+                study, progress=lambda done, _, last: self.progress(next(steps), total, last) if last else None
+            )
+        return found
+
+    def points(self, panel: Panel, name: str) -> list[Point]:
+        """Return the measured releases of one set of a panel."""
+        ids = {candidate.id for candidate in panel.sets[name]}
+        return [point for point in self.maps[panel.name].points if point.id in ids and point.status == "measured"]
+
+    def scores(self, panel: Panel) -> dict[str, float | None]:
+        """Score every set of a panel, all releases and the limit, and say what is left of the room to the limit."""
+        shown = self.maps[panel.name]
+        found: dict[str, float | None] = {"limit": shown.scores().limit}
+        for name in panel.sets:
+            points = self.points(panel, name)
+            found[name] = shown.score(points) if points else None
+        found["union"] = shown.score()
+        found["ratio"] = ratio(found)
+        return found
+
+
+def ratio(found: Mapping[str, float | None]) -> float | None:
+    """Return what is left of the room between Mondrian on a dense grid and the limit."""
+    floor, dense, union = found["limit"], found["mondrian_dense"], found["union"]
+    if floor is None or dense is None or union is None or dense <= floor:
+        return None
+    return (union - floor) / (dense - floor)
+
+
+def frontier_claims(study: LiLiFrontier, scores: Mapping[str, Mapping[str, float | None]]) -> Iterator[Claim]:
+    """Hold the run against what it must show."""
+    own = scores[study.panels[0].name]
+    shown = {name: None if value is None else round(value, 4) for name, value in own.items()}
+    left = own["ratio"]
+    assert left is not None  # Adult has a limit, and Mondrian does not reach it
+    text = "the frontier lies below t-closeness: of the room between Mondrian and the limit at most .65 is left"
+    yield Claim("frontier-ratio", text, "somewhere below the t-closeness line", shown, left <= MUST)
+    yield Claim("frontier-aim", "and the aim: at most .39 is left", AIM, round(left, 4), left <= AIM, "reported")
+    below = {panel.name: round(min(room), 6) for panel in study.panels if (room := list(_room(study.maps[panel.name])))}
+    text = "no release is below the limit (the least U_loss above it, by panel)"
+    yield Claim("above-limit", text, "a limit", below, min(below.values()) >= -ABOVE)
+    for panel in study.panels[1:]:
+        found = {name: None if value is None else round(value, 4) for name, value in scores[panel.name].items()}
+        value = scores[panel.name]["ratio"]
+        text = f"the same for {panel.name}"
+        yield Claim(
+            f"frontier-{panel.name}", text, "not in the paper", found, value is not None and value < 1, "reported"
+        )
+
+
+def _room(shown: Map) -> Iterator[float]:
+    for point in shown.points:
+        if shown.limit is not None and point.has(("p_loss", "u_loss")):
+            yield point.measures["u_loss"] - shown.limit.at(point.measures["p_loss"])
+
+
+def frontier_figures(study: LiLiFrontier) -> list[Figure]:
+    """Draw the frontier of every set with the limit, and of the first panel what cleverer readers make of it."""
+    figures = []
+    for panel in study.panels:
+        limit = study.maps[panel.name].limit
+        floor = [] if limit is None else [Curve("limit", [{"x": x, "y": y} for x, y in limit.points], marks=False)]
+        title = f"The frontier and its limit: {panel.name}"
+        name = "frontier" if panel is study.panels[0] else f"frontier-{panel.name.replace(', ', '-')}"
+        figures.append(
+            Figure(name, title, "P_loss (worst record)", "U_loss", [*_curves(study, panel, "p_loss", "u_loss"), *floor])
+        )
+    first = study.panels[0]
+    if any(point.has(RECONSTRUCTED) for point in study.maps[first.name].points):
+        for name, x, y, title in (
+            ("frontier-em", "p_loss", "u_loss_em", "The same releases for a reader who learns across groups"),
+            ("frontier-definetti", "definetti_accuracy", "u_loss", "The same releases against the deFinetti attack"),
+        ):
+            curves = [Curve(own.label, own.points, line=False) for own in _curves(study, first, x, y, every=True)]
+            figures.append(Figure(name, title, x, y, curves))
+    return figures
+
+
+def _curves(study: LiLiFrontier, panel: Panel, x: str, y: str, every: bool = False) -> Iterator[Curve]:
+    """Draw every set: the releases that none of the same set beats, or every one."""
+    for name in panel.sets:
+        points = sorted(
+            (own.measures[x], own.measures[y], own.requirement) for own in study.points(panel, name) if own.has((x, y))
+        )
+        kept: list[tuple[float, float, str]] = []
+        for own in points:
+            if every or not kept or own[1] < kept[-1][1]:
+                kept.append(own)
+        yield Curve(name.replace("_", " "), [{"x": a, "y": b, "parameter": text} for a, b, text in kept])
