@@ -39,7 +39,7 @@ WORKING = (
 FAINT = 1e-12
 """A value that a row does not have is taken for this share of Q's, so that it can be scaled up."""
 
-HALVINGS = 90
+HALVINGS = 60
 ROUNDS = 4
 """How often the nearest distributions of several balls are taken in turn."""
 
