@@ -54,6 +54,11 @@ class Problem(Configured, ABC):
     def objectives(self) -> tuple[str, ...]:
         """The names of what is made large or small."""
 
+    @property
+    def share(self) -> float:
+        """The share of the records that may be suppressed."""
+        return 0.0
+
     @abstractmethod
     def judge(self, table: Table, space: CutSpace) -> Judge:
         """Make ready for a table and return what works out vectors."""
@@ -81,11 +86,6 @@ class Counted(Problem):
     @abstractmethod
     def kind(self) -> int:
         """Which groups are suppressed: a number of `cut_counting`."""
-
-    @property
-    def share(self) -> float:
-        """The share of the records that may be suppressed."""
-        return 0.0
 
     def judge(self, table: Table, space: CutSpace) -> Judge:
         """Merge the cells to atoms once."""
