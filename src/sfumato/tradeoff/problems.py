@@ -55,6 +55,11 @@ class Problem(Configured, ABC):
         """The names of what is made large or small."""
 
     @property
+    def privacies(self) -> tuple[str, ...]:
+        """The objectives that are not losses."""
+        return tuple(name for name in self.objectives if not name.endswith("loss"))
+
+    @property
     def share(self) -> float:
         """The share of the records that may be suppressed."""
         return 0.0

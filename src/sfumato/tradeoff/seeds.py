@@ -23,7 +23,7 @@ from sfumato.anonymizers.rolling import Levels
 from sfumato.requirements import KAnonymity
 from sfumato.table import Table
 
-SIZES = (2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000)
+SIZES = (2, 5, 10, 25, 100, 500, 2500)
 """The k that are tried, as far as half of the records are at least so many."""
 
 MOST_LEVELS = 200_000
