@@ -7,10 +7,12 @@ import sys
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from sfumato.anonymizers import CutVector, cut_space
 from sfumato.requirements import requirement
+from sfumato.table import read
 from sfumato.tradeoff import NSGA2, Problem1, Problem2, Problem4, Search
 from sfumato.tradeoff import checkpoint as checkpoints
 from small_tables import small_table
@@ -123,6 +125,16 @@ def test_another_version_begins_anew(small, tmp_path, monkeypatch):
     Search(small, Problem2(0.1), solver=SOLVER).run(generations=2, checkpoint=path)
     monkeypatch.setattr(checkpoints, "source_digest", lambda: "another")
     assert "another search" in Search(small, Problem2(0.1), solver=SOLVER).resume(path)
+
+
+def test_a_space_without_cuts_can_be_resumed(tmp_path):
+    table, path = read(pa.table({"a": ["x"]}), quasi=["a"]), tmp_path / "search.npz"
+    solver = NSGA2(population=4, generations=3)
+    whole = Search(table, Problem1(), solver=solver).run()
+    Search(table, Problem1(), solver=solver).run(generations=1, checkpoint=path)
+    last = Search(table, Problem1(), solver=solver)
+    assert "going on after generation 1" in last.resume(path)
+    assert last.run().points == whole.points
 
 
 def test_a_crash_while_writing_leaves_the_file_of_before(small, tmp_path, monkeypatch):

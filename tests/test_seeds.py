@@ -68,9 +68,13 @@ def test_full_domain_seeds_are_the_levels_of_the_optimum(small):
 
 def test_common_cuts_are_where_most_records_boxes_begin():
     begins, ends, mass = np.array([0, 3, 3, 5]), np.array([2, 4, 7, 7]), np.array([10, 5, 5, 12])
-    mean = (3 * 10 + 2 * 5 + 5 * 5 + 3 * 12) / 32  # 3.2 of 8 atoms: two or three parts
-    assert round(8 / mean) == 2
-    assert np.flatnonzero(common_cuts(7, begins, ends, mass)).tolist() == [4]  # before atom 5, 12 records
+    mean = (3 * 10 + 2 * 5 + 5 * 5 + 3 * 12) / 32
+    assert (
+        round(8 / mean) == 3
+    )  # three parts: cuts before atom 5, where 12 records' boxes begin, and atom 3, where 10 do
+    assert np.flatnonzero(common_cuts(7, begins, ends, mass)).tolist() == [2, 4]
+    wider = common_cuts(7, begins, np.array([4, 7, 7, 7]), mass)
+    assert np.flatnonzero(wider).tolist() == [4]  # (5 * 10 + 5 * 5 + 5 * 5 + 3 * 12) / 32 is 4.25: two parts
     assert common_cuts(7, np.array([0]), np.array([7]), np.array([3])).sum() == 0
     finest = common_cuts(2, np.array([0, 1, 2]), np.array([0, 1, 2]), np.array([1, 1, 1]))
     assert finest.tolist() == [1, 1]

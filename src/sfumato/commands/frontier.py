@@ -81,8 +81,11 @@ def frontier(
     asked = None if loss is None else answer(f"Within a loss of {loss:g}:", found, loss, relaxed)
     files: list[Path] = []
     if wanted.publishable and len(found):
-        with progress("releases") as told:
-            shown = explore(_study(given, found, points, asked), folder / "cache.jsonl", workers, told, table)
+        try:
+            with progress("releases") as told:
+                shown = explore(_study(given, found, points, asked), folder / "cache.jsonl", workers, told, table)
+        except KeyboardInterrupt:
+            raise StoppedError("stopped; what was found is kept, the same command goes on from there") from None
         files = save_map(shown, folder)
     if as_json:
         values = [{**point.values, "cuts": point.cuts} for point in found]

@@ -6,6 +6,7 @@ the row it stands for; a row that cannot be had stands for the last one that can
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,7 @@ def algorithm_of(search: Search, begun: Evolved | None = None) -> Any:
         population.set("crowding", begun.crowding)
         algorithm.pop, algorithm.n_iter, algorithm.is_initialized = population, search.generation + 1, True
         algorithm.random_state.bit_generator.state = begun.random
+        algorithm.start_time = time.time()  # pymoo wants one where no new individual can be made
     return algorithm
 
 
