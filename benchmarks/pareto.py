@@ -175,6 +175,7 @@ def against_paper(table: Table, space: CutSpace, seeds: int, generations: int) -
         for name, found in curves.items():
             solver = NSGA2(200, generations, operators=name, seed=seed)
             found.append(converging(Search(table, Problem2(ETA), space, solver), steps))
+        print(f"seed {seed}: " + ", ".join(f"{name} {own[-1][-1]:.4f}" for name, own in curves.items()), flush=True)
     rows = [
         (step, *(f"{statistics.median(curve[i] for curve in own):.4f}" for own in curves.values()))
         for i, step in enumerate(steps)
