@@ -63,6 +63,9 @@ class Figure:
     bars: bool = False
     """Whether x are names, side by side, each with a bar for every curve."""
 
+    matrix: Sequence[str] = ()
+    """Names of values of which every two are drawn against each other, instead of x and y."""
+
 
 @dataclass(frozen=True)
 class Results:
@@ -98,8 +101,30 @@ class Results:
 
 
 def draw(figure: Figure) -> alt.TopLevelMixin:
-    """Draw a figure as bars or as curves."""
+    """Draw a figure as bars, as a scatter matrix or as curves."""
+    if figure.matrix:
+        return draw_matrix(figure)
     return draw_bars(figure) if figure.bars else draw_curves(figure)
+
+
+def draw_matrix(figure: Figure) -> alt.TopLevelMixin:
+    """Draw a scatter matrix: every value against every other, and on the diagonal how often it occurs."""
+    rows = [{"label": curve.label, **point} for curve in figure.curves for point in curve.points]
+    base = alt.Chart(alt.InlineData(values=rows)).properties(width=190, height=150)
+    lines = []
+    for down in figure.matrix:
+        line: list[alt.Chart] = []
+        for across in figure.matrix:
+            if across == down:
+                counted = base.mark_bar(color=PALETTE[4])
+                x = alt.X(f"{across}:Q", bin=alt.Bin(maxbins=24), title=across)
+                line.append(counted.encode(x=x, y=alt.Y("count()", title="points")))
+            else:
+                points = base.mark_point(filled=True, size=12, opacity=0.6, color=PALETTE[0])
+                line.append(points.encode(x=alt.X(f"{across}:Q", title=across), y=alt.Y(f"{down}:Q", title=down)))
+        lines.append(alt.hconcat(*line))
+    drawn: alt.TopLevelMixin = alt.vconcat(*lines).properties(title=figure.title)
+    return drawn
 
 
 def draw_bars(figure: Figure) -> alt.TopLevelMixin:
