@@ -26,18 +26,11 @@ class Caution:
 
 
 def cautions(
-    release: Release,
-    requirement: Requirement,
-    target: str | None = None,
-    stop: str | None = None,
-    exchanged: bool = False,
+    release: Release, requirement: Requirement, target: str | None = None, stop: str | None = None
 ) -> list[Caution]:
-    """List what this release does not protect against, what is found in it first.
-
-    `target` and `stop` decided cuts; `exchanged` says that records were exchanged between buckets.
-    """
+    """List what this release does not protect against, what is found in it first; `target` and `stop` decided cuts."""
     found = [*_identity(release), *_sensitive(release, requirement), *_target(release, target), *_stop(stop)]
-    found += [*_exchange(release, exchanged), *_always(release, requirement)]
+    found += [*_exchange(release), *_always(release, requirement)]
     return sorted(found, key=lambda caution: caution.count == "")
 
 
@@ -149,10 +142,10 @@ def _stop(stop: str | None) -> Iterator[Caution]:
         )
 
 
-def _exchange(release: Release, exchanged: bool) -> Iterator[Caution]:
+def _exchange(release: Release) -> Iterator[Caution]:
     """Say that a record in a bucket where it does not fit was put there because of its value."""
-    if exchanged:
-        moved = int(release.details.get("exchanged", 0))
+    if "exchanged" in release.details:
+        moved = int(release.details["exchanged"])
         yield Caution(
             "exchange",
             "Records were exchanged between buckets because of their sensitive values. The promise is about the "

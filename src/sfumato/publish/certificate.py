@@ -16,7 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from sfumato.anonymizers import Exchange, Maker, Mondrian
+from sfumato.anonymizers import Maker, Mondrian
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
 from sfumato.publish.cautions import Caution, cautions
@@ -65,7 +65,7 @@ def certificate(
     """Write the publisher's certificate. `files` are the written files by their final names, `checked` the audit."""
     roles = release.table.roles
     target, stop = (maker.target, maker.stop) if isinstance(maker, Mondrian) else (None, None)
-    found = cautions(release, requirement, target, stop, isinstance(maker, Exchange))
+    found = cautions(release, requirement, target, stop)
     return {
         "kind": "sfumato certificate",
         "for": "the publisher",
