@@ -165,8 +165,8 @@ def _print_release(said: dict[str, Any], release: Release, measured: Measured) -
         )
     if "exchanged" in release.details:
         typer.echo(
-            "WARNING: records were exchanged between groups because of their sensitive values. Of people who do not fit\n"
-            "their group by their quasi-identifiers, who knows the algorithm can guess more than the group says."
+            "WARNING: records were exchanged between groups because of their sensitive values. Of people who do not\n"
+            "fit their group by their quasi-identifiers, who knows the algorithm can guess more than the group says."
         )
     if "transformation" in release.details:
         _print_transformation(release.details)
