@@ -355,6 +355,10 @@ def test_buckets_that_fail_become_one_that_does_not():
     joined = merged(dealt, ball, wanted)
     assert admitted(joined, ball, wanted).all()
     assert sorted(map(tuple, joined[:, 0, :].T.tolist())) == sorted([tuple(whole), tuple(2 * whole)])
+    uneven = np.stack([whole + shift, whole, 9 * whole], axis=1)[:, None, :]
+    joined = merged(uneven, ball, wanted)  # what fails alone takes others in
+    assert admitted(joined, ball, wanted).all() and joined.shape[2] <= 2
+    np.testing.assert_array_equal(joined.sum(axis=2), uneven.sum(axis=2))
     assert exchanged(np.array([[[3, 1], [0, 5]], [[2, 0], [1, 4]]])) == 2
 
 
