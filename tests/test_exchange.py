@@ -348,12 +348,16 @@ def test_buckets_that_fail_become_one_that_does_not():
     _, ball = prepared_cut()
     wanted = sfumato.requirement("t-closeness t=0.004 distance=js")
     whole = np.round(ball.centre * 1000).astype(np.int64)
-    shift = np.array([60, -60, 0, 0, 0])
+    shift = np.array([100, -100, 0, 0, 0])
     dealt = np.stack([whole + shift, whole, whole - shift], axis=1)[:, None, :]
     assert admitted(dealt, ball, wanted).tolist() == [False, True, False]
     joined = merged(dealt, ball, wanted)
     assert admitted(joined, ball, wanted).all()
     assert sorted(map(tuple, joined[:, 0, :].T.tolist())) == sorted([tuple(whole), tuple(2 * whole)])
+    uneven = np.stack([whole + shift, whole, 9 * whole], axis=1)[:, None, :]
+    joined = merged(uneven, ball, wanted)  # what fails alone takes others in
+    assert admitted(joined, ball, wanted).all() and joined.shape[2] <= 2
+    np.testing.assert_array_equal(joined.sum(axis=2), uneven.sum(axis=2))
     assert exchanged(np.array([[[3, 1], [0, 5]], [[2, 0], [1, 4]]])) == 2
 
 

@@ -91,9 +91,14 @@ def ball_of(requirement: Requirement, sensitive: tuple[Sensitive, ...]) -> Ball:
     parts = [part for part in requirement.parts if not isinstance(part, KAnonymity)]
     for part in parts:
         if not (isinstance(part, DeltaDisclosure | BetaLikeness) or _is_close(part)):
-            raise BadInputError(f"{part} is not bounded by a distance that is worked with here; what works: {WORKING}")
+            raise BadInputError(
+                f"{part} is no bound on how far a group may be from the whole table that records can be exchanged for; "
+                f"what works: {WORKING}"
+            )
     if not parts:
-        raise BadInputError(f"{requirement} says nothing of sensitive values; what works: {WORKING}")
+        raise BadInputError(
+            f"{requirement} says nothing of sensitive values, so nothing is to be exchanged; what works: {WORKING}"
+        )
     places = {find_sensitive(sensitive, part.on) for part in parts}
     if len(places) > 1:
         names = ", ".join(sensitive[place].name for place in sorted(places))
