@@ -44,6 +44,8 @@ class Cheapest:
     """For every row of costs the cheapest distribution of the ball, and what no other can undercut."""
 
     points: Numbers
+    """In the ball but for the part 1e-10 of the radius at which the search ends."""
+
     bounds: Numbers
     multipliers: Numbers
     """What a larger radius can gain: in a ball of radius p + e nothing costs less than bound - multiplier * e."""

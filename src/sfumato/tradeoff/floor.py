@@ -51,14 +51,14 @@ GAP = 2e-3
 LOW = 0.1
 """A value below this part of the trivial release's U_loss is taken for that part: so low, it need not be as near."""
 
-NOTHING = 1e-3
-"""A value below this part of it is as good as 0, and the search ends."""
+NOTHING = 0.5
+"""A value below this part of the gap, as a part of that U_loss, is as good as 0, and the search ends."""
 
-MOST_ROUNDS, MOST_STEPS = 400, 12
+MOST_ROUNDS, MOST_STEPS = 400, 30
 """Rounds at one P_loss; steps that the prices of the totals take in each."""
 
-FAR = 1e-5
-"""How far totals may be from the table's, as a part of how far points may be: the bound holds whatever they are."""
+FAR = 0.005
+"""How far totals may be from the table's, as a part of gap and radius: the bound holds whatever they are."""
 
 FIRST: Numbers = 4.0 ** -np.arange(1.0, 11.0)
 """Where the first tangents touch, as parts of the largest P_loss of a point's records."""
@@ -213,15 +213,16 @@ def atoms(populations: Populations) -> tuple[Counts, Counts]:
     return first, number.reshape(-1)
 
 
-def solve(program: Program, p_loss: float, gap: float = GAP) -> Solved:
+def solve(program: Program, p_loss: float, gap: float = GAP, rounds: int = MOST_ROUNDS) -> Solved:
     """Solve the program at one P_loss, until bound and value are as near to each other as the part `gap`."""
     if p_loss >= program.end:
         return Solved(p_loss, 0.0, 0.0, 0.0)
-    search = _Search(program, p_loss)
+    search = _Search(program, p_loss, gap)
     step = value = np.tile(program.q, (len(program.truth), 1))
     slopes, summed, weight = np.empty_like(value), np.zeros_like(value), 0.0
+    held = search.points.copy()
     best = Solved(p_loss, 0.0, 0.0, program.trivial)
-    for _ in range(MOST_ROUNDS):
+    for _ in range(rounds):
         more = (1 + math.sqrt(1 + 4 * weight)) / 2
         measured(program.truth, (weight * value + more * step) / (weight + more), slopes)
         summed += more * slopes
@@ -229,19 +230,27 @@ def solve(program: Program, p_loss: float, gap: float = GAP) -> Solved:
         step = program.estimates(search.points)
         value = (weight * value + more * step) / (weight + more)
         weight += more
-        reached = min(best.value, measured(program.truth, value, slopes))
+        held += more / weight * (search.points - held)
+        reached = min(best.value, measured(program.truth, _feasible(program, held, value, p_loss), slopes))
         best = replace(best, value=reached) if bound <= best.bound else Solved(p_loss, bound, slope, reached)
         near = best.value - best.bound <= gap * max(best.value, LOW * program.trivial)
-        if near or best.value <= NOTHING * program.trivial:
+        if near or best.value <= NOTHING * gap * program.trivial:
             break
     return best
+
+
+def _feasible(program: Program, held: Numbers, rows: Numbers, p_loss: float) -> Numbers:
+    """Return the populations' distributions with totals exact and every atom in the ball: moved, and drawn to Q."""
+    q = program.q
+    off = program.weights @ held - q
+    return q + reach(held - off, q, p_loss) * (rows - off - q)
 
 
 class _Search:
     """Where the search for the cheapest R of all atoms stands: it goes on from where it was in the last round."""
 
-    def __init__(self, program: Program, p_loss: float) -> None:
-        self.program, self.p_loss = program, p_loss
+    def __init__(self, program: Program, p_loss: float, gap: float) -> None:
+        self.program, self.p_loss, self.gap = program, p_loss, gap
         self.prices = np.zeros(len(program.q))
         self.points = np.tile(program.q, (len(program.weights), 1))
         self.found = np.zeros((4, len(program.weights)))
@@ -251,29 +260,30 @@ class _Search:
         """Find R for averaged slopes, and prices that make the totals those of the table; return bound and slope."""
         program = self.program
         costs, most = program.costs(slopes), 2 * weight / program.strengths
-        step, before, root = np.zeros(len(program.q)), math.inf, np.sqrt(program.q)
+        step, before, rise, root = np.zeros(len(program.q)), math.inf, 0.0, np.sqrt(program.q)
         for _ in range(MOST_STEPS):
             prices = self.prices + step
             priced = costs + prices
             cheapest_rows(priced, program.q, self.p_loss, most, self.found, self.points)
-            off = (program.weights @ self.points - program.q) / root
-            far = float(np.abs(off).max())
-            if far > before:  # the step was too long
-                step = step / 4
+            off = program.weights @ self.points - program.q
+            far, ahead = float(np.abs(off / root).max()), float(off @ step)
+            if far > before and ahead < 0:  # too long a step: the bound, concave in the prices, falls again
+                step = step * min(max(rise / (rise - ahead), 0.1), 0.5)
                 continue
             self.prices, before = prices, far
-            if far <= FAR * math.sqrt(self.p_loss):
+            if far <= FAR * self.gap * math.sqrt(self.p_loss):
                 break
             step = self._newton(priced, most, off, root)
+            rise = float(off @ step)
         return self._certified(slopes, priced, prices)
 
     def _newton(self, priced: Numbers, most: Numbers, off: Numbers, root: Numbers) -> Numbers:
         """Return the step of Newton's method for the prices, none longer than costs differ at an atom."""
-        changes = add_changes(priced, self.program.q, self.program.weights, self.found[0], most, self.points)
-        changes /= np.outer(root, root)
-        changes += 1e-9 * changes.trace() * np.eye(len(root))
-        step: Numbers = np.linalg.solve(changes, off) / root
-        longest = float(self.program.weights @ np.ptp(priced, axis=1))
+        program, taus = self.program, self.found[0]
+        changes = add_changes(priced, program.q, program.weights, taus, most, self.points) / np.outer(root, root)
+        changes += 1e-9 * float(program.weights @ taus) * np.eye(len(root))
+        step: Numbers = np.linalg.solve(changes, off / root) / root
+        longest = float(program.weights @ np.ptp(priced, axis=1))
         return step * min(1.0, longest / max(float(np.abs(step).max()), LEAST))
 
     def _certified(self, slopes: Numbers, priced: Numbers, prices: Numbers) -> tuple[float, float]:
@@ -283,6 +293,20 @@ class _Search:
         bound = float(program.weights @ bounds - prices @ program.q) + heights(program.truth, slopes)
         sums = float(program.weights @ np.abs(priced).max(axis=1) + np.abs(prices).max()) + falls + 1
         return bound - ROUNDING * (64 + len(priced) + len(slopes)) * sums, -falls
+
+
+@kernel
+def reach(rows: Numbers, q: Numbers, radius: float) -> float:
+    """Return which part of the way from Q to the rows all of them are distributions within the radius."""
+    part = 1.0
+    for row in range(len(rows)):
+        inside = 1.0
+        for i in range(len(q)):
+            if rows[row, i] < 0.0:
+                inside = min(inside, q[i] / (q[i] - rows[row, i]))
+        far = js(q, q + inside * (rows[row] - q))
+        part = min(part, inside * min(1.0, radius / far if far > radius else 1.0))
+    return part
 
 
 @kernel
