@@ -54,7 +54,16 @@ def area(points, shown):
 def test_scores_are_areas_and_the_ratio_is_what_is_left_of_the_room(study):
     panel = study.panels[0]
     shown, found = study.maps[panel.name], study.scores(panel)
-    assert set(found) == {"limit", "mondrian_paper", "mondrian_dense", "exchange", "anatomy", "union", "ratio"}
+    assert set(found) == {
+        "limit",
+        "mondrian_paper",
+        "mondrian_dense",
+        "exchange",
+        "anatomy",
+        "limit_bucketized",
+        "union",
+        "ratio",
+    }
     for name in panel.sets:
         assert found[name] == pytest.approx(area(study.points(panel, name), shown), abs=2e-3)
     every = [own for own in shown.points if own.status == "measured" and own.anonymizer != "original"]

@@ -22,10 +22,10 @@ vertices, joined by straight lines, are exactly that. Tangents are added where t
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 
 import numpy as np
@@ -35,10 +35,11 @@ from sfumato.measures import Prepared
 from sfumato.requirements.nearest_js import distributions, js, nearest_js
 
 Numbers = NDArray[np.float64]
+Tangent = tuple[float, float, float]
 AXES = ("p_loss", "u_loss")
 """The measures between which the limit is proved. Others have none."""
 
-FIRST = 4.0 ** -np.arange(14)
+FIRST: Numbers = 4.0 ** -np.arange(14.0)
 """Where the first tangents touch, as parts of the largest P_loss at which the limit is above 0."""
 
 MOST_TANGENTS, MOST_ROWS = 48, 400_000
@@ -109,7 +110,8 @@ def limit(prepared: Prepared) -> Limit | None:
         own = slice(int(cells.spans[i]), int(cells.spans[i + 1]))
         rows, q = distributions(prepared.population_truth[:, own]), distributions(attribute.shares)
         apart = np.array([js(row, q) for row in rows])
-        tangents.append(tangents_of(rows, q, float(apart.max())))
+        most = max(min(MOST_TANGENTS, MOST_ROWS // len(rows)), len(FIRST))
+        tangents.append(tangents_of(partial(tangent, rows, q), FIRST * float(apart.max()), most))
         trivial, revealed = max(trivial, float(apart.mean())), max(revealed, revealed_loss(q))
     return Limit(envelope(np.concatenate(tangents)), trivial, revealed)
 
@@ -119,23 +121,25 @@ def revealed_loss(q: Numbers) -> float:
     return float(js(q, np.eye(len(q))[int(np.argmin(q))]))
 
 
-def tangents_of(rows: Numbers, q: Numbers, end: float) -> Numbers:
-    """Find tangents of one attribute's curve: rows (P_loss, U_loss, slope), by rising P_loss."""
-    if end <= 0:
+def tangents_of(touch: Callable[[float], Tangent], first: Numbers, most: int, room: float = ROOM) -> Numbers:
+    """Find tangents of a curve: rows (P_loss, U_loss, slope), by rising P_loss; `touch` gives the one at a P_loss.
+
+    They touch at `first`, then where two neighbours leave most room, until that is the part `room` or there are `most`.
+    """
+    if not first.any():
         return np.zeros((1, 3))
-    found = [tangent(rows, q, float(at)) for at in sorted(FIRST * end)]
-    most = max(min(MOST_TANGENTS, MOST_ROWS // len(rows)), len(FIRST))
+    found = [touch(float(at)) for at in np.sort(first)]
     while len(found) < most:
-        room = [between(left, right) for left, right in pairwise(found)]
+        left_open = [between(left, right) for left, right in pairwise(found)]
         below = sum((right[0] - left[0]) * (left[1] + right[1]) / 2 for left, right in pairwise(found))
-        place = int(np.argmax([area for area, _ in room]))
-        if sum(area for area, _ in room) <= ROOM * below:
+        place = int(np.argmax([area for area, _ in left_open]))
+        if sum(area for area, _ in left_open) <= room * below:
             break
-        found.insert(place + 1, tangent(rows, q, room[place][1]))
+        found.insert(place + 1, touch(left_open[place][1]))
     return np.array(found)
 
 
-def tangent(rows: Numbers, q: Numbers, p_loss: float) -> tuple[float, float, float]:
+def tangent(rows: Numbers, q: Numbers, p_loss: float) -> Tangent:
     """Return P_loss, the certified mean of all populations' least losses there, and the slope that goes with it."""
 
     def work(start: int) -> tuple[Numbers, Numbers]:
