@@ -17,7 +17,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
-_ROOMS = ("errors", "table", "requirements", "release", "anonymizers", "measures", "tradeoff", "publish")
+_ROOMS = (
+    "errors",
+    "table",
+    "requirements",
+    "release",
+    "anonymizers",
+    "measures",
+    "tradeoff",
+    "transactions",
+    "transactions.study",
+    "transactions.scales",
+    "transactions.item_queries",
+    "publish",
+)
 __all__ = [
     "MEASURES",
     "NSGA2",
@@ -27,6 +40,11 @@ __all__ = [
     "Answer",
     "Audit",
     "BadInputError",
+    "BasketGrid",
+    "BasketRelease",
+    "BasketScales",
+    "BasketStudy",
+    "Baskets",
     "BetaLikeness",
     "Burel",
     "Candidate",
@@ -52,6 +70,7 @@ __all__ = [
     "Hierarchy",
     "Hilbert",
     "InfeasibleError",
+    "ItemQueries",
     "KAnonymity",
     "LDiversity",
     "LocalRecoding",
@@ -84,9 +103,11 @@ __all__ = [
     "WithoutSensitive",
     "__version__",
     "anonymize",
+    "anonymize_baskets",
     "anonymizer",
     "ask",
     "audit",
+    "audit_baskets",
     "check",
     "cut_space",
     "dates",
@@ -99,12 +120,15 @@ __all__ = [
     "guess",
     "k_and_l",
     "load",
+    "load_baskets",
     "measure",
+    "measure_baskets",
     "numeric",
     "pareto",
     "prefixes",
     "problem",
     "read",
+    "read_baskets",
     "read_hierarchies",
     "read_level_table",
     "read_map",
@@ -146,7 +170,7 @@ if TYPE_CHECKING:
     )
     from sfumato.errors import BadInputError, InfeasibleError, SfumatoError
     from sfumato.measures import MEASURES, Measure, Measured, Queries, Scales, measure
-    from sfumato.publish import Audit, audit
+    from sfumato.publish import Audit, audit, audit_baskets
     from sfumato.release import NoisyRelease, Release
     from sfumato.requirements import (
         AlphaK,
@@ -210,6 +234,10 @@ if TYPE_CHECKING:
         with_suppression,
         without_suppression,
     )
+    from sfumato.transactions import BasketRelease, Baskets, anonymize_baskets, load_baskets, read_baskets
+    from sfumato.transactions.item_queries import ItemQueries
+    from sfumato.transactions.scales import BasketScales, measure_baskets
+    from sfumato.transactions.study import BasketGrid, BasketStudy
 
 
 def __getattr__(name: str) -> object:

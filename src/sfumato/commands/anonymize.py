@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sfumato.commands.baskets import anonymize_of_baskets, refuse
 from sfumato.commands.common import Columns, announce_first_run, columns, counted, print_json
 from sfumato.commands.noisy import print_drawn, write_drawn
 from sfumato.errors import BadInputError
@@ -17,6 +18,9 @@ from sfumato.errors import BadInputError
 if TYPE_CHECKING:
     from sfumato.measures import Measured
     from sfumato.release import Release
+
+
+USUAL = "mondrian"
 
 
 def anonymize(
@@ -41,7 +45,7 @@ def anonymize(
     maker: Annotated[
         str,
         typer.Option("--with", help='The anonymizer: "mondrian", "full-domain", "dp-kd-tree epsilon=1 height=8", ...'),
-    ] = "mondrian",
+    ] = USUAL,
     form: Annotated[
         str,
         typer.Option(help="generalization (boxes) or bucketization (exact quasi-identifiers, dealt-out values)."),
@@ -61,6 +65,20 @@ def anonymize(
         str | None, typer.Option(help="The delimiter of a text file, if it is guessed wrongly.")
     ] = None,
     encoding: Annotated[str, typer.Option(help="The encoding of a text file.")] = "utf-8",
+    baskets: Annotated[
+        bool, typer.Option("--baskets", help="The file holds sets of items: lines, rows (--id, --item), or lists.")
+    ] = False,
+    id: Annotated[str | None, typer.Option(help="Of baskets in rows: the column that says whose an item is.")] = None,
+    item: Annotated[str | None, typer.Option(help="Of baskets in rows: the column of items.")] = None,
+    column: Annotated[str | None, typer.Option(help="Of baskets: the column of lists, if there are several.")] = None,
+    separator: Annotated[str | None, typer.Option(help="Of baskets in lines: what separates items.")] = None,
+    tree: Annotated[str | None, typer.Option(help="Of baskets: the tree of items, as a level table.")] = None,
+    utility: Annotated[
+        str | None, typer.Option(help='Of baskets: which items may go together: "utility-constraints level=1".')
+    ] = None,
+    limit: Annotated[
+        str | None, typer.Option(help='Of baskets: what may be left out: "suppression share=0.05 of=items".')
+    ] = None,
     lattice: Annotated[
         Path | None,
         typer.Option(help="With full-domain: also write every transformation with its values to this CSV file."),
@@ -68,14 +86,27 @@ def anonymize(
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
 ) -> None:
-    """Make one release of a table, in one line, and say what it achieves."""
+    """Make one release of a table or of baskets, in one line, and say what it achieves."""
     from sfumato.anonymizers import FullDomain, Mechanism, anonymizer
     from sfumato.measures import measure
     from sfumato.release import format_of, write_release
     from sfumato.release.writing import check_target
     from sfumato.requirements import KAnonymity, requirement
     from sfumato.table import TableDeclaration
+    from sfumato.transactions.bundled import BASKETS
+    from sfumato.transactions.declaration import BasketsDeclaration
 
+    of_baskets = {"--id": id, "--item": item, "--column": column, "--separator": separator, "--tree": tree}
+    if baskets or (table in BASKETS and not Path(table).is_file()):
+        roles_given = {"--quasi": quasi, "--sensitive": sensitive, "--neutral": neutral, "--identifier": identifier}
+        others = {"--household": household, "--hierarchies": hierarchies, "--na": na, "--lattice": lattice}
+        for options in (roles_given, others, {"--suppress": suppress or None}):
+            refuse(options, "is about tables, and these are baskets; leave it out")
+        declared_baskets = BasketsDeclaration(table, id, item, column, separator or delimiter, tree, encoding)
+        makers = None if maker == USUAL else maker
+        anonymize_of_baskets(declared_baskets, to, require, makers, utility, limit, layout, force, as_json)
+        return
+    refuse({**of_baskets, "--utility": utility, "--limit": limit}, "is about sets of items; say so (--baskets)")
     started = time.perf_counter()
     written_as = format_of(to)
     chosen = anonymizer(maker)

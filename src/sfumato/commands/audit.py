@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sfumato.commands.baskets import audit_of_baskets, refuse
 from sfumato.commands.common import Columns, columns, counted, print_json
 from sfumato.errors import BadInputError
 
@@ -46,6 +47,24 @@ def audit(
     missing: Annotated[
         str, typer.Option(help="A missing quasi-identifier is a value of its own, or matches everything: value | any.")
     ] = "value",
+    baskets: Annotated[
+        bool,
+        typer.Option("--baskets", help="The file holds sets of items: lines, rows (--id, --item), or Parquet lists."),
+    ] = False,
+    known: Annotated[
+        int | None, typer.Option(help="Of baskets: how many items of a person an attacker knows; by default the m.")
+    ] = None,
+    id: Annotated[str | None, typer.Option(help="Of baskets in rows: the column that tells records apart.")] = None,
+    item: Annotated[str | None, typer.Option(help="Of baskets in rows: the column of items.")] = None,
+    column: Annotated[str | None, typer.Option(help="Of baskets: the column of lists, if there are several.")] = None,
+    tree: Annotated[str | None, typer.Option(help="Of baskets: the tree of items, as a level table.")] = None,
+    legend: Annotated[
+        Path | None,
+        typer.Option(help="Of baskets: a mapping or certificate that says which items published ones stand for."),
+    ] = None,
+    local: Annotated[
+        bool, typer.Option("--local", help="Of baskets: an item may be published in several ways, record by record.")
+    ] = False,
     certificate: Annotated[
         Path | None, typer.Option(help="A certificate: refuse (exit 2) unless this is the very file it speaks of.")
     ] = None,
@@ -66,12 +85,33 @@ def audit(
     from sfumato.publish.counting import open_source
     from sfumato.publish.noisy_certificate import is_noisy_certificate
 
+    if not baskets:
+        named = {"--id": id, "--item": item, "--column": column, "--tree": tree, "--legend": legend}
+        refuse({**named, "--known": known, "--local": local}, "is about sets of items; say so (--baskets)")
     if certificate is not None:
         content = read_certificate(certificate)
         check_certificate(content, certificate, file)
         if is_noisy_certificate(content):
             _print_noisy(content, file, certificate, " & ".join(require), as_json)
             return
+    if baskets:
+        of_tables = {
+            "--quasi": quasi,
+            "--sensitive": sensitive,
+            "--group": group,
+            "--hierarchies": hierarchies,
+            "--with": earlier,
+            "--suppressed": suppressed,
+            "--household": household,
+            "--na": na,
+        }
+        refuse(
+            of_tables, "is about tables, and --baskets says that the file holds sets of items; leave one of them out"
+        )
+        wanted = " & ".join(require) or None
+        at = id, item, column
+        audit_of_baskets(file, wanted, original, known, at, tree, legend, local, delimiter, encoding, as_json)
+        return
     source = open_source(file, delimiter, encoding)
     names = source.engine.columns
     found = audit_file(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sfumato.commands.baskets import check_of_baskets, refuse
 from sfumato.commands.common import Columns, announce_first_run, columns, print_json
 from sfumato.errors import BadInputError
 
@@ -42,16 +43,30 @@ def check(
         str | None, typer.Option(help="The delimiter of a text file, if it is guessed wrongly.")
     ] = None,
     encoding: Annotated[str, typer.Option(help="The encoding of a text file.")] = "utf-8",
+    baskets: Annotated[
+        bool, typer.Option("--baskets", help="The file holds sets of items: lines, rows (--id, --item), or lists.")
+    ] = False,
+    id: Annotated[str | None, typer.Option(help="Of baskets in rows: the column that says whose an item is.")] = None,
+    item: Annotated[str | None, typer.Option(help="Of baskets in rows: the column of items.")] = None,
+    column: Annotated[str | None, typer.Option(help="Of baskets: the column of lists, if there are several.")] = None,
+    tree: Annotated[str | None, typer.Option(help="Of baskets: the tree of items, as a level table.")] = None,
+    known: Annotated[int, typer.Option(help="Of baskets: how many items of a person an attacker may know.")] = 2,
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
 ) -> None:
-    """Say how risky a table is as it stands, and whether a study of it would run (exit 1 if not)."""
+    """Say how risky a table is (or baskets are) as it stands, and whether a study would run (exit 1 if not)."""
     from sfumato.configuration import check_choice
     from sfumato.report.checking import check_in_words
     from sfumato.table import DATASETS
     from sfumato.tradeoff import check as checked
-    from sfumato.tradeoff import read_study
+    from sfumato.tradeoff import of_table, read_study
+    from sfumato.transactions.declaration import BasketsDeclaration
 
     started = time.perf_counter()
+    declared = BasketsDeclaration(study, id, item, column, delimiter, tree, encoding) if baskets else None
+    if check_of_baskets(study, declared, known, as_json):
+        return
+    of_baskets = {"--id": id, "--item": item, "--column": column, "--tree": tree}
+    refuse(of_baskets, "is about sets of items; say so (--baskets)")
     if missing is not None:
         check_choice("missing", missing, ("value", "drop", "any"))
     source: Table | Study
@@ -68,7 +83,7 @@ def check(
         for option, value in of_tables.items():
             if value:
                 raise BadInputError(f"{option} belongs to a table; the study {study} says this itself, under [table]")
-        source = read_study(study)
+        source = of_table(read_study(study))
     else:
         source = _table(study, (quasi, sensitive, identifier), hierarchies, missing, na, delimiter, encoding)
     announce_first_run()

@@ -14,6 +14,7 @@ def datasets(
 ) -> None:
     """List the bundled tables."""
     from sfumato.table import DATASETS
+    from sfumato.transactions.bundled import BASKETS
 
     if as_json:
         listed = [
@@ -26,8 +27,15 @@ def datasets(
             }
             for d in DATASETS.values()
         ]
-        print_json({"datasets": listed})
+        sets = [
+            {"name": b.name, "records": b.records, "items": b.items, "description": b.description}
+            for b in BASKETS.values()
+        ]
+        print_json({"datasets": listed, "baskets": sets})
         return
     for dataset in DATASETS.values():
         typer.echo(f"{dataset.name:12} {dataset.records:>7,} records  {dataset.description}")
         typer.echo(f"{'':12} quasi: {', '.join(dataset.quasi)}; sensitive: {', '.join(dataset.sensitive)}")
+    for baskets in BASKETS.values():
+        typer.echo(f"{baskets.name:12} {baskets.records:>7,} baskets  {baskets.description}")
+        typer.echo(f"{'':12} {baskets.items:,} items")

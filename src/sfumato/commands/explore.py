@@ -59,7 +59,7 @@ def explore(
     from sfumato.measures import Classification
     from sfumato.report import save_map
     from sfumato.tradeoff import explore as explored
-    from sfumato.tradeoff import read_study
+    from sfumato.tradeoff import of_table, read_study
     from sfumato.tradeoff.disagreements import Disagreements
     from sfumato.tradeoff.study import read_reader
     from sfumato.tradeoff.tuning import read_budget, tune
@@ -70,9 +70,9 @@ def explore(
     if seed is not None:
         given = given.with_seed(seed)
     if reader is not None:
-        given = given.with_reader(read_reader(reader))
+        given = of_table(given).with_reader(read_reader(reader))
     if target is not None:
-        given = given.with_target(Classification(target, classifiers or Classification.classifiers))
+        given = of_table(given).with_target(Classification(target, classifiers or Classification.classifiers))
     elif classifiers is not None:
         raise BadInputError("--classifiers needs --target: the column that they shall learn")
     folder = out or Path(f"{given.name}-map")
@@ -83,7 +83,7 @@ def explore(
             if seconds is None:
                 shown = explored(given, folder / "cache.jsonl", workers, told)
             else:
-                shown = tune(given, seconds, folder / "cache.jsonl", workers, told)
+                shown = tune(of_table(given), seconds, folder / "cache.jsonl", workers, told)
     except KeyboardInterrupt:
         raise StoppedError("stopped; what was measured is kept, the same command goes on from there") from None
     files = save_map(shown, folder)
@@ -146,7 +146,8 @@ def _print_frontier(shown: Map, frontier: list[Point]) -> None:
         typer.echo(f'No point has both {x} and {y}: choose other axes in the study, such as axes = ["k", "loss"].')
         return
     typer.echo(f"\nThe frontier, from the best {x} to the best {y}:\n")
-    typer.echo(f"  {'point':10} {x:>10} {y:>10}  release")
+    a, b = (max(10, len(name)) for name in (x, y))
+    typer.echo(f"  {'point':10} {x:>{a}} {y:>{b}}  release")
     for point in frontier:
         what = (
             point.anonymizer
@@ -155,7 +156,7 @@ def _print_frontier(shown: Map, frontier: list[Point]) -> None:
         )
         if point.parameters.get("suppress"):
             what += f", suppress {point.parameters['suppress']}"
-        typer.echo(f"  {point.id:10} {point.measures[x]:>10.4f} {point.measures[y]:>10.4f}  {what}")
+        typer.echo(f"  {point.id:10} {point.measures[x]:>{a}.4f} {point.measures[y]:>{b}.4f}  {what}")
 
 
 def _print_verdicts(verdicts: Verdicts) -> None:

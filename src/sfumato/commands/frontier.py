@@ -52,7 +52,7 @@ def frontier(
     """
     from sfumato.anonymizers import cut_space
     from sfumato.report import save_map
-    from sfumato.tradeoff import NSGA2, explore, read_study
+    from sfumato.tradeoff import NSGA2, explore, of_table, read_study
     from sfumato.tradeoff import problem as read_problem
     from sfumato.tradeoff.pareto import Search
     from sfumato.tradeoff.questions import answer, check_question
@@ -64,7 +64,7 @@ def frontier(
         check_question(wanted, loss, relaxed)
     elif relaxed is not None:
         raise BadInputError("--relaxed needs --loss: the bound that it relaxes")
-    given = read_study(study)
+    given = of_table(read_study(study))
     announce_first_run()
     table = given.table.open()
     bound = None if constrained is None else [name.strip() for name in constrained.split(",") if name.strip()]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sfumato.commands.baskets import init_of_baskets, refuse
 from sfumato.commands.common import counted, print_json
 
 if TYPE_CHECKING:
@@ -26,6 +27,13 @@ def init(
         str | None, typer.Option(help="The delimiter of a text file, if it is guessed wrongly.")
     ] = None,
     encoding: Annotated[str, typer.Option(help="The encoding of a text file.")] = "utf-8",
+    baskets: Annotated[
+        bool, typer.Option("--baskets", help="The file holds sets of items: lines, rows (--id, --item), or lists.")
+    ] = False,
+    id: Annotated[str | None, typer.Option(help="Of baskets in rows: the column that says whose an item is.")] = None,
+    item: Annotated[str | None, typer.Option(help="Of baskets in rows: the column of items.")] = None,
+    column: Annotated[str | None, typer.Option(help="Of baskets: the column of lists, if there are several.")] = None,
+    tree: Annotated[str | None, typer.Option(help="Of baskets: the tree of items, as a level table.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the study.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
 ) -> None:
@@ -33,8 +41,16 @@ def init(
     from sfumato.release.writing import check_target
     from sfumato.table import TableDeclaration
     from sfumato.tradeoff import draft
+    from sfumato.transactions.bundled import BASKETS
+    from sfumato.transactions.declaration import BasketsDeclaration
 
     check_target(to, force)
+    if baskets or (table in BASKETS and not Path(table).is_file()):
+        init_of_baskets(BasketsDeclaration(table, id, item, column, delimiter, tree, encoding), to, force, as_json)
+        return
+    refuse(
+        {"--id": id, "--item": item, "--column": column, "--tree": tree}, "is about sets of items; say so (--baskets)"
+    )
     found = draft(TableDeclaration(table, na=tuple(na), delimiter=delimiter, encoding=encoding), sample)
     found.write(to, force)
     if as_json:

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sfumato.commands.common import announce_first_run, counted, print_json
 from sfumato.commands.noisy import print_drawn
 
+if TYPE_CHECKING:
+    from sfumato.publish import BasketPublication
+
 
 def release(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that `sfumato explore` wrote.")],
     point: Annotated[str, typer.Option(help="The id of the point to publish, as the report and `choose` name it.")],
     to: Annotated[Path, typer.Option("--to", help="The file to write: .csv or .parquet.")],
-    layout: Annotated[str, typer.Option(help="rows, or anatomy: a bucketization as two tables.")] = "rows",
+    layout: Annotated[
+        str,
+        typer.Option(help="rows, or anatomy: a bucketization as two tables; of baskets lines, or long: an item a row."),
+    ] = "rows",
     mapping: Annotated[
         Path | None, typer.Option(help="Also write the mapping of values, to recode new data with `sfumato apply`.")
     ] = None,
@@ -24,7 +30,7 @@ def release(
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
 ) -> None:
     """Publish a point of a map: the data, and a certificate of what it promises, re-checked on the written file."""
-    from sfumato.publish import NoisyPublication, publish_point
+    from sfumato.publish import BasketPublication, NoisyPublication, publish_point
 
     announce_first_run()
     started = time.perf_counter()
@@ -35,6 +41,9 @@ def release(
         print_drawn(done.release, done.maker, more, as_json)
         if not as_json:
             _print_certificates(to, "it tells what only you may know of the table")
+        return
+    if isinstance(done, BasketPublication):
+        _print_baskets(done, point, to, mapping, as_json)
         return
     if as_json:
         print_json(
@@ -55,6 +64,34 @@ def release(
     _print_certificates(to, "it tells what was suppressed")
     if mapping is not None:
         typer.echo(f"To recode new data: sfumato apply {mapping} NEW.csv --to FILE (keep the mapping to yourself)")
+
+
+def _print_baskets(done: BasketPublication, point: str, to: Path, mapping: Path | None, as_json: bool) -> None:
+    """Say what was published of baskets."""
+    from sfumato.transactions.basket_words import basket_rule
+
+    own, audit = done.candidate, done.audit
+    if as_json:
+        print_json(
+            {
+                "point": point,
+                "requirement": str(own.requirement),
+                "anonymizer": str(own.anonymizer),
+                "published_items": audit.published_items,
+                "suppressed": len(done.release.suppressed),
+                "measures": dict(audit.measures),
+                "files": [str(file) for file in done.files],
+            }
+        )
+        return
+    typer.echo(
+        f"Published {to}: {counted(audit.records, 'record')} with {counted(audit.published_items, 'published item')}."
+    )
+    typer.echo(f"Re-checked on the written file: {own.requirement}")
+    typer.echo(f"  That is: {basket_rule(own.requirement)}.")
+    _print_certificates(to, "it tells what was left out")
+    if mapping is not None:
+        typer.echo(f"What stands for what: {mapping} (keep it to yourself)")
 
 
 def _print_certificates(to: Path, why_yours: str) -> None:

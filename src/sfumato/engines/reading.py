@@ -32,13 +32,13 @@ class DelimitedText:
     header: tuple[str, ...]
 
 
-def existing_file(path: Path) -> Path:
+def existing_file(path: Path, wanted: str = "give one with a header and rows") -> Path:
     """Return the path if it is a file with something in it."""
     try:
         if path.is_dir():
             raise BadInputError(f"{path}: this is a folder; give a file")
         if path.stat().st_size == 0:
-            raise BadInputError(f"{path}: the file is empty; give one with a header and rows")
+            raise BadInputError(f"{path}: the file is empty; {wanted}")
     except FileNotFoundError:
         raise BadInputError(f"{path}: there is no such file") from None
     except OSError as error:
@@ -50,7 +50,7 @@ def sniff(path: Path, encoding: str, delimiter: str | None) -> tuple[DelimitedTe
     """Find delimiter and header from the beginning of a text file, and whether it must be rewritten for DuckDB."""
     if delimiter is not None and len(delimiter) != 1:
         raise BadInputError(f"a delimiter is one character, not {delimiter!r}")
-    with _reading(path, encoding) as stream:
+    with opened_text(path, encoding) as stream:
         sample = stream.read(SNIFFED)
     if len(sample) == SNIFFED:
         sample = sample[: sample.rfind("\n") + 1] or sample
@@ -74,7 +74,7 @@ def rewritten(text: DelimitedText, encoding: str) -> Iterator[DelimitedText]:
         copy = Path(folder) / "copy.csv"
         with (
             _wide_fields(),
-            _reading(text.path, encoding) as source,
+            opened_text(text.path, encoding) as source,
             copy.open("w", encoding="utf-8", newline="") as target,
         ):
             writer = csv.writer(target, lineterminator="\n")
@@ -93,7 +93,7 @@ def _canonical(encoding: str) -> str:
 
 
 @contextmanager
-def _reading(path: Path, encoding: str) -> Iterator[IO[str]]:
+def opened_text(path: Path, encoding: str) -> Iterator[IO[str]]:
     """Open a text file, compressed or not, turning what goes wrong while reading into a sentence."""
     name = _canonical(encoding)
     try:

@@ -3,9 +3,10 @@
 from sfumato.measures.adversary import GroupGains, group_gains
 from sfumato.measures.attack import Attack, Attacked
 from sfumato.measures.classification import Classification, Learned, Task
+from sfumato.measures.declaring import Measure
 from sfumato.measures.definetti import DeFinetti, definetti
 from sfumato.measures.groups import Measured, measure, of_groups
-from sfumato.measures.measure import MEASURES, READ_NOISY, RECONSTRUCTED, Measure
+from sfumato.measures.measure import MEASURES, READ_NOISY, RECONSTRUCTED
 from sfumato.measures.queries import HALF_RANGES, Queries
 from sfumato.measures.reconstruction import READERS, EmReader, Reader, UniformReader
 from sfumato.measures.scales import Prepared, Scales

@@ -1,26 +1,11 @@
-"""What a measure declares of itself: name, risk or utility, direction, range, what it needs, and what it means."""
+"""All measures by name."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf, log
-from typing import Literal
 
-
-@dataclass(frozen=True)
-class Measure:
-    """The declaration of one number that can be said of a release."""
-
-    name: str
-    kind: Literal["risk", "utility"]
-    better: Literal["lower", "higher"]
-    meaning: str
-    least: float = 0.0
-    most: float = inf
-    needs_sensitive: bool = True
-    reads_noisy: bool = False
-    """Whether it can be said of a noisy release, which has boxes with noisy counts and no groups of records."""
-
+from sfumato.measures.declaring import Measure
+from sfumato.measures.of_baskets import OF_BASKETS
 
 MEASURES: dict[str, Measure] = {
     measure.name: measure
@@ -212,6 +197,7 @@ MEASURES: dict[str, Measure] = {
         ),
         Measure("workload_brier", "utility", "lower", "the classifier's Brier score", 0, 2, False),
         Measure("suppressed", "utility", "lower", "records that are not published", 0, inf, False),
+        *OF_BASKETS,
     )
 }
 

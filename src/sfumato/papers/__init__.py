@@ -13,8 +13,9 @@ PAPERS = {
     "brickell-shmatikov-2008": "sfumato.papers.brickell_shmatikov_2008",
     "cormode-2013": "sfumato.papers.cormode_2013",
     "dewri-2011": "sfumato.papers.dewri_2011",
+    "loukides-2012": "sfumato.papers.loukides_2012",
 }
-OPTIONS = {"frontier": ("li-li-2009",)}
+OPTIONS = {"frontier": ("li-li-2009",), "data": ("loukides-2012",)}
 """What can be asked of some papers beside their reproduction, and of which."""
 
 

@@ -2,6 +2,8 @@
 
 from sfumato.publish.asking import WorstGroup
 from sfumato.publish.audit import Audit, audit
+from sfumato.publish.basket_audit import BasketAudit, audit_baskets
+from sfumato.publish.basket_releasing import BasketPublication
 from sfumato.publish.certificate import certificate_files, read_certificate
 from sfumato.publish.mapping import Mapping, apply, mapping_of, read_mapping
 from sfumato.publish.noisy_releasing import NoisyPublication
@@ -9,12 +11,15 @@ from sfumato.publish.releasing import Publication, publish_point
 
 __all__ = [
     "Audit",
+    "BasketAudit",
+    "BasketPublication",
     "Mapping",
     "NoisyPublication",
     "Publication",
     "WorstGroup",
     "apply",
     "audit",
+    "audit_baskets",
     "certificate_files",
     "mapping_of",
     "publish_point",

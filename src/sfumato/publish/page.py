@@ -30,7 +30,7 @@ def certificate_page(content: Mapping[str, Any]) -> str:
             ("What was left out", _suppressed(content)),
             ("How the sensitive values are distributed", _baselines(content["baselines"])),
             ("What the words mean", f"<dl>{meanings}</dl>"),
-            ("Which files this is about", f"<table>{_digests(content)}</table>"),
+            ("Which files this is about", f"<table>{digests(content)}</table>"),
             ("Check it yourself", f"<pre>{escape(shlex.join(content['verify']))}</pre>"),
         ],
     )
@@ -154,7 +154,8 @@ def definitions(entries: Iterable[tuple[str, str]]) -> str:
     return "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in entries)
 
 
-def _digests(content: Mapping[str, Any]) -> str:
+def digests(content: Mapping[str, Any]) -> str:
+    """Show which files a certificate is about, as rows of a table."""
     rows = [(own["name"], f"{own['sha256']} ({own['bytes']:,} bytes)") for own in content["files"]]
     if "input" in content:
         rows.append((f"input: {content['input']['table']}", content["input"]["sha256"]))

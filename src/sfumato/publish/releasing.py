@@ -20,6 +20,7 @@ from sfumato.anonymizers import Mechanism, anonymizer, assigned
 from sfumato.errors import BadInputError
 from sfumato.measures import measure
 from sfumato.publish.audit import Audit, audit
+from sfumato.publish.basket_releasing import BasketPublication, publish_basket_point
 from sfumato.publish.certificate import Origin, certificate, certificate_files, public
 from sfumato.publish.mapping import mapping_of
 from sfumato.publish.noisy_releasing import NoisyPublication, check_noisy_request, publish_noisy
@@ -30,7 +31,8 @@ from sfumato.requirements import KAnonymity, Requirement, requirement
 from sfumato.requirements.predicates import SIZE
 from sfumato.table import Table
 from sfumato.tradeoff import Candidate, Map, Point, read_map
-from sfumato.tradeoff.meanings import meanings
+from sfumato.tradeoff.study import of_table
+from sfumato.transactions.study import BasketStudy
 
 AGREE = 1e-9
 """How far a measure of the audit may lie from the maker's own."""
@@ -54,18 +56,22 @@ def publish_point(
     layout: RowLayout = "rows",
     force: bool = False,
     mapping: str | Path | None = None,
-) -> Publication | NoisyPublication:
+) -> Publication | NoisyPublication | BasketPublication:
     """Publish a point of the map in a folder; a noisy one is drawn afresh."""
     folder, path = Path(folder), Path(to)
     shown = read_map(folder)
-    point = shown[id]
+    point, study = shown[id], sha256((folder / "study.toml").read_bytes()).hexdigest()
+    if isinstance(shown.study, BasketStudy):
+        own = shown.study.baskets
+        source = own.source if own.is_bundled else str(folder / "study.toml")
+        origin = Origin(source, str(shown.about["digest"]), shown.study.name, study, id)
+        return publish_basket_point(shown, shown.study, point, folder, path, origin, layout, force, mapping)
     candidate = candidate_of(point)
     format_of(path)
     maker = candidate.anonymizer
     if isinstance(maker, Mechanism):
         check_noisy_request(maker, id, layout, mapping)
     table = opened(shown, folder)
-    study = sha256((folder / "study.toml").read_bytes()).hexdigest()
     origin = Origin(table.engine.origin, str(shown.about["digest"]), shown.study.name, study, id)
     if isinstance(maker, Mechanism):
         return publish_noisy(maker, table, path, origin, point.measures, force)
@@ -88,7 +94,7 @@ def candidate_of(point: Point) -> Candidate:
 
 def opened(shown: Map, folder: Path) -> Table:
     """Open the table of a map, and make sure that it is still the one that was measured."""
-    table = shown.study.table.open()
+    table = of_table(shown.study).table.open()
     if table.engine.digest() != shown.about["digest"]:
         raise BadInputError(
             f"{table.engine.origin} has changed since the map in {folder} was made, so its points say nothing of it "
@@ -127,7 +133,7 @@ def publish(
             origin,
             files,
             {"measures": found.measures, "by_sensitive": found.by_sensitive, "households": found.households},
-            meanings(shown),
+            shown.study.meanings(shown),
         )
         write_certificates(content, public(content, candidate.anonymizer), drafts[len(data) :])
         for target in data:  # an older release must not stand beside the new certificate

@@ -69,18 +69,18 @@ def _risk(check: Check) -> Iterator[str]:
     yield "How easily is a record found by somebody who knows these of a person, and that the person is in the table?"
     alone = "is" if risk.uniques == 1 else "are"
     yield f"  {counted(risk.combinations, 'different combination')} of values occur."
-    unique = f"{counted(risk.uniques, 'record')} ({_percent(risk.uniques_share)})"
+    unique = f"{counted(risk.uniques, 'record')} ({percent(risk.uniques_share)})"
     yield f"  {unique} {alone} alone with theirs: found for sure (sample uniques)."
     yield f"  The smallest group has {counted(risk.smallest, 'record')}: the highest risk is {risk.highest:.3g}."
     yield (
         f"  The average risk is {risk.average:.3g}: who links all records by these values is right for "
-        f"{_percent(risk.average)} of them (marketer risk)."
+        f"{percent(risk.average)} of them (marketer risk)."
     )
     yield "  Records in groups that are too small, by the thresholds people use:"
     for smallest, threshold in THRESHOLDS.items():
         known = KNOWN_FOR.get(smallest, "")
         yield (
-            f"    {_percent(risk.above(smallest)):>8} in groups of fewer than {smallest} "
+            f"    {percent(risk.above(smallest)):>8} in groups of fewer than {smallest} "
             f"(risk above {threshold:g}{known})"
         )
 
@@ -94,19 +94,19 @@ def _attributes(check: Check) -> Iterator[str]:
         if own.without is not None:
             below, unique = own.without.above(SENTENCE), own.without.uniques_share
             yield (
-                f"  {own.name:20} {own.values:>7,}   {_percent(below):>17}   {_percent(unique):>8}   "
+                f"  {own.name:20} {own.values:>7,}   {percent(below):>17}   {percent(unique):>8}   "
                 f"{own.without.average:>12.3g}"
             )
     risk = check.risk
     yield (
-        f"  {'(as it stands)':20} {'':>7}   {_percent(risk.above(SENTENCE)):>17}   "
-        f"{_percent(risk.uniques_share):>8}   {risk.average:>12.3g}"
+        f"  {'(as it stands)':20} {'':>7}   {percent(risk.above(SENTENCE)):>17}   "
+        f"{percent(risk.uniques_share):>8}   {risk.average:>12.3g}"
     )
     first = check.attributes[0]
     if first.without is not None and first.without.below[SENTENCE] < risk.below[SENTENCE]:
         yield (
-            f"  Without {first.name}, {_percent(first.without.above(SENTENCE))} instead of "
-            f"{_percent(risk.above(SENTENCE))} of the records would be in groups of fewer than {SENTENCE}."
+            f"  Without {first.name}, {percent(first.without.above(SENTENCE))} instead of "
+            f"{percent(risk.above(SENTENCE))} of the records would be in groups of fewer than {SENTENCE}."
         )
 
 
@@ -119,9 +119,9 @@ def _subsets(check: Check) -> Iterator[str]:
         if size == len(check.quasi):
             continue
         names, risk = max(own.items(), key=lambda item: (item[1].average, item[1].uniques))
-        yield f"  {size} of them: {_percent(risk.uniques_share):>8} of the records alone, by {listed(list(names))}"
+        yield f"  {size} of them: {percent(risk.uniques_share):>8} of the records alone, by {listed(list(names))}"
     told = check.risk.separation
-    yield f"  All together tell {_percent(told)} of all pairs of records apart (separation)."
+    yield f"  All together tell {percent(told)} of all pairs of records apart (separation)."
     if not check.all_subsets:
         yield "  (Subsets of up to 3 quasi-identifiers, and of all but one, were looked at; all would be too many.)"
     few = sum(count for size, count in check.unique_by.items() if 0 < size <= 2)
@@ -163,10 +163,10 @@ def _population(check: Check) -> Iterator[str]:
             "who is in the table:"
         )
         yield (
-            f"  {_expected(individual.expected)} ({_percent(individual.average)}) are expected to be found (global "
+            f"  {_expected(individual.expected)} ({percent(individual.average)}) are expected to be found (global "
             f"risk); the highest risk of one record is {individual.highest:.3g}."
         )
-        above = ", ".join(f"{_percent(share)} above {threshold:g}" for threshold, share in individual.above.items())
+        above = ", ".join(f"{percent(share)} above {threshold:g}" for threshold, share in individual.above.items())
         yield f"  Records by individual risk: {above}."
     if estimate is None:
         if individual is not None:
@@ -174,7 +174,7 @@ def _population(check: Check) -> Iterator[str]:
         return
     name = {"pitman": "Pitman's model (Hoshino 2001)", "zayatz": "Zayatz 1991"}[estimate.model]
     yield (
-        f"  About {_percent(estimate.share)} of the population, {estimate.uniques:,.0f} persons, are alone with their "
+        f"  About {percent(estimate.share)} of the population, {estimate.uniques:,.0f} persons, are alone with their "
         f"values in it, by {name}."
     )
     side = "up to" if estimate.sampling_fraction <= SMALL_FRACTION else "above"
@@ -182,10 +182,10 @@ def _population(check: Check) -> Iterator[str]:
         yield f"  Pitman's model has no estimate: {estimate.why_not_pitman}."
     else:
         zayatz, pitman = estimate.zayatz / estimate.population, estimate.pitman / estimate.population
-        other = f"Zayatz 1991 says {_percent(zayatz)}" if estimate.model == "pitman" else f"Pitman's {_percent(pitman)}"
+        other = f"Zayatz 1991 says {percent(zayatz)}" if estimate.model == "pitman" else f"Pitman's {percent(pitman)}"
         yield (
-            f"  {other}. (The table holds {_percent(estimate.sampling_fraction)} of the population; for samples of "
-            f"{side} {_percent(SMALL_FRACTION)} the first is the better model.)"
+            f"  {other}. (The table holds {percent(estimate.sampling_fraction)} of the population; for samples of "
+            f"{side} {percent(SMALL_FRACTION)} the first is the better model.)"
         )
 
 
@@ -199,7 +199,7 @@ def _household(check: Check) -> Iterator[str]:
     yield f"{counted(own.households, 'household')} by {check.household_column!r}: {sizes}{more}."
     yield "  Who finds one member finds the whole household:"
     yield (
-        f"  {_expected(own.expected)} ({_percent(own.average)}) are expected to be found that way; the highest risk "
+        f"  {_expected(own.expected)} ({percent(own.average)}) are expected to be found that way; the highest risk "
         f"of a household is {own.highest:.3g}."
     )
     alone = f"{counted(own.unique_with_size, 'household')} {'is' if own.unique_with_size == 1 else 'are'} unique"
@@ -219,7 +219,7 @@ def _expected(number: float) -> str:
     return f"{number:,.0f} records" if number >= 100 else f"{number:.3g} records"
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
     """Write a share as per cent, with enough digits to tell a small one from none and a large one from all."""
     per_cent = 100 * share
     for digits in (1, 2, 3, 4):

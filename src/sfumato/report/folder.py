@@ -9,7 +9,7 @@ from sfumato.plain import json_text
 from sfumato.report.limit import scores_of
 from sfumato.report.writing import write_picture, write_report
 from sfumato.tradeoff import Map, Point
-from sfumato.tradeoff.folder import TABLE_FACTS, limit_values
+from sfumato.tradeoff.folder import limit_values
 from sfumato.tradeoff.scoring import score_values
 
 
@@ -23,7 +23,7 @@ def save_map(shown: Map, folder: Path) -> list[Path]:
             {
                 "study": shown.study.name,
                 "axes": list(shown.study.axes),
-                "table": {key: shown.about[key] for key in TABLE_FACTS} | floor.pop("table", {}),
+                shown.study.section: {key: shown.about[key] for key in shown.study.facts} | floor.pop("table", {}),
                 "points": points,
                 **floor,
                 **({} if found is None else {"score": score_values(found)}),
@@ -66,5 +66,7 @@ def _entry(point: Point, on_frontier: bool) -> dict[str, Any]:
     more = {
         "worth": None if point.worth is None else dict(point.worth),
         "intervals": {name: list(ends) for name, ends in point.intervals.items()},
+        "words": point.words,
+        "family": point.family,
     }
     return entry | {key: value for key, value in more.items() if value}

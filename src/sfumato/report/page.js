@@ -237,7 +237,8 @@ function legend() {
   fill(
     "legend",
     color.domain.map((name, i) => entry(symbol(circle, { fill: color.range[i % color.range.length] }), name)),
-    has("generalization") ? entry(symbol(circle, { fill: "currentColor" }), "generalization") : null,
+    has("generalization") && data.forms.length > 1
+      ? entry(symbol(circle, { fill: "currentColor" }), "generalization") : null,
     has("bucketization") ? entry(symbol(triangle, { fill: "currentColor" }), "bucketization") : null,
     points.some((point) => point.baseline) ? entry(symbol(diamond, outline), "baseline") : null,
     entry(symbol(stairs, outline), "frontier"),
@@ -260,6 +261,7 @@ function controls() {
   }
   const select = fill("form", Object.entries(FORMS).map(([value, text]) => element("option", { value }, text)));
   select.addEventListener("change", () => { state.form = select.value; update(); });
+  if (data.forms.length < 2) select.parentElement.remove();
   document.getElementById("controls").addEventListener("submit", (event) => event.preventDefault());
 }
 
@@ -444,6 +446,15 @@ function budgetBlock(details) {
   return block(title, table([["spent on"], ["epsilon", "number"]], body));
 }
 
+// Tables that a study of its own kind shows as they are: heads with their kinds, and rows of texts and numbers.
+function tablesBlock(details) {
+  return (details.tables || []).filter((own) => own.rows.length).map((own) => {
+    const line = (row) => element("tr", {}, row.map((value, i) =>
+      cell(typeof value === "number" ? shown(value) : value, own.heads[i][1])));
+    return block(own.title, wide(table(own.heads, element("tbody", {}, own.rows.map(line)), "groups")));
+  });
+}
+
 function commandBlock(point) {
   if (data.public) return null;
   if (!point.command) {
@@ -486,6 +497,7 @@ function panel() {
       measuresBlock(point, "risk"), element("div", {}, measuresBlock(point, "utility"), sizesBlock(details)),
     ),
     budgetBlock(details),
+    tablesBlock(details),
     worstBlock(details),
     recordsBlock(details),
   );

@@ -26,14 +26,12 @@ from sfumato.measures import MEASURES
 from sfumato.plain import to_plain
 from sfumato.release import staged
 from sfumato.report.agreeing import agreeing_section, said_of_points
-from sfumato.report.commands import DECLARED, anonymize_command
 from sfumato.report.limit import limit_content, limit_section
 from sfumato.report.tuning import tuning_section
 from sfumato.report.worth import worth_content, worth_of_point, worth_section
 from sfumato.tradeoff import Map, Point
-from sfumato.tradeoff.chart import BASELINE_LABELS, axis_title, family, map_chart, step, ticks_of
+from sfumato.tradeoff.chart import axis_title, baseline_label, family, map_chart, step, ticks_of
 from sfumato.tradeoff.limit import AXES
-from sfumato.tradeoff.meanings import meanings
 from sfumato.tradeoff.words import counted, listed, settings
 
 
@@ -68,6 +66,7 @@ def content(shown: Map, public: bool) -> dict[str, Any]:
     return {
         "public": public,
         "axes": axes(shown),
+        "forms": list(shown.study.forms),
         "records": shown.about.get("records", 0),
         "spec": _empty_chart(shown),
         "limit": limit_content(shown, public),
@@ -112,14 +111,14 @@ def _point(shown: Map, point: Point, public: bool) -> dict[str, Any]:
         "requirement": "" if point.is_baseline or point.is_noisy else point.requirement,
         "form": point.form,
         "family": family(point),
-        "baseline": BASELINE_LABELS.get(point.anonymizer, ""),
+        "baseline": baseline_label(point),
         "measures": dict(point.measures),
         "intervals": {name: list(ends) for name, ends in point.intervals.items()},
         "worth": worth_of_point(shown, point),
     }
     if public:
         return open_part
-    return open_part | {"details": dict(point.details), "command": anonymize_command(shown.study.table, point)}
+    return open_part | {"details": dict(point.details), "command": shown.study.command(point)}
 
 
 def _empty_chart(shown: Map) -> dict[str, Any]:
@@ -176,16 +175,12 @@ def _caution(public: bool) -> str:
 
 
 def _tried(shown: Map, public: bool, day: date) -> str:
-    """Say what was tried, of which table, and what became of it."""
-    about, states = shown.about, [point.status for point in shown.points]
-    quasi, sensitive = list(about.get("quasi", ())), list(about.get("sensitive", ()))
-    origin = "" if public or about.get("origin") in (None, shown.study.name) else f" ({about['origin']})"
+    """Say what was tried, of which data, and what became of it."""
+    states = [point.status for point in shown.points]
     text = (
-        f"On {day.day} {day:%B %Y}, {counted(len(states), 'candidate release')} of the table "
-        f"{shown.study.name}{origin} were tried: {counted(int(about.get('records', 0)), 'record')}, "
-        f"{counted(len(quasi), 'quasi-identifier')} an outsider may know ({listed(quasi)})"
+        f"On {day.day} {day:%B %Y}, {counted(len(states), 'candidate release')} of "
+        f"{shown.study.described(shown.about, public)}"
     )
-    text += f", and the sensitive {listed(sensitive)} nobody should learn. " if sensitive else ". "
     measured, infeasible, failed = (states.count(state) for state in ("measured", "infeasible", "failed"))
     if measured == len(states):
         text += "All of them could be made and were measured on the same scales."
@@ -235,18 +230,21 @@ def _pass_on(shown: Map) -> str:
 
 
 def _meanings(shown: Map) -> str:
-    return "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>" for name, text in meanings(shown))
+    return "".join(
+        f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>" for name, text in shown.study.meanings(shown)
+    )
 
 
 def _go_on(shown: Map, public: bool) -> str:
     """Say what can be done next with ids, files and commands."""
     if public:
         return "<p>Each release has an id, such as those in the table above: name it when you ask for one.</p>"
-    table = shown.study.table
+    risk = axes(shown)[0]
     steps = [
         "<b>Pick a point.</b> Click it on the map or in the table. Its page address then ends in its id "
         "(<code>#id</code>), and the same id stands in <code>points.json</code>. <code>sfumato choose DIR</code> "
-        "recommends one and says why; <code>--for public</code>, <code>--max p_loss=0.1</code> ask for more.",
+        "recommends one and says why; <code>--for public</code>, "
+        f"<code>--max {escape(risk)}=0.1</code> ask for more.",
         "<b>Publish it.</b> <code>sfumato release DIR --point ID --to FILE.csv</code> writes the data with its "
         "certificate, re-checked on the written file. DIR is the folder of this page.",
         "<b>Or make it without the map.</b> The chosen point shows the exact <code>sfumato anonymize</code> command, "
@@ -255,11 +253,5 @@ def _go_on(shown: Map, public: bool) -> str:
         "<code>sfumato explore study.toml --out DIR</code> again; what is measured already is not measured twice.",
         _pass_on(shown),
     ]
-    if table.hierarchy:
-        steps.insert(
-            3,
-            "<b>Hierarchies first.</b> This study declares some of its own; for the command, copy each "
-            f"<code>[table.hierarchy.COLUMN]</code> of <code>study.toml</code> to <code>{DECLARED}</code> as "
-            "<code>[COLUMN]</code>.",
-        )
+    steps[3:3] = shown.study.steps()
     return "<ol>" + "".join(f"<li>{step}</li>" for step in steps) + "</ol>"

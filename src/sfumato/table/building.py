@@ -23,7 +23,7 @@ from sfumato.table.hierarchy import (
 
 def flat(values: Iterable[object], observed: bool = False) -> Hierarchy:
     """Build a hierarchy of one level: every value a leaf, in ascending order (numbers as numbers), and the root."""
-    leaves = _in_order([_text(value) for value in _listed("values", values)])
+    leaves = in_order([_text(value) for value in _listed("values", values)])
     return from_level_table([[leaf, ROOT] for leaf in leaves], observed=observed)
 
 
@@ -139,7 +139,8 @@ def _exact_number(text: str) -> float | None:
     return value if isfinite(value) and write_number(value) == text else None
 
 
-def _in_order(values: list[str]) -> list[str]:
+def in_order(values: list[str]) -> list[str]:
+    """Sort labels: as numbers if all are, else as texts."""
     numbers = [read_number(value) for value in values]
     if all(isfinite(number) for number in numbers):
         return [value for _, value in sorted(zip(numbers, values, strict=True))]

@@ -99,13 +99,17 @@ def read_level_table(path: Path) -> Hierarchy:
         raise BadInputError(f"{path}: there is no such file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise BadInputError(f"{path}: cannot be read as UTF-8 text ({error})") from None
-    first = text.partition("\n")[0]
-    delimiter = max(";\t,|", key=first.count)
-    rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
     try:
-        return from_level_table(rows)
+        return from_level_table(level_rows(text))
     except BadInputError as error:
         raise BadInputError(f"{path}: {error}") from None
+
+
+def level_rows(text: str) -> list[list[str]]:
+    """Split the text of a level table into its rows of labels."""
+    first = text.partition("\n")[0]
+    delimiter = max(";\t,|", key=first.count)
+    return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
 
 
 def read_hierarchies(path: Path) -> dict[str, Declared]:

@@ -182,9 +182,9 @@ class Hierarchy:
         if stretch is not None and not with_missing:
             return stretch
         members = [stretch] if stretch is not None else self._maximal_nodes(lo, last, present)
-        written = _set_text(members, with_missing)
+        written = set_text(members, with_missing)
         if written in self.intervals:
-            written = _set_text(members, with_missing, quote_all=True)
+            written = set_text(members, with_missing, quote_all=True)
         while written in self.intervals:  # a category that looks like a set
             written = written[:-1] + ",}"
         return written
@@ -330,7 +330,8 @@ def read_date(text: str) -> float:
         return float("nan")
 
 
-def _set_text(members: Sequence[str], with_missing: bool, quote_all: bool = False) -> str:
+def set_text(members: Sequence[str], with_missing: bool, quote_all: bool = False) -> str:
+    """Write a set of labels, each in quotes where it could be misread (or all of them)."""
     written = [_quoted(member, quote_all) for member in members]
     return "{" + ", ".join([*written, "?"] if with_missing else written) + "}"
 

@@ -17,7 +17,7 @@ from sfumato.tradeoff.problems import Problem, Problem1, Problem2, Problem3, Pro
 from sfumato.tradeoff.questions import k_and_l, with_suppression, without_suppression
 from sfumato.tradeoff.recipients import RECIPIENTS, Recipient
 from sfumato.tradeoff.scoring import Scores
-from sfumato.tradeoff.study import Candidate, Grid, Study, bundled_study, read_study
+from sfumato.tradeoff.study import Candidate, Grid, Study, bundled_study, of_table, read_study
 from sfumato.tradeoff.tuning import tune
 
 __all__ = [
@@ -55,6 +55,7 @@ __all__ = [
     "explore",
     "k_and_l",
     "non_dominated",
+    "of_table",
     "pareto",
     "problem",
     "read_bounds",

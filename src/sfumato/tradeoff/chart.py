@@ -65,6 +65,7 @@ BASELINE_LABELS = {
     "original": "original table",
     "without-quasi": "without quasi-identifiers",
     "without-sensitive": "without sensitive values",
+    "one-item": "all items as one",
 }
 READING = "The line joins the releases that no other release beats on both measures; the faded ones are beaten."
 LIMIT_READING = "No truthful release of this table can lie below the dashed line, the limit."
@@ -83,15 +84,27 @@ def family(point: Point) -> str:
     """Name what a point is drawn as: its requirement, or that it is a baseline."""
     if point.is_baseline:
         return "baseline"
+    if point.family:
+        return point.family
     if point.is_noisy:
         return "differential privacy"
     names = [part.strip().split(" ")[0] for part in point.requirement.split("&")]
     return " & ".join(FAMILIES.get(name, name) for name in names)
 
 
+def baseline_label(point: Point) -> str:
+    """Name a baseline on the map; nothing for a release."""
+    return (point.family or BASELINE_LABELS[point.anonymizer]) if point.is_baseline else ""
+
+
 def families(shown: Map) -> list[str]:
     """List the families of a map without the baselines, in the order of the study."""
     return list(dict.fromkeys(family(point) for point in shown.points if not point.is_baseline))
+
+
+def family_title(shown: Map) -> str:
+    """Say what tells the families of a map apart: their requirements, or who made them."""
+    return "anonymizer" if any(point.family and not point.is_baseline for point in shown.points) else "requirement"
 
 
 def scale_of(shown: Map, name: str) -> str:
@@ -149,7 +162,7 @@ def labels_of(drawn: Sequence[Point], place: Callable[[Point], tuple[float, floa
     for point in drawn:
         if point.is_baseline:
             found.setdefault(place(point), []).append(point)
-    return {own[0].id: ", ".join(BASELINE_LABELS[point.anonymizer] for point in own) for own in found.values()}
+    return {own[0].id: ", ".join(map(baseline_label, own)) for own in found.values()}
 
 
 def map_chart(shown: Map, x: str | None = None, y: str | None = None, title: str | None = None) -> alt.TopLevelMixin:
@@ -176,7 +189,15 @@ def map_chart(shown: Map, x: str | None = None, y: str | None = None, title: str
     reading = [READING, *([LIMIT_READING] if floor else []), *wrap("" if verdicts is None else verdicts.marks(), LINE)]
     spreads = intervals(base) if any(point.intervals for point in shown.points) else []
     below = limit_line(base) if floor else []
-    layers = [_line(base, x), *spreads, dots(base, families(shown)), *baselines(base), *marks, ring(base), *below]
+    layers = [
+        _line(base, x),
+        *spreads,
+        dots(base, families(shown), family_title(shown)),
+        *baselines(base),
+        *marks,
+        ring(base),
+        *below,
+    ]
     datasets = {"points": rows(shown, x, y)} | ({"limit": floor} if below else {})
     drawn: alt.TopLevelMixin = (
         alt.layer(*layers, datasets=datasets)
@@ -252,14 +273,16 @@ def _line(base: alt.Chart, x: str) -> alt.Chart:
     return drawn
 
 
-def dots(base: alt.Chart, known: list[str]) -> alt.Chart:
+def dots(base: alt.Chart, known: list[str], title: str = "requirement") -> alt.Chart:
     """Draw the releases, coloured by requirement and shaped by form; faded where `frontier` is false."""
     drawn: alt.Chart = base.mark_point(filled=True, cursor="pointer").encode(
         size=_sizes("datum.baseline ? 0 : 80"),
-        color=alt.Color("family:N", title="requirement", scale=alt.Scale(domain=known, range=COLORS)),
+        color=alt.Color("family:N", title=title, scale=alt.Scale(domain=known, range=COLORS)),
         shape=alt.Shape(
             "form:N",
-            legend=alt.Legend(title="|  form", symbolFillColor=MIDDLE, symbolStrokeColor=MIDDLE, symbolSize=80),
+            legend=alt.Legend(title="|  form", symbolFillColor=MIDDLE, symbolStrokeColor=MIDDLE, symbolSize=80)
+            if title == "requirement"
+            else None,
             scale=alt.Scale(domain=["generalization", "bucketization"], range=["circle", "triangle-up"]),
         ),
         opacity=alt.condition("datum.frontier", alt.value(1), alt.value(0.45)),

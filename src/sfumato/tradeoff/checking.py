@@ -19,7 +19,7 @@ from sfumato.measures.superpopulation import PopulationUniques, individual_risks
 from sfumato.table import Table, distinct_rows
 from sfumato.table.hierarchy import read_number
 from sfumato.table.households import memberships_of, unnamed_pairs
-from sfumato.tradeoff.study import Study, read_study
+from sfumato.tradeoff.study import Study, of_table, read_study
 from sfumato.tradeoff.validating import Problem, problems
 
 Counts = NDArray[np.int64]
@@ -172,7 +172,7 @@ def check(
     columns, whatever their role; without `household` it is the one the table declares. `missing="any"` lets a missing
     value match everything.
     """
-    study = read_study(source) if isinstance(source, str) else source if isinstance(source, Study) else None
+    study = of_table(read_study(source)) if isinstance(source, str) else source if isinstance(source, Study) else None
     table, meaning = _opened(study, source, missing)
     given, number = _combinations(table, meaning)
     frequencies = given.frequencies()

@@ -16,6 +16,7 @@ BASELINE_WORDS = {
     "original": "the original table, which is not a release",
     "without-quasi": "the trivial release without quasi-identifiers",
     "without-sensitive": "the trivial release without sensitive values",
+    "one-item": "the trivial release of one item in place of all",
 }
 
 
@@ -67,6 +68,19 @@ def best(order: Sequence[Point], prefer: str, bounds: Sequence[Bound]) -> str:
         first, second = (point.measures[prefer] for point in order[:2])
         text += f" The next is {order[1].id} with {'the same' if first == second else both(first, second)[1]}."
     return text
+
+
+def best_of_others(order: Sequence[Point], prefer: str) -> str:
+    """Say what the best point of every other family has, where families are who made a release."""
+    first: dict[str, Point] = {}
+    for point in order:
+        if point.family and not point.is_baseline:
+            first.setdefault(point.family, point)
+    others = [(name, point) for name, point in first.items() if point is not order[0]]
+    if not others:
+        return ""
+    told = listed([f"{name} {number(point.measures[prefer])} ({point.id})" for name, point in others])
+    return f"Within the same bounds the best {prefer} of the others is: {told}."
 
 
 def knee(curve: Curve, point: Point, strongest: bool = True) -> str:
@@ -202,6 +216,13 @@ def warnings(point: Point) -> list[str]:
         found.append("It is a trivial release: no sensitive value is published, but the exact quasi-identifiers are.")
     elif point.anonymizer == "without-quasi":
         found.append("It is a trivial release: no quasi-identifier is published, only the sensitive values.")
+    elif point.anonymizer == "one-item":
+        found.append("It is a trivial release: all items are published as one, which says who has any item at all.")
+    elif point.measures.get("are", 0) > 1:
+        found.append(
+            f"Its are is {number(point.measures['are'])}: an answer of 0 to every query of the workload would be "
+            "nearer to the truth on average, which gets an are of 1."
+        )
     elif point.measures.get("k") == 1:
         found.append("Its k is 1: somebody's combination of quasi-identifiers occurs only once in it.")
     return found

@@ -176,10 +176,11 @@ def _question(
     if recipient is not None:
         check_choice("recipient", recipient, RECIPIENTS)
         preset, own = RECIPIENTS[recipient], {(bound.measure, bound.side): bound for bound in given}
-        kept = [bound for bound in preset.bounds if (bound.measure, bound.side) not in own]
+        asked_of = [bound for bound in preset.bounds if MEASURES[bound.measure].said_of == shown.study.section]
+        kept = [bound for bound in asked_of if (bound.measure, bound.side) not in own]
         bounds += [bound for bound in kept if bound.measure in known]
-        exact_allowed = preset.admits_exact(given)
-        notes += [words.replaced(b, recipient, exact_allowed) for b in preset.bounds if b not in kept]
+        exact_allowed = preset.admits_exact(given) or all(bound.measure != "k" for bound in asked_of)
+        notes += [words.replaced(b, recipient, exact_allowed) for b in asked_of if b not in kept]
         notes += [words.unknown(bound, recipient) for bound in kept if bound.measure not in known]
     asked = [*dict.fromkeys([*(bound.measure for bound in bounds), *((first, second) if not wanted else (wanted,))])]
     noisy = [point for point in shown.points if point.is_noisy and point.status == "measured"]
@@ -285,7 +286,8 @@ class _Answer:
         asked = self.question
         assert asked.prefer is not None
         order = sorted(inside, key=lambda p: (*_costs(p, (asked.prefer or "", *asked.axes)), rank(p)))
-        return order[0], [words.best(order, asked.prefer, asked.bounds)]
+        others = words.best_of_others(order, asked.prefer)
+        return order[0], [words.best(order, asked.prefer, asked.bounds), *([others] if others else [])]
 
     def _on(self, curve: Curve, inside: list[Point]) -> tuple[Point, list[str]]:
         """Take the knee, or where there is none, the point closest to the ideal corner."""

@@ -22,7 +22,8 @@ from sfumato.release.writing import check_target, staged
 from sfumato.table import Guess, TableDeclaration, bundled, guess
 from sfumato.table.guessing import SAMPLE, shown
 from sfumato.table.naming import HOUSEHOLD, Role, meaning_of
-from sfumato.tradeoff.study import SCHEMA, Study, seen_from
+from sfumato.tradeoff.study import Study
+from sfumato.tradeoff.study_texts import SCHEMA, seen_from
 
 SIZES = (5, 10, 20, 50, 100)
 """The group sizes that are tried, as far as the table has several groups of them."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, replace
-from functools import cached_property
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -23,29 +23,35 @@ from sfumato.measures import Prepared, Worth
 from sfumato.plain import to_plain
 from sfumato.table import Table
 from sfumato.tradeoff.details import details, noisy_details
+from sfumato.tradeoff.explorable import Explorable
 from sfumato.tradeoff.folder import limit_values, read_limit, read_point
 from sfumato.tradeoff.limit import AXES, Limit, limit
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.study import Candidate, Study, read_study
+
+Own = TypeVar("Own", bound=Hashable)
+"""The candidates of a kind of study."""
 
 Progress = Callable[[int, int, str], None]
 """Told after every candidate: how many are done, of how many, and which was the last."""
 
 
 def explore(
-    study: Study | str,
+    study: Explorable | str,
     cache: Path | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
-    table: Table | None = None,
+    table: Any = None,
 ) -> Map:
     """Make and measure all candidates of a study (or of the one that a path or a bundled name stands for).
 
     `cache` is a file to which every measured point is added at once; points found there under the same table,
-    configuration and version are not worked out again. The result does not depend on the number of workers.
+    configuration and version are not worked out again. The result does not depend on the number of workers. `table`
+    is what the study is about (a table, or baskets), where that is open already.
     """
-    exploration = Exploration(read_study(study) if isinstance(study, str) else study, cache, workers, table)
-    candidates = exploration.study.candidates_of(exploration.table)
+    given = read_study(study) if isinstance(study, str) else study
+    exploration: Exploration[Any] = Exploration(given, cache, workers, table)
+    candidates = exploration.work.candidates
     done = exploration.known_of(candidates)
     report = progress or (lambda finished, total, last: None)
     report(len(done), len(candidates), "")
@@ -55,63 +61,89 @@ def explore(
     return exploration.map([done[candidate] for candidate in candidates])
 
 
-class Exploration:
-    """A study at work: its table, what was measured before, and the means to measure more."""
+class Exploration(Generic[Own]):
+    """A study at work: its data, what was measured before, and the means to measure more."""
 
     def __init__(
-        self, study: Study, cache: Path | None = None, workers: int | None = None, table: Table | None = None
+        self, study: Explorable, cache: Path | None = None, workers: int | None = None, data: Any = None
     ) -> None:
         self.study = study
         self.workers = workers if workers is not None else (os.cpu_count() or 1)
         check_whole("workers", self.workers, least=1)
-        self.table = table if table is not None else study.table.open()
-        self.digest = self.table.engine.digest()
+        self.work = study.opened(data)
         self.cache = cache
-        self._base = _base_key(study, self.table, self.digest)
         self._known = _read_cache(cache)
         _end_last_line(cache)
 
-    def key(self, candidate: Candidate) -> str:
+    def key(self, candidate: Own) -> str:
         """Return the name under which a candidate's point is kept."""
-        return sha256(f"{self._base} {candidate}".encode()).hexdigest()
+        return sha256(f"{self.work.key} {candidate}".encode()).hexdigest()
 
-    def known_of(self, candidates: Iterable[Candidate]) -> dict[Candidate, Point]:
+    def known_of(self, candidates: Iterable[Own]) -> dict[Own, Point]:
         """Return the points that need not be worked out again."""
         keys = {candidate: self.key(candidate) for candidate in candidates}
         return {candidate: self._known[key] for candidate, key in keys.items() if key in self._known}
 
     @cached_property
-    def prepared(self) -> Prepared:
-        """The scales, made ready for the table."""
-        return self.study.scales.prepare(self.table).ready()
+    def _measure(self) -> Callable[[Own], Point]:
+        return self.work.prepared()
 
-    def measured(self, candidates: Iterable[Candidate], ends: float | None = None) -> Iterator[tuple[Candidate, Point]]:
+    def measured(self, candidates: Iterable[Own], ends: float | None = None) -> Iterator[tuple[Own, Point]]:
         """Make and measure candidates, each kept at once; none is begun after `ends` on the monotonic clock."""
-        for candidate, point in _all(candidates, lambda: self.prepared, self.workers, ends):
+        for candidate, point in _all(candidates, lambda own: self._measure(own), self.workers, ends):
             self._known[self.key(candidate)] = point
             _add_to_cache(self.cache, self.key(candidate), point)
             yield candidate, point
 
-    def map(self, points: Sequence[Point], study: Study | None = None, more: Mapping[str, Any] | None = None) -> Map:
-        """Put points on a map of the study (or of one that has grown), with the limit of the table under them."""
+    def map(
+        self, points: Sequence[Point], study: Explorable | None = None, more: Mapping[str, Any] | None = None
+    ) -> Map:
+        """Put points on a map of the study (or of one that has grown), with the limit of the data under them."""
         floor = self._limit() if any(point.has(AXES) for point in points) else None
-        return Map(study or self.study, tuple(points), self.about | dict(more or {}), floor)
+        return Map(study or self.study, tuple(points), {**self.work.about, **(more or {})}, floor)
 
     def _limit(self) -> Limit | None:
-        """Work the limit of the table out, or take it from the cache."""
-        key = sha256(f"{self._base} limit".encode()).hexdigest()
+        """Work the limit of the data out, or take it from the cache."""
+        key = sha256(f"{self.work.key} limit".encode()).hexdigest()
         kept = self.cache.read_text("ascii", "replace") if self.cache is not None and self.cache.is_file() else ""
         for line in kept.split("\n"):
             if line.startswith(f'{{"limit of": "{key}"') and line.endswith("}"):
                 return read_limit(json.loads(line))
-        found = limit(self.prepared)
+        found = self.work.limit()
         if self.cache is not None:
             with self.cache.open("a", encoding="ascii") as stream:
                 stream.write(json.dumps({"limit of": key, **limit_values(found)}) + "\n")
         return found
 
+
+@dataclass(frozen=True, eq=False)
+class TableWork:
+    """A study of a table with the table at hand."""
+
+    study: Study
+    table: Table
+    digest: str
+
+    @staticmethod
+    def of(study: Study, table: Table) -> TableWork:
+        """Read the table through once, for its digest."""
+        return TableWork(study, table, table.engine.digest())
+
+    @cached_property
+    def key(self) -> str:
+        """A digest of everything a point depends on besides its candidate."""
+        table = self.table
+        hierarchies = sorted((name, repr(hierarchy)) for name, hierarchy in table.hierarchies.items())
+        parts = [self.digest, table.roles, table.missing, hierarchies, self.study.scales, source_digest()]
+        return sha256("\n".join(map(repr, parts)).encode()).hexdigest()
+
+    @cached_property
+    def candidates(self) -> Sequence[Candidate]:
+        """All candidates, each once, in order."""
+        return self.study.candidates_of(self.table)
+
     @property
-    def about(self) -> dict[str, Any]:
+    def about(self) -> Mapping[str, Any]:
         """What is said of the table itself."""
         table = self.table
         return {
@@ -125,22 +157,34 @@ class Exploration:
             "origin": table.engine.origin,
         }
 
+    @cached_property
+    def _ready(self) -> Prepared:
+        return self.study.scales.prepare(self.table).ready()
+
+    def prepared(self) -> Callable[[Candidate], Point]:
+        """Make the scales ready; return what makes and measures one candidate."""
+        return partial(measured_point, prepared=self._ready)
+
+    def limit(self) -> Limit | None:
+        """Work out the line below which no truthful release of the table can lie."""
+        return limit(self._ready)
+
 
 def _all(
-    candidates: Iterable[Candidate], prepare: Callable[[], Prepared], workers: int, ends: float | None
-) -> Iterator[tuple[Candidate, Point]]:
+    candidates: Iterable[Own], measured: Callable[[Own], Point], workers: int, ends: float | None
+) -> Iterator[tuple[Own, Point]]:
     """Work candidates out by threads, a few at a time so that memory stays flat; stop at once when interrupted."""
     pool = ThreadPoolExecutor(workers)
     waiting = iter(candidates)
     at_once = 2 * workers if ends is None else workers  # what waits when time is up would still be worked out
-    running: dict[Future[Point], Candidate] = {}
+    running: dict[Future[Point], Own] = {}
     try:
         while True:
             while len(running) < at_once and (ends is None or time.monotonic() < ends):
                 candidate = next(waiting, None)
                 if candidate is None:
                     break
-                running[pool.submit(measured_point, candidate, prepare())] = candidate
+                running[pool.submit(measured, candidate)] = candidate
             if not running:
                 break
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
@@ -152,7 +196,6 @@ def _all(
 
 def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
     """Make one release and measure it; a candidate that cannot be made is a point that says why."""
-    started = time.perf_counter()
     point = Point(
         candidate.id,
         str(candidate.anonymizer),
@@ -161,17 +204,25 @@ def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
         candidate.parameters,
         "measured",
     )
-    try:
+
+    def found() -> dict[str, Any]:
         maker = repeatable(candidate)
         if isinstance(maker, Mechanism):
             maker.check(prepared.table, candidate.requirement, candidate.form, candidate.suppress)
-            point = replace(point, **over_draws(maker, candidate, prepared))
-        else:
-            release = maker.anonymize(prepared.table, candidate.requirement, candidate.form, candidate.suppress)
-            measured = prepared.measure(release)
-            point = replace(
-                point, measures=dict(measured.values), details=details(release), worth=worth_values(measured.worth)
-            )
+            return over_draws(maker, candidate, prepared)
+        release = maker.anonymize(prepared.table, candidate.requirement, candidate.form, candidate.suppress)
+        measured = prepared.measure(release)
+        worth = worth_values(measured.worth)
+        return {"measures": dict(measured.values), "details": details(release), "worth": worth}
+
+    return attempted(point, found)
+
+
+def attempted(point: Point, found: Callable[[], Mapping[str, Any]]) -> Point:
+    """Fill a point with what is found of its release; where that cannot be made, with the reason."""
+    started = time.perf_counter()
+    try:
+        point = replace(point, **found())
     except InfeasibleError as error:
         point = replace(point, status="infeasible", reason=str(error))
     except SfumatoError as error:
@@ -209,13 +260,6 @@ def repeatable(candidate: Candidate) -> Maker:
     """
     maker = candidate.anonymizer
     return maker if isinstance(maker, Mechanism) else maker.with_seed(int(candidate.id, 16))
-
-
-def _base_key(study: Study, table: Table, digest: str) -> str:
-    """Digest everything a point depends on besides its candidate."""
-    hierarchies = sorted((name, repr(hierarchy)) for name, hierarchy in table.hierarchies.items())
-    parts = [digest, table.roles, table.missing, hierarchies, study.scales, source_digest()]
-    return sha256("\n".join(map(repr, parts)).encode()).hexdigest()
 
 
 def _read_cache(cache: Path | None) -> dict[str, Point]:

@@ -14,8 +14,6 @@ from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.study import read_study
 
 SCHEMA = 1
-TABLE_FACTS = ("digest", "records", "cells", "dropped", "quasi", "sensitive")
-"""What `points.json` keeps of the table, so that a table that has changed since is noticed."""
 
 TRIVIAL, REVEALED = "trivial_u_loss", "revealed_p_loss"
 """The U_loss of the release without quasi-identifiers, the P_loss of a revealed rarest value."""
@@ -31,11 +29,12 @@ def read_map(folder: str | Path) -> Map:
         content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if content["schema"] != SCHEMA:
             raise BadInputError(f"{path}: schema {content['schema']!r} is not known to this version; explore again")
-        about, points = dict(content["table"]), tuple(read_point(entry) for entry in content["points"])
+        study = read_study(str(folder / "study.toml"))
+        about, points = dict(content[study.section]), tuple(read_point(entry) for entry in content["points"])
         floor = read_limit(content)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadInputError(f"{path}: not what `sfumato explore` writes ({error!r}); explore again") from None
-    return Map(read_study(str(folder / "study.toml")), points, about, floor)
+    return Map(study, points, about, floor)
 
 
 def read_limit(content: dict[str, Any]) -> Limit | None:

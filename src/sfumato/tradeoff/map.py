@@ -14,13 +14,13 @@ from sfumato.anonymizers import is_noisy
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
 from sfumato.tradeoff.limit import Limit
-from sfumato.tradeoff.study import Study
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.choosing import Choice
+    from sfumato.tradeoff.explorable import Explorable
     from sfumato.tradeoff.scoring import Scores
 
-BASELINES = ("without-quasi", "without-sensitive", "original")
+BASELINES = ("without-quasi", "without-sensitive", "one-item", "original")
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,13 @@ class Point:
     """How it compares with the better trivial sanitization where a column was learned: `measures.Worth` as values."""
 
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """Of a noisy release the smallest and the largest value of every measure among its draws."""
+    """Between which values a measure lies: among the draws of a noisy release, or over workloads of queries."""
+
+    words: str = ""
+    """How the release is made, in a sentence, where its texts do not say it to everybody (`tradeoff.words`)."""
+
+    family: str = ""
+    """What it is drawn as, where that is not its requirement."""
 
     @property
     def is_baseline(self) -> bool:
@@ -66,10 +72,10 @@ class Point:
 class Map:
     """The points of a study."""
 
-    study: Study
+    study: Explorable
     points: tuple[Point, ...]
     about: Mapping[str, Any] = field(default_factory=dict)
-    """What is said of the table itself: records, digest, notices."""
+    """What is said of the data themselves: records, digest, notices."""
 
     limit: Limit | None = None
     """Below which no truthful release can lie on p_loss and u_loss; None where it is not known."""

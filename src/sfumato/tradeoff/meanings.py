@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sfumato.measures import EmReader, Queries, Reader
 from sfumato.tradeoff.map import Map
+from sfumato.tradeoff.study import of_table
 from sfumato.tradeoff.verdicts import Verdicts
 from sfumato.tradeoff.words import counted, listed
 
@@ -39,7 +40,7 @@ def meanings(shown: Map) -> list[tuple[str, str]]:
 def _noise(shown: Map) -> list[tuple[str, str]]:
     if not any(point.is_noisy for point in shown.points):
         return []
-    draws = shown.study.scales.draws
+    draws = of_table(shown.study).scales.draws
     return [
         (
             "Differential privacy",
@@ -52,14 +53,14 @@ def _noise(shown: Map) -> list[tuple[str, str]]:
 
 
 def _person(shown: Map) -> str:
-    named = list(shown.study.table.identifier)
+    named = list(of_table(shown.study).table.identifier)
     if not named:
         return "No column says otherwise. If a person can have several records, the risks here are too low."
     return f"The identifier {listed(named)} is never published; repeated identifiers are not joined."
 
 
 def _missing(shown: Map) -> str:
-    if shown.study.table.missing == "drop":
+    if of_table(shown.study).table.missing == "drop":
         dropped = counted(int(shown.about.get("dropped", 0)), "record")
         return f"Records that miss a value were removed before anything else: {dropped}."
     return "A missing value is a value of its own beside the others, never inside a range."
@@ -78,7 +79,7 @@ def _suppressed(shown: Map) -> str:
 def _scales(shown: Map) -> list[tuple[str, str]]:
     if not shown.about.get("sensitive"):
         return []
-    scales = shown.study.scales
+    scales = of_table(shown.study).scales
     return [
         (
             "Populations",
@@ -126,7 +127,7 @@ def _learning(shown: Map) -> list[tuple[str, str]]:
 
 def _attack(shown: Map) -> str:
     """Say what the attacker does, and what guessing the commonest value would give where one attribute is attacked."""
-    attack = shown.study.scales.attack
+    attack = of_table(shown.study).scales.attack
     learns = {
         "naive-bayes": "by naive Bayes on each quasi-identifier",
         "pairs": "by naive Bayes on every pair of quasi-identifiers",

@@ -52,6 +52,12 @@ RECIPIENTS: dict[str, Recipient] = {
                     2,
                     "no value holds for more than half of a group, so no guess is more often right than wrong",
                 ),
+                Bound(
+                    "itemset_risk",
+                    "max",
+                    1 / 11,
+                    "at least 11 records fit what an attacker may know of a person, 1/11 = .09 as for tables",
+                ),
             ),
             True,
         ),
@@ -60,6 +66,7 @@ RECIPIENTS: dict[str, Recipient] = {
             "an outside party bound by a contract",
             (
                 Bound("k", "min", 5, "a risk of at most 1/5 = .2, usual where biomedical data are shared"),
+                Bound("itemset_risk", "max", 1 / 5, "a risk of at most .2, usual where biomedical data are shared"),
                 Bound("l_distinct", "min", 2, "no group whose records all have the same sensitive value"),
             ),
             False,
@@ -71,6 +78,7 @@ RECIPIENTS: dict[str, Recipient] = {
                 Bound(
                     "smallest_group", "min", 3, "no group of fewer than 3 records, .33, the weakest threshold in use"
                 ),
+                Bound("itemset_risk", "max", 1 / 3, "a risk of at most .33, the weakest threshold in use"),
                 Bound("l_distinct", "min", 2, "no group whose records all have the same sensitive value"),
             ),
             False,

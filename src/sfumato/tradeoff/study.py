@@ -5,26 +5,30 @@ The value is what stands in `study.toml`, so it can be read, written, compared a
 
 from __future__ import annotations
 
-import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
 from itertools import count, product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import tomlkit
 
 from sfumato.anonymizers import FullDomain, Maker, anonymizer
-from sfumato.configuration import check_choice, check_number, parse, value_text
+from sfumato.configuration import check_choice, check_number, parse
 from sfumato.errors import BadInputError
+from sfumato.kinds import KINDS, kind
 from sfumato.measures import MEASURES, READ_NOISY, READERS, Attack, Classification, Queries, Reader, Scales
 from sfumato.release import FORMS, Form
 from sfumato.requirements import Requirement, requirement
 from sfumato.table import DATASETS, Hierarchy, Table, TableDeclaration
+from sfumato.tradeoff.explorable import Explorable
+from sfumato.tradeoff.study_texts import SCHEMA, full_text, known_keys, list_of, seen_from, texts_of, written_texts
 
-SCHEMA = 1
+if TYPE_CHECKING:
+    from sfumato.tradeoff.exploring import TableWork
+    from sfumato.tradeoff.map import Map, Point
 
 
 @dataclass(frozen=True)
@@ -109,6 +113,10 @@ class Study:
     scales: Scales = field(default_factory=Scales)
     axes: tuple[str, str] = ("p_loss", "u_loss")
 
+    section: ClassVar[str] = "table"
+    forms: ClassVar[tuple[str, ...]] = FORMS
+    facts: ClassVar[tuple[str, ...]] = ("digest", "records", "cells", "dropped", "quasi", "sensitive")
+
     def __post_init__(self) -> None:
         for axis in self.axes:
             check_choice("axes", axis, MEASURES)
@@ -131,6 +139,47 @@ class Study:
     def candidates_of(self, table: Table) -> list[Candidate]:
         """All candidates for a table, each once, in order."""
         return list(dict.fromkeys(candidate for grid in self.grids for candidate in grid.candidates_of(table)))
+
+    @property
+    def learned(self) -> Classification | None:
+        """The column that classifiers learn from every release, if there is one."""
+        return self.scales.classification
+
+    def opened(self, data: Table | None = None) -> TableWork:
+        """Open the table, unless it is given, and list the candidates."""
+        from sfumato.tradeoff.exploring import TableWork  # points are about studies: not before them
+
+        return TableWork.of(self, data if data is not None else self.table.open())
+
+    def described(self, about: Mapping[str, Any], public: bool) -> str:
+        """Say which table was studied, and what its columns are."""
+        from sfumato.tradeoff.words import studied_table
+
+        return studied_table(self.name, about, public)
+
+    def meanings(self, shown: Map) -> list[tuple[str, str]]:
+        """List the meanings in force."""
+        from sfumato.tradeoff.meanings import meanings
+
+        return meanings(shown)
+
+    def command(self, point: Point) -> str | None:
+        """Write the command that makes the release of a point."""
+        from sfumato.tradeoff.commanding import anonymize_command
+
+        return anonymize_command(self.table, point)
+
+    def steps(self) -> Sequence[str]:
+        """Say how the command comes to the hierarchies that the study declares itself."""
+        from sfumato.tradeoff.commanding import DECLARED
+
+        if not self.table.hierarchy:
+            return ()
+        return (
+            "<b>Hierarchies first.</b> This study declares some of its own; for the command, copy each "
+            f"<code>[table.hierarchy.COLUMN]</code> of <code>study.toml</code> to <code>{DECLARED}</code> as "
+            "<code>[COLUMN]</code>.",
+        )
 
     def with_seed(self, seed: int) -> Study:
         """Return the same study with another seed of the random queries."""
@@ -156,19 +205,19 @@ class Study:
         document.add("table", tomlkit.item(_table_entries(self.table, folder)))
         scales = {
             "min_support": self.scales.min_support,
-            "queries": _full_text(self.scales.queries),
-            "attack": _full_text(self.scales.attack),
+            "queries": full_text(self.scales.queries),
+            "attack": full_text(self.scales.attack),
             "draws": self.scales.draws,
-            "reader": _full_text(self.scales.reader),
+            "reader": full_text(self.scales.reader),
         }
         if self.scales.classification is not None:
-            scales["classification"] = _full_text(self.scales.classification)
+            scales["classification"] = full_text(self.scales.classification)
         document.add("scales", tomlkit.item(scales))
         blocks = tomlkit.aot()
         for grid in self.grids:
             block = tomlkit.table()
-            block["anonymizers"] = _texts(grid.anonymizers)
-            block["requirements"] = _texts(grid.requirements)
+            block["anonymizers"] = written_texts(grid.anonymizers)
+            block["requirements"] = written_texts(grid.requirements)
             block["forms"] = list(grid.forms)
             block["suppress"] = list(grid.suppress)
             if grid.lattice:
@@ -179,26 +228,48 @@ class Study:
 
     @staticmethod
     def from_toml(text: str, origin: str = "study.toml") -> Study:
-        """Read a study; an unknown key is an error that lists the known ones."""
-        try:
-            return _study(tomllib.loads(text), origin)
-        except tomllib.TOMLDecodeError as error:
-            raise BadInputError(f"{origin}: not a readable TOML file ({error})") from None
-        except BadInputError as error:
-            raise BadInputError(f"{origin}: {error}" if not str(error).startswith(origin) else str(error)) from None
+        """Read a study of a table; an unknown key is an error that lists the known ones."""
+        return of_table(study_from_toml(text, origin))
 
 
-def read_study(name: str) -> Study:
-    """Read a study from a file, or take the bundled one of a bundled table."""
+def study_from_toml(text: str, origin: str = "study.toml") -> Explorable:
+    """Read a study of any kind: the section that it has says what it is about."""
+    try:
+        content = tomllib.loads(text)
+        section = next((own for own in KINDS if own in content), "table")
+        return kind(section).study_of(content, origin)  # type: ignore[no-any-return]
+    except tomllib.TOMLDecodeError as error:
+        raise BadInputError(f"{origin}: not a readable TOML file ({error})") from None
+    except BadInputError as error:
+        raise BadInputError(f"{origin}: {error}" if not str(error).startswith(origin) else str(error)) from None
+
+
+def read_study(name: str) -> Explorable:
+    """Read a study from a file, or take the bundled one of bundled data."""
     path = Path(name)
     if path.is_file():
         try:
-            return Study.from_toml(path.read_text(encoding="utf-8"), name)
+            return study_from_toml(path.read_text(encoding="utf-8"), name)
         except UnicodeDecodeError:
             raise BadInputError(f"{path}: not UTF-8 text; save it as UTF-8") from None
     if name in DATASETS:
         return bundled_study(name)
-    raise BadInputError(f"{name}: there is no such file, and no bundled study (there are {', '.join(DATASETS)})")
+    known = {own: section for section in KINDS for own in kind(section).bundled_names()}
+    if name in known:
+        return kind(known[name]).bundled_study(name)  # type: ignore[no-any-return]
+    raise BadInputError(f"{name}: there is no such file, and no bundled study (there are {', '.join(known)})")
+
+
+def of_table(study: Explorable) -> Study:
+    """Raise unless a study is about a table."""
+    if not isinstance(study, Study):
+        raise BadInputError(f"the study {study.name!r} is about {study.section}, and this is about tables")
+    return study
+
+
+def bundled_names() -> list[str]:
+    """Name the bundled tables."""
+    return list(DATASETS)
 
 
 LI_LI_2009 = {
@@ -234,8 +305,9 @@ def bundled_study(name: str) -> Study:
 # -- reading -----------------------------------------------------------------------------------------------
 
 
-def _study(content: dict[str, Any], origin: str) -> Study:
-    _known("the study", content, ("schema", "name", "axes", "table", "scales", "candidates"))
+def study_of(content: dict[str, Any], origin: str) -> Study:
+    """Read a study of a table from the content of its file."""
+    known_keys("the study", content, ("schema", "name", "axes", "table", "scales", "candidates"))
     if content.get("schema", SCHEMA) != SCHEMA:
         raise BadInputError(f"schema {content['schema']!r} is not known to this version, which knows {SCHEMA}")
     if "table" not in content or "candidates" not in content:
@@ -259,7 +331,7 @@ def _study(content: dict[str, Any], origin: str) -> Study:
 
 def _declaration(entries: Mapping[str, Any], origin: str) -> TableDeclaration:
     names = [own.name for own in fields(TableDeclaration)]
-    _known("[table]", entries, names)
+    known_keys("[table]", entries, names)
     if "source" not in entries:
         raise BadInputError("[table] needs source: a file, or the name of a bundled table")
     values: dict[str, Any] = {k: tuple(value) if isinstance(value, list) else value for k, value in entries.items()}
@@ -282,26 +354,18 @@ def _beside(folder: Path, value: Any, bundled: bool = False) -> Any:
 
 
 def _grid(block: Mapping[str, Any]) -> Grid:
-    _known("[[candidates]]", block, ("anonymizers", "requirements", "forms", "suppress", "lattice"))
+    known_keys("[[candidates]]", block, ("anonymizers", "requirements", "forms", "suppress", "lattice"))
     return Grid(
-        tuple(map(anonymizer, _texts_of(block, "anonymizers", "mondrian"))),
-        tuple(map(requirement, _texts_of(block, "requirements", str(NOTHING)))),
-        tuple(_texts_of(block, "forms", "generalization")),  # type: ignore[arg-type]
-        tuple(_list(block.get("suppress", [0.0]))),
+        tuple(map(anonymizer, texts_of(block, "anonymizers", "mondrian"))),
+        tuple(map(requirement, texts_of(block, "requirements", str(NOTHING)))),
+        tuple(texts_of(block, "forms", "generalization")),  # type: ignore[arg-type]
+        tuple(list_of(block.get("suppress", [0.0]))),
         block.get("lattice", False),
     )
 
 
-def _texts_of(block: Mapping[str, Any], key: str, usual: str) -> list[str]:
-    texts = _list(block.get(key, [usual]))
-    bad = [text for text in texts if not isinstance(text, str)]
-    if bad:
-        raise BadInputError(f"{key} must be texts, not {bad[0]!r}")
-    return texts
-
-
 def _scales(entries: Mapping[str, Any]) -> Scales:
-    _known("[scales]", entries, ("min_support", "queries", "classification", "attack", "draws", "reader"))
+    known_keys("[scales]", entries, ("min_support", "queries", "classification", "attack", "draws", "reader"))
     examples = {"queries": str(Queries()), "classification": Classification.example, "attack": "attack top=0.1"}
     examples["reader"] = "em rounds=5"
     for key, example in examples.items():
@@ -321,30 +385,7 @@ def read_reader(text: str) -> Reader:
     return parse(text, READERS, "reader")
 
 
-def _list(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list) else [value]
-
-
-def _known(what: str, entries: Mapping[str, Any], keys: Any) -> None:
-    unknown = [key for key in entries if key not in keys]
-    if unknown:
-        raise BadInputError(f"{what} has an unknown key {unknown[0]!r}; known are {', '.join(keys)}")
-
-
 # -- writing -----------------------------------------------------------------------------------------------
-
-
-def _texts(values: tuple[Any, ...]) -> Any:
-    array = tomlkit.array()
-    array.extend(map(str, values))
-    return array.multiline(len(values) > 1)
-
-
-def _full_text(value: Queries | Classification | Attack | Reader) -> str:
-    """Write a configuration with every default filled in, but for what has no say in it."""
-    unread = value.unread if isinstance(value, Queries) else ()
-    given = {own.name: getattr(value, own.name) for own in fields(value) if own.name not in unread}
-    return " ".join([value.name, *(f"{key}={value_text(own)}" for key, own in given.items() if own is not None)])
 
 
 def _table_entries(declared: TableDeclaration, folder: Path | None) -> dict[str, Any]:
@@ -364,13 +405,6 @@ def _table_entries(declared: TableDeclaration, folder: Path | None) -> dict[str,
         for column, own in entries.get("hierarchy", {}).items():
             entries["hierarchy"][column] = seen_from(folder, own) if isinstance(own, str) else own
     return entries
-
-
-def seen_from(folder: Path, name: str) -> str:
-    """Name a file as seen from a folder, so that both can be moved together."""
-    if not Path(name).exists() or Path(name).is_absolute():
-        return name
-    return Path(os.path.relpath(name, folder)).as_posix()
 
 
 def _hierarchy_entry(column: str, given: Any) -> Any:

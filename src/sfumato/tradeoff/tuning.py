@@ -23,7 +23,7 @@ from sfumato.tradeoff.dials import Family, families_of
 from sfumato.tradeoff.exploring import Exploration, Progress
 from sfumato.tradeoff.map import BASELINES, Map, Point
 from sfumato.tradeoff.scoring import Frame, Place, drawable, place
-from sfumato.tradeoff.study import Candidate, Grid, Study, read_study
+from sfumato.tradeoff.study import Candidate, Grid, Study, of_table, read_study
 
 AT_ONCE = 4
 """Candidates that are decided on together; fixed, so that the number of workers has no say."""
@@ -63,10 +63,11 @@ def tune(
     if seconds == inf and tries is None:
         raise BadInputError("a tuner needs to know when to stop: give seconds, tries or both")
     started = time.monotonic()
-    exploration = Exploration(read_study(study) if isinstance(study, str) else study, cache, workers, table)
-    given = exploration.study
-    own = sorted(given.candidates_of(exploration.table), key=lambda one: one.anonymizer.name not in BASELINES)
-    tuner = Tuner(given.axes, families_of(given, exploration.table))
+    given = of_table(read_study(study) if isinstance(study, str) else study)
+    table = table if table is not None else given.table.open()
+    exploration: Exploration[Candidate] = Exploration(given, cache, workers, table)
+    own = sorted(given.candidates_of(table), key=lambda one: one.anonymizer.name not in BASELINES)
+    tuner = Tuner(given.axes, families_of(given, table))
     told = progress or (lambda done, total, last: None)
     history: list[tuple[float, str]] = []
     batch: Sequence[Candidate] = own

@@ -51,7 +51,7 @@ class Verdicts:
     @staticmethod
     def of(shown: Map) -> Verdicts | None:
         """Return the verdicts of a map; None where no column was learned."""
-        workload = shown.study.scales.classification
+        workload = shown.study.learned
         if workload is None or all(point.worth is None for point in shown.points):
             return None
         return Verdicts(shown, workload)

@@ -6,7 +6,9 @@ Read from the texts of a point alone, so that a map read back from a file speaks
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from math import exp
+from typing import Any
 
 from sfumato.requirements import (
     AlphaK,
@@ -68,6 +70,8 @@ def settings(point: Point) -> str:
     >>> settings(Point("1", "mondrian", "generalization", "k-anonymity k=10", {}, "measured"))
     'Mondrian, every group at least 10 records, published as ranges'
     """
+    if point.words:
+        return point.words
     if point.anonymizer in BASELINES:
         return BASELINES[point.anonymizer]
     if point.is_noisy:
@@ -77,6 +81,17 @@ def settings(point: Point) -> str:
     parts = [maker(point.anonymizer), *rules, FORMS[point.form]]
     left_out = float(point.parameters.get("suppress", 0))
     return ", ".join([*parts, f"at most {_percent(left_out)} of the records left out"] if left_out else parts)
+
+
+def studied_table(name: str, about: Mapping[str, Any], public: bool) -> str:
+    """Say which table a map is about: its records, what an outsider may know, what nobody should learn."""
+    quasi, sensitive = list(about.get("quasi", ())), list(about.get("sensitive", ()))
+    origin = "" if public or about.get("origin") in (None, name) else f" ({about['origin']})"
+    text = (
+        f"the table {name}{origin} were tried: {counted(int(about.get('records', 0)), 'record')}, "
+        f"{counted(len(quasi), 'quasi-identifier')} an outsider may know ({listed(quasi)})"
+    )
+    return text + (f", and the sensitive {listed(sensitive)} nobody should learn. " if sensitive else ". ")
 
 
 def maker(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from sfumato.table import TableDeclaration
-from sfumato.tradeoff import Point
+from sfumato.tradeoff.map import Point
 
 DECLARED = "hierarchies.toml"
 """Where a person puts the hierarchies that a study declares itself: the command line reads them from a file."""

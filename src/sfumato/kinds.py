@@ -1,0 +1,18 @@
+"""The kinds of study: what a `study.toml` can be about.
+
+Every kind is known by the section of the file that says what is studied, and is looked up only when it is needed: so a
+room reads a study of a later room's kind without importing that room.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+KINDS = {"table": "sfumato.tradeoff.study", "baskets": "sfumato.transactions.study"}
+"""By section, the module with its `bundled_names()`, its `bundled_study(name)` and its `study_of(content, origin)`."""
+
+
+def kind(section: str) -> Any:
+    """Return the module that knows a kind of study."""
+    return import_module(KINDS[section])

@@ -1,0 +1,25 @@
+"""What a measure declares of itself: name, risk or utility, direction, range, what it needs, and what it means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Measure:
+    """The declaration of one number that can be said of a release."""
+
+    name: str
+    kind: Literal["risk", "utility"]
+    better: Literal["lower", "higher"]
+    meaning: str
+    least: float = 0.0
+    most: float = inf
+    needs_sensitive: bool = True
+    reads_noisy: bool = False
+    """Whether it can be said of a noisy release, which has boxes with noisy counts and no groups of records."""
+
+    said_of: Literal["table", "baskets"] = "table"
+    """What it is said of: a release of a table, or one of sets of items."""

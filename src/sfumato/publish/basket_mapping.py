@@ -1,0 +1,73 @@
+"""The mapping of a release of baskets: what every item is published as, for the publisher alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import BadInputError
+from sfumato.plain import json_text
+from sfumato.release import staged
+from sfumato.release.writing import check_target, writable
+from sfumato.transactions import BasketRelease, BasketRequirement
+
+KIND = "sfumato mapping of baskets"
+
+
+def basket_mapping(release: BasketRelease, requirement: BasketRequirement) -> dict[str, Any]:
+    """Say for every piece which items each published item stands for, and which are left out."""
+    items = release.baskets.items
+    pieces = [
+        {
+            "published": {
+                label: [items[code] for code in members] for label, members in zip(own.labels, own.members, strict=True)
+            },
+            "suppressed": [items[code] for code in own.suppressed],
+        }
+        for own in release.recodings
+    ]
+    return {
+        "kind": KIND,
+        "requirement": str(requirement),
+        "anonymizer": release.maker,
+        "records": [int(release.baskets.weights[release.piece == i].sum()) for i in range(len(pieces))],
+        "pieces": pieces,
+    }
+
+
+def legend_of(release: BasketRelease) -> dict[str, list[str]]:
+    """Say which items the published items stand for that neither name them nor are nodes of a declared tree."""
+    items = release.baskets.items
+    if release.baskets.tree is not None:
+        return {}
+    found = {}
+    for own in release.recodings:
+        for label, members in zip(own.labels, own.members, strict=True):
+            if len(members) > 1 and label[:1] != "{" and label != "*":
+                found[label] = [items[code] for code in members]
+    return dict(sorted(found.items()))
+
+
+def read_legend(path: Path) -> dict[str, list[str]]:
+    """Read which items stand behind published ones from a mapping or a certificate."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadInputError(f"{path}: cannot be read ({error.strerror or error})") from None
+    except ValueError as error:
+        raise BadInputError(f"{path}: neither a mapping nor a certificate of baskets ({error})") from None
+    if isinstance(content, dict) and content.get("kind") == KIND:
+        return {label: own for piece in content["pieces"] for label, own in piece["published"].items()}
+    if isinstance(content, dict) and "legend" in content:
+        return dict(content["legend"])
+    raise BadInputError(f"{path}: neither a mapping nor a certificate of baskets")
+
+
+def write_basket_mapping(content: dict[str, Any], path: str | Path, force: bool = False) -> Path:
+    """Write a mapping, all or nothing."""
+    target = Path(path)
+    check_target(target, force)
+    with writable(target), staged([target]) as [draft]:
+        draft.write_text(json_text(content), encoding="utf-8")
+    return target

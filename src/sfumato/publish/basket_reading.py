@@ -1,0 +1,191 @@
+"""Reading a published file of baskets for an audit, and counting in it: shares nothing with those who make releases.
+
+A line is a record; or a record is all rows with one value of a column, or a list (Parquet). What stands there is taken
+as text: only where an original is given does the audit ask which items a text stands for.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, islice
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from pyarrow import parquet
+from pyarrow import types as arrow_types
+
+from sfumato.errors import BadInputError
+
+Shown = frozenset[str]
+BLOCK = 1 << 21
+"""Sets that are counted at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """The records of a published file: what each shows, equal ones counted."""
+
+    origin: str
+    rows: Mapping[Shown, int]
+
+    @property
+    def records(self) -> int:
+        """The number of records."""
+        return sum(self.rows.values())
+
+    @property
+    def empty(self) -> int:
+        """Records that show nothing."""
+        return self.rows.get(frozenset(), 0)
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Everything that some record shows."""
+        return tuple(sorted({label for row in self.rows for label in row}))
+
+    def itemsets(self, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Count the records of every set of `size` published items that occurs: the sets by place, their supports."""
+        place = {label: number for number, label in enumerate(self.labels)}
+        by_length: dict[int, list[tuple[list[int], int]]] = {}
+        for row, weight in self.rows.items():
+            if len(row) >= size:
+                by_length.setdefault(len(row), []).append((sorted(place[label] for label in row), weight))
+        found = _Tally(size, len(self.labels))
+        for length, own in sorted(by_length.items()):
+            codes = np.array([codes for codes, _ in own], np.int64)
+            weights = np.array([weight for _, weight in own], np.int64)
+            for chosen in _choices(length, size):
+                step = max(1, BLOCK // len(chosen))
+                for start in range(0, len(own), step):
+                    block = codes[start : start + step, chosen].reshape(-1, size)
+                    found.add(block, np.repeat(weights[start : start + step], len(chosen)))
+        return found.joined()
+
+
+def _choices(length: int, size: int) -> Iterator[NDArray[np.int64]]:
+    """Yield the ways to choose places of a row, some at a time: a long row has millions."""
+    ways = combinations(range(length), size)
+    while some := list(islice(ways, BLOCK)):
+        yield np.array(some, np.int64)
+
+
+class _Tally:
+    """Adds up the records of sets of codes, equal sets together."""
+
+    def __init__(self, size: int, width: int) -> None:
+        self.size, self.width = size, max(width, 1)
+        self.sets: list[NDArray[np.int64]] = []
+        self.counts: list[NDArray[np.int64]] = []
+        self.waiting = 0
+
+    def add(self, sets: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
+        """Take sets with their records; they are joined with the others when many have come."""
+        self.sets.append(sets)
+        self.counts.append(counts)
+        self.waiting += len(sets)
+        if self.waiting > 4 * BLOCK:
+            joined, total = self.joined()
+            self.sets, self.counts, self.waiting = [joined], [total], 0
+
+    def joined(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return every set once with its records."""
+        every = np.concatenate([np.zeros((0, self.size), np.int64), *self.sets])
+        counts = np.concatenate([np.zeros(0, np.int64), *self.counts])
+        if self.width**self.size < 2**62:
+            keys = every @ (self.width ** np.arange(self.size - 1, -1, -1, dtype=np.int64))
+            _, first, number = np.unique(keys, return_index=True, return_inverse=True)
+        else:
+            _, first, number = np.unique(every, axis=0, return_index=True, return_inverse=True)
+        total = np.zeros(len(first), np.int64)
+        np.add.at(total, number.ravel(), counts)
+        return every[first], total
+
+
+def read_published(
+    path: str | Path,
+    who: str | None = None,
+    item: str | None = None,
+    column: str | None = None,
+    separator: str | None = None,
+    encoding: str = "utf-8",
+) -> Published:
+    """Read a file of baskets, whoever made it: lines of items, rows of (`who`, `item`), or Parquet lists."""
+    if (who is None) != (item is None):
+        raise BadInputError("rows of items need both columns: which record it is (--id) and the item (--item)")
+    path = Path(path)
+    if not path.is_file():
+        raise BadInputError(f"{path}: there is no such file; give a published file of baskets")
+    if path.suffix.lower() in (".parquet", ".pq"):
+        rows = _listed(path, column)
+    elif who is not None and item is not None:
+        rows = _long(path, who, item, separator, encoding)
+    else:
+        rows = (frozenset(own for own in row if own) for row in _fields(path, separator, encoding))
+    counted = Counter(rows)
+    if not counted:
+        raise BadInputError(f"{path}: there is no record in it; one line is one record")
+    return Published(str(path), dict(counted))
+
+
+def _text(path: Path, encoding: str) -> str:
+    raw = path.read_bytes()
+    try:
+        return (gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).decode(encoding).removeprefix("\ufeff")
+    except (UnicodeDecodeError, LookupError, OSError):
+        raise BadInputError(f"{path}: not {encoding} text; give its encoding (--encoding)") from None
+
+
+def _fields(path: Path, separator: str | None, encoding: str) -> Iterator[list[str]]:
+    """Yield the fields of every line; items are separated by what the file has: tab, semicolon, comma, else blanks.
+
+    A file that ends in .csv is separated by commas, whatever else stands in it. An empty line is a record that shows
+    nothing.
+    """
+    text = _text(path, encoding)
+    mark = separator
+    if mark is None:
+        names = path.name.lower().removesuffix(".gz")
+        mark = "," if names.endswith(".csv") else next((own for own in "\t;," if own in text), " ")
+    if mark == " ":
+        yield from (line.split() for line in text.splitlines())
+        return
+    csv.field_size_limit(1 << 30)  # a set may list thousands of items
+    for row in csv.reader(io.StringIO(text, newline=""), delimiter=mark):
+        yield [field.strip() for field in row]
+
+
+def _long(path: Path, who: str, item: str, separator: str | None, encoding: str) -> Iterator[Shown]:
+    lines = _fields(path, separator, encoding)
+    head = next(lines, [])
+    for name in (who, item):
+        if name not in head:
+            raise BadInputError(f"{path}: there is no column {name!r}; its first line names {', '.join(head)}")
+    own, shown = head.index(who), head.index(item)
+    found: dict[str, set[str]] = {}
+    for number, row in enumerate(lines, start=2):
+        if not any(row):
+            continue
+        if len(row) != len(head):
+            raise BadInputError(f"{path}, line {number}: {len(row)} fields where the first line has {len(head)}")
+        found.setdefault(row[own], set()).update([row[shown]] if row[shown] else [])
+    yield from (frozenset(items) for items in found.values())
+
+
+def _listed(path: Path, column: str | None) -> Iterable[Shown]:
+    try:
+        table = parquet.read_table(path)
+    except (OSError, ValueError) as error:
+        raise BadInputError(f"{path}: not a readable Parquet file ({error})") from None
+    lists = [own.name for own in table.schema if arrow_types.is_list(own.type) or arrow_types.is_large_list(own.type)]
+    name = column or next(iter(lists), None)
+    if name not in lists:
+        called = "" if column is None else f" called {column!r}"
+        raise BadInputError(f"{path}: baskets in a Parquet file are a column of lists, and there is none{called}")
+    return (frozenset(str(own) for own in row or ()) for row in table.column(name).to_pylist())

@@ -1,0 +1,141 @@
+"""Publishing a point of a map of baskets: a file with its certificate, all or nothing, re-checked as it was written."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sfumato.errors import BadInputError
+from sfumato.publish.basket_audit import BasketAudit, audit_baskets
+from sfumato.publish.basket_cautions import basket_cautions
+from sfumato.publish.basket_certificate import (
+    basket_certificate,
+    basket_certificate_page,
+    public_basket_certificate,
+)
+from sfumato.publish.basket_mapping import basket_mapping, legend_of, write_basket_mapping
+from sfumato.publish.certificate import Origin, certificate_files
+from sfumato.publish.page import write_certificates
+from sfumato.release import staged
+from sfumato.release.writing import check_target, format_of, writable
+from sfumato.tradeoff import Map, Point
+from sfumato.transactions import BasketRelease, Baskets, KMAnonymity
+from sfumato.transactions.basket_words import basket_meanings
+from sfumato.transactions.itemsets import Rows, itemset_spread
+from sfumato.transactions.losing import ItemLosses
+from sfumato.transactions.scales import BasketScales
+from sfumato.transactions.study import BasketCandidate, BasketStudy
+from sfumato.transactions.writing import LONG, check_basket_target, check_layout, published_rows, write_draft
+
+AGREE = 1e-9
+
+
+@dataclass(frozen=True)
+class BasketPublication:
+    """What was published of baskets, and where."""
+
+    release: BasketRelease
+    candidate: BasketCandidate
+    audit: BasketAudit
+    files: tuple[Path, ...]
+    """Data first, then the certificates, then the mapping."""
+
+
+def publish_basket_point(
+    shown: Map,
+    study: BasketStudy,
+    point: Point,
+    folder: Path,
+    path: Path,
+    origin: Origin,
+    layout: str,
+    force: bool,
+    mapping: str | Path | None,
+) -> BasketPublication:
+    """Make the release of a point anew and publish it."""
+    if point.status != "measured":
+        raise BadInputError(f"point {point.id} was not made ({point.status}: {point.reason}); choose another")
+    if point.anonymizer == "original":
+        raise BadInputError(f"point {point.id} is the original, the other end of the map: not a release to publish")
+    layout = "lines" if layout == "rows" else layout
+    check_layout(layout, format_of(path))
+    candidate = BasketCandidate.of(point)
+    baskets = opened_baskets(shown, study, folder)
+    release = candidate.make(baskets)
+    check_basket_target(release, path, force)
+    certificates = certificate_files(path)
+    for target in [*certificates, *([] if mapping is None else [Path(mapping)])]:
+        check_target(target, force)
+    with writable(path), staged([path, *certificates]) as drafts:
+        write_draft(published_rows(release), drafts[0], layout, format_of(path))
+        scales = certified_scales(study.scales, candidate)
+        found = audited(release, candidate, drafts[0], layout, scales.known)
+        prepared = scales.prepare(baskets)
+        content = basket_certificate(
+            release,
+            candidate,
+            origin,
+            (path.name, drafts[0]),
+            layout,
+            found,
+            prepared.measure(release).values,
+            basket_cautions(release, candidate.requirement, prepared),
+            basket_meanings(scales),
+        )
+        outside = public_basket_certificate(content, candidate)
+        write_certificates(content, outside, drafts[1:], basket_certificate_page)
+        path.unlink(missing_ok=True)  # an older release must not stand beside the new certificate
+    extra = []
+    if mapping is not None:
+        extra = [write_basket_mapping(basket_mapping(release, candidate.requirement), mapping, force)]
+    return BasketPublication(release, candidate, found, (path, *certificates, *extra))
+
+
+def opened_baskets(shown: Map, study: BasketStudy, folder: Path) -> Baskets:
+    """Open the baskets of a map, and make sure that they are still those that were measured."""
+    baskets = study.baskets.open()
+    if baskets.digest != shown.about["digest"]:
+        raise BadInputError(
+            f"{baskets.origin} has changed since the map in {folder} was made, so its points say nothing of it any "
+            f"more; run `sfumato explore {folder / 'study.toml'} --out {folder}` again"
+        )
+    return baskets
+
+
+def certified_scales(scales: BasketScales, candidate: BasketCandidate) -> BasketScales:
+    """Return the scales of a certificate: an attacker knows as many items as the promise speaks of."""
+    wanted = candidate.requirement
+    known = wanted.m if isinstance(wanted, KMAnonymity) else scales.known
+    return replace(scales, known=known, constraints=None, losses=ItemLosses())
+
+
+def audited(release: BasketRelease, candidate: BasketCandidate, draft: Path, layout: str, known: int) -> BasketAudit:
+    """Audit the written draft; refuse to publish where it fails or differs from what the maker measured."""
+    wanted, local = candidate.requirement, not release.is_global
+    found = audit_baskets(
+        draft, str(wanted), release.baskets, known, legend_of(release), local, **(LONG if layout == "long" else {})
+    )
+    if found.failures:
+        raise AssertionError(f"the audit of the written file failed: {found.failures[0]}")
+    if found.coverage is None or not found.coverage.holds:
+        raise AssertionError(f"the written file does not cover the baskets: {found.coverage}")
+    measured = maker_numbers(release, found.known)
+    for name, value in found.measures.items():
+        if name in measured and not math.isclose(value, measured[name], rel_tol=AGREE, abs_tol=AGREE):
+            raise AssertionError(
+                f"{name} is {value!r} in the written file and {measured[name]!r} by the maker's measure"
+            )
+    return found
+
+
+def maker_numbers(release: BasketRelease, known: int) -> dict[str, float]:
+    """Work out, from the release in memory, what the audit works out from the file."""
+    spread = itemset_spread(Rows.of_release(release), known)
+    return {
+        "itemset_risk": spread.risk(),
+        "itemset_risk_99": spread.risk(0.99),
+        "itemset_risk_95": spread.risk(0.95),
+        "least_support": float(spread.least) if spread.least else math.inf,
+        **ItemLosses().measure(release),
+    }

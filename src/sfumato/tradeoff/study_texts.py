@@ -1,0 +1,59 @@
+"""What reading and writing a `study.toml` need, whatever it is about."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+
+from sfumato.configuration import Configured, value_text
+from sfumato.errors import BadInputError
+
+SCHEMA = 1
+
+
+def texts_of(block: Mapping[str, Any], key: str, usual: str) -> list[str]:
+    """Read one text or a list of texts."""
+    texts = list_of(block.get(key, [usual]))
+    bad = [text for text in texts if not isinstance(text, str)]
+    if bad:
+        raise BadInputError(f"{key} must be texts, not {bad[0]!r}")
+    return texts
+
+
+def list_of(value: Any) -> list[Any]:
+    """Take what is given as a list."""
+    return list(value) if isinstance(value, list) else [value]
+
+
+def known_keys(what: str, entries: Mapping[str, Any], keys: Any) -> None:
+    """Raise unless all keys are known."""
+    unknown = [key for key in entries if key not in keys]
+    if unknown:
+        raise BadInputError(f"{what} has an unknown key {unknown[0]!r}; known are {', '.join(keys)}")
+
+
+def written_texts(values: tuple[Any, ...]) -> Any:
+    """Write values as texts, several on lines of their own."""
+    array = tomlkit.array()
+    array.extend(map(str, values))
+    return array.multiline(len(values) > 1)
+
+
+def full_text(value: Configured) -> str:
+    """Write a configuration with every default filled in, but for what has no say in it."""
+    unread = getattr(value, "unread", ())
+    names = [own.name for own in fields(value) if own.name not in unread]  # type: ignore[arg-type]
+    given = {name.replace("_", "-"): getattr(value, name) for name in names}
+    return " ".join([value.name, *(f"{key}={value_text(own)}" for key, own in given.items() if own is not None)])
+
+
+def seen_from(folder: Path, name: str) -> str:
+    """Name a file as seen from a folder, so that both can be moved together."""
+    if not Path(name).exists() or Path(name).is_absolute():
+        return name
+    return Path(os.path.relpath(name, folder)).as_posix()

@@ -1,0 +1,143 @@
+"""Counting sets of items in rows: who has an item, and which sets are in some rows but in fewer than k.
+
+Sets are counted depth first: the rows that hold a prefix are listed together with the place of its last item, and what
+stands behind those places is tallied. So no set is hashed or stored, and the memory is the rows once per size.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sfumato.kernels import kernel
+from sfumato.transactions.baskets import Codes, Counts
+
+
+@kernel
+def holders(starts: Counts, codes: Codes, items: int) -> tuple[Counts, Codes, Codes]:
+    """List for every item the rows that hold it, ascending, and where in these rows it stands."""
+    begins = np.zeros(items + 1, np.int64)
+    for code in codes:
+        begins[code + 1] += 1
+    for item in range(items):
+        begins[item + 1] += begins[item]
+    rows, places = np.empty(len(codes), np.int32), np.empty(len(codes), np.int32)
+    filled = begins[:-1].copy()
+    for row in range(len(starts) - 1):
+        for at in range(starts[row], starts[row + 1]):
+            code = codes[at]
+            rows[filled[code]] = row
+            places[filled[code]] = at - starts[row]
+            filled[code] += 1
+    return begins, rows, places
+
+
+def rare_itemsets(
+    starts: Counts, codes: Codes, weights: Counts, items: int, size: int, k: int, most: int = 1 << 24
+) -> tuple[Codes, Counts, int]:
+    """Find the sets of `size` items that some row has but fewer than k records have.
+
+    Returns at most `most` of them, in a fixed order, with their supports; and the least support of any set of this
+    size that occurs (0 if none does). Rows are ascending. Time: the number of such sets over all rows.
+    """
+    begins, rows, places = holders(starts, codes, items)
+    room = 1 << 18
+    while True:
+        found, supports, number, least = _rare(
+            starts, codes, weights, begins, rows, places, size, k, min(room, max(most, 1))
+        )
+        if number <= room or room >= most:
+            kept = min(number, most)
+            return found[:kept], supports[:kept], least
+        room = min(number, most)
+
+
+@kernel
+def _rare(
+    starts: Counts,
+    codes: Codes,
+    weights: Counts,
+    begins: Counts,
+    rows: Codes,
+    places: Codes,
+    size: int,
+    k: int,
+    room: int,
+) -> tuple[Codes, Counts, int, int]:
+    """Walk all sets of `size` items that occur, depth first; list the first `room` rare ones and count all of them.
+
+    Depth d has the rows that hold a prefix of d + 1 items, a stretch of `own_rows[d]` for each of its last items.
+    """
+    items = len(begins) - 1
+    found, supports = np.empty((room, size), np.int32), np.empty(room, np.int64)
+    number, least = 0, 0
+    depths = max(size - 1, 1)
+    own_rows, own_places = np.empty((depths, len(rows)), np.int32), np.empty((depths, len(rows)), np.int32)
+    own_rows[0], own_places[0] = rows, places
+    last, ends = np.empty((depths, items), np.int32), np.zeros((depths, items + 1), np.int64)
+    tally, shown = np.zeros(items, np.int64), np.zeros(items, np.int64)
+    seen = np.empty(items, np.int32)
+    count, turn = np.zeros(depths, np.int64), np.zeros(depths, np.int64)
+    for item in range(items):
+        last[0, item], ends[0, item + 1] = item, begins[item + 1]
+    count[0] = items
+    depth = 0
+    while depth >= 0:
+        if turn[depth] == count[depth]:
+            depth -= 1
+            continue
+        own = turn[depth]
+        turn[depth] += 1
+        lo, hi = ends[depth, own], ends[depth, own + 1]
+        if size == 1:
+            support = 0
+            for at in range(lo, hi):
+                support += weights[own_rows[0, at]]
+            if support > 0 and (least == 0 or support < least):
+                least = support
+            if 0 < support < k:
+                if number < room:
+                    found[number, 0], supports[number] = last[0, own], support
+                number += 1
+            continue
+        following = 0
+        for at in range(lo, hi):
+            row = own_rows[depth, at]
+            for place in range(starts[row] + own_places[depth, at] + 1, starts[row + 1]):
+                code = codes[place]
+                if shown[code] == 0:
+                    seen[following] = code
+                    following += 1
+                shown[code] += 1
+                tally[code] += weights[row]
+        if depth == size - 2:
+            for i in range(following):
+                support = tally[seen[i]]
+                if least == 0 or support < least:
+                    least = support
+                if support < k:
+                    if number < room:
+                        for d in range(size - 1):
+                            found[number, d] = last[d, turn[d] - 1]
+                        found[number, size - 1], supports[number] = seen[i], support
+                    number += 1
+        else:
+            below = depth + 1
+            count[below], turn[below] = following, 0
+            filled = 0
+            for i in range(following):
+                code = seen[i]
+                last[below, i], ends[below, i] = code, filled
+                filled, shown[code] = filled + shown[code], filled
+            ends[below, following] = filled
+            for at in range(lo, hi):
+                row = own_rows[depth, at]
+                for place in range(starts[row] + own_places[depth, at] + 1, starts[row + 1]):
+                    code = codes[place]
+                    own_rows[below, shown[code]] = row
+                    own_places[below, shown[code]] = place - starts[row]
+                    shown[code] += 1
+        for i in range(following):
+            shown[seen[i]], tally[seen[i]] = 0, 0
+        if depth < size - 2:
+            depth += 1
+    return found, supports, number, least

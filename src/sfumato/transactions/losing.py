@@ -1,0 +1,151 @@
+"""What generalization and suppression of items cost: NCP and UL.
+
+NCP (Terrovitis et al. 2008, Loukides et al. 2012): an occurrence of an item costs the share of all items that its
+published item stands for; nothing where it is published as itself; 1 where it is suppressed.
+
+UL (Loukides et al. 2011): a published set of s of the I items costs (2^s - 1)/(2^I - 1), times a weight, times the
+share of the records that show it. 2^I overflows every number, so sums are taken of logarithms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.configuration import Configured, check_choice
+from sfumato.errors import BadInputError
+from sfumato.transactions.baskets import Baskets
+from sfumato.transactions.recoding import SUPPRESSED, BasketRelease
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ItemLosses(Configured):
+    """How losses are counted, where the papers leave room."""
+
+    leaf_zero: str = "yes"
+    """Whether an item that is published as itself costs nothing in NCP, or 1/I as the words of the paper have it."""
+
+    singletons: str = "yes"
+    """Whether items that are published as themselves count in UL."""
+
+    weights: str = "one"
+    """The weight of a published set in UL: one, or by the tree the mean distance of its items."""
+
+    name: ClassVar[str] = "item-losses"
+
+    def __post_init__(self) -> None:
+        for key in ("leaf_zero", "singletons"):
+            check_choice(key.replace("_", "-"), getattr(self, key), ("yes", "no"))
+        check_choice("weights", self.weights, ("one", "tree"))
+
+    def measure(self, release: BasketRelease) -> dict[str, float]:
+        """Return ncp, ul, ul_log2 and the shares suppressed; ul only where it can be written."""
+        baskets = release.baskets
+        log2 = self.ul_log2(release)
+        ul = float(2.0**log2)
+        return {
+            "ncp": self.ncp(release),
+            **({"ul": ul} if ul > 0 or log2 == -np.inf else {}),
+            "ul_log2": log2,
+            "items_suppressed": len(release.suppressed) / max(len(baskets.items), 1),
+            "occurrences_suppressed": release.suppressed_occurrences / max(baskets.occurrences, 1),
+        }
+
+    def ncp(self, release: BasketRelease) -> float:
+        """Return the mean cost of an occurrence of an item."""
+        own = release.baskets
+        row = np.repeat(np.arange(own.distinct), own.lengths)
+        costs = np.stack([self._costs(release, piece) for piece in range(len(release.recodings))])
+        cost = costs[release.piece[row], own.codes]
+        return float((cost * own.weights[row]).sum() / max(own.occurrences, 1))
+
+    def _costs(self, release: BasketRelease, piece: int) -> Numbers:
+        """For every item what an occurrence of it costs in a piece."""
+        recoding = release.recodings[piece]
+        cost = recoding.leaves / recoding.domain
+        if self.leaf_zero == "yes":
+            cost = np.where(recoding.leaves == 1, 0.0, cost)
+        found = np.ones(len(recoding.parts))
+        kept = recoding.parts != SUPPRESSED
+        found[kept] = cost[recoding.parts[kept]]
+        return found
+
+    def ul_log2(self, release: BasketRelease) -> float:
+        """Return log2 of UL; minus infinity where nothing is lost.
+
+        A suppressed occurrence costs as if its item were published as the set of all items.
+        """
+        records, parts = release.baskets.size, _parts(release)
+        terms = []
+        for label, support in zip(release.labels, release.part_supports.tolist(), strict=True):
+            size, domain, members = parts[label]
+            weight = self._weight(release.baskets, members)
+            if support and weight > 0 and (size > 1 or self.singletons == "yes"):
+                terms.append(set_loss_log2(size, domain) + np.log2(weight) + np.log2(support) - np.log2(records))
+        if release.suppressed_occurrences:
+            terms.append(np.log2(release.suppressed_occurrences) - np.log2(records))
+        return sum_of_log2(np.array(terms))
+
+    def _weight(self, baskets: Baskets, members: tuple[int, ...]) -> float:
+        if self.weights == "one" or len(members) == 1:
+            return 1.0
+        if baskets.tree is None:
+            raise BadInputError("item-losses weights=tree needs a tree of items, and there is none; say weights=one")
+        leaves = np.sort(baskets.leaf[list(members)])
+        return mean_distance(np.stack([own[leaves] for own in baskets.tree.ancestors]), _widths(baskets))
+
+
+def set_loss_log2(size: int, domain: int) -> float:
+    """Return log2 of (2^size - 1)/(2^domain - 1).
+
+    >>> set_loss_log2(7, 7), round(2 ** set_loss_log2(2, 7), 6) == round(3 / 127, 6)
+    (0.0, True)
+    """
+    return float(size - domain + np.log1p(-(2.0**-size)) / np.log(2) - np.log1p(-(2.0**-domain)) / np.log(2))
+
+
+def sum_of_log2(terms: Numbers) -> float:
+    """Return log2 of the sum of numbers given by their log2."""
+    if not len(terms):
+        return float("-inf")
+    top = terms.max()
+    return float(top + np.log2(np.exp2(terms - top).sum()))
+
+
+def mean_distance(ancestors: NDArray[np.integer], widths: list[Numbers]) -> float:
+    """Return the mean over pairs of leaves of the share of all leaves under their lowest common ancestor.
+
+    `ancestors` has for every level, from the leaves up, the node above each leaf.
+    """
+    leaves = ancestors.shape[1]
+    total = 0.0
+    below = np.zeros(leaves)
+    for own, width in zip(ancestors, widths, strict=True):
+        nodes, place, counts = np.unique(own, return_inverse=True, return_counts=True)
+        met_below = np.zeros(len(nodes))
+        np.add.at(met_below, place, below)
+        met = counts * (counts - 1) / 2
+        total += float(((met - met_below) * width[nodes]).sum())
+        below = (met / counts)[place]  # a node's pairs, spread over its leaves so that they add up again
+    return float(total / (leaves * (leaves - 1) / 2))
+
+
+def _widths(baskets: Baskets) -> list[Numbers]:
+    """For every level of the tree and each of its nodes the share of all leaves under it."""
+    assert baskets.tree is not None
+    size = baskets.tree.size
+    return [np.diff(np.array([*level.starts, size])) / size for level in baskets.tree.levels]
+
+
+def _parts(release: BasketRelease) -> dict[str, tuple[int, int, tuple[int, ...]]]:
+    """Return of every published item how many items it stands for, of how many, and which of those that occur."""
+    found: dict[str, tuple[int, int, tuple[int, ...]]] = {}
+    for own in release.recodings:
+        for label, leaves, members in zip(own.labels, own.leaves.tolist(), own.members, strict=True):
+            found.setdefault(label, (leaves, own.domain, members))
+    return found

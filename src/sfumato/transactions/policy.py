@@ -1,0 +1,210 @@
+"""What a release of baskets must satisfy, and what it may do: requirements, utility constraints, suppression limit.
+
+Terrovitis, Mamoulis & Kalnis 2008 (k^m-anonymity); He & Naughton 2009 (complete k-anonymity); Loukides,
+Gkoulalas-Divanis & Malin 2011 (privacy and utility constraints). A set of items is protected if its published form is
+in at least k records or in none. All values print as what a person would type:
+
+    km-anonymity k=5 m=2
+    k-anonymity k=5
+    privacy-constraints k=5 file=known.txt
+    utility-constraints level=2
+    suppression share=.05 of=occurrences
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.configuration import Configured, check_choice, check_number, check_whole, parse
+from sfumato.errors import BadInputError
+from sfumato.transactions.baskets import Baskets, Codes, items_in_words
+from sfumato.transactions.lines import numbered_lines, separator_of, split_line
+
+Itemset = tuple[int, ...]
+MOST_SUBSETS = 20
+"""A constraint of more items is not expanded to its subsets: there would be more than a million."""
+
+
+class BasketRequirement(Configured, ABC):
+    """A condition on what is published of baskets."""
+
+    k: int
+
+
+@dataclass(frozen=True)
+class KMAnonymity(BasketRequirement):
+    """Who knows up to m items of a person finds at least k records that fit (all sizes 1..m, not size m alone).
+
+    >>> str(KMAnonymity(k=5, m=2))
+    'km-anonymity k=5 m=2'
+    """
+
+    k: int
+    m: int
+    name: ClassVar[str] = "km-anonymity"
+    example: ClassVar[str | None] = "km-anonymity k=5 m=2"
+
+    def __post_init__(self) -> None:
+        check_whole("k", self.k, least=1)
+        check_whole("m", self.m, least=1)
+
+
+@dataclass(frozen=True)
+class CompleteKAnonymity(BasketRequirement):
+    """Every published basket is that of at least k records: whatever is known of a person's items, k records fit."""
+
+    k: int
+    name: ClassVar[str] = "k-anonymity"
+    example: ClassVar[str | None] = "k-anonymity k=5"
+
+    def __post_init__(self) -> None:
+        check_whole("k", self.k, least=1)
+
+
+@dataclass(frozen=True)
+class PrivacyConstraints(BasketRequirement):
+    """The sets of items in a file, one per line, are protected: what an attacker may know, and nothing else is.
+
+    A suppressed item is dropped from its constraints; what remains of them must hold.
+    """
+
+    k: int
+    file: str
+    protect_subsets: str = "yes"
+    """Whether who knows only some of the items of a line is kept out as well (`yes`), or only who knows all (`no`)."""
+
+    name: ClassVar[str] = "privacy-constraints"
+    example: ClassVar[str | None] = "privacy-constraints k=5 file=known.txt"
+
+    def __post_init__(self) -> None:
+        check_whole("k", self.k, least=1)
+        check_choice("protect-subsets", self.protect_subsets, ("yes", "no"))
+
+    def itemsets(self, baskets: Baskets) -> list[Itemset]:
+        """Read the constraints as codes of items, shorter ones first; an item that no basket has is an error."""
+        found: set[Itemset] = set()
+        for line, codes in _itemsets_of(baskets, self.file):
+            if self.protect_subsets == "no":
+                found.add(codes)
+                continue
+            if len(codes) > MOST_SUBSETS:
+                raise BadInputError(
+                    f"{self.file}, line {line}: {len(codes)} items have too many subsets to protect each; "
+                    f"list at most {MOST_SUBSETS} in a line, or say protect-subsets=no"
+                )
+            for size in range(1, len(codes) + 1):
+                found.update(combinations(codes, size))
+        return sorted(found, key=lambda own: (len(own), own))
+
+
+BASKET_REQUIREMENTS: tuple[type[BasketRequirement], ...] = (KMAnonymity, CompleteKAnonymity, PrivacyConstraints)
+
+
+def basket_requirement(text: str) -> BasketRequirement:
+    """Read a requirement on baskets from its text form, such as `km-anonymity k=5 m=2`."""
+    return parse(text, BASKET_REQUIREMENTS, "requirement")
+
+
+@dataclass(frozen=True)
+class UtilityConstraints(Configured):
+    """Which items may be published together: those of one line of a file, or under one node of a level of the tree.
+
+    An item that no line names is on its own: it is published as it is or not at all.
+    """
+
+    file: str | None = None
+    level: int | None = None
+    """A level of the tree of items, counted from the leaves (1: the nodes just above the items)."""
+
+    name: ClassVar[str] = "utility-constraints"
+    example: ClassVar[str | None] = "utility-constraints file=groups.txt, or utility-constraints level=1"
+
+    def __post_init__(self) -> None:
+        if (self.file is None) == (self.level is None):
+            raise BadInputError(f"utility-constraints need either a file or a level of the tree; write {self.example}")
+        if self.level is not None:
+            check_whole("level", self.level, least=0)
+
+    def blocks(self, baskets: Baskets) -> Codes:
+        """Say for every item which block it belongs to; items may be generalized within their block only."""
+        return self._blocks_of_level(baskets) if self.file is None else self._blocks_of_file(baskets, self.file)
+
+    def _blocks_of_level(self, baskets: Baskets) -> Codes:
+        assert self.level is not None
+        if baskets.tree is None:
+            raise BadInputError(f"{self} needs a tree of items, and there is none; give one (--tree), or a file")
+        if self.level > baskets.tree.height:
+            raise BadInputError(f"{self}: the tree of items has levels 0 (items) to {baskets.tree.height} (everything)")
+        return np.asarray(baskets.tree.ancestors[self.level][baskets.leaf], np.int32)
+
+    def _blocks_of_file(self, baskets: Baskets, file: str) -> Codes:
+        blocks = np.full(len(baskets.items), -1, np.int32)
+        lines: dict[int, int] = {}
+        for line, codes in _itemsets_of(baskets, file):
+            for code in codes:
+                if code in lines:
+                    raise BadInputError(
+                        f"{file}, line {line}: the item {baskets.items[code]!r} is in line {lines[code]} already; "
+                        "an item has one group"
+                    )
+                lines[code] = blocks[code] = line
+        alone = blocks < 0
+        blocks[alone] = int(blocks.max(initial=0)) + 1 + np.arange(alone.sum())
+        return blocks
+
+
+@dataclass(frozen=True)
+class SuppressionLimit(Configured):
+    """How much may be left out: a share of the items, or of their occurrences in records."""
+
+    share: float = 0.0
+    of: str = "items"
+    name: ClassVar[str] = "suppression"
+
+    def __post_init__(self) -> None:
+        check_number("share", self.share, least=0, most=1)
+        check_choice("of", self.of, ("items", "occurrences"))
+
+    def used(self, baskets: Baskets, suppressed: Iterable[int]) -> float:
+        """Return the share that suppressing these items takes."""
+        gone = np.fromiter(suppressed, np.int64)
+        if self.of == "items":
+            return len(gone) / max(len(baskets.items), 1)
+        return float(baskets.supports[gone].sum()) / max(baskets.occurrences, 1)
+
+    def allows(self, share: float) -> bool:
+        """Say whether a share is within the limit."""
+        return share <= self.share + 1e-9
+
+
+def utility_constraints(text: str) -> UtilityConstraints:
+    """Read utility constraints from their text form, such as `utility-constraints level=2`."""
+    return parse(text, (UtilityConstraints,), "utility constraint")
+
+
+def suppression_limit(text: str) -> SuppressionLimit:
+    """Read a limit from its text form, such as `suppression share=.05 of=occurrences`."""
+    return parse(text, (SuppressionLimit,), "limit")
+
+
+def _itemsets_of(baskets: Baskets, file: str) -> list[tuple[int, Itemset]]:
+    """Read a file of item sets, one per line, as codes; a line that is the name of an item is that item alone."""
+    lines = [(number, text) for number, text in numbered_lines(Path(file)) if text.strip()]
+    if not lines:
+        raise BadInputError(f"{file}: there is no line with items; write one set of items per line")
+    mark = separator_of([text for _, text in lines])
+    found = []
+    for number, text in lines:
+        labels = [text.strip()] if text.strip() in baskets.places else list(dict.fromkeys(split_line(text, mark)))
+        lacking = [label for label in labels if label not in baskets.places]
+        if lacking:
+            raise BadInputError(f"{file}, line {number}: {items_in_words(lacking)} in no basket of {baskets.origin}")
+        found.append((number, tuple(sorted(baskets.places[label] for label in labels))))
+    return found

@@ -1,0 +1,204 @@
+"""What is published of baskets: every item as the part it belongs to, or not at all.
+
+A `Recoding` is a partition of the items and a suppressed rest; a published part stands for "one or more of these
+items". A `BasketRelease` applies one recoding to all baskets (AA, COAT, PCTA) or to each *piece* of them its own (LRA,
+Partition).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.table.hierarchy import set_text
+from sfumato.transactions.baskets import Baskets, Codes, Counts, rows_once, weighted_counts
+
+SUPPRESSED = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Recoding:
+    """For every item the part it is published as, and what the parts are called."""
+
+    parts: Codes
+    """For every item its part, `SUPPRESSED` (-1) where it is not published. Parts are numbered by their first item."""
+
+    labels: tuple[str, ...]
+    """What stands in the file for every part: the item itself, a node of the tree, or a set `{a, b}`."""
+
+    leaves: Counts
+    """How many items every part stands for: leaves under its node in the tree, else its members."""
+
+    domain: int
+    """How many items there are: leaves of the tree, else the items that occur."""
+
+    def __post_init__(self) -> None:
+        self.parts.setflags(write=False)
+        self.leaves.setflags(write=False)
+        assert len(set(self.labels)) == len(self.labels), "two different parts would look the same"
+
+    @property
+    def size(self) -> int:
+        """The number of parts."""
+        return len(self.labels)
+
+    @cached_property
+    def suppressed(self) -> Counts:
+        """The items that are not published."""
+        return np.flatnonzero(self.parts == SUPPRESSED)
+
+    @cached_property
+    def members(self) -> tuple[tuple[int, ...], ...]:
+        """For every part its items (those that occur)."""
+        order = np.argsort(self.parts, kind="stable")
+        ends = np.searchsorted(self.parts[order], np.arange(self.size + 1))
+        return tuple(tuple(order[ends[part] : ends[part + 1]].tolist()) for part in range(self.size))
+
+    @cached_property
+    def sizes(self) -> Counts:
+        """How many of the items that occur every part has."""
+        return np.bincount(self.parts[self.parts >= 0], minlength=self.size).astype(np.int64)
+
+
+def numbered(keys: NDArray[np.integer]) -> Codes:
+    """Number the parts that items share a key with, in the order of their first item; a negative key is suppressed."""
+    kept = keys >= 0
+    _, first, own = np.unique(keys[kept], return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int32)
+    rank[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
+    parts = np.full(len(keys), SUPPRESSED, np.int32)
+    parts[kept] = rank[own]
+    return parts
+
+
+def set_recoding(items: Sequence[str], keys: NDArray[np.integer]) -> Recoding:
+    """Publish items with the same key as the set of them (set-based generalization); negative keys are suppressed.
+
+    >>> set_recoding("abcd", np.array([7, 2, 7, -1])).labels
+    ('{a, c}', 'b')
+    """
+    parts = numbered(keys)
+    own: list[list[str]] = [[] for _ in range(int(parts.max(initial=-1)) + 1)]
+    for label, part in zip(items, parts.tolist(), strict=True):
+        if part != SUPPRESSED:
+            own[part].append(label)
+    known = frozenset(items)
+    labels = tuple(_set_label(members, known) for members in own)
+    return Recoding(parts, labels, np.array([len(members) for members in own], np.int64), len(items))
+
+
+def _set_label(members: list[str], known: frozenset[str]) -> str:
+    if len(members) == 1:
+        return members[0]
+    written = set_text(members, with_missing=False)
+    if written in known:
+        written = set_text(members, with_missing=False, quote_all=True)
+    while written in known:  # an item that looks like a set
+        written = written[:-1] + ",}"
+    return written
+
+
+@dataclass(frozen=True, eq=False)
+class Recoded:
+    """Baskets as they are published: one row per distinct original basket, every part once per row."""
+
+    starts: Counts
+    codes: Codes
+    """Parts, ascending within a row, by their place in `labels`."""
+
+    weights: Counts
+    """How many records have the original basket."""
+
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class BasketRelease:
+    """Baskets and what is published of them."""
+
+    baskets: Baskets
+    recodings: tuple[Recoding, ...]
+    """One for every piece."""
+
+    piece: Codes
+    """For every distinct basket its piece."""
+
+    maker: str = ""
+    """The anonymizer that made it, as text."""
+
+    def __post_init__(self) -> None:
+        self.piece.setflags(write=False)
+        assert len(self.piece) == self.baskets.distinct, "every distinct basket has one piece"
+        assert all(len(own.parts) == len(self.baskets.items) for own in self.recodings), "every item has a part"
+
+    @property
+    def is_global(self) -> bool:
+        """Whether an item is published alike in all baskets."""
+        return len(self.recodings) == 1
+
+    @property
+    def recoding(self) -> Recoding:
+        """The one recoding of a global release."""
+        assert self.is_global, "a release of several pieces has a recoding for each"
+        return self.recodings[0]
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Everything that is published in some piece, each label once."""
+        return tuple(dict.fromkeys(label for own in self.recodings for label in own.labels))
+
+    @cached_property
+    def published_as(self) -> Codes:
+        """For every piece and item the place of its part in `labels`, -1 where it is suppressed."""
+        place = {label: number for number, label in enumerate(self.labels)}
+        table = np.full((len(self.recodings), len(self.baskets.items)), SUPPRESSED, np.int32)
+        for row, own in zip(table, self.recodings, strict=True):
+            places = np.array([place[label] for label in own.labels], np.int32)
+            row[own.parts >= 0] = places[own.parts[own.parts >= 0]]
+        return table
+
+    @cached_property
+    def suppressed(self) -> Counts:
+        """The items that are published in no piece."""
+        return np.flatnonzero((self.published_as == SUPPRESSED).all(axis=0))
+
+    @cached_property
+    def suppressed_occurrences(self) -> int:
+        """How many items of records are left out."""
+        own = self.baskets
+        row = np.repeat(np.arange(own.distinct), own.lengths)
+        gone = self.published_as[self.piece[row], own.codes] == SUPPRESSED
+        return int(own.weights[row[gone]].sum())
+
+    def recoded(self) -> Recoded:
+        """Apply the recodings: the published rows, aligned with the distinct baskets."""
+        return self._recoded
+
+    @cached_property
+    def _recoded(self) -> Recoded:
+        own = self.baskets
+        row = np.repeat(np.arange(own.distinct), own.lengths)
+        part = self.published_as[self.piece[row], own.codes]
+        starts, codes = rows_once(row, part, own.distinct)
+        return Recoded(starts, codes, own.weights, self.labels)
+
+    @cached_property
+    def part_supports(self) -> Counts:
+        """For every published label, how many records show it."""
+        rows = self.recoded()
+        return weighted_counts(rows.codes, np.repeat(rows.weights, np.diff(rows.starts)), len(rows.labels))
+
+    @property
+    def least_support(self) -> int:
+        """How many records show the rarest of the published parts; 0 where nothing is published."""
+        shown = self.part_supports[self.part_supports > 0]
+        return int(shown.min()) if len(shown) else 0
+
+
+def global_release(baskets: Baskets, recoding: Recoding, maker: str = "") -> BasketRelease:
+    """Publish all baskets under one recoding."""
+    return BasketRelease(baskets, (recoding,), np.zeros(baskets.distinct, np.int32), maker)

@@ -1,0 +1,358 @@
+"""A study of baskets: sets of items, the candidate releases to make of them, and the scales to measure them on.
+
+It stands in a `study.toml` with a section `[baskets]` where a study of a table has `[table]`; everything that follows
+(map, report, choice, release) is the same.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property, partial
+from hashlib import sha256
+from itertools import product
+from pathlib import Path
+from typing import Any, ClassVar
+
+import tomlkit
+
+from sfumato.configuration import check_choice, parse
+from sfumato.errors import BadInputError
+from sfumato.kernels import source_digest
+from sfumato.measures import MEASURES, Classification
+from sfumato.tradeoff.exploring import attempted
+from sfumato.tradeoff.map import Map, Point
+from sfumato.tradeoff.study_texts import SCHEMA, full_text, known_keys, list_of, texts_of, written_texts
+from sfumato.transactions.anonymizer import BasketAnonymizer
+from sfumato.transactions.basket_details import basket_details
+from sfumato.transactions.basket_words import BASELINES, basket_meanings, maker_in_words, settings, studied_baskets
+from sfumato.transactions.baskets import Baskets
+from sfumato.transactions.bundled import BASKETS
+from sfumato.transactions.candidates import candidate_maker
+from sfumato.transactions.declaration import BasketsDeclaration
+from sfumato.transactions.inferring import Linking
+from sfumato.transactions.item_queries import ItemQueries
+from sfumato.transactions.losing import ItemLosses
+from sfumato.transactions.policy import (
+    BasketRequirement,
+    SuppressionLimit,
+    UtilityConstraints,
+    basket_requirement,
+    suppression_limit,
+    utility_constraints,
+)
+from sfumato.transactions.recoding import BasketRelease
+from sfumato.transactions.scales import BasketScales, PreparedBaskets
+
+NOTHING = basket_requirement("km-anonymity k=1 m=1")
+AXES = ("itemset_risk", "query_utility")
+
+
+@dataclass(frozen=True)
+class BasketCandidate:
+    """One release that could be made: who makes it, what it must satisfy, what it may do."""
+
+    anonymizer: BasketAnonymizer
+    requirement: BasketRequirement
+    utility: UtilityConstraints | None = None
+    limit: SuppressionLimit = field(default_factory=SuppressionLimit)
+
+    def __str__(self) -> str:
+        extra = [str(own) for own in (self.utility, self.limit) if own not in (None, SuppressionLimit())]
+        return ", ".join([str(self.anonymizer), str(self.requirement), *extra])
+
+    @property
+    def id(self) -> str:
+        """A short name that depends on the configuration alone."""
+        return sha256(f"baskets: {self}".encode()).hexdigest()[:8]
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The numbers and choices of the configuration, by name."""
+        found: dict[str, Any] = {}
+        for part in (self.anonymizer, self.requirement):
+            found |= {own.name: getattr(part, own.name) for own in fields(part)}  # type: ignore[arg-type]
+        texts = {"utility": self.utility, "limit": None if self.limit == SuppressionLimit() else self.limit}
+        kept = {name: value for name, value in found.items() if value is not None}
+        return kept | {name: str(own) for name, own in texts.items() if own is not None}
+
+    @staticmethod
+    def of(point: Point) -> BasketCandidate:
+        """Read a point's settings back."""
+        utility, limit = (point.parameters.get(name) for name in ("utility", "limit"))
+        return BasketCandidate(
+            candidate_maker(point.anonymizer),
+            basket_requirement(point.requirement),
+            None if utility is None else utility_constraints(utility),
+            SuppressionLimit() if limit is None else suppression_limit(limit),
+        )
+
+    def make(self, baskets: Baskets) -> BasketRelease:
+        """Make the release."""
+        return self.anonymizer.anonymize(baskets, self.requirement, self.utility, self.limit)
+
+    def point(self) -> Point:
+        """Return the point of this candidate, before it is measured."""
+        baseline = BASELINES.get(self.anonymizer.name)
+        return Point(
+            self.id,
+            str(self.anonymizer),
+            "generalization",
+            str(self.requirement),
+            self.parameters,
+            "measured",
+            words=settings(self.anonymizer, self.requirement, self.utility, self.limit),
+            family=baseline[0] if baseline else maker_in_words(self.anonymizer),
+        )
+
+
+@dataclass(frozen=True)
+class BasketGrid:
+    """Candidates as all combinations of some anonymizers, requirements, utility constraints and limits."""
+
+    anonymizers: tuple[BasketAnonymizer, ...]
+    requirements: tuple[BasketRequirement, ...]
+    utility: tuple[UtilityConstraints | None, ...] = (None,)
+    limits: tuple[SuppressionLimit, ...] = (SuppressionLimit(),)
+
+    @property
+    def candidates(self) -> list[BasketCandidate]:
+        """All combinations, in order."""
+        return [
+            BasketCandidate(*own) for own in product(self.anonymizers, self.requirements, self.utility, self.limits)
+        ]
+
+
+@dataclass(frozen=True)
+class BasketStudy:
+    """What to explore: baskets, candidates, scales, and the two measures the map is drawn on."""
+
+    name: str
+    baskets: BasketsDeclaration
+    grids: tuple[BasketGrid, ...]
+    scales: BasketScales = field(default_factory=BasketScales)
+    axes: tuple[str, str] = AXES
+
+    section: ClassVar[str] = "baskets"
+    forms: ClassVar[tuple[str, ...]] = ("generalization",)
+    facts: ClassVar[tuple[str, ...]] = ("digest", "records", "distinct", "items", "occurrences", "tree")
+
+    def __post_init__(self) -> None:
+        for axis in self.axes:
+            check_choice("axes", axis, [name for name, own in MEASURES.items() if own.said_of == "baskets"])
+        if not self.candidates:
+            raise BadInputError(f"the study {self.name!r} has no candidate; give it [[candidates]]")
+
+    @property
+    def candidates(self) -> list[BasketCandidate]:
+        """All candidates, each once, in order."""
+        return list(dict.fromkeys(candidate for grid in self.grids for candidate in grid.candidates))
+
+    @property
+    def learned(self) -> Classification | None:
+        """Nothing: classifiers learn columns of tables."""
+        return None
+
+    def opened(self, data: Baskets | None = None) -> BasketWork:
+        """Open the baskets, unless they are given, and list the candidates."""
+        return BasketWork(self, data if data is not None else self.baskets.open())
+
+    def with_seed(self, seed: int) -> BasketStudy:
+        """Return the same study with another seed of the random queries."""
+        return replace(self, scales=replace(self.scales, queries=replace(self.scales.queries, seed=seed)))
+
+    def described(self, about: Mapping[str, Any], public: bool) -> str:
+        """Say which baskets were studied."""
+        return studied_baskets(self.name, about, public)
+
+    def meanings(self, shown: Map) -> list[tuple[str, str]]:
+        """List the meanings in force."""
+        return basket_meanings(self.scales)
+
+    def command(self, point: Point) -> str | None:
+        """Write the command that makes the release of a point; the ends of the map are not made alone."""
+        if point.is_baseline:
+            return None
+        own = BasketCandidate.of(point)
+        words = ["sfumato", "anonymize", self.baskets.source, *self.baskets.options()]
+        words += ["--require", point.requirement, "--with", point.anonymizer]
+        words += [] if own.utility is None else ["--utility", str(own.utility)]
+        words += [] if own.limit == SuppressionLimit() else ["--limit", str(own.limit)]
+        return shlex.join([*words, "--to", f"release-{point.id}.csv"])
+
+    def steps(self) -> Sequence[str]:
+        """Nothing has to be done before that command."""
+        return ()
+
+    def to_toml(self, folder: Path | None = None) -> str:
+        """Write the study with every default filled in; files named as seen from a folder, if one is given."""
+        document = tomlkit.document()
+        document.add("schema", tomlkit.item(SCHEMA))
+        document.add("name", tomlkit.item(self.name))
+        document.add("axes", tomlkit.item(list(self.axes)))
+        document.add("baskets", tomlkit.item(self.baskets.entries(folder)))
+        document.add("scales", tomlkit.item(_scale_entries(self.scales)))
+        blocks = tomlkit.aot()
+        for grid in self.grids:
+            block = tomlkit.table()
+            block["anonymizers"] = written_texts(grid.anonymizers)
+            block["requirements"] = written_texts(grid.requirements)
+            if grid.utility != (None,):
+                block["utility"] = written_texts(tuple("none" if own is None else own for own in grid.utility))
+            if grid.limits != (SuppressionLimit(),):
+                block["limits"] = written_texts(grid.limits)
+            blocks.append(block)
+        document.add("candidates", blocks)
+        return tomlkit.dumps(document)
+
+
+@dataclass(frozen=True, eq=False)
+class BasketWork:
+    """A study of baskets with the baskets at hand."""
+
+    study: BasketStudy
+    baskets: Baskets
+
+    @cached_property
+    def key(self) -> str:
+        """A digest of everything a point depends on besides its candidate."""
+        parts = [self.baskets.digest, self.study.scales, self._files(), source_digest()]
+        return sha256("\n".join(map(repr, parts)).encode()).hexdigest()
+
+    def _files(self) -> list[tuple[str, str]]:
+        """Digest the files that scales and candidates read, so that a changed one is measured anew."""
+        scales = self.study.scales
+        named = [scales.constraints, scales.queries.file]
+        for own in self.study.candidates:
+            named += [getattr(own.requirement, "file", None), None if own.utility is None else own.utility.file]
+        found = sorted({Path(name) for name in named if name is not None})
+        return [(str(path), sha256(path.read_bytes()).hexdigest() if path.is_file() else "") for path in found]
+
+    @property
+    def candidates(self) -> Sequence[BasketCandidate]:
+        """All candidates, each once, in order."""
+        return self.study.candidates
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """What is said of the baskets themselves."""
+        own = self.baskets
+        return {
+            "records": own.size,
+            "distinct": own.distinct,
+            "items": len(own.items),
+            "occurrences": own.occurrences,
+            "tree": own.tree is not None,
+            "notices": list(own.notices),
+            "digest": own.digest,
+            "origin": own.origin,
+        }
+
+    def prepared(self) -> Callable[[BasketCandidate], Point]:
+        """Draw queries and persons; return what makes and measures one candidate."""
+        return partial(measured_baskets, prepared=self.study.scales.prepare(self.baskets).ready())
+
+    def limit(self) -> None:
+        """Return nothing: for sets of items no limit is proved."""
+
+
+def measured_baskets(candidate: BasketCandidate, prepared: PreparedBaskets) -> Point:
+    """Make one release and measure it; a candidate that cannot be made is a point that says why."""
+
+    def found() -> dict[str, Any]:
+        release = candidate.make(prepared.baskets)
+        measured = prepared.measure(release)
+        return {
+            "measures": dict(measured.values),
+            "intervals": dict(measured.intervals),
+            "details": basket_details(release, measured.matching),
+        }
+
+    return attempted(candidate.point(), found)
+
+
+# -- bundled -----------------------------------------------------------------------------------------------
+
+LOUKIDES_2012 = (2, 3, 5, 7, 10, 15, 25, 50, 75, 100)
+"""Values of k between those of Loukides et al. 2012, figures 6 and 7."""
+
+
+def bundled_names() -> list[str]:
+    """Name the bundled baskets."""
+    return list(BASKETS)
+
+
+def bundled_study(name: str) -> BasketStudy:
+    """Return the R-U maps of Loukides et al. 2012 on bundled baskets: AA, COAT and PCTA for k^2-anonymity."""
+    return usual_study(name, BasketsDeclaration(name), LOUKIDES_2012)
+
+
+def usual_study(name: str, declared: BasketsDeclaration, ks: Iterable[int], m: int = 2) -> BasketStudy:
+    """Return a study of three anonymizers over some k, with both ends of the map."""
+    asked = tuple(basket_requirement(f"km-anonymity k={k} m={m}") for k in ks)
+    makers = tuple(candidate_maker(text) for text in ("aa", "coat", "pcta"))
+    ends = tuple(candidate_maker(text) for text in ("one-item", "original"))
+    grids = BasketGrid(makers, asked), BasketGrid(ends, (NOTHING,))
+    return BasketStudy(name, declared, grids, BasketScales(known=m))
+
+
+# -- reading -----------------------------------------------------------------------------------------------
+
+
+def study_of(content: dict[str, Any], origin: str) -> BasketStudy:
+    """Read a study of baskets from the content of its file."""
+    known_keys("the study", content, ("schema", "name", "axes", "baskets", "scales", "candidates"))
+    if content.get("schema", SCHEMA) != SCHEMA:
+        raise BadInputError(f"schema {content['schema']!r} is not known to this version, which knows {SCHEMA}")
+    blocks, entries, scales = content.get("candidates"), content["baskets"], content.get("scales", {})
+    if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
+        raise BadInputError("a study needs candidates as TOML tables: [[candidates]], in two brackets")
+    if not isinstance(entries, dict) or not isinstance(scales, dict):
+        raise BadInputError("baskets and scales must be TOML tables: [baskets], [scales]")
+    axes = content.get("axes", list(AXES))
+    if not isinstance(axes, list) or len(axes) != 2:
+        raise BadInputError(f"axes must name two measures, not {axes!r}")
+    return BasketStudy(
+        str(content.get("name", Path(origin).stem)),
+        BasketsDeclaration.of(entries, Path(origin).parent),
+        tuple(_grid(block) for block in blocks),
+        _scales(scales),
+        (axes[0], axes[1]),
+    )
+
+
+def _grid(block: Mapping[str, Any]) -> BasketGrid:
+    known_keys("[[candidates]]", block, ("anonymizers", "requirements", "utility", "limits"))
+    utility = [None if own == "none" else utility_constraints(own) for own in texts_of(block, "utility", "none")]
+    return BasketGrid(
+        tuple(map(candidate_maker, texts_of(block, "anonymizers", "coat"))),
+        tuple(map(basket_requirement, texts_of(block, "requirements", str(NOTHING)))),
+        tuple(utility),
+        tuple(map(suppression_limit, texts_of(block, "limits", str(SuppressionLimit())))),
+    )
+
+
+def _scales(entries: Mapping[str, Any]) -> BasketScales:
+    known_keys("[scales]", entries, [own.name for own in fields(BasketScales)])
+    kinds: dict[str, Any] = {"queries": ItemQueries, "linking": Linking, "losses": ItemLosses}
+    values: dict[str, Any] = {}
+    for key, value in entries.items():
+        if key in kinds:
+            if not isinstance(value, str):
+                raise BadInputError(f"{key} must be a text such as {str(kinds[key]())!r}, not {value!r}")
+            values[key] = parse(value, (kinds[key],), key)
+        else:
+            values[key] = tuple(list_of(value)) if key == "sensitive" else value
+    return BasketScales(**values)
+
+
+def _scale_entries(scales: BasketScales) -> dict[str, Any]:
+    """Write all scales; what is not given is left out."""
+    written: dict[str, Any] = {"known": scales.known}
+    if scales.constraints is not None:
+        written["constraints"] = scales.constraints
+    if scales.sensitive:
+        written["sensitive"] = list(scales.sensitive)
+    parts = {"queries": scales.queries, "linking": scales.linking, "losses": scales.losses}
+    return written | {key: full_text(own) for key, own in parts.items()}

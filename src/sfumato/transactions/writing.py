@@ -1,0 +1,84 @@
+"""Writing a release of baskets: every record as what is published of its items.
+
+The order of rows and of items within a row depends on nothing but what is published, so it tells nothing more.
+
+- `lines`: one record per line, published items separated by commas, quoted where they hold one (RFC 4180); no header;
+- `long`: two columns, `record` and `item`; a record without items has one row with an empty item;
+- Parquet: one column `items`, a list.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from sfumato.configuration import check_choice
+from sfumato.errors import BadInputError
+from sfumato.release.writing import Format, check_target, format_of, staged, writable
+from sfumato.transactions.recoding import BasketRelease
+
+LAYOUTS = ("lines", "long")
+LONG = {"who": "record", "item": "item"}
+"""The columns of a long file, as those who read it name them."""
+
+Row = tuple[str, ...]
+
+
+def published_rows(release: BasketRelease) -> list[Row]:
+    """Return what is published of every record, in an order that depends on nothing else."""
+    rows = release.recoded()
+    found: list[Row] = []
+    for distinct, weight in enumerate(rows.weights.tolist()):
+        codes = rows.codes[rows.starts[distinct] : rows.starts[distinct + 1]]
+        found += [tuple(sorted(rows.labels[code] for code in codes))] * weight
+    return sorted(found, key=_digest)
+
+
+def _digest(row: Row) -> bytes:
+    return sha256("\x00".join(row).encode()).digest()
+
+
+def write_baskets(release: BasketRelease, path: str | Path, layout: str = "lines", force: bool = False) -> Path:
+    """Write a release to a CSV or Parquet file, all or nothing."""
+    target = Path(path)
+    check_layout(layout, format_of(target))
+    check_basket_target(release, target, force)
+    with writable(target), staged([target]) as [draft]:
+        write_draft(published_rows(release), draft, layout, format_of(target))
+    return target
+
+
+def check_layout(layout: str, format: Format) -> None:
+    """Raise unless a file of this format can be laid out so."""
+    check_choice("layout", layout, LAYOUTS)
+    if format == "parquet" and layout != "lines":
+        raise BadInputError("a Parquet file has one list of items per record; leave out --layout, or write a .csv file")
+
+
+def check_basket_target(release: BasketRelease, path: Path, force: bool) -> None:
+    """Raise unless this file may be written."""
+    source = Path(release.baskets.origin)
+    if path.exists() and source.exists() and path.samefile(source):
+        raise BadInputError(f"{path} holds the baskets themselves; a release never replaces its original")
+    check_target(path, force)
+
+
+def write_draft(rows: Sequence[Row], draft: Path, layout: str, format: Format) -> None:
+    """Write rows to a file."""
+    if format == "parquet":
+        items = pa.array([list(row) for row in rows], pa.list_(pa.string()))
+        parquet.write_table(pa.table({"items": items}), draft)
+        return
+    with draft.open("w", encoding="utf-8", newline="") as stream:
+        written = csv.writer(stream, lineterminator="\n")
+        if layout == "lines":
+            written.writerows(row or ("",) for row in rows)
+            return
+        written.writerow(LONG.values())
+        for number, row in enumerate(rows, start=1):
+            written.writerows((number, item) for item in row or ("",))

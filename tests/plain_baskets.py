@@ -1,0 +1,216 @@
+"""What a release of baskets must satisfy, once more in plain Python from the definitions: sets, loops, no arrays."""
+
+from itertools import combinations, product
+
+
+def records(baskets):
+    """The records as sets of labels, in the order of the input."""
+    return [set(baskets.basket(int(own))) for own in baskets.link]
+
+
+def published(release):
+    """For every record the set of labels that stands in the file, read off recodings and pieces."""
+    rows = []
+    for own in release.baskets.link:
+        recoding = release.recodings[int(release.piece[own])]
+        parts = [int(recoding.parts[release.baskets.items.index(item)]) for item in release.baskets.basket(int(own))]
+        rows.append({recoding.labels[part] for part in parts if part >= 0})
+    return rows
+
+
+def supports(rows, size):
+    """How many rows have each set of so many labels that some row has."""
+    counts = {}
+    for row in rows:
+        for own in combinations(sorted(row), size):
+            counts[own] = counts.get(own, 0) + 1
+    return counts
+
+
+def km_holds(release, k, m):
+    """Whoever knows up to m items finds, in every piece, none or at least k records."""
+    rows, link = published(release), release.baskets.link
+    for piece in range(len(release.recodings)):
+        own = [row for row, basket in zip(rows, link, strict=True) if release.piece[basket] == piece]
+        for size in range(1, m + 1):
+            if any(count < k for count in supports(own, size).values()):
+                return False
+    return True
+
+
+def matching_holds(release, k, m):
+    """The attack itself: for every record and all sets of up to m of its items, count records that may be meant."""
+    known = records(release.baskets)
+    link = release.baskets.link
+    places = release.baskets.places
+    rows = published(release)
+    for record in known:
+        for size in range(1, min(m, len(record)) + 1):
+            for items in combinations(sorted(record), size):
+                if not 0 < _matching(release, rows, link, places, items) < k:
+                    continue
+                return False
+    return True
+
+
+def _matching(release, rows, link, places, items):
+    total = 0
+    for row, basket in zip(rows, link, strict=True):
+        recoding = release.recodings[int(release.piece[basket])]
+        parts = [int(recoding.parts[places[item]]) for item in items]
+        shown = {recoding.labels[part] for part in parts if part >= 0}
+        total += bool(shown) and shown <= row
+    return total
+
+
+def complete_holds(release, k):
+    """Every published basket is that of at least k records."""
+    rows = [frozenset(row) for row in published(release)]
+    return all(rows.count(row) >= k for row in set(rows))
+
+
+def constraint_holds(release, items, k):
+    """One privacy constraint: its published form is in no record or in at least k; suppressed items are dropped."""
+    return not 0 < _matching(release, published(release), release.baskets.link, release.baskets.places, items) < k
+
+
+def is_honest(release):
+    """Every published label of a record stands for an item it has, and every item for its label or for nothing."""
+    for record, row in zip(records(release.baskets), published(release), strict=True):
+        assert bool(row) <= bool(record)
+    for recoding in release.recodings:
+        assert sorted(set(recoding.parts.tolist()) - {-1}) == list(range(len(recoding.labels)))
+        for part, label in enumerate(recoding.labels):
+            members = [item for item, own in zip(release.baskets.items, recoding.parts, strict=True) if own == part]
+            assert len(members) > 1 or members == [label] or release.baskets.tree is not None or ".." in label
+    return True
+
+
+def utility_loss(parts, rows, items):
+    """UL of section 3.4 (w = 1, nothing suppressed), singletons included."""
+    total = 0.0
+    for part in parts:
+        support = sum(bool(part & row) for row in rows)
+        total += (2 ** len(part) - 1) / (2**items - 1) * support / len(rows)
+    return total
+
+
+def partitions(items):
+    """All partitions of a list."""
+    if not items:
+        yield []
+        return
+    first, *rest = items
+    for own in partitions(rest):
+        yield [[first], *own]
+        for place in range(len(own)):
+            yield [*own[:place], [first, *own[place]], *own[place + 1 :]]
+
+
+def plain_clusters(rows, items, k, m, maker, blocks=None):
+    """What COAT and PCTA should do, by counting everything anew at every step (m up to 2): clusters of item numbers."""
+    block = dict.fromkeys(items, 0) if blocks is None else blocks
+    clusters, turns = {frozenset([item]) for item in items}, {}
+
+    def support(own):
+        return sum(all(cluster & row for cluster in own) for row in rows)
+
+    def key(own):
+        count = support(own)
+        urgency = count if maker.order == "ascending" else k - count
+        turn = max(turns.get(cluster, 0) for cluster in own)
+        return turn, urgency, len(own), sorted(min(cluster) for cluster in own)
+
+    while True:
+        rare = [own for size in range(1, m + 1) for own in combinations(clusters, size) if 0 < support(own) < k]
+        if not rare:
+            return clusters
+        chosen = min(rare, key=key)
+        turn, names = key(chosen)[0], [min(cluster) for cluster in chosen]
+        while True:
+            present = [cluster for cluster in clusters if cluster & set(names)]
+            if not present or not 0 < support(present) < k:
+                break
+            clusters = plain_step(clusters, present, support, maker, block)
+            if maker.visit != "stay":
+                break
+        for cluster in clusters:
+            if cluster & set(names) and cluster not in chosen and maker.visit == "round":
+                turns[cluster] = turn + 1
+
+
+def plain_step(clusters, present, support, maker, block):
+    """Merge one cluster of a constraint with its cheapest partner, or suppress the least supported."""
+    least = min(present, key=lambda own: (support([own]), len(own), min(own)))
+    found = []
+    for own in present if maker.seed == "any" else [least]:
+        for other in clusters - {own}:
+            if block[min(own)] == block[min(other)]:
+                union = support([own | other])
+                size = len(own) + len(other)
+                loss = (size if maker.loss == "size" else 2**size - 1) * max(union, 1)
+                found.append((loss, union, min(own), min(other), own, other))
+    if not found:
+        return clusters - {least}
+    by_own = {}  # the best partner of every candidate, then the best of these
+    for entry in found:
+        best = by_own.get(entry[4])
+        if best is None or (entry[0], entry[1], entry[3]) < (best[0], best[1], best[3]):
+            by_own[entry[4]] = entry
+    *_, own, other = min(by_own.values(), key=lambda entry: entry[:3])
+    return (clusters - {own, other}) | {own | other}
+
+
+def plain_cut(rows, items, k, m, tree):
+    """What AA should do, by counting everything anew: for every item its node. `tree`: see `plain_tree`."""
+    cut = {item: tree[item][0] for item in items}
+    occurrences = {item: sum(item in row for row in rows) for item in items}
+
+    def support(own):
+        return sum(all(node[0] & row for node in own) for row in rows)
+
+    def cost(node):
+        return node[1] * sum(occurrences[item] for item in node[0]) if node[1] > 1 else 0
+
+    def lift(present, nodes):
+        lifted = dict(present)
+        for node in sorted(nodes, key=lambda own: own[1]):
+            for item in node[0]:
+                lifted[item] = max(lifted[item], node, key=lambda own: own[1])
+        return lifted
+
+    def penalty(present):
+        return sum(cost(node) for node in set(present.values()))
+
+    for size in range(1, m + 1):
+        while any(0 < support(own) < k for own in combinations(set(cut.values()), size)):
+            for own in _count_tree_paths(cut, rows, size, support, k):
+                if not set(own) <= set(cut.values()):
+                    continue
+                chains = [[up for up in tree[min(node[0])] if up[1] >= node[1]] for node in own]
+                lifts = []
+                for steps in product(*(range(len(chain)) for chain in reversed(chains))):
+                    nodes = [chain[step] for chain, step in zip(chains, reversed(steps), strict=True)]
+                    if support(nodes) >= k:
+                        lifts.append((penalty(lift(cut, nodes)), sum(steps), steps, nodes))
+                cut = lift(cut, min(lifts)[3])
+    return cut
+
+
+def plain_tree(hierarchy, items):
+    """The chain of nodes above every item, itself first; a node is its items, its number of leaves, and a number."""
+    nodes, chains = {}, {item: [] for item in items}
+    for level in hierarchy.levels:
+        for start, end in zip(level.starts, (*level.starts[1:], hierarchy.size), strict=True):
+            under = frozenset(hierarchy.leaves[start:end]) & frozenset(items)
+            if under and (start, end) not in nodes:
+                nodes[start, end] = (under, end - start, len(nodes))
+                for item in under:
+                    chains[item].append(nodes[start, end])
+    return chains
+
+
+def _count_tree_paths(cut, rows, size, support, k):
+    """The rare sets of a size with their most frequent nodes first, in the order of such paths."""
+    nodes = sorted(set(cut.values()), key=lambda node: (-support([node]), node[2]))
+    return [own for own in combinations(nodes, size) if 0 < support(own) < k]

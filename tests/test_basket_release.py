@@ -1,0 +1,210 @@
+"""Writing, auditing and certifying releases of baskets: the file alone says the same as its maker."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+import plain_basket_measures as plain
+from sfumato.errors import BadInputError
+from sfumato.publish.basket_audit import audit_baskets, stands_for
+from sfumato.publish.basket_mapping import basket_mapping
+from sfumato.publish.basket_reading import read_published
+from sfumato.publish.basket_releasing import maker_numbers
+from sfumato.table import tree as tree_of
+from sfumato.transactions import baskets_of, global_release, set_recoding
+from sfumato.transactions.item_tree import cut_recoding, nodes_of
+from sfumato.transactions.writing import LONG, published_rows, write_baskets
+from test_basket_measures import FIGURE_1, all_as_one, as_it_is, figure_1, releases
+
+tries = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def partitioned(text: str):
+    """Release figure 1 under a partition such as `ab|ce|dg|f`; what is not named is suppressed."""
+    baskets = figure_1()
+    keys = np.full(7, -1)
+    for number, part in enumerate(text.split("|")):
+        for item in part:
+            keys[baskets.places[item]] = number
+    return global_release(baskets, set_recoding(baskets.items, keys))
+
+
+@tries
+@given(releases(pieces=2), st.sampled_from([("r.csv", "lines"), ("r.csv", "long"), ("r.parquet", "lines")]))
+def test_the_file_says_what_its_maker_says(tmp_path: Path, case, written) -> None:
+    release, records, parts = case
+    name, layout = written
+    path = write_baskets(release, tmp_path / name, layout, force=True)
+    read = read_published(path, **(LONG if layout == "long" else {}))
+    shown = Counter(plain.published(row, part) for row, part in zip(records, parts, strict=True))
+    assert dict(read.rows) == dict(shown)
+    for known in (1, 2, 3):
+        found = audit_baskets(read, known=known, original=release.baskets, local=not release.is_global)
+        mine = maker_numbers(release, known)
+        wanted = sorted(plain.supports(list(shown.elements()), known).values())
+        assert found["least_support"] == (wanted[0] if wanted else math.inf)
+        for measure, value in found.measures.items():
+            assert value == pytest.approx(mine[measure]), measure
+        assert found.coverage is not None and found.coverage.holds
+
+
+@tries
+@given(releases(), st.integers(1, 4), st.integers(1, 3))
+def test_requirements_hold_in_the_file_as_they_do_by_hand(tmp_path: Path, case, k: int, m: int) -> None:
+    release, records, parts = case
+    path = write_baskets(release, tmp_path / "r.csv", force=True)
+    shown = [plain.published(row, part) for row, part in zip(records, parts, strict=True)]
+    rare = {own: n for own, n in plain.supports(shown, m).items() if n < k}
+    found = audit_baskets(path, f"km-anonymity k={k} m={m}")
+    assert found.holds == (not rare)
+    if rare:
+        [failure] = found.failures
+        assert failure.sets == len(rare)
+        assert all(rare[frozenset(own.items)] == own.records for own in failure.examples)
+    few = [row for row, n in Counter(shown).items() if n < k]
+    assert audit_baskets(path, f"k-anonymity k={k}").holds == (not few)
+
+
+def test_the_order_of_rows_says_nothing() -> None:
+    """Other records in another order with the same published baskets give the same file."""
+    one = partitioned("abcdefg")
+    other = baskets_of([list(own) for own in reversed(("g", "abc", "de", "f", "ag", "b"))])
+    assert published_rows(one) == published_rows(all_as_one(other))
+    mixed = published_rows(as_it_is(figure_1()))
+    assert mixed != sorted(mixed) and sorted(mixed) == sorted(tuple(own) for own in FIGURE_1)
+
+
+def test_awkward_labels_survive_the_file(tmp_path: Path) -> None:
+    records = [['a, "b"', "{x}", "*"], ["plain", "{x}"], ["új\n", "plain"], []]
+    baskets = baskets_of(records)
+    for keys in (np.arange(len(baskets.items)), np.array([0, 0, 1, 1, 2])[: len(baskets.items)]):
+        release = global_release(baskets, set_recoding(baskets.items, keys))
+        for name, layout in (("a.csv", "lines"), ("a.csv", "long"), ("a.parquet", "lines")):
+            path = write_baskets(release, tmp_path / name, layout, force=True)
+            found = audit_baskets(path, original=baskets, **(LONG if layout == "long" else {}))
+            if "új\n" not in baskets.items:
+                assert found.coverage is not None and found.coverage.holds, found.coverage
+            assert found.records == 4 and found.empty == 1
+
+
+def test_parquet_holds_lists_and_long_holds_pairs(tmp_path: Path) -> None:
+    release = partitioned("ab|ce|dg|f")
+    table = parquet.read_table(write_baskets(release, tmp_path / "r.parquet"))
+    assert table.column_names == ["items"] and table.num_rows == 6
+    with write_baskets(release, tmp_path / "r.csv", "long").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert {row["record"] for row in rows} == {str(n) for n in range(1, 7)}
+    assert {row["item"] for row in rows} == {"{a, b}", "{c, e}", "{d, g}", "f"}
+
+
+# -- against the original -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (["{a, b}"] * 5, "5 records, the original 6"),
+        (["{a, b},{c, e},{d, g},f"] * 6, "cannot come"),
+        (["z"] * 6, "stands for no item"),
+    ],
+)
+def test_a_file_that_is_not_of_this_original(tmp_path: Path, lines: list[str], said: str) -> None:
+    path = tmp_path / "r.txt"
+    path.write_text("\n".join(['"' + own.replace(",{", '","{').replace(",f", '","f') + '"' for own in lines]) + "\n")
+    found = audit_baskets(path, original=figure_1())
+    assert found.coverage is not None and not found.coverage.holds and not found.holds
+    told = " ".join(found.coverage.examples)
+    assert said in told or (said == "cannot come" and found.coverage.uncovered == 5)
+
+
+def test_one_changed_record_is_found(tmp_path: Path) -> None:
+    path = write_baskets(partitioned("ab|ce|dg|f"), tmp_path / "r.csv")
+    lines = path.read_text().splitlines()
+    place = lines.index('f,"{c, e}"')
+    lines[place] = "f"
+    path.write_text("\n".join(lines) + "\n")
+    found = audit_baskets(path, original=figure_1())
+    assert found.coverage is not None and (found.coverage.uncovered, found.coverage.exact) == (1, True)
+
+
+def test_texts_of_other_tools_are_read() -> None:
+    items = tree_of([["X", ["Y", "a", "b"], "c"], "d"])
+    found = stands_for(["(a,b)", "{a, b}", "X", "*", "d", "?"], ["a", "b", "c", "d"], items)
+    assert {label: sorted(own) for label, own in found.items()} == {
+        "(a,b)": [0, 1], "{a, b}": [0, 1], "X": [0, 1, 2], "*": [0, 1, 2, 3], "d": [3], "?": [],
+    }  # fmt: skip
+
+
+def test_nodes_of_a_tree_cost_their_leaves(tmp_path: Path) -> None:
+    """A node stands for all its leaves, also those that do not occur (e)."""
+    items = tree_of([["X", ["Y", "a", "b"], "c"], ["Z", "d", "e"]])
+    baskets = baskets_of([["a", "d"], ["b", "c"], ["d"], ["c"]], tree=items)
+    nodes = nodes_of(items, baskets)
+    under = {(int(lo), int(n)): place for place, (lo, n) in enumerate(zip(nodes.start, nodes.width, strict=True))}
+    cut = np.array([under[0, 2], under[0, 2], under[2, 1], under[3, 2]], np.int32)
+    release = global_release(baskets, cut_recoding(items, nodes, cut))
+    assert release.labels == ("Y", "c", "Z")
+    path = write_baskets(release, tmp_path / "r.csv")
+    found, mine = audit_baskets(path, original=baskets), maker_numbers(release, 2)
+    assert found["ncp"] == pytest.approx(mine["ncp"]) == pytest.approx((2 * 2 / 5 + 2 * 2 / 5) / 6)
+    assert found["ul"] == pytest.approx(mine["ul"])
+
+
+def test_privacy_constraints_are_read_as_items(tmp_path: Path) -> None:
+    known = tmp_path / "known.txt"
+    known.write_text("a c\ne f\n")
+    path = write_baskets(partitioned("ab|ce|dg|f"), tmp_path / "r.csv")
+    with pytest.raises(BadInputError, match="give the original"):
+        audit_baskets(path, f"privacy-constraints k=2 file={known}")
+    # {a, b} + {c, e}: Anne, Greg, Jack; {c, e} + f: Anne, Jim
+    assert audit_baskets(path, f"privacy-constraints k=2 file={known}", figure_1()).holds
+    [failure] = audit_baskets(path, f"privacy-constraints k=3 file={known}", figure_1()).failures
+    assert [(own.records, own.items) for own in failure.examples] == [(2, ("e", "f"))]
+
+
+def test_a_mapping_says_what_stands_for_what() -> None:
+    from sfumato.transactions import KMAnonymity
+
+    found = basket_mapping(partitioned("ab|ce|f"), KMAnonymity(2, 2))
+    assert found["pieces"] == [
+        {"published": {"{a, b}": ["a", "b"], "{c, e}": ["c", "e"], "f": ["f"]}, "suppressed": ["d", "g"]}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("no.csv", None, "there is no such file"),
+        ("empty.csv", b"", "there is no record in it"),
+        ("bad.csv", b"\xff\xfe\xfa", "not utf-8 text"),
+        ("bad.parquet", b"nothing", "not a readable Parquet file"),
+    ],
+)
+def test_files_that_cannot_be_read(tmp_path: Path, name: str, content: bytes | None, said: str) -> None:
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(BadInputError, match=said):
+        audit_baskets(path)
+
+
+def test_long_rows_are_counted_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sfumato.publish import basket_reading
+
+    path = write_baskets(as_it_is(figure_1()), tmp_path / "r.csv")
+    whole = read_published(path)
+    wanted = plain.supports([frozenset(own) for own in FIGURE_1], 3)
+    for block in (3, 7, 1 << 21):
+        monkeypatch.setattr(basket_reading, "BLOCK", block)
+        sets, supports = whole.itemsets(3)
+        found = {frozenset(whole.labels[code] for code in own): int(n) for own, n in zip(sets, supports, strict=True)}
+        assert found == {own: n for own, n in wanted.items() if len(own) == 3}

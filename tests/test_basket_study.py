@@ -1,0 +1,383 @@
+"""The whole walk of baskets through the house: study, map, report, choice, release, audit; by Python and commands."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import plain_basket_measures as plain
+from sfumato import cli
+from sfumato.errors import BadInputError
+from sfumato.publish import publish_point
+from sfumato.publish.basket_reading import read_published
+from sfumato.report import save_map
+from sfumato.tradeoff import explore, read_map, read_study
+from sfumato.tradeoff.study import study_from_toml
+from sfumato.transactions import baskets_of
+from sfumato.transactions.candidates import candidate_maker
+from sfumato.transactions.declaration import BasketsDeclaration
+from sfumato.transactions.inferring import Linking
+from sfumato.transactions.item_queries import KINDS, ItemQueries
+from sfumato.transactions.losing import ItemLosses
+from sfumato.transactions.policy import SuppressionLimit, UtilityConstraints, basket_requirement
+from sfumato.transactions.scales import BasketScales
+from sfumato.transactions.study import BasketCandidate, BasketGrid, BasketStudy, bundled_study, usual_study
+
+ITEMS = ["bread", "milk", "eggs", "tea", "coffee", "beer", "wine", "soap", "rice", "salt", "plums", "leeks"]
+CALM = ItemQueries(number=60, workloads=2)
+
+
+def records(number: int = 300) -> list[list[str]]:
+    draw = random.Random(1)
+    found = []
+    for _ in range(number):
+        size = draw.choice([0, 1, 2, 2, 3, 3, 4, 5])
+        found.append(sorted({ITEMS[min(int(draw.expovariate(0.35)), 11)] for _ in range(size)}))
+    return found
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with baskets, a study of them, and its map."""
+    folder = tmp_path_factory.mktemp("shop")
+    (folder / "shop.txt").write_text("\n".join(", ".join(own) for own in records()) + "\n")
+    study = usual_study("shop", BasketsDeclaration(str(folder / "shop.txt")), (2, 5, 10))
+    local = [("lra pieces=3", "km-anonymity k=5 m=2"), ("partition", "k-anonymity k=5")]
+    more = [BasketGrid((candidate_maker(own),), (basket_requirement(wanted),)) for own, wanted in local]
+    scales = BasketScales(sensitive=("beer",), queries=CALM)
+    study = BasketStudy(study.name, study.baskets, (*study.grids, *more), scales)
+    shown = explore(study, folder / "cache.jsonl", workers=2)
+    (folder / "map").mkdir()
+    save_map(shown, folder / "map")
+    return folder
+
+
+def run(*words: str, code: int = 0) -> str:
+    found = CliRunner().invoke(cli.app, words)
+    if found.exit_code != code and found.exception is not None and not isinstance(found.exception, SystemExit):
+        raise found.exception
+    assert found.exit_code == code, found.output
+    return found.stdout
+
+
+# -- studies -------------------------------------------------------------------------------------------------
+
+
+def studies() -> st.SearchStrategy[BasketStudy]:
+    makers = st.sampled_from(["aa", "coat", "pcta order=ascending", "one-item", "original"]).map(candidate_maker)
+    wanted = st.sampled_from(["km-anonymity k=3 m=2", "k-anonymity k=4", "privacy-constraints k=2 file=x.txt"])
+    utility = st.sampled_from([None, UtilityConstraints(level=1), UtilityConstraints(file="groups.txt")])
+    limits = st.builds(SuppressionLimit, st.floats(0, 1), st.sampled_from(["items", "occurrences"]))
+    grids = st.builds(
+        BasketGrid,
+        st.lists(makers, min_size=1, max_size=3).map(tuple),
+        st.lists(wanted.map(basket_requirement), min_size=1, max_size=2).map(tuple),
+        st.lists(utility, min_size=1, max_size=2).map(tuple),
+        st.lists(limits, min_size=1, max_size=2).map(tuple),
+    )
+    queries = st.builds(
+        ItemQueries,
+        st.sampled_from([own for own in KINDS if own not in ("file", "frequent-pairs")]),
+        st.integers(1, 5),
+        st.integers(1, 9),
+        st.integers(1, 5),
+        st.integers(0, 99),
+        st.sampled_from(["half", "expanded"]),
+        st.sampled_from(["product", "exact"]),
+        st.floats(0, 1),
+    )
+    texts = st.text(st.characters(blacklist_categories=("Cs", "Cc")), min_size=1, max_size=5)
+    scales = st.builds(
+        BasketScales,
+        st.integers(1, 4),
+        st.none() | st.just("known.txt"),
+        st.lists(texts, max_size=2).map(tuple),
+        queries,
+        st.builds(Linking, st.integers(1, 9), st.integers(1, 9)),
+        st.builds(ItemLosses, st.sampled_from(["yes", "no"]), st.sampled_from(["yes", "no"])),
+    )
+    files = st.builds(BasketsDeclaration, texts, st.none() | texts, st.none() | texts, tree=st.none() | texts)
+    return st.builds(BasketStudy, texts, files, st.lists(grids, min_size=1, max_size=2).map(tuple), scales)
+
+
+@settings(max_examples=60, deadline=None)
+@given(studies())
+def test_a_study_is_read_back_as_it_was_written(study: BasketStudy) -> None:
+    again = study_from_toml(study.to_toml(), "nowhere/study.toml")
+    assert again == study and again.to_toml() == study.to_toml()
+
+
+def test_points_know_their_candidates() -> None:
+    own = BasketCandidate(
+        candidate_maker("coat visit=once"),
+        basket_requirement("km-anonymity k=3 m=2"),
+        UtilityConstraints(level=2),
+        SuppressionLimit(0.1),
+    )
+    assert BasketCandidate.of(own.point()) == own
+    assert own.point().words == (
+        "COAT (visit=once): someone who knows any two items of a person (or fewer) finds at least 3 records that fit, "
+        "or none; items published together only within a node of level 2 of the item tree; at most 10 % of the items "
+        "left out"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[baskets]\n", r"needs candidates"),
+        ("[baskets]\n[[candidates]]\n", r"\[baskets\] needs source"),
+        ('[baskets]\nsource = "x"\nlayout = "y"\n[[candidates]]\n', "unknown key 'layout'; known are source, id"),
+        ('axes = ["k", "are"]\n[baskets]\nsource = "x"\n[[candidates]]\n', "axes must be one of itemset_risk"),
+        ('[baskets]\nsource = "x"\n[scales]\nqueries = 3\n[[candidates]]\n', "queries must be a text such as"),
+        ('[baskets]\nsource = "x"\n[[candidates]]\nanonymizers = "mondrian"\n', "unknown anonymizer of baskets"),
+        ("[baskets]\nsource = 3\n[[candidates]]\n", "source must be a text"),
+    ],
+)
+def test_bad_studies_say_what_is_wrong(text: str, said: str) -> None:
+    with pytest.raises(BadInputError, match=said):
+        study_from_toml(text)
+
+
+def test_the_bundled_study_is_the_papers() -> None:
+    study = read_study("online-retail")
+    assert isinstance(study, BasketStudy) and study == bundled_study("online-retail")
+    makers = {own.anonymizer.name for own in study.candidates}
+    assert makers == {"aa", "coat", "pcta", "one-item", "original"} and len(study.candidates) == 32
+    with pytest.raises(BadInputError, match="adult-all, online-retail"):
+        read_study("no-such-thing")
+
+
+# -- the map -------------------------------------------------------------------------------------------------
+
+
+def test_the_map_does_not_depend_on_workers_and_resumes(shop: Path, tmp_path: Path) -> None:
+    study = read_map(shop / "map").study
+    seen: list[int] = []
+    again = explore(study, shop / "cache.jsonl", progress=lambda done, total, last: seen.append(done))
+    assert seen == [13]  # everything was kept
+    save_map(again, tmp_path)
+    fresh = tmp_path / "fresh"
+    fresh.mkdir()
+    save_map(explore(study, workers=1), fresh)
+    assert (tmp_path / "points.json").read_bytes() == (fresh / "points.json").read_bytes()
+    assert (
+        json.loads((fresh / "points.json").read_text())["points"]
+        == json.loads((shop / "map" / "points.json").read_text())["points"]
+    )
+
+
+def test_risk_is_one_over_k_or_less_and_the_ends_are_the_ends(shop: Path) -> None:
+    shown = read_map(shop / "map")
+    for point in shown.points:
+        assert point.status == "measured", point.reason
+        if not point.is_baseline and point.family != "Partition":
+            assert point.measures["itemset_risk"] <= 1 / point.parameters["k"]
+            assert point.measures["match_least"] >= point.parameters["k"]
+    ends = {point.anonymizer: point for point in shown.points if point.is_baseline}
+    filled = sum(1 for own in records() if own)
+    assert ends["one-item"].measures["itemset_risk"] == 1 / filled
+    assert ends["original"].measures["itemset_risk"] == 1 and ends["original"].measures["are"] == 0
+    assert {point.family for point in shown.points if not point.is_baseline} == {
+        "AA",
+        "COAT",
+        "PCTA",
+        "LRA (pieces=3)",
+        "Partition",
+    }
+
+
+def test_choosing_within_a_bound_names_the_best_of_every_anonymizer(shop: Path) -> None:
+    shown = read_map(shop / "map")
+    choice = shown.choose(max={"itemset_risk": 0.2})
+    inside = [p for p in shown.points if p.measures["itemset_risk"] <= 0.2 and p.anonymizer != "original"]
+    assert choice.point.measures["query_utility"] == max(p.measures["query_utility"] for p in inside)
+    others = {"AA", "COAT", "PCTA"} - {choice.point.family}
+    assert all(name in choice.why[1] for name in others)
+    public = shown.choose(recipient="public")
+    assert public.point.measures["itemset_risk"] <= 1 / 11
+    assert "quasi-identifiers" not in " ".join(public.why) and "l_frequency" not in " ".join(public.why)
+
+
+def test_the_report_is_drawn(shop: Path, browser) -> None:
+    page = browser.new_page()
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("console", lambda message: problems.append(message.text))
+    page.goto((shop / "map" / "report.html").as_uri())
+    page.wait_for_selector("body[data-ready]")
+    id = read_map(shop / "map").choose(max={"itemset_risk": 0.2}).point.id
+    page.evaluate(f"choose('{id}')")
+    text = page.inner_text("#point")
+    assert "someone who knows any two items" in text and "Some records, before and after" in text
+    assert "The rarest published items and pairs" in text and "sfumato anonymize" in text
+    assert page.locator("#form").count() == 0
+    assert "COAT" in page.inner_text("#legend") and not problems
+    page.goto((shop / "map" / "report-public.html").as_uri())
+    page.wait_for_selector("body[data-ready]")
+    assert page.evaluate("data.points.every((point) => !point.details && !point.command)")
+    assert str(shop) not in page.content()
+
+
+# -- release and audit ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("maker", "name"),
+    [("coat", "r.csv"), ("aa", "r.csv"), ("pcta", "r.parquet"), ("lra", "r.csv"), ("partition", "r.parquet")],
+)
+def test_a_release_is_certified_on_its_file(shop: Path, tmp_path: Path, maker: str, name: str) -> None:
+    shown = read_map(shop / "map")
+    point = next(p for p in shown.points if p.anonymizer.split()[0] == maker and p.parameters["k"] == 5)
+    done = publish_point(shop / "map", point.id, tmp_path / name, mapping=tmp_path / "mapping.json")
+    assert [file.name for file in done.files] == [
+        name,
+        f"{name}.certificate.json",
+        f"{name}.certificate.html",
+        f"{name}.certificate-public.json",
+        f"{name}.certificate-public.html",
+        "mapping.json",
+    ]
+    own, public = (json.loads(done.files[i].read_text()) for i in (1, 3))
+    for measure in ("itemset_risk", "least_support", "ncp", "ul"):  # of the file, or of the map where it is local
+        assert own["measures"][measure] == pytest.approx(point.measures[measure])
+    promised = own["promise"]["parts"][0]["in_words"]
+    about = {warning["about"] for warning in own["warnings"]}
+    assert {"what the rest of a record tells", "sensitive items"} <= about
+    if maker != "partition":
+        assert promised.startswith("someone who knows any two items of a person") and "more known items" in about
+    assert "found" in next(w for w in own["warnings"] if w["about"] == "sensitive items")
+    assert not {"suppressed", "input", "study", "details"} & set(public) and "are" not in public["measures"]
+    assert not any("found" in warning for warning in public["warnings"])
+    assert str(shop) not in done.files[3].read_text() + done.files[4].read_text()
+    read = read_published(tmp_path / name)
+    assert read.records == 300
+    words = ["audit", str(tmp_path / name), *public["verify"][3:]]
+    assert f"It holds: {promised}" in run(*words)
+    against = ["audit", str(tmp_path / name), *own["verify"][3:]]
+    if "--legend" in against:
+        against[against.index("--legend") + 1] = str(done.files[1])
+    fits = "Nothing was found that does not fit." if "--local" in against else "All records fit."
+    assert fits in run(*against)
+
+
+def test_the_original_and_changed_baskets_are_not_published(shop: Path, tmp_path: Path) -> None:
+    shown = read_map(shop / "map")
+    original = next(p.id for p in shown.points if p.anonymizer == "original")
+    with pytest.raises(BadInputError, match="the original, the other end"):
+        publish_point(shop / "map", original, tmp_path / "r.csv")
+    point = next(p.id for p in shown.points if p.anonymizer == "coat")
+    text = (shop / "shop.txt").read_text()
+    try:
+        (shop / "shop.txt").write_text(text + "bread\n")
+        with pytest.raises(BadInputError, match="has changed since the map"):
+            publish_point(shop / "map", point, tmp_path / "r.csv")
+    finally:
+        (shop / "shop.txt").write_text(text)
+    assert not list(tmp_path.iterdir())
+
+
+def test_commands(shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    told = run("choose", str(shop / "map"), "--max", "itemset_risk=0.2")
+    assert "someone who knows any two items" in told and "sfumato release" in told
+    id = json.loads(run("choose", str(shop / "map"), "--max", "itemset_risk=0.2", "--json"))["point"]["id"]
+    told = run("release", str(shop / "map"), "--point", id, "--to", "r.csv", "--layout", "long")
+    assert "300 records" in told and "hand it out with the data" in told
+    rows = ["--baskets", "--id", "record", "--item", "item"]
+    assert "It holds" in run("audit", "r.csv", *rows, "--require", "km-anonymity k=5 m=2")
+    assert "FAILS: km-anonymity k=250" in run("audit", "r.csv", *rows, "--require", "km-anonymity k=250 m=2", code=1)
+    found = json.loads(run("audit", "r.csv", *rows, "--original", str(shop / "shop.txt"), "--json"))
+    assert found["holds"] and found["coverage"]["exact"] and found["measures"]["ncp"] > 0
+    text = str(shop / "shop.txt")
+    told = run("anonymize", text, "--baskets", "--require", "km-anonymity k=5 m=2", "--with", "coat", "--to", "a.csv")
+    assert "12 items published as" in told
+    assert "It holds" in run("audit", "a.csv", "--baskets", "--require", "km-anonymity k=5 m=2")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["anonymize", "x.txt", "--baskets", "--quasi", "a", "--to", "y.csv"], "--quasi is about tables"),
+        (["anonymize", "x.txt", "--tree", "t.csv", "--to", "y.csv"], "--tree is about sets of items"),
+        (["anonymize", "x.txt", "--baskets", "--to", "y.csv"], "baskets need one requirement"),
+        (["audit", "x.csv", "--id", "record"], "--id is about sets of items"),
+        (["audit", "x.csv", "--baskets", "--sensitive", "s"], "--sensitive is about tables"),
+        (["explore", "online-retail", "--target", "x"], "is about baskets, and this is about tables"),
+    ],
+)
+def test_options_of_the_other_kind_are_refused(words: list[str], said: str) -> None:
+    with pytest.raises(BadInputError, match=said):
+        run(*words, code=2)
+
+
+def test_baskets_made_in_python_are_explored(tmp_path: Path) -> None:
+    own = baskets_of(records(60))
+    study = usual_study("mine", BasketsDeclaration("nowhere"), (2,))
+    study = BasketStudy("mine", study.baskets, study.grids, BasketScales(queries=CALM))
+    shown = explore(study, table=own)
+    assert shown.about["records"] == 60 and len(shown.frontier()) >= 2
+
+
+# -- check and init --------------------------------------------------------------------------------------------
+
+
+def test_check_says_how_risky_baskets_are(shop: Path) -> None:
+    told = json.loads(run("check", str(shop / "shop.txt"), "--baskets", "--json"))
+    rows = [frozenset(own) for own in records()]
+    counts = plain.supports(rows, 2)
+    assert (told["records"], told["items"], told["empty"]) == (300, 12, sum(not own for own in rows))
+    singles = [n for own, n in counts.items() if len(own) == 1]
+    assert told["rare_items"] == {str(k): sum(n < k for n in singles) for k in (3, 5, 11, 20)}
+    assert told["rare_sets"]["5"] == pytest.approx(sum(n < 5 for n in counts.values()) / len(counts))
+    assert [n for n, _ in told["weakest"]] == sorted(counts.values())[:8]
+    assert set(told["alone"]) == {"1", "2", "3", "4"} and told["alone"]["1"] <= told["alone"]["4"]
+    said = run("check", str(shop / "map" / "study.toml"))
+    assert "can be explored" in said and "How easily is a record found" in said
+
+
+def test_check_finds_candidates_that_cannot_be_made(shop: Path, tmp_path: Path) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(
+        f"[baskets]\nsource = {str(shop / 'shop.txt')!r}\n[scales]\nsensitive = ['gin']\n[[candidates]]\n"
+        "anonymizers = ['aa', 'partition']\nrequirements = ['km-anonymity k=9999 m=2', 'k-anonymity k=5']\n"
+    )
+    told = run("check", str(path), code=1)
+    assert "sensitive item 'gin'" in told and "so k can be at most" in told
+    assert "aa satisfies km-anonymity, not k-anonymity" in told and "partition, km-anonymity" in told
+
+
+def test_init_writes_a_study_that_runs(shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "few.txt").write_text("\n".join(" ".join(own) for own in records(30)) + "\n")
+    told = run("init", "few.txt", "--baskets")
+    assert "30 records" in told and "sfumato explore study.toml" in told
+    study = read_study("study.toml")
+    assert isinstance(study, BasketStudy) and study.baskets.source == "few.txt"
+    filled = sum(1 for own in records(30) if own)
+    assert max(own.requirement.k for own in study.candidates) <= filled
+    assert "can be explored" in run("check", "study.toml")
+    with pytest.raises(BadInputError, match="exists already"):
+        run("init", "few.txt", "--baskets", code=2)
+
+
+def test_a_certificate_speaks_of_as_many_known_items_as_its_promise(shop: Path, tmp_path: Path) -> None:
+    """The map takes two items for known; a promise about one item is measured for one."""
+    study = usual_study("one", BasketsDeclaration(str(shop / "shop.txt")), (4,), m=1)
+    study = BasketStudy("one", study.baskets, study.grids, BasketScales(known=2, queries=CALM))
+    (tmp_path / "map").mkdir()
+    shown = explore(study)
+    save_map(shown, tmp_path / "map")
+    point = next(p for p in shown.points if p.anonymizer == "coat")
+    done = publish_point(tmp_path / "map", point.id, tmp_path / "r.csv")
+    content = json.loads(done.files[1].read_text())
+    assert content["measures"]["least_support"] >= 4 > point.measures["least_support"]
+    assert content["measures"]["match_least"] >= 4
+    meaning = next(own["text"] for own in content["meanings"] if own["name"] == "What an attacker knows")
+    assert "any one item of a person" in meaning

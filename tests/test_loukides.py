@@ -1,0 +1,278 @@
+"""The reproduction of Loukides et al. 2012 on a small file of baskets, its second opinion, and the files it takes.
+
+`sfumato reproduce loukides-2012` runs all of it on Online Retail, or on files that are given.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from sfumato.cli import main
+from sfumato.errors import BadInputError
+from sfumato.papers import loukides_2012 as paper
+from sfumato.papers import reproduce
+from sfumato.papers.loukides_checking import checked, checked_file, least_support
+from sfumato.papers.loukides_data import has_diagnoses, opened, tree_beside
+from sfumato.papers.loukides_example import KS, is_feasible, optima, partitions, utility_loss
+from sfumato.papers.loukides_map import RUMap
+from sfumato.transactions import anonymize_baskets, baskets_of, global_release, read_baskets, set_recoding
+
+REQUIRED = {
+    "figure-1",
+    "feasible",
+    "risk-is-1-over-k-or-less",
+    "knee-found",
+    "optimum-bounds",
+    "set-based-beats-aa-at-.2",
+}
+
+
+def small_baskets(records=600, items=40, seed=3):
+    """Baskets whose items come in kinds that are bought together, kinds unlike the order of the items."""
+    random = np.random.default_rng(seed)
+    kinds = random.permutation(items) % 8
+    rows = []
+    for _ in range(records):
+        kind, size = random.integers(8), 1 + random.poisson(2)
+        odds = np.where(kinds == kind, 12.0, 1.0) / (1 + np.arange(items))
+        rows.append(sorted(random.choice(items, size, replace=False, p=odds / odds.sum()).tolist()))
+    return rows
+
+
+@pytest.fixture(scope="module")
+def small_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("baskets") / "small.dat"
+    path.write_text("".join(" ".join(f"i{item:02}" for item in row) + "\n" for row in small_baskets()))
+    return path
+
+
+@pytest.fixture(scope="module")
+def results(small_file):
+    told = []
+    found = reproduce("loukides-2012", lambda done, total, what: told.append((done, total)), data=[small_file])
+    assert told == [(step, 30) for step in range(1, 31)]
+    return found
+
+
+def run(monkeypatch, *words):
+    monkeypatch.setattr("sys.argv", ["sfumato", "reproduce", *map(str, words)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    return ended.value.code
+
+
+# -- figure 1 ------------------------------------------------------------------------------------------------
+
+
+def test_the_worked_example_is_the_papers(results):
+    claims = {claim.id: claim for claim in results.claims}
+    assert claims["figure-1"].ours == {"ncp": 1.0, "ul": 1.0, "answer": 3.0, "error": 0.25, "risk": 0.166667}
+    assert claims["figure-1"].holds and claims["optimum-bounds"].holds
+    assert claims["aa-for-every-k"].ours == dict.fromkeys(KS, 1)
+    assert claims["erratum-cf"].ours == 2 and not claims["erratum-cf"].holds
+
+
+def test_all_partitions_are_tried():
+    every = {frozenset(own) for own in partitions("abcdefg")}
+    assert len(every) == 877  # the seventh Bell number
+    assert float(utility_loss([frozenset(item) for item in "abcdefg"])) == pytest.approx(19 / 6 / 127)
+    assert not is_feasible([frozenset(item) for item in "abcdefg"], 2) and is_feasible([frozenset("abcdefg")], 6)
+
+
+def test_the_optima_are_those_of_the_notes():
+    found = optima()
+    assert {k: round(loss, 5) for k, (loss, _) in found.items()} == {
+        2: 0.05118,
+        3: 0.07218,
+        4: 0.0853,
+        5: 0.15354,
+        6: 0.17323,
+    }
+    assert [number for _, number in found.values()] == [304, 133, 52, 27, 7]
+
+
+# -- the second opinion --------------------------------------------------------------------------------------
+
+
+def test_supports_are_counted_as_sets():
+    rows = [frozenset(f"i{item}" for item in row) for row in small_baskets(80, 12)]
+    counts = Counter(own for row in rows for size in (1, 2) for own in combinations(sorted(row), size))
+    assert least_support(Counter(rows)) == min(counts.values())
+    assert least_support(Counter({frozenset("ab"): 3, frozenset("a"): 5, frozenset("c"): 4})) == 3
+    assert least_support(Counter({frozenset(): 3})) == 0
+
+
+def test_the_second_opinion_finds_what_breaks_k(small_file):
+    baskets = read_baskets(small_file)
+    items = len(baskets.items)
+    alone = global_release(baskets, set_recoding(baskets.items, np.arange(items)))
+    assert checked(alone).least == 1 and checked_file(alone).least == 1
+    made = anonymize_baskets(baskets, "km-anonymity k=9 m=2", "coat")
+    assert checked(made) == checked_file(made)
+    assert checked(made).least >= 9 and checked(made).honest
+
+
+def test_the_second_opinion_finds_records_that_are_shown_as_others(small_file):
+    baskets = read_baskets(small_file)
+    made = anonymize_baskets(baskets, "km-anonymity k=5 m=2", "pcta")
+    lying = global_release(baskets, made.recoding)
+    rows = made.recoded()
+    wrong = type(rows)(rows.starts, rows.codes[::-1].copy(), rows.weights, rows.labels)
+    lying.__dict__["_recoded"] = wrong
+    assert not checked(lying).honest and not checked_file(lying).honest
+
+
+# -- the maps ------------------------------------------------------------------------------------------------
+
+
+def test_every_required_claim_holds(results):
+    required = {claim.id: claim for claim in results.claims if claim.status == "required"}
+    assert set(required) == REQUIRED
+    assert [name for name, claim in required.items() if not claim.holds] == []
+
+
+def test_claims_that_differ_have_our_number_and_a_reason(results):
+    reported = [claim for claim in results.claims if claim.status == "reported"]
+    assert {"pcta-beats-coat-at-.2", "choice-at-.2", "erratum-km", "erratum-table-1"} <= {own.id for own in reported}
+    assert all(claim.ours is not None and (claim.holds or claim.reason) for claim in reported)
+
+
+def test_the_map_has_every_release_under_both_estimators(results, tmp_path):
+    files = {file.name for file in results.write(tmp_path)}
+    assert files == {"results.json", *(f"figure-{n}.png" for n in ("1-optima", "6a", "6b", "6c", "7", "7-expanded"))}
+    written = json.loads((tmp_path / "results.json").read_text())
+    points = written["maps"]["small"]["points"]
+    assert [(own["anonymizer"], own["k"]) for own in points] == [
+        (label, k) for label in ("AA", "COAT", "PCTA") for k in paper.KS
+    ]
+    for own in points:
+        measures = own["measures"]
+        assert measures["itemset_risk"] <= 1 / own["k"] + 1e-12
+        assert measures["utility_half"] == pytest.approx(1 / measures["are_half"])
+        assert measures["are_expanded"] >= measures["are_half"]
+    drawn = {curve["label"]: curve["points"] for curve in written["figures"]["7-expanded"]}
+    shown = sum(len(drawn.get(label, ())) for label in ("AA", "COAT", "PCTA", "beaten by another k"))
+    assert shown == 30 and [point["y"] for point in drawn["risk 0.2"]] == [0.2, 0.2]
+    assert set(written["processor_seconds"]["small"]) == {"AA", "COAT", "PCTA", "all"}
+
+
+def test_the_choice_is_the_largest_utility_within_the_bound(small_file):
+    own = RUMap(read_baskets(small_file), (2, 4, 8, 20))
+    for estimator in ("half", "expanded"):
+        found = [run for run in own.runs if run.point.measures["itemset_risk"] <= 0.2]
+        best = max(found, key=lambda run: run.point.measures[f"utility_{estimator}"])
+        assert own.best(estimator) is best
+    assert own.best("half", bound=1e-9) is None
+
+
+def test_a_k_beyond_the_records_is_told_and_not_an_output(tmp_path):
+    path = tmp_path / "few.dat"
+    path.write_text("a b\na b c\nb c\na c\nb\na b c\n" * 3)
+    own = RUMap(read_baskets(path), (2, 50))
+    assert [run.point.status for run in own.runs] == ["measured", "infeasible"] * 3
+    feasible = paper._feasible([own])
+    assert feasible.holds and feasible.ours["few"]["releases"] == 3
+    assert set(feasible.ours["few"]["cannot be made"]) == {"AA k=50", "COAT k=50", "PCTA k=50"}
+
+
+def test_a_release_that_breaks_its_promise_fails_the_reproduction(small_file):
+    own = RUMap(read_baskets(small_file), (2, 5))
+    assert paper._feasible([own]).holds and paper._bounded_risk([own]).holds
+    first = own.runs[0]
+    own.runs[0] = type(first)(first.label, 10**6, first.point, first.release, first.checked, 0.0)
+    assert not paper._feasible([own]).holds and not paper._bounded_risk([own]).holds
+
+
+def test_bms_webview_2_at_a_few_k(shared):
+    baskets, diagnoses = opened([shared / "data" / "transactions" / "bms_webview_2.dat.gz"])
+    assert diagnoses is None and baskets.size == 77_512 and baskets.tree.size == 3_340
+    own = RUMap(baskets, (5, 25))
+    assert paper._feasible([own]).holds and paper._set_based_beats_aa([own]).holds
+    errors = {run.label: run.point.measures["are_half"] for run in own.runs if run.k == 5}
+    assert errors["AA"] > 3.8 * max(errors["COAT"], errors["PCTA"])  # 3.8 to 13.6 times in the notes' prototypes
+    table = {claim.id: claim for claim in paper._errata(own)}["table-1"]
+    assert table.ours == {"records": 77_512, "items": 3_340, "longest": 161, "mean": 4.622} and not table.holds
+
+
+# -- files ---------------------------------------------------------------------------------------------------
+
+
+def test_diagnoses_are_told_by_their_codes(shared):
+    folder = shared / "data" / "transactions"
+    assert tree_beside(folder / "bms_webview_2.dat.gz").name == "bms_webview_2_hierarchy.txt.gz"
+    file = folder / "uci_diabetes130_icd9_by_patient.dat.gz"
+    assert tree_beside(file).name == "uci_diabetes130_icd9_hierarchy.csv.gz"
+    baskets, diagnoses = opened([file])
+    assert baskets.origin == "online-retail"
+    assert (diagnoses.size, len(diagnoses.items)) == (71_517, 915)
+    assert [len(level.labels) for level in diagnoses.tree.levels] == [915, 881, 138, 18, 1]
+
+
+def test_numbers_alone_are_no_diagnoses():
+    assert not has_diagnoses(baskets_of([{"1", "22"}, {"333"}]))
+    assert not has_diagnoses(baskets_of([{"10295", "V58"}, {"10307"}]))
+    assert has_diagnoses(baskets_of([{"250.83", "V58"}, {"401"}]))
+
+
+def test_figure_5_is_drawn_of_diagnoses(tmp_path, monkeypatch):
+    rows = small_baskets(400, 24)
+    codes = [f"{300 + 30 * (item % 3) + item}.{item % 10}" for item in range(24)]
+    file = tmp_path / "visits_2012.dat"
+    file.write_text("".join(" ".join(codes[item] for item in row) + "\n" for row in rows))
+    (tmp_path / "visits_hierarchy.csv").write_text(
+        "code,chapter\n" + "".join(f"{code},{'abc'[item % 3]}\n" for item, code in enumerate(codes))
+    )
+    other = tmp_path / "shop.dat"
+    other.write_text("".join(" ".join(f"i{item}" for item in row) + "\n" for row in rows))
+    monkeypatch.setattr(paper, "KS", (2, 5, 10))
+    monkeypatch.setattr(paper, "KS_5", (2, 5, 10, 20))
+    found = reproduce("loukides-2012", data=[file, other])
+    names = {figure.name: figure for figure in found.figures}
+    assert {"5", "5-expanded", "5-compared", "5-compared-expanded", "6a", "7"} <= set(names)
+    assert {"COAT", "COAT within the tree"} <= {curve.label for curve in names["5"].curves}
+    assert set(found.more["maps"]) == {"shop", "visits_2012"}
+    chapter = {code: item % 3 for item, code in enumerate(codes)}
+    for label in _published(found, file):
+        assert len({chapter[code] for code in label}) == 1
+
+
+def _published(found, file):
+    """The sets that COAT publishes within the tree of a file."""
+    own = RUMap(opened([file])[1], (5,), within=True)
+    release = own.of("COAT within the tree")[0].release
+    return [[release.baskets.items[i] for i in part] for part in release.recoding.members]
+
+
+def test_bad_data_are_one_sentence(tmp_path, monkeypatch, capsys, small_file):
+    lacking = tmp_path / "lacking.dat"
+    assert run(monkeypatch, "loukides-2012", "--data", lacking, "--out", tmp_path / "out") == 2
+    assert str(lacking) in capsys.readouterr().err
+    assert run(monkeypatch, "loukides-2012", "--data", tmp_path, "--out", tmp_path / "out") == 2
+    assert "this is a folder; name a file in it" in capsys.readouterr().err
+    empty = tmp_path / "empty.dat"
+    empty.write_text("\n\n")
+    assert run(monkeypatch, "loukides-2012", "--data", empty, "--out", tmp_path / "out") == 2
+    assert "no line has an item" in capsys.readouterr().err
+    again = ["--data", small_file, "--data", small_file]
+    assert run(monkeypatch, "loukides-2012", *again, "--out", tmp_path / "out") == 2
+    told = capsys.readouterr().err
+    assert "give one of them" in told and told.strip().count("\n") == 0
+    (tmp_path / "short.dat").write_text("a b\nb c\n")
+    with gzip.open(tmp_path / "short_hierarchy.csv.gz", "wt") as stream:
+        stream.write("a,x\nb,x\n")
+    assert run(monkeypatch, "loukides-2012", "--data", tmp_path / "short.dat", "--out", tmp_path / "out") == 2
+    assert "'c' is not in the item tree" in capsys.readouterr().err
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_data_belong_to_this_paper(monkeypatch, capsys, tmp_path, small_file):
+    assert run(monkeypatch, "li-li-2009", "--data", small_file, "--out", tmp_path / "out") == 2
+    assert "--data belongs to loukides-2012, not to li-li-2009" in capsys.readouterr().err
+    with pytest.raises(BadInputError, match="--nothing belongs to no paper"):
+        reproduce("loukides-2012", nothing=True)
