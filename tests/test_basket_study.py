@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import random
 from pathlib import Path
@@ -13,7 +14,7 @@ from typer.testing import CliRunner
 
 import plain_basket_measures as plain
 from sfumato import cli
-from sfumato.errors import BadInputError
+from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.publish import publish_point
 from sfumato.publish.basket_reading import read_published
 from sfumato.report import save_map
@@ -307,6 +308,20 @@ def test_commands(shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         (["anonymize", "x.txt", "--baskets", "--quasi", "a", "--to", "y.csv"], "--quasi is about tables"),
         (["anonymize", "x.txt", "--tree", "t.csv", "--to", "y.csv"], "--tree is about sets of items"),
         (["anonymize", "x.txt", "--baskets", "--to", "y.csv"], "baskets need one requirement"),
+        (
+            [
+                "anonymize",
+                "x.txt",
+                "--baskets",
+                "--require",
+                "km-anonymity k=2 m=2",
+                "--with",
+                "mondrian",
+                "--to",
+                "y.csv",
+            ],
+            "unknown anonymizer of baskets 'mondrian'",
+        ),
         (["audit", "x.csv", "--id", "record"], "--id is about sets of items"),
         (["audit", "x.csv", "--baskets", "--sensitive", "s"], "--sensitive is about tables"),
         (["explore", "online-retail", "--target", "x"], "is about baskets, and this is about tables"),
@@ -315,6 +330,16 @@ def test_commands(shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_options_of_the_other_kind_are_refused(words: list[str], said: str) -> None:
     with pytest.raises(BadInputError, match=said):
         run(*words, code=2)
+
+
+def test_the_ends_of_the_map_promise_nothing_they_do_not_keep() -> None:
+    own = baskets_of([["a"], ["a", "b"], []])
+    wanted = basket_requirement("km-anonymity k=2 m=2")
+    with pytest.raises(InfeasibleError, match="the original baskets do not satisfy km-anonymity k=2 m=2"):
+        candidate_maker("original").anonymize(own, wanted)
+    assert candidate_maker("one-item").anonymize(own, wanted).labels == ("*",)
+    with pytest.raises(InfeasibleError, match="only 2 records have any item"):
+        candidate_maker("one-item").anonymize(own, basket_requirement("km-anonymity k=3 m=1"))
 
 
 def test_baskets_made_in_python_are_explored(tmp_path: Path) -> None:
@@ -381,3 +406,14 @@ def test_a_certificate_speaks_of_as_many_known_items_as_its_promise(shop: Path, 
     assert content["measures"]["match_least"] >= 4
     meaning = next(own["text"] for own in content["meanings"] if own["name"] == "What an attacker knows")
     assert "any one item of a person" in meaning
+
+
+def test_bundled_baskets_with_a_tree_of_ones_own(tmp_path: Path) -> None:
+    from sfumato.transactions import load_baskets
+
+    items = load_baskets("online-retail").items
+    path = tmp_path / "tree.csv"
+    with path.open("w", newline="") as stream:
+        csv.writer(stream).writerows((item, f"initial {item[0]}", "*") for item in items)
+    found = BasketsDeclaration("online-retail", tree=str(path)).open()
+    assert found.tree is not None and set(found.tree.leaves) == set(items) and found.origin == "online-retail"

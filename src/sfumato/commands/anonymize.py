@@ -43,9 +43,13 @@ def anonymize(
         str | None, typer.Option(help="The column that says who lives together: never published.")
     ] = None,
     maker: Annotated[
-        str,
-        typer.Option("--with", help='The anonymizer: "mondrian", "full-domain", "dp-kd-tree epsilon=1 height=8", ...'),
-    ] = USUAL,
+        str | None,
+        typer.Option(
+            "--with",
+            help='The anonymizer: "mondrian" (the default), "full-domain", "dp-kd-tree epsilon=1 height=8", ...; of '
+            'baskets "coat", "pcta", "aa", ...',
+        ),
+    ] = None,
     form: Annotated[
         str,
         typer.Option(help="generalization (boxes) or bucketization (exact quasi-identifiers, dealt-out values)."),
@@ -103,13 +107,12 @@ def anonymize(
         for options in (roles_given, others, {"--suppress": suppress or None}):
             refuse(options, "is about tables, and these are baskets; leave it out")
         declared_baskets = BasketsDeclaration(table, id, item, column, separator or delimiter, tree, encoding)
-        makers = None if maker == USUAL else maker
-        anonymize_of_baskets(declared_baskets, to, require, makers, utility, limit, layout, force, as_json)
+        anonymize_of_baskets(declared_baskets, to, require, maker, utility, limit, layout, force, as_json)
         return
     refuse({**of_baskets, "--utility": utility, "--limit": limit}, "is about sets of items; say so (--baskets)")
     started = time.perf_counter()
     written_as = format_of(to)
-    chosen = anonymizer(maker)
+    chosen = anonymizer(USUAL if maker is None else maker)
     if not require and not isinstance(chosen, Mechanism):
         raise BadInputError(f'{chosen.name} needs to know what to satisfy: --require "k-anonymity k=10", for example')
     wanted = requirement(" & ".join(require)) if require else KAnonymity(1)

@@ -88,7 +88,7 @@ def anonymize_of_baskets(
     from sfumato.release.writing import format_of
     from sfumato.transactions import DEFAULT_MAKER, anonymize_baskets
     from sfumato.transactions.basket_words import basket_rule, maker_in_words
-    from sfumato.transactions.candidates import candidate_maker
+    from sfumato.transactions.making import basket_anonymizer
     from sfumato.transactions.policy import KMAnonymity, basket_requirement
     from sfumato.transactions.scales import BasketScales, measure_baskets
     from sfumato.transactions.writing import check_layout, write_baskets
@@ -98,7 +98,7 @@ def anonymize_of_baskets(
     check_layout(layout, format_of(to))
     if len(require) != 1:
         raise BadInputError('baskets need one requirement: --require "km-anonymity k=5 m=2", for example')
-    wanted, chosen = basket_requirement(require[0]), candidate_maker(maker or DEFAULT_MAKER)
+    wanted, chosen = basket_requirement(require[0]), basket_anonymizer(DEFAULT_MAKER if maker is None else maker)
     announce_first_run()
     baskets = declared.open()
     release = anonymize_baskets(baskets, wanted, chosen, utility, limit)

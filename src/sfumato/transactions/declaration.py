@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,10 @@ class BasketsDeclaration:
         """Open the baskets."""
         if self.is_bundled:
             found = load_baskets(self.source)
-            return found if self.tree is None else found.with_tree(read_tree(self.tree, found.places)[0])
+            if self.tree is None:
+                return found
+            tree, notices = read_tree(self.tree, found.places)
+            return replace(found, tree=tree, notices=(*found.notices, *notices))
         path = Path(self.source)
         if not path.exists() and path.name == self.source and not path.suffix:
             known = ", ".join(BASKETS)

@@ -7,9 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.transactions.anonymizer import BasketAnonymizer, Task
+from sfumato.errors import InfeasibleError
+from sfumato.transactions.anonymizer import BasketAnonymizer, Task, check_enough_records
 from sfumato.transactions.policy import BASKET_REQUIREMENTS, BasketRequirement
 from sfumato.transactions.recoding import BasketRelease, Recoding, global_release, set_recoding
+from sfumato.transactions.verifying import violations
 
 ANYTHING = "*"
 """What stands for every item."""
@@ -27,6 +29,7 @@ class OneItem(BasketAnonymizer):
         items = task.baskets.items
         label = ANYTHING if ANYTHING not in items else set_recoding(items, np.zeros(len(items), np.int64)).labels[0]
         domain = len(items) if task.baskets.tree is None else task.baskets.tree.size
+        check_enough_records(task)
         recoding = Recoding(np.zeros(len(items), np.int32), (label,), np.array([domain], np.int64), domain)
         return global_release(task.baskets, recoding, str(self))
 
@@ -41,4 +44,9 @@ class OriginalBaskets(BasketAnonymizer):
     def release(self, task: Task) -> BasketRelease:
         """Publish every item as itself."""
         items = task.baskets.items
-        return global_release(task.baskets, set_recoding(items, np.arange(len(items))), str(self))
+        release = global_release(task.baskets, set_recoding(items, np.arange(len(items))), str(self))
+        if violations(release, task.requirement, 1):
+            raise InfeasibleError(
+                f"the original baskets do not satisfy {task.requirement}; take an anonymizer that does"
+            )
+        return release
