@@ -56,7 +56,7 @@ def made(table, requirement, maker="exchange seed=3"):
 # ---------------------------------------------------------------- the written file
 
 
-@tries(30)
+@tries(15)
 @given(rows(least=2).filter(interesting), bounds())
 def test_the_written_file_keeps_its_requirement_and_every_value(lines, requirement):
     table = read_table(lines)
@@ -136,7 +136,7 @@ def test_nothing_may_differ_gives_one_bucket_and_all_may_differ_gives_the_region
     assert free.groups > 10 and sfumato.measure(free)["t_js"] > 0.01
 
 
-@tries(10)
+@tries(5)
 @given(rows(least=2).filter(interesting), bounds(), st.integers(0, 2**64 - 1), st.randoms())
 def test_same_seed_same_release_whatever_the_order_of_rows(lines, requirement, seed, random):
     shuffled = list(lines)
@@ -241,14 +241,14 @@ shares = st.lists(st.integers(0, 9), min_size=4, max_size=4).filter(any).map(lam
 counts = st.lists(st.integers(1, 9), min_size=4, max_size=4)
 
 
-@tries(60)
+@tries(40)
 @given(shares, counts, bounds(on="s"), st.integers(0, 2**32))
 def test_no_distribution_of_a_ball_is_nearer(p, table, requirement, seed):
     wanted = sfumato.requirement(requirement)
     ball = ball_of(wanted, (flat_sensitive(table),))
     found = ball.nearest(p[None])
     assert ball.holds(found)[0] and found.sum() == pytest.approx(1) and (found >= 0).all()
-    assume(len(ball.parts) == 1)
+    assume(len(ball.parts) == 1 and "t=0.0 " not in requirement)  # there the tolerance of comparisons is all there is
     generator = np.random.default_rng(seed)
     near = found[0] * np.exp(generator.normal(0, 0.05, (200, 4)))
     others = ball.drawn_in(np.concatenate([near / near.sum(1, keepdims=True), generator.dirichlet(np.ones(4), 200)]))
@@ -348,12 +348,16 @@ def test_buckets_that_fail_become_one_that_does_not():
     _, ball = prepared_cut()
     wanted = sfumato.requirement("t-closeness t=0.004 distance=js")
     whole = np.round(ball.centre * 1000).astype(np.int64)
-    shift = np.array([60, -60, 0, 0, 0])
+    shift = np.array([100, -100, 0, 0, 0])
     dealt = np.stack([whole + shift, whole, whole - shift], axis=1)[:, None, :]
     assert admitted(dealt, ball, wanted).tolist() == [False, True, False]
     joined = merged(dealt, ball, wanted)
     assert admitted(joined, ball, wanted).all()
     assert sorted(map(tuple, joined[:, 0, :].T.tolist())) == sorted([tuple(whole), tuple(2 * whole)])
+    uneven = np.stack([whole + shift, whole, 9 * whole], axis=1)[:, None, :]
+    joined = merged(uneven, ball, wanted)  # what fails alone takes others in
+    assert admitted(joined, ball, wanted).all() and joined.shape[2] <= 2
+    np.testing.assert_array_equal(joined.sum(axis=2), uneven.sum(axis=2))
     assert exchanged(np.array([[[3, 1], [0, 5]], [[2, 0], [1, 4]]])) == 2
 
 

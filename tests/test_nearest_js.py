@@ -66,6 +66,8 @@ def test_feasible_and_certified(ball: tuple[Numbers, Numbers, float]) -> None:
     assert found.distances[0] == pytest.approx(plain_js(p, point), abs=1e-14)
     assert 0 <= found.bounds[0] <= found.distances[0]
     assert found.distances[0] - found.bounds[0] < 1e-7
+    hasty = nearest_js(p[None], q, radius, close=0.2)
+    assert plain_js(q, hasty.points[0]) <= radius + 1e-15 and hasty.bounds[0] <= found.distances[0]
 
 
 @given(balls(), st.floats(-6, 3))

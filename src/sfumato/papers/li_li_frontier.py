@@ -20,7 +20,7 @@ from itertools import count
 import numpy as np
 
 from sfumato.anonymizers import anonymizer
-from sfumato.measures import RECONSTRUCTED
+from sfumato.measures import RECONSTRUCTED, EmReader, Reader, Scales, UniformReader
 from sfumato.papers.results import Claim, Curve, Figure, Progress
 from sfumato.release import Form
 from sfumato.requirements import requirement
@@ -38,7 +38,10 @@ BETA = tuple(float(f"{beta:.4g}") for beta in np.geomspace(0.1, 20, 10))
 ABOVE = 1e-9
 """How far a release may seem to be below the limit: what is given away to rounding."""
 
+UNIFORM = UniformReader()
 AIM, MUST = 0.39, 0.65
+WITHIN = 0.05
+"""The P_loss at which makers are compared by an attack."""
 
 GRIDS: dict[str, tuple[str, str, tuple[float, ...]]] = {
     "mondrian_dense": ("mondrian", JS, DENSE),
@@ -65,6 +68,8 @@ class Panel:
     sensitive: str
     quasi: tuple[str, ...]
     form: Form
+    reader: Reader = UNIFORM
+    """Who reads the releases besides the uniform reader."""
 
     @property
     def sets(self) -> dict[str, list[Candidate]]:
@@ -72,7 +77,7 @@ class Panel:
         paper = [text.format(value) for text, values in LI_LI_2009.items() for value in values]
         found = {"mondrian_paper": [self._candidate("mondrian", text) for text in paper]}
         for name, (maker, text, values) in GRIDS.items():
-            if self.form == "bucketization" or maker not in ONE_FORM:
+            if self.form == "bucketization" or maker.split(" ")[0] not in ONE_FORM:
                 found[name] = [self._candidate(maker, text.format(f"{value:g}")) for value in values]
         return found
 
@@ -87,18 +92,19 @@ class Panel:
         ]
         baselines = Grid((anonymizer("without-quasi"), anonymizer("original")), (NOTHING,))
         table = TableDeclaration("adult", quasi=self.quasi, sensitive=(self.sensitive,))
-        return Study(self.name, table, (baselines, *blocks))
+        return Study(self.name, table, (baselines, *blocks), Scales(reader=self.reader))
 
 
 PANELS = (
-    Panel("occupation", "occupation", SIX, "bucketization"),
+    Panel("occupation", "occupation", SIX, "bucketization", EmReader(rounds=30)),
     Panel("occupation, generalized", "occupation", SIX, "generalization"),
     Panel("salary", "salary", SIX, "bucketization"),
     Panel(
         "marital-status", "marital-status", tuple(sorted({*SIX, "occupation"} - {"marital-status"})), "bucketization"
     ),
 )
-"""The first is the one that counts; where another attribute is sensitive, occupation may take its place."""
+"""The first is the one that counts, and is read by a patient reader too: buckets that mix records on purpose resist a
+hasty one. Where another attribute is sensitive, occupation may take its place."""
 
 
 class LiLiFrontier:
@@ -172,6 +178,7 @@ def frontier_claims(study: LiLiFrontier, scores: Mapping[str, Mapping[str, float
     yield _above("above-limit", text, study, limits)
     text = "no release in buckets is below the limit for buckets, which leave no record out"
     yield _above("above-limit-bucketized", text, study, study.bucket_limits)
+    yield _attacked(study)
     for panel in study.panels[1:]:
         found = {name: None if value is None else round(value, 4) for name, value in scores[panel.name].items()}
         value = scores[panel.name]["ratio"]
@@ -179,6 +186,27 @@ def frontier_claims(study: LiLiFrontier, scores: Mapping[str, Mapping[str, float
         yield Claim(
             f"frontier-{panel.name}", text, "not in the paper", found, value is not None and value < 1, "reported"
         )
+
+
+def _attacked(study: LiLiFrontier) -> Claim:
+    """Hold the makers against each other on the axis of an attack: of each the most useful release within a P_loss."""
+    panel, found = study.panels[0], {}
+    for name in panel.sets:
+        inside = [
+            own for own in study.points(panel, name) if own.has(RECONSTRUCTED) and own.measures["p_loss"] <= WITHIN
+        ]
+        if inside:
+            best = min(inside, key=lambda own: own.measures["u_loss"]).measures
+            found[name] = {key: round(best[key], 4) for key in ("p_loss", "u_loss", "u_loss_em", "definetti_accuracy")}
+    accuracy = {name: own["definetti_accuracy"] for name, own in found.items()}
+    text = (
+        f"of the most useful releases within P_loss {WITHIN:g} the best one resists the deFinetti attack as well as "
+        "Mondrian's"
+    )
+    first = min(found, key=lambda name: found[name]["u_loss"])
+    holds = accuracy[first] <= accuracy["mondrian_dense"]
+    reason = "what is gained on P_loss is partly given back to who learns across buckets; see docs/anonymizers.md"
+    return Claim("frontier-attacked", text, "not in the paper", found, holds, "reported", reason)
 
 
 def _above(name: str, text: str, study: LiLiFrontier, limits: Mapping[str, Limit | None]) -> Claim:

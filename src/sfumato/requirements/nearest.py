@@ -39,7 +39,7 @@ WORKING = (
 FAINT = 1e-12
 """A value that a row does not have is taken for this share of Q's, so that it can be scaled up."""
 
-HALVINGS = 90
+HALVINGS = 60
 ROUNDS = 4
 """How often the nearest distributions of several balls are taken in turn."""
 
@@ -91,9 +91,14 @@ def ball_of(requirement: Requirement, sensitive: tuple[Sensitive, ...]) -> Ball:
     parts = [part for part in requirement.parts if not isinstance(part, KAnonymity)]
     for part in parts:
         if not (isinstance(part, DeltaDisclosure | BetaLikeness) or _is_close(part)):
-            raise BadInputError(f"{part} is not bounded by a distance that is worked with here; what works: {WORKING}")
+            raise BadInputError(
+                f"{part} is no bound on how far a group may be from the whole table that records can be exchanged for; "
+                f"what works: {WORKING}"
+            )
     if not parts:
-        raise BadInputError(f"{requirement} says nothing of sensitive values; what works: {WORKING}")
+        raise BadInputError(
+            f"{requirement} says nothing of sensitive values, so nothing is to be exchanged; what works: {WORKING}"
+        )
     places = {find_sensitive(sensitive, part.on) for part in parts}
     if len(places) > 1:
         names = ", ".join(sensitive[place].name for place in sorted(places))

@@ -48,6 +48,11 @@ class MeasuredProblem(Problem):
         """The measures."""
         return tuple(name.strip() for name in self.minimize.split(",") if name.strip())
 
+    @property
+    def share(self) -> float:
+        """The share of the records that may be suppressed."""
+        return self.suppress
+
     def judge(self, table: Table, space: CutSpace) -> Judge:
         """Prepare the scales once; then every vector is a release that is made and measured."""
         clever = any(name in RECONSTRUCTED for name in self.objectives)
