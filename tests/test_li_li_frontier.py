@@ -83,8 +83,10 @@ def test_claims_and_figures(study):
     assert set(claims["frontier-attacked"].ours) == {"mondrian_dense", "exchange"}  # anatomy is beyond .05
     figures = {figure.name: figure for figure in frontier_figures(study)}
     assert set(figures) == {"frontier", "frontier-small-generalized", "frontier-em", "frontier-definetti"}
-    assert [curve.label for curve in figures["frontier"].curves][-1] == "limit"
-    for curve in figures["frontier"].curves[:-1]:
+    assert [curve.label for curve in figures["frontier"].curves][-2:] == ["limit", "limit for buckets"]
+    assert [curve.label for curve in figures["frontier-small-generalized"].curves][-1] == "limit"
+    assert claims["above-limit-bucketized"].holds and set(claims["above-limit-bucketized"].ours) == {"small"}
+    for curve in figures["frontier"].curves[:-2]:
         ups = [point["y"] for point in curve.points]
         assert ups == sorted(ups, reverse=True)
 

@@ -311,7 +311,7 @@ def reach(rows: Numbers, q: Numbers, radius: float) -> float:
 
 @kernel
 def measured(truth: Numbers, rows: Numbers, slopes: Numbers) -> float:
-    """Return the mean JS of all rows to the truth; half its slope in each share is ln(2 R / (P + R)), in `slopes`."""
+    """Return the mean JS of all rows to the truth; its slope in each share, ln(2 R / (P + R)) / 2, goes to `slopes`."""
     total = 0.0
     for y in range(len(truth)):
         for i in range(truth.shape[1]):
