@@ -30,7 +30,7 @@ from common import median_seconds, print_table, verdict
 from sfumato import anonymize, load
 from sfumato.measures import Queries, Scales, measure
 from sfumato.measures.divergence import js_of_rows
-from sfumato.measures.populations import large_populations
+from sfumato.release.populations import large_populations
 from sfumato.release.regions import are_points, overlap_estimates
 from sfumato.requirements import requirement
 from sfumato.table import Cells, Table

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 import plain_releases as plain
 from sfumato.anonymizers import anonymize
 from sfumato.errors import BadInputError
-from sfumato.measures import Scales, measure, populations
+from sfumato.measures import Scales, measure
 from sfumato.measures.divergence import js_of_rows
-from sfumato.measures.populations import large_populations
+from sfumato.release import populations
+from sfumato.release.populations import large_populations
 from sfumato.release.regions import Members, Points, overlap_estimates
 from sfumato.requirements import TCloseness
 from sfumato.table import Quasi, numeric, tree

@@ -59,7 +59,9 @@ def test_results_are_written_with_one_picture_per_figure(li_li, tmp_path):
     assert results["schema"] == 1
     assert set(results["figures"]) == {"2a", "2b", "3a", "3b", "3c"}
     assert all({"id", "claim", "paper", "ours", "holds", "status"} <= set(claim) for claim in results["claims"])
-    assert [len(curve["points"]) for curve in results["figures"]["2a"]] == [8] * 5
+    *families, floor = results["figures"]["2a"]
+    assert [len(curve["points"]) for curve in families] == [8] * 5
+    assert floor["label"] == "limit" and floor["points"][-1]["y"] == 0
     for name in results["figures"]:
         assert (tmp_path / f"figure-{name}.png").read_bytes().startswith(b"\x89PNG")
 

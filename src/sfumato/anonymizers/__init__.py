@@ -1,6 +1,8 @@
 """Who makes releases: one file per algorithm."""
 
+from sfumato.anonymizers.anatomy import Anatomy
 from sfumato.anonymizers.anonymizer import Anonymizer
+from sfumato.anonymizers.burel import Burel
 from sfumato.anonymizers.cut_space import CutSpace, cut_space
 from sfumato.anonymizers.cut_vector import CutVector
 from sfumato.anonymizers.dp_grid import DPGrid
@@ -8,11 +10,14 @@ from sfumato.anonymizers.dp_kd_hybrid import DPKdHybrid
 from sfumato.anonymizers.dp_kd_tree import DPKdTree
 from sfumato.anonymizers.dp_privtree import DPPrivTree
 from sfumato.anonymizers.dp_quadtree import DPQuadtree
+from sfumato.anonymizers.exchange import Exchange
 from sfumato.anonymizers.full_domain import DecidedLattice, FullDomain
+from sfumato.anonymizers.hilbert import Hilbert
 from sfumato.anonymizers.local_recoding import LocalRecoding
 from sfumato.anonymizers.mechanism import Mechanism, assigned
 from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.anonymizers.noise import Noise, UnsafeSeededNoise
+from sfumato.anonymizers.sabre import Sabre
 from sfumato.anonymizers.trivial import Original, WithoutQuasi, WithoutSensitive
 from sfumato.configuration import parse
 from sfumato.errors import BadInputError
@@ -24,7 +29,12 @@ ANONYMIZERS: tuple[type[Anonymizer], ...] = (
     Mondrian,
     FullDomain,
     LocalRecoding,
+    Exchange,
     CutVector,
+    Hilbert,
+    Anatomy,
+    Sabre,
+    Burel,
     WithoutQuasi,
     WithoutSensitive,
     Original,
@@ -73,7 +83,9 @@ def draw(table: Table, maker: Mechanism | str) -> NoisyRelease:
 __all__ = [
     "ANONYMIZERS",
     "MECHANISMS",
+    "Anatomy",
     "Anonymizer",
+    "Burel",
     "CutSpace",
     "CutVector",
     "DPGrid",
@@ -82,13 +94,16 @@ __all__ = [
     "DPPrivTree",
     "DPQuadtree",
     "DecidedLattice",
+    "Exchange",
     "FullDomain",
+    "Hilbert",
     "LocalRecoding",
     "Maker",
     "Mechanism",
     "Mondrian",
     "Noise",
     "Original",
+    "Sabre",
     "UnsafeSeededNoise",
     "WithoutQuasi",
     "WithoutSensitive",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
+from dataclasses import fields, replace
+from typing import ClassVar, Self
 
 import numpy as np
 
 from sfumato.configuration import Configured, check_choice, check_number
 from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.release import FORMS, Form, Release
+from sfumato.release import FORMS, Assignment, Form, Release, bucketization, generalization
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.requirements.predicates import SIZE
 from sfumato.table import Histograms, Table
@@ -22,6 +23,9 @@ class Anonymizer(Configured, ABC):
 
     noisy: ClassVar[bool] = False
     """Whether its releases are boxes with noisy counts, of which nothing that counts records can be said."""
+
+    dealing: ClassVar[str] = ""
+    """Where its way of dealing records to groups can itself be reasoned from: what a certificate has to say of it."""
 
     def anonymize(
         self, table: Table, requirement: Requirement, form: Form = "generalization", suppress: float = 0.0
@@ -50,6 +54,17 @@ class Anonymizer(Configured, ABC):
     def treats_households_alike(self) -> bool:
         """Whether records that agree in what households share always show the same values of it, if generalized."""
         return False
+
+    @property
+    def draws_at_random(self) -> bool:
+        """Whether anything is drawn at random: where there is a seed, unless a maker knows better."""
+        return any(own.name == "seed" for own in fields(self))  # type: ignore[arg-type]
+
+    def with_seed(self, seed: int) -> Self:
+        """Return the same anonymizer with a seed where it draws at random and has none."""
+        if not self.draws_at_random or getattr(self, "seed", None) is not None:
+            return self
+        return replace(self, seed=seed)  # type: ignore[type-var]
 
     @abstractmethod
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
@@ -111,3 +126,19 @@ def loss_of(release: Release) -> float:
     boxes, quasi = release.boxes, release.cells.quasi
     each = [own.hierarchy.losses(boxes.lo[:, a], boxes.hi[:, a]) @ boxes.mass for a, own in enumerate(quasi)]
     return float(np.mean(each)) + release.suppressed
+
+
+def check_nothing_suppressed(maker: Anonymizer, budget: int) -> None:
+    """Raise where records may be left out, of a maker that places every record."""
+    if budget:
+        raise BadInputError(f"{maker.name} leaves no record out; leave out --suppress, or use mondrian or full-domain")
+
+
+def published(table: Table, assignment: Assignment, groups: int, form: Form) -> Release:
+    """Publish groups as buckets, or by the ranges of their records; the entries of a group stand together, in order."""
+    if form == "bucketization":
+        return bucketization(table, assignment, groups)
+    firsts = np.searchsorted(assignment.group, np.arange(groups))
+    codes = table.cells.codes[assignment.cell]
+    lo, hi = np.minimum.reduceat(codes, firsts, axis=0), np.maximum.reduceat(codes, firsts, axis=0)
+    return generalization(table, assignment, lo, hi)

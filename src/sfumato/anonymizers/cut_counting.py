@@ -1,8 +1,4 @@
-"""What a cut vector would publish, without making the release: group sizes, diversity, losses. The kernels.
-
-Attributes are joined to a few *blocks* (`cut_table`), so that a cell's group needs one lookup per block instead of one
-per attribute: for every vector the small tables of the blocks are filled first. Groups are numbered by hashing, or by
-the key itself where there can be only few.
+"""What a cut vector would publish, without making the release: privacy, suppression, losses. The kernels.
 
 Privacy of a group is its size (k), or the diversity of its sensitive values: the reciprocal of the largest share
 (frequency) or their number (distinct). Loss is Dewri et al.'s: (atoms of the part - 1) / (atoms of the domain - 1),
@@ -11,17 +7,21 @@ summed over the records that are left and over attributes, as a share of all rec
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.anonymizers.cut_grouping import (
+    MOST_PACKED,
+    Codes,
+    Counts,
+    Layout,
+    Numbers,
+    count_groups,
+    fill_tables,
+    largest_block,
+    number_groups,
+)
 from sfumato.anonymizers.cut_space import Bits
 from sfumato.kernels import kernel
-
-Counts = NDArray[np.int64]
-Codes = NDArray[np.int32]
-Numbers = NDArray[np.float64]
 
 SIZE, FREQUENCY, DISTINCT = 0, 1, 2
 """What the privacy of a group is."""
@@ -36,19 +36,6 @@ the number of groups left."""
 
 CLOSE = 1e-9
 """By so much, relatively, a privacy may fall short of the mean and still count as reaching it."""
-
-
-class Layout(NamedTuple):
-    """Where attributes and blocks stand: what the kernel reads of a space."""
-
-    offsets: Counts
-    """Where the bits of every attribute begin, and the end."""
-
-    block: Counts
-    """Where the attributes of every block begin, and the end; attributes stand in the order of blocks."""
-
-    attribute: Counts
-    """The attributes in the order of blocks."""
 
 
 @kernel
@@ -69,18 +56,17 @@ def weigh(
     slots = 4
     while slots < 2 * cells:
         slots *= 2
-    keys, numbers = np.empty(slots, np.int64), np.empty(slots, np.int32)
-    table_keys, table_losses = (
-        np.empty((blocks, largest_block(layout)), np.int64),
-        np.empty((blocks, largest_block(layout))),
-    )
-    group = np.empty(cells, np.int32)
-    sizes, losses = np.empty(cells, np.int64), np.empty(cells)
-    measured = np.empty(cells)
-    diversity = np.ones(cells)
+    most, attributes, total = largest_block(layout), len(layout.offsets) - 1, counts.sum()
+    table_keys, table_losses = np.empty((blocks, most), np.int64), np.empty((blocks, most))
+    packed = np.zeros(0 if sensitive else slots, np.uint64)
+    group, sizes, losses = np.empty(cells, np.int32), np.empty(cells, np.int64), np.empty(cells)
+    measured, diversity = np.empty(cells), np.ones(cells)
     for v in range(len(vectors)):
         span = fill_tables(vectors[v], layout, table_keys, table_losses)
-        groups = number_groups(codes, counts, table_keys, table_losses, span, keys, numbers, group, sizes, losses)
+        if not sensitive and span <= MOST_PACKED and total < MOST_PACKED:
+            groups = count_groups(codes, counts, table_keys, table_losses, span, packed, sizes, losses)
+        else:
+            groups = number_groups(codes, counts, table_keys, table_losses, span, slots, group, sizes, losses)
         if sensitive:
             fill_diversity(group, values, counts, sizes, groups, sensitive, privacy, diversity)
         for g in range(groups):
@@ -89,113 +75,9 @@ def weigh(
             safe_rows(sizes, diversity, losses, groups, sensitive, budget, measured, found[v])
         else:
             one_row(sizes, diversity, losses, groups, problem, privacy, budget, sensitive, measured, found[v, 0])
-        attributes = len(layout.offsets) - 1
-        total = 0
-        for i in range(cells):
-            total += counts[i]
         for r in range(found.shape[1]):
             found[v, r, GENERALIZED] /= total * attributes
             found[v, r, SUPPRESSED] /= total
-
-
-@kernel
-def largest_block(layout: Layout) -> int:
-    """Find how many joint codes the largest block has."""
-    most = 1
-    for b in range(len(layout.block) - 1):
-        size = 1
-        for i in range(layout.block[b], layout.block[b + 1]):
-            a = layout.attribute[i]
-            size *= layout.offsets[a + 1] - layout.offsets[a] + 1
-        most = max(most, size)
-    return most
-
-
-@kernel
-def fill_tables(vector: Bits, layout: Layout, keys: Counts, losses: Numbers) -> int:
-    """Fill for every block the keys and losses of its joint codes; return how many keys there can be."""
-    stride = 1
-    for b in range(len(layout.block) - 1):
-        size = 1
-        keys[b, 0], losses[b, 0] = 0, 0.0
-        for i in range(layout.block[b], layout.block[b + 1]):
-            start, end = layout.offsets[layout.attribute[i]], layout.offsets[layout.attribute[i] + 1]
-            atoms = end - start + 1
-            part, parts, loss = np.zeros(atoms, np.int64), 0, np.zeros(atoms)
-            first = 0
-            for atom in range(atoms):
-                part[atom] = parts
-                if atom == atoms - 1 or vector[start + atom]:
-                    for inside in range(first, atom + 1):
-                        loss[inside] = (atom - first) / (atoms - 1) if atoms > 1 else 0.0
-                    first = atom + 1
-                    parts += 1
-            for j in range(size - 1, -1, -1):  # from the end, so that nothing is read after it was overwritten
-                key, lost = keys[b, j], losses[b, j]
-                for atom in range(atoms):
-                    keys[b, j * atoms + atom] = key + part[atom] * stride
-                    losses[b, j * atoms + atom] = lost + loss[atom]
-            size *= atoms
-            stride *= parts
-    return stride
-
-
-@kernel
-def hashed(key: int, shift: int) -> np.uint64:
-    """Return the slot at which to look first: the highest bits of a product."""
-    return (np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(shift)
-
-
-@kernel
-def number_groups(
-    codes: Codes,
-    counts: Counts,
-    table_keys: Counts,
-    table_losses: Numbers,
-    span: int,
-    keys: Counts,
-    numbers: Codes,
-    group: Codes,
-    sizes: Counts,
-    losses: Numbers,
-) -> int:
-    """Number the groups of all cells in order of appearance, count them and note the loss of one record of each."""
-    blocks, cells = codes.shape
-    slots = len(keys)
-    shift = 64
-    while slots > 1:
-        slots >>= 1
-        shift -= 1
-    slots = len(keys)
-    direct = span <= slots
-    one, last = np.uint64(1), np.uint64(slots - 1)
-    numbers[: span if direct else slots] = -1
-    found = 0
-    wanted = np.empty(cells, np.int64)
-    for i in range(cells):  # unsigned indices spare a test for negative ones
-        wanted[i] = table_keys[0, np.uint64(codes[0, i])]
-    for b in range(1, blocks):
-        for i in range(cells):
-            wanted[i] += table_keys[b, np.uint64(codes[b, i])]
-    for i in range(cells):
-        key = wanted[i]
-        slot = np.uint64(key)
-        if not direct:
-            slot = hashed(key, shift)
-            while numbers[slot] >= 0 and keys[slot] != key:
-                slot = (slot + one) & last
-        g = numbers[slot]
-        if g < 0:
-            g = found
-            numbers[slot], keys[slot] = g, key
-            loss = 0.0
-            for b in range(blocks):
-                loss += table_losses[b, codes[b, i]]
-            sizes[g], losses[g] = 0, loss
-            found += 1
-        group[i] = g
-        sizes[np.uint64(g)] += counts[i]
-    return found
 
 
 @kernel
@@ -222,38 +104,37 @@ def fill_diversity(
 
 
 @kernel
-def threshold(measured: Numbers, sizes: Counts, groups: int, spent: int, budget: int, gap: float) -> float:
+def threshold(measured: Numbers, sizes: Counts, groups: int, spent: int, budget: int) -> float:
     """Find the largest privacy that groups have such that those below it hold at most the budget; -1 are left out.
 
-    Bisection: what lies below the lower end fits, what lies below the upper end does not.
+    Selection as by Hoare: of what is still open either the part below a pivot or the part above it is looked at again.
     """
-    least, most = np.inf, -1.0
-    for g in range(groups):
-        if measured[g] >= 0:
-            least, most = min(least, measured[g]), max(most, measured[g])
-    lower, upper = least, most
-    if fits(measured, sizes, groups, spent, budget, most):
-        return most
-    while upper - lower > gap:
-        middle = (lower + upper) / 2
-        if fits(measured, sizes, groups, spent, budget, middle):
-            lower = middle
-        else:
-            upper = middle
-    best = most
-    for g in range(groups):
-        if lower <= measured[g] < best:
-            best = measured[g]
+    values, weights = np.empty(groups), np.empty(groups, np.int64)
+    left = 0
+    for g in range(groups):  # here and below everything is written, and stays only where the count goes on
+        values[left], weights[left] = measured[g], sizes[g]
+        left += measured[g] >= 0
+    best = np.inf
+    while left > 0:
+        first, middle, last = values[0], values[left // 2], values[left - 1]
+        pivot = max(min(first, middle), min(max(first, middle), last))
+        below, equal = 0, 0
+        for i in range(left):
+            below += weights[i] * (values[i] < pivot)
+            equal += weights[i] * (values[i] == pivot)
+        lower = spent + below > budget
+        if not lower:
+            best = pivot
+            spent += below + equal
+            if spent > budget:
+                break
+        kept = 0
+        for i in range(left):
+            value, weight = values[i], weights[i]
+            values[kept], weights[kept] = value, weight
+            kept += value < pivot if lower else value > pivot
+        left = kept
     return best
-
-
-@kernel
-def fits(measured: Numbers, sizes: Counts, groups: int, spent: int, budget: int, bound: float) -> bool:
-    """Say whether the groups below a bound hold at most what is left of the budget."""
-    for g in range(groups):
-        if 0 <= measured[g] < bound:
-            spent += sizes[g]
-    return spent <= budget
 
 
 @kernel
@@ -277,7 +158,7 @@ def one_row(
     mean /= total
     bound, width = 0.0, 0.0
     if problem == LIMITED:
-        bound = threshold(measured, sizes, groups, 0, budget, 1e-9 if privacy == FREQUENCY else 0.5)
+        bound = threshold(measured, sizes, groups, 0, budget)
     elif problem == FREE:
         bound = mean * (1 - CLOSE)
     elif problem != KEEP_ALL:  # one number in the order of the paper's classes
@@ -285,7 +166,7 @@ def one_row(
         for g in range(groups):
             l = np.floor(diversity[g] + CLOSE)  # noqa: E741
             measured[g] = sizes[g] * width + l if problem == PAPER_L else l * width + sizes[g]
-        bound = threshold(measured, sizes, groups, 0, budget, 0.5)
+        bound = threshold(measured, sizes, groups, 0, budget)
     keep(sizes, diversity, losses, groups, measured, bound, sensitive, row)
     row[WEIGHTED] = mean
     if problem in (KEEP_ALL, FREE):
@@ -312,14 +193,15 @@ def keep(
 ) -> None:
     """Note the facts of the groups at or above a bound; the losses not yet as shares."""
     smallest, least, left = np.inf, np.inf, 0
-    row[GENERALIZED], row[SUPPRESSED] = 0.0, 0.0
-    for g in range(groups):
-        if measured[g] >= bound:
-            row[GENERALIZED] += sizes[g] * losses[g]
-            smallest, least = min(smallest, sizes[g]), min(least, diversity[g])
-            left += 1
-        else:
-            row[SUPPRESSED] += sizes[g]
+    generalized, suppressed = 0.0, 0
+    for g in range(groups):  # no branches: which groups are kept cannot be foretold
+        good = measured[g] >= bound
+        generalized += sizes[g] * losses[g] if good else 0.0
+        suppressed += 0 if good else sizes[g]
+        smallest = min(smallest, sizes[g] if good else np.inf)
+        least = min(least, diversity[g] if good else np.inf)
+        left += good
+    row[GENERALIZED], row[SUPPRESSED] = generalized, suppressed
     row[SMALLEST], row[LEAST], row[GROUPS] = smallest, (least if sensitive else 0.0), left
 
 
@@ -351,6 +233,6 @@ def safe_rows(
             left += good
         if left == 0 or spent > budget:
             break
-        bound = threshold(measured, sizes, groups, spent, budget, 0.5)
+        bound = threshold(measured, sizes, groups, spent, budget)
         keep(sizes, diversity, losses, groups, measured, max(bound, 0.0), sensitive, rows[r])
         rows[r, PRIVACY], rows[r, WEIGHTED] = bound, mean / total

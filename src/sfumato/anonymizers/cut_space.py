@@ -88,7 +88,7 @@ class CutAttribute:
         """The number of allowed cut sets."""
         return self._count(0, self.bits) if self.constrained else 2**self.bits
 
-    def _children(self, first: int, last: int) -> list[tuple[int, int]]:
+    def children(self, first: int, last: int) -> list[tuple[int, int]]:
         """The children of a node; none of an atom."""
         for start, end, inside in self.nodes:
             if (start, end) == (first, last):
@@ -98,7 +98,7 @@ class CutAttribute:
 
     def _count(self, first: int, last: int) -> int:
         ways = 1
-        children = self._children(first, last)
+        children = self.children(first, last)
         for child in children:
             ways *= self._count(*child)
         return ways + 1 if children else 1
@@ -119,7 +119,7 @@ class CutAttribute:
 
     def _below(self, first: int, last: int) -> Iterator[tuple[int, ...]]:
         yield ()
-        children = self._children(first, last)
+        children = self.children(first, last)
         if children:
             between = tuple(child[1] for child in children[:-1])
             for parts in product(*(list(self._below(*child)) for child in children)):

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.anonymizers.cut_counting import SAFE, Codes, Counts, Layout, Numbers, weigh
+from sfumato.anonymizers.cut_counting import SAFE, weigh
+from sfumato.anonymizers.cut_grouping import Codes, Counts, Layout, Numbers
 from sfumato.anonymizers.cut_space import Bits, CutSpace
 from sfumato.errors import BadInputError
 from sfumato.table import Cells

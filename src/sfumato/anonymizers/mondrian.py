@@ -165,6 +165,11 @@ class Mondrian(Anonymizer):
         """Whether equal values stay together: strict cuts keep them so."""
         return self.mode == "strict"
 
+    @property
+    def draws_at_random(self) -> bool:
+        """Whether anything is drawn at random: in relaxed cuts."""
+        return self.mode == "relaxed"
+
     def _alike_in_households(self, table: Table, requirement: Requirement, budget: int) -> Release:
         """Cut what the members of a household share first (`sharing`), and take the release that loses least."""
         cells, state = table.cells, np.zeros(1, np.uint64)

@@ -197,8 +197,15 @@ def _print_release(said: dict[str, Any], release: Release, measured: Measured) -
             "WARNING: the exact quasi-identifiers ARE in this file. It does not hide who is in the table; it only\n"
             "loosens the link to the sensitive values. The size of a group is a bucket size, not k-anonymity."
         )
+    if "exchanged" in release.details:
+        typer.echo(
+            "WARNING: records were exchanged between groups because of their sensitive values. Of people who do not\n"
+            "fit their group by their quasi-identifiers, who knows the algorithm can guess more than the group says."
+        )
     if "transformation" in release.details:
         _print_transformation(release.details)
+    if "reached" in release.details:
+        typer.echo(f"Within the loss that was allowed, every group even satisfies: {release.details['reached']}")
     if "target_missing" in release.details:
         missing = counted(release.details["target_missing"], "record")
         typer.echo(f"The target is missing in {missing}, which did not count in the choice of cuts.")

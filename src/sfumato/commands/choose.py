@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def choose(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that `sfumato explore` wrote.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that `explore` or `frontier` wrote.")],
     knee: Annotated[bool, typer.Option("--knee", help="The same as --by knee.")] = False,
     largest: Annotated[
         list[str], typer.Option("--max", metavar="MEASURE=NUMBER", help="The largest value of a measure; repeat.")
@@ -26,7 +26,20 @@ def choose(
         list[str], typer.Option("--min", metavar="MEASURE=NUMBER", help="The least value of a measure; repeat.")
     ] = [],  # noqa: B006
     prefer: Annotated[
-        str | None, typer.Option(metavar="MEASURE", help="What to have as good as possible within the bounds.")
+        str | None,
+        typer.Option(
+            metavar="MEASURE",
+            help="What to have as good as possible within the bounds; with --loss also several, as k,l_frequency.",
+        ),
+    ] = None,
+    loss: Annotated[
+        float | None,
+        typer.Option(help="How much k (or k and l: --prefer) is there within this loss, such as 0.25?"),
+    ] = None,
+    relaxed: Annotated[float | None, typer.Option(help="And what would this larger loss buy?")] = None,
+    suppress: Annotated[
+        float | None,
+        typer.Option(help="With --loss: at most this share of the records suppressed, such as 0.1; 0 for none."),
     ] = None,
     recipient: Annotated[
         str | None, typer.Option("--for", help="Bounds for a recipient: public, partner or internal.")
@@ -43,12 +56,22 @@ def choose(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
 ) -> None:
-    """Recommend one point of a map and say why: the knee; with bounds or a recipient, the best point within them."""
+    """Recommend one point of a map and say why: the knee; with bounds, a recipient or a loss, the best within them."""
     from sfumato.tradeoff import NothingFitsError, read_bounds, read_map
 
     if knee and by not in (None, "knee"):
         raise BadInputError(f"--knee and --by {by} contradict each other; give one of them")
     limits = {"max": read_bounds(largest, "--max"), "min": read_bounds(least, "--min")}
+    if loss is not None:
+        others = {"--knee": knee or None, "--for": recipient, "--by": by, "--axes": axes, "--sensitivity": sensitivity}
+        for option, value in others.items():
+            if value is not None:
+                raise BadInputError(f"--loss and {option} are two ways to choose; give one of them")
+        _ask(folder, loss, relaxed, suppress, prefer, limits, as_json)
+        return
+    for option, value in {"--relaxed": relaxed, "--suppress": suppress}.items():
+        if value is not None:
+            raise BadInputError(f"{option} belongs to a question about a loss; give --loss too, such as --loss 0.25")
     shown = read_map(folder)
     try:
         choice = shown.choose(
@@ -64,13 +87,52 @@ def choose(
             raise
         print_json(error.to_dict())
         raise typer.Exit(1) from None
-    command = shlex.join(
-        ["sfumato", "release", str(folder), "--point", choice.point.id, "--to", f"release-{choice.point.id}.csv"]
-    )
+    command = _release_command(folder, choice.point.id)
     if as_json:
         print_json(choice.to_dict() | {"command": command})
     else:
         _print_choice(choice, shown, command)
+
+
+def _ask(
+    folder: Path,
+    loss: float,
+    relaxed: float | None,
+    suppress: float | None,
+    prefer: str | None,
+    limits: dict[str, dict[str, float]],
+    as_json: bool,
+) -> None:
+    """Answer a question about a loss: the best releases within it, their neighbours, how to publish the first."""
+    from sfumato.errors import InfeasibleError
+    from sfumato.tradeoff import ask, read_map
+    from sfumato.tradeoff.bounds import given_bounds
+
+    names = [name.strip() for name in (prefer or "").split(",") if name.strip()]
+    bounds = given_bounds(limits["max"], limits["min"])
+    answer = ask(read_map(folder), loss, relaxed, suppress, names, bounds)
+    command = [_release_command(folder, own.point.id) for own in answer.best]
+    if as_json:
+        plain = {"best": answer.best, "bought": answer.bought}
+        sides = {"less_private": answer.cheaper, "next_step": answer.dearer}
+        print_json(
+            {"question": answer.question}
+            | {name: [own.to_dict() for own in points] for name, points in plain.items()}
+            | {name: None if own is None else own.to_dict() for name, own in sides.items()}
+            | {"commands": command}
+        )
+        if not answer.best:
+            raise typer.Exit(1)
+        return
+    if not answer.best:
+        raise InfeasibleError(answer.text(str))
+    typer.echo(answer.text(str))
+    typer.echo(f"\nTo publish {'it' if len(command) == 1 else 'the first of them'}:\n  {command[0]}")
+
+
+def _release_command(folder: Path, id: str) -> str:
+    """Write the command that publishes a point."""
+    return shlex.join(["sfumato", "release", str(folder), "--point", id, "--to", f"release-{id}.csv"])
 
 
 def _print_choice(choice: Choice, shown: Map, command: str) -> None:
@@ -89,6 +151,7 @@ def _print_choice(choice: Choice, shown: Map, command: str) -> None:
         typer.echo(f"  {name:18} {number(point.measures[name]):>10} {arrow} {MEASURES[name].meaning}")
     _print_list("Why this one", choice.why)
     _print_list("Is it worth it", [choice.worth] if choice.worth else [])
+    _print_list("Do the axes agree", choice.disagreements)
     _print_list("Before you publish it", choice.warnings)
     _print_list(
         f"Its neighbours on the frontier of {' and '.join(choice.axes)}",

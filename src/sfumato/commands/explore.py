@@ -14,7 +14,11 @@ from sfumato.errors import BadInputError, StoppedError
 
 if TYPE_CHECKING:
     from sfumato.tradeoff import Map, Point
+    from sfumato.tradeoff.disagreements import Disagreements
     from sfumato.tradeoff.verdicts import Verdicts
+
+MOST_TOLD = 5
+"""Cases of disagreement that are told in the terminal; the report has all."""
 
 
 def explore(
@@ -35,6 +39,20 @@ def explore(
             "with commas between."
         ),
     ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            help="A time such as 60s or 5m: after the study's own candidates, further makers and parameters are tried "
+            "where the frontier has its largest steps, until time is up."
+        ),
+    ] = None,
+    reader: Annotated[
+        str | None,
+        typer.Option(
+            help="Who reads releases besides the uniform reader: 'em' or 'em rounds=9' learns across groups; 'uniform' "
+            "spares the time, and u_loss_em, query_error_em and the deFinetti attack."
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
 ) -> None:
     """Make and measure all candidates of a study, and draw the map. Resumes where it was stopped."""
@@ -42,11 +60,17 @@ def explore(
     from sfumato.report import save_map
     from sfumato.tradeoff import explore as explored
     from sfumato.tradeoff import of_table, read_study
+    from sfumato.tradeoff.disagreements import Disagreements
+    from sfumato.tradeoff.study import read_reader
+    from sfumato.tradeoff.tuning import read_budget, tune
     from sfumato.tradeoff.verdicts import Verdicts
 
     given = read_study(study)
+    seconds = None if budget is None else read_budget(budget)
     if seed is not None:
         given = given.with_seed(seed)
+    if reader is not None:
+        given = of_table(given).with_reader(read_reader(reader))
     if target is not None:
         given = of_table(given).with_target(Classification(target, classifiers or Classification.classifiers))
     elif classifiers is not None:
@@ -55,8 +79,11 @@ def explore(
     make_folder(folder)
     announce_first_run()
     try:
-        with progress("releases") as told:
-            shown = explored(given, folder / "cache.jsonl", workers, told)
+        with progress("releases" if seconds is None else "seconds") as told:
+            if seconds is None:
+                shown = explored(given, folder / "cache.jsonl", workers, told)
+            else:
+                shown = tune(of_table(given), seconds, folder / "cache.jsonl", workers, told)
     except KeyboardInterrupt:
         raise StoppedError("stopped; what was measured is kept, the same command goes on from there") from None
     files = save_map(shown, folder)
@@ -64,7 +91,7 @@ def explore(
         typer.echo(f"note: {notice}", err=True)
     frontier = shown.frontier()
     states = Counter(point.status for point in shown.points)
-    verdicts = Verdicts.of(shown)
+    verdicts, disagreements = Verdicts.of(shown), Disagreements.of(shown)
     if as_json:
         print_json(
             {
@@ -73,6 +100,18 @@ def explore(
                 "states": dict(states),
                 "frontier": [point.id for point in frontier],
                 "verdicts": None if verdicts is None else verdicts.by_verdict,
+                "disagreements": []
+                if disagreements is None
+                else [
+                    {
+                        "point": own.point.id,
+                        "axis": own.axis.measure,
+                        "looks": own.axis.side,
+                        "others": [other.measure for other in own.others],
+                        "said": own.said,
+                    }
+                    for own in disagreements.on_frontier
+                ],
                 "files": [str(file) for file in files],
             }
         )
@@ -81,9 +120,23 @@ def explore(
     typer.echo(
         f"{counted(len(shown.points), 'candidate')}: {told_states}. Open {folder / 'report.html'} to see the map."
     )
+    if seconds is not None:
+        _print_tuning(shown)
     _print_frontier(shown, frontier)
+    if disagreements is not None and disagreements.compared:
+        _print_disagreements(disagreements)
     if verdicts is not None:
         _print_verdicts(verdicts)
+
+
+def _print_tuning(shown: Map) -> None:
+    """Say what the budget was spent on."""
+    tuning = shown.about["tuning"]
+    if tuning["unreached"]:
+        left = counted(tuning["unreached"], "candidate")
+        typer.echo(f"Time was up before {left} of the study; the same command with a larger --budget goes on.")
+    elif tuning["exhausted"]:
+        typer.echo("Nothing was left to try before time was up.")
 
 
 def _print_frontier(shown: Map, frontier: list[Point]) -> None:
@@ -108,6 +161,19 @@ def _print_frontier(shown: Map, frontier: list[Point]) -> None:
 
 def _print_verdicts(verdicts: Verdicts) -> None:
     """Say how many releases are worth it, and what the best of them gives."""
-    typer.echo("\nIs it worth it?\n")
-    for line in filter(None, (verdicts.reach(), verdicts.tally(), verdicts.best())):
+    _print_section("Is it worth it?", [verdicts.reach(), verdicts.tally(), verdicts.best()])
+
+
+def _print_disagreements(own: Disagreements) -> None:
+    """Say which releases of the frontier look good by one measure and bad by another, and what readers gain."""
+    some, left = own.on_frontier[:MOST_TOLD], len(own.on_frontier) - MOST_TOLD
+    lines = [own.readers(), own.tally(), *(f"{each.point.id}: {each.said}" for each in some)]
+    lines += [f"The report tells {counted(left, 'more such case')}." if left > 0 else "", own.rule()]
+    _print_section("Do the axes agree?", lines)
+
+
+def _print_section(title: str, lines: list[str]) -> None:
+    """Print a title with its sentences, wrapped."""
+    typer.echo(f"\n{title}\n")
+    for line in filter(None, lines):
         typer.echo(fill(line, 110, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False))

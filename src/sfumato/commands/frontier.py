@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.commands.common import announce_first_run, counted, make_folder, print_json, progress
-from sfumato.errors import BadInputError
+from sfumato.errors import BadInputError, StoppedError
 
 if TYPE_CHECKING:
-    from sfumato.tradeoff import Frontier, Study
+    from sfumato.tradeoff import Answer, Frontier, FrontierPoint, Study
+
+CHECKPOINT = "search.npz"
+"""Where a search that was stopped goes on from."""
 
 
 def frontier(
@@ -21,7 +24,10 @@ def frontier(
         str,
         typer.Option(help='What to trade: "problem-2 eta=0.1", or measures: measured minimize="p_loss, u_loss".'),
     ] = "problem-2 eta=0.1 minimize=loss",
-    out: Annotated[Path | None, typer.Option(help="The folder for the map; by default named after the study.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The folder for the map and for going on after a stop; by default named after the study."),
+    ] = None,
     loss: Annotated[float | None, typer.Option(help="Say what can be had within this loss, such as 0.25.")] = None,
     relaxed: Annotated[float | None, typer.Option(help="And what this larger loss would buy.")] = None,
     constrained: Annotated[
@@ -40,7 +46,10 @@ def frontier(
     workers: Annotated[int | None, typer.Option(help="Threads; by default one per core.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
 ) -> None:
-    """Search the frontier of a problem over all cuts, and put it on a map for choose and release. Ctrl-C ends early."""
+    """Search the frontier of a problem over all cuts, and put it on a map for choose and release.
+
+    Ctrl-C or --seconds ends it early with the best so far; the same command goes on from there.
+    """
     from sfumato.anonymizers import cut_space
     from sfumato.report import save_map
     from sfumato.tradeoff import NSGA2, explore, of_table, read_study
@@ -60,14 +69,23 @@ def frontier(
     table = given.table.open()
     bound = None if constrained is None else [name.strip() for name in constrained.split(",") if name.strip()]
     search = Search(table, wanted, cut_space(table.cells, bound, _levels(level)), solver, workers)
+    folder = out or Path(f"{given.name}-frontier")
+    make_folder(folder)
+    kept = folder / CHECKPOINT
+    if begun := search.resume(kept):
+        typer.echo(f"note: {begun}", err=True)
     with progress("generations") as told:
-        found = search.run(seconds, told)
+        found = search.run(seconds, told, checkpoint=kept)
+    if found.stopped and not len(found):
+        raise StoppedError("stopped before the first generation was done, so there is nothing to show or to go on from")
     asked = None if loss is None else answer(f"Within a loss of {loss:g}:", found, loss, relaxed)
-    folder, files = out or Path(f"{given.name}-frontier"), []
+    files: list[Path] = []
     if wanted.publishable and len(found):
-        make_folder(folder)
-        with progress("releases") as told:
-            shown = explore(_study(given, found, points), None, workers, told, table)
+        try:
+            with progress("releases") as told:
+                shown = explore(_study(given, found, points, asked), folder / "cache.jsonl", workers, told, table)
+        except KeyboardInterrupt:
+            raise StoppedError("stopped; what was found is kept, the same command goes on from there") from None
         files = save_map(shown, folder)
     if as_json:
         values = [{**point.values, "cuts": point.cuts} for point in found]
@@ -79,6 +97,8 @@ def frontier(
     _print(found)
     if asked is not None:
         typer.echo(f"\n{asked}")
+    if found.stopped:
+        typer.echo("\nThe search was stopped early; the same command goes on from there.")
     if files:
         typer.echo(f"\nOpen {folder / 'report.html'} to see the map; `sfumato choose {folder}` goes on from there.")
     elif not wanted.publishable:
@@ -104,11 +124,13 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 1 and value == int(value) else f"{value:,.4f}"
 
 
-def _study(given: Study, found: Frontier, points: int) -> Study:
-    """Make the study of a frontier's releases, on axes that all of them have."""
+def _study(given: Study, found: Frontier, points: int, asked: Answer[FrontierPoint] | None) -> Study:
+    """Make the study of a frontier's releases, on axes that all of them have: some, evenly, and what was asked for."""
     every = -(-len(found) // points)
+    wanted = [] if asked is None else [*asked.best, asked.cheaper, asked.dearer, *asked.bought]
+    chosen = [i for i, point in enumerate(found) if i % every == 0 or point in wanted]
     axes = ("k", "loss") if not given.table.sensitive and not given.table.is_bundled else given.axes
-    return replace(given, name=f"{given.name}-frontier", grids=found.grids[::every], axes=axes)
+    return replace(given, name=f"{given.name}-frontier", grids=tuple(found.grids[i] for i in chosen), axes=axes)
 
 
 def _levels(given: list[str]) -> dict[str, int]:

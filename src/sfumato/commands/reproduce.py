@@ -18,6 +18,10 @@ def reproduce(
         typer.Argument(help="One of: li-li-2009, loukides-2012, brickell-shmatikov-2008, cormode-2013, dewri-2011."),
     ],
     out: Annotated[Path | None, typer.Option(help="The folder to write to; by default named after the paper.")] = None,
+    frontier: Annotated[
+        bool,
+        typer.Option("--frontier", help="li-li-2009: also let all makers loose, and score them against the limit."),
+    ] = False,
     data: Annotated[
         list[Path] | None,
         typer.Option(
@@ -37,7 +41,7 @@ def reproduce(
     make_folder(folder)
     announce_first_run()
     with progress("steps") as told:
-        results = reproduced(paper, told, data=data)
+        results = reproduced(paper, told, frontier=frontier, data=data)
     files = results.write(folder)
     if as_json:
         print_json(

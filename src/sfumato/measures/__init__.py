@@ -4,20 +4,26 @@ from sfumato.measures.adversary import GroupGains, group_gains
 from sfumato.measures.attack import Attack, Attacked
 from sfumato.measures.classification import Classification, Learned, Task
 from sfumato.measures.declaring import Measure
+from sfumato.measures.definetti import DeFinetti, definetti
 from sfumato.measures.groups import Measured, measure, of_groups
-from sfumato.measures.measure import MEASURES, READ_NOISY
-from sfumato.measures.populations import Populations, large_populations
+from sfumato.measures.measure import MEASURES, READ_NOISY, RECONSTRUCTED
 from sfumato.measures.queries import HALF_RANGES, Queries
+from sfumato.measures.reconstruction import READERS, EmReader, Reader, UniformReader
 from sfumato.measures.scales import Prepared, Scales
 from sfumato.measures.worth import Worth
+from sfumato.release.populations import Populations, large_populations
 
 __all__ = [
     "HALF_RANGES",
     "MEASURES",
+    "READERS",
     "READ_NOISY",
+    "RECONSTRUCTED",
     "Attack",
     "Attacked",
     "Classification",
+    "DeFinetti",
+    "EmReader",
     "GroupGains",
     "Learned",
     "Measure",
@@ -25,9 +31,12 @@ __all__ = [
     "Populations",
     "Prepared",
     "Queries",
+    "Reader",
     "Scales",
     "Task",
+    "UniformReader",
     "Worth",
+    "definetti",
     "group_gains",
     "large_populations",
     "measure",

@@ -89,6 +89,23 @@ MEASURES: dict[str, Measure] = {
             -1,
             reads_noisy=True,
         ),
+        Measure(
+            "definetti_accuracy",
+            "risk",
+            "lower",
+            "how often an adversary who learns across groups guesses a published person's sensitive value right "
+            "(deFinetti attack, Kifer 2009)",
+            0,
+            1,
+        ),
+        Measure(
+            "definetti_gain",
+            "risk",
+            "lower",
+            "how much more often that is than by guessing the commonest value of the person's group",
+            -1,
+            1,
+        ),
         Measure("information_gain", "risk", "lower", "what the groups tell of the sensitive value, in nats"),
         Measure(
             "u_loss",
@@ -101,6 +118,20 @@ MEASURES: dict[str, Measure] = {
         ),
         Measure(
             "query_error", "utility", "lower", "mean relative error of COUNT queries (1 is 100 %)", reads_noisy=True
+        ),
+        Measure(
+            "u_loss_em",
+            "utility",
+            "lower",
+            "utility loss for a cleverer reader, who learns across groups (EM) instead of assuming uniformity",
+            0,
+            log(2),
+        ),
+        Measure(
+            "query_error_em",
+            "utility",
+            "lower",
+            "mean relative error of COUNT queries answered by that cleverer reader",
         ),
         Measure("query_error_median", "utility", "lower", "median relative error of COUNT queries", reads_noisy=True),
         Measure("kl", "utility", "lower", "KL divergence of the joint distribution, in nats", reads_noisy=True),
@@ -172,3 +203,6 @@ MEASURES: dict[str, Measure] = {
 
 READ_NOISY = tuple(name for name, measure in MEASURES.items() if measure.reads_noisy)
 """The measures that noisy releases have too."""
+
+RECONSTRUCTED = ("definetti_accuracy", "definetti_gain", "u_loss_em", "query_error_em")
+"""The measures that need a reader who learns across groups (`Scales.reader`)."""

@@ -16,13 +16,15 @@ from sfumato.configuration import check_number, check_whole
 from sfumato.errors import BadInputError
 from sfumato.measures.attack import Attack
 from sfumato.measures.classification import Classification, Task
+from sfumato.measures.definetti import guessed
 from sfumato.measures.divergence import js_of_rows, kl
 from sfumato.measures.groups import Measured, measure
-from sfumato.measures.measure import MEASURES, READ_NOISY
-from sfumato.measures.populations import MOST_MEMBERS, Populations, large_populations
+from sfumato.measures.measure import MEASURES, READ_NOISY, RECONSTRUCTED
 from sfumato.measures.queries import Queries, Workload
+from sfumato.measures.reconstruction import EmReader, Entries, Reader, weighted_estimates
 from sfumato.measures.worth import worth
 from sfumato.release import Published, Release
+from sfumato.release.populations import MOST_MEMBERS, Populations, large_populations
 from sfumato.release.regions import Members, Points, are_points, overlap_estimates
 from sfumato.table import Table
 
@@ -39,6 +41,9 @@ class Scales:
     attack: Attack = field(default_factory=Attack)
     draws: int = 8
     """How often a noisy release is drawn and measured: its point on a map is the median."""
+
+    reader: Reader = field(default_factory=EmReader)
+    """Who reads releases besides the uniform reader of `u_loss` and `query_error`: nobody, where it is `uniform`."""
 
     def __post_init__(self) -> None:
         check_number("min_support", self.min_support, least=0, strict=True, most=1)
@@ -141,12 +146,45 @@ class Prepared:
             found["kl"] = kl(release, self.points, self.truth, points, i)
             attacked = self.scales.attack.against(release, self.points, self.truth, i)
             found["attack_accuracy"], found["empirical_breach"] = attacked.accuracy, attacked.breach
+        if isinstance(release, Release) and isinstance(self.scales.reader, EmReader):
+            entries = Entries.of(release, self.points)
+            for i, found in enumerate(by_sensitive.values()):
+                found |= self._reconstructed(release, self.scales.reader, entries, i)
         values = dict(measured.values)
-        for name in READ_NOISY:
+        for name in (*READ_NOISY, *RECONSTRUCTED):
             worst = [own[name] for own in by_sensitive.values() if name in own]
             if worst:
                 values[name] = max(worst)
         return Measured({name: values[name] for name in MEASURES if name in values}, by_sensitive)
+
+    def _reconstructed(self, release: Release, reader: EmReader, entries: Entries, sensitive: int) -> dict[str, float]:
+        """Measure what a better reader makes of a release: a researcher, and an adversary by the same inference."""
+        cells, workload = self.table.cells, self.workloads[sensitive]
+        own = slice(int(cells.spans[sensitive]), int(cells.spans[sensitive + 1]))
+        assert release.histograms is not None
+        histograms = release.histograms.of(sensitive).astype(np.float64)
+        dealt = reader.dealt(entries, histograms, [quasi.hierarchy for quasi in cells.quasi])
+        if are_points(release):
+            points = entries.by_point(dealt, self.points)
+            answers = workload.members.sums(points)
+            populations = self._population_sums(points) if self.populations.size else None
+        else:  # of boxes the researcher knows less than an adversary who knows who is in them
+            content = np.ascontiguousarray(release.content[:, own])
+            weights = reader.leaf_weights(release, content)
+            answers = weighted_estimates(release, workload.regions, weights, content)
+            regions = self.populations.regions
+            populations = weighted_estimates(release, regions, weights, content) if self.populations.size else None
+        attacked = guessed(release, entries, dealt, sensitive)
+        errors = workload.errors(answers, self.scales.queries.sanity * cells.records)
+        found = {
+            "query_error_em": float(errors.mean()),
+            "definetti_accuracy": attacked.accuracy,
+            "definetti_gain": attacked.gain,
+        }
+        if populations is not None:
+            truth = np.ascontiguousarray(self.population_truth[:, own])
+            found["u_loss_em"] = float(js_of_rows(truth, populations, cells.sensitive[sensitive].shares).mean())
+        return found
 
     def point_estimates(self, release: Published) -> Numbers | None:
         """Return the estimated sensitive counts of every point, where records are published as points."""

@@ -15,7 +15,7 @@ PAPERS = {
     "dewri-2011": "sfumato.papers.dewri_2011",
     "loukides-2012": "sfumato.papers.loukides_2012",
 }
-OPTIONS = {"data": ("loukides-2012",)}
+OPTIONS = {"frontier": ("li-li-2009",), "data": ("loukides-2012",)}
 """What can be asked of some papers beside their reproduction, and of which."""
 
 

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.anonymizers import Mechanism, UnsafeSeededNoise, anonymizer
-from sfumato.measures import Attack, Measured, Prepared, Scales
+from sfumato.measures import Attack, Measured, Prepared, Scales, UniformReader
 from sfumato.measures.queries import HALF_RANGES
 from sfumato.papers.results import Claim, Curve, Figure, Results
 from sfumato.requirements import KAnonymity, requirement
@@ -198,7 +198,7 @@ class Cormode2013:
 
 def _prepared(panel: Panel, share: float = 1.0) -> Prepared:
     """Make the queries ready for a table, or for a share of it."""
-    return Scales(queries=HALF_RANGES).prepare(panel.open(share))
+    return Scales(queries=HALF_RANGES, reader=UniformReader()).prepare(panel.open(share))
 
 
 def _answers(prepared: Prepared, release: Any) -> tuple[float, float]:

@@ -10,37 +10,42 @@ Problem 4 is solved in its sound form; the printed one is run beside it to see h
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from sfumato.anonymizers import CutVector, cut_space
+from sfumato.anonymizers import CutVector
 from sfumato.measures import measure
-from sfumato.papers.results import Claim, Curve, Figure, Results
+from sfumato.papers.dewri_figures import figures
+from sfumato.papers.dewri_study import (
+    DISTINCT,
+    ETA,
+    FREQUENCY,
+    LARGE,
+    LIMIT,
+    PAPER_K,
+    PAPER_L,
+    RELAXED,
+    SHOWN,
+    USUAL,
+    Dewri2011,
+    Progress,
+)
+from sfumato.papers.results import Claim, Results
 from sfumato.publish import audit
-from sfumato.release import Release
 from sfumato.requirements import KAnonymity
-from sfumato.table import Table, load, numeric, read, tree
-from sfumato.tradeoff import NSGA2, Frontier, FrontierPoint, Problem, Problem1, Problem2, Problem3, Problem4, pareto
+from sfumato.table import numeric, read, tree
+from sfumato.tradeoff import NSGA2, Frontier, FrontierPoint, Problem, Problem1, Problem2, Problem3, Problem4
 from sfumato.tradeoff.questions import bought, within
 
-UNCONSTRAINED = ("age", "education", "race", "sex", "salary")
-CONSTRAINED = ("workclass", "marital-status", "occupation", "native-country")
-LEVELS = {"age": 1}
-ETA = 0.1
-SEED = 2011
-USUAL, LARGE = NSGA2(200, 250, seed=SEED), NSGA2(500, 250, seed=SEED)
-FREQUENCY, DISTINCT = Problem4(ETA, "frequency"), Problem4(ETA, "distinct")
-PAPER_L, PAPER_K = Problem4(ETA, order="paper"), Problem4(ETA, order="paper", preferred="k")
-LIMIT, RELAXED, SHOWN = 0.20, 0.21, 0.30
 FLAT_LOSS, FLAT_GROWTH, FLAT_FROM = 0.01, 1.5, 5
 """A flat stretch: k grows by half or more for at most one point of loss, from k = 5 on."""
+
+FLAT_BOUNDS = (100, 1000)
+"""How many stretches begin below these k is told."""
 
 CHECKED = 60
 """Points of a frontier that are made as releases to measure k anew."""
@@ -53,61 +58,13 @@ STATUS: list[object] = [
     ["Not Married", "Never Married", ["Once-Married", "Divorced", "Widowed", "Separated"]],
     ["Married", "Spouse-Absent", "Civ-Spouse", "AF-Spouse"],
 ]
-Progress = Callable[[int, int, str], None]
-
-
-class Dewri2011:
-    """The frontiers of the paper, searched once."""
-
-    def __init__(self, progress: Progress | None = None, usual: NSGA2 = USUAL, large: NSGA2 = LARGE) -> None:
-        self.progress = progress or (lambda done, total, last: None)
-        self.usual, self.large = usual, large
-        self.table = load("adult-train", quasi=(*UNCONSTRAINED, *CONSTRAINED), sensitive=())
-        others = [name for name in CONSTRAINED if name != "occupation"]
-        self.sensitive = load("adult-train", quasi=(*UNCONSTRAINED, *others), sensitive=("occupation",))
-
-    @cached_property
-    def frontiers(self) -> dict[Problem, Frontier]:
-        """All frontiers, by problem."""
-        wanted = {
-            Problem1(): self.usual,
-            Problem2(ETA): self.usual,
-            Problem2(0.01): self.usual,
-            Problem3(): self.large,
-            FREQUENCY: self.large,
-            DISTINCT: self.large,
-            PAPER_L: self.large,
-            PAPER_K: self.large,
-        }
-        found: dict[Problem, Frontier] = {}
-        for number, (problem, solver) in enumerate(wanted.items(), start=1):
-            table = self.table_of(problem)
-            bound = [quasi.name for quasi in table.cells.quasi if quasi.name in CONSTRAINED]
-            if not problem.publishable:
-                solver = replace(solver, operators="paper")
-            found[problem] = pareto(table, problem, cut_space(table.cells, bound, LEVELS), solver)
-            self.progress(number, len(wanted), str(problem))
-        return found
-
-    def table_of(self, problem: Problem) -> Table:
-        """Return the table of a problem: in problem 4 occupation is sensitive."""
-        return self.sensitive if isinstance(problem, Problem4) else self.table
-
-    def release(self, problem: Problem, point: FrontierPoint) -> Release:
-        """Make the release of a point."""
-        own = point.candidate
-        assert isinstance(own.anonymizer, CutVector)
-        return own.anonymizer.anonymize(self.table_of(problem), own.requirement, own.form, own.suppress)
 
 
 def reproduce(progress: Progress | None = None, usual: NSGA2 = USUAL, large: NSGA2 = LARGE) -> Results:
     """Search all frontiers and hold the paper's claims against them."""
     study = Dewri2011(progress, usual, large)
     claims = [*_example_claims(), *_front_claims(study), *_safe_claims(study), *_reported_claims(study)]
-    return Results("dewri-2011", claims, list(_figures(study)))
-
-
-# -- claims ------------------------------------------------------------------------------------------------
+    return Results("dewri-2011", claims, list(figures(study)))
 
 
 def _example_claims() -> Iterable[Claim]:
@@ -148,8 +105,18 @@ def _front_claims(study: Dewri2011) -> Iterable[Claim]:
         flat = _flat_stretches(study.frontiers[Problem2(eta)])
         text = f"eta {eta:.0%}: there are flat stretches: k grows by half or more for at most one point of loss"
         stretches = [[round(value, 4) for value in own] for own in flat[:10]]
-        reason = f"{len(flat)} stretches from k = {FLAT_FROM} on; k, GL, k, GL of the first ones"
-        yield Claim(id, text, "locally flat regions", stretches, bool(flat), status, reason)
+        yield Claim(id, text, "locally flat regions", stretches, bool(flat), status, _where_flat(flat))
+
+
+def _where_flat(flat: Sequence[tuple[float, float, float, float]]) -> str:
+    """Say at which k the flat stretches are, and how few of them at small k."""
+    if not flat:
+        return f"no stretch from k = {FLAT_FROM} on"
+    least = flat[0][0]
+    counts = [sum(own[0] < bound for own in flat) for bound in FLAT_BOUNDS]
+    small = ", ".join(f"{count} below k = {bound:,}" for count, bound in zip(counts, FLAT_BOUNDS, strict=True))
+    told = f"{len(flat)} points from k = {FLAT_FROM} on begin one, {small}; the first begins at k = {least:,.0f}"
+    return f"{told}; ours: k, GL, k, GL of the first ones"
 
 
 def _largest_error(study: Dewri2011, problem: Problem, points: Sequence[FrontierPoint], name: str) -> float:
@@ -263,102 +230,3 @@ def _pairs(points: Sequence[FrontierPoint]) -> list[list[float]]:
         l = next(value for name, value in point.values.items() if name.startswith("l_"))  # noqa: E741
         found.append([point.values["k"], l, round(point.values["loss"], 4)])
     return found
-
-
-# -- figures -----------------------------------------------------------------------------------------------
-
-
-def _series(points: Iterable[FrontierPoint], x: str, y: str) -> list[dict[str, Any]]:
-    return [{"x": point.values[x], "y": point.values[y]} for point in points]
-
-
-def _figures(study: Dewri2011) -> Iterator[Figure]:
-    weighted, k = "weighted-k", "k"
-    lost, generalized, suppressed = "loss", "generalization loss", "suppression loss"
-    one = study.frontiers[Problem1()]
-    paper: list[dict[str, Any]] = [{"x": 2528, "y": 0.22, "label": "paper"}]
-    points = _series(one, "weighted_k", "generalization_loss")
-    yield Figure("6", "Problem 1", weighted, generalized, [Curve("ours", points, line=False)], paper)
-    yield Figure(
-        "6-insets", "Records in groups up to a size", "group size", "share", _insets(study, one), x_scale="log"
-    )
-    named: list[dict[str, Any]] = [{"x": 14, "y": 0.25, "label": "paper"}, {"x": 36, "y": 0.26, "label": "paper"}]
-    for number, most in enumerate((None, 2000, 200, 50)):
-        curves = []
-        for eta in (ETA, 0.01):
-            inside = [p for p in study.frontiers[Problem2(eta)] if most is None or p.values["k"] <= most]
-            curves.append(Curve(f"at most {eta:.0%} suppressed", _series(inside, "k", "loss"), line=False))
-        title = "Problem 2" if most is None else f"Problem 2, k up to {most}"
-        yield Figure(f"7{'abcd'[number]}", title, k, lost, curves, named if most in (200, 50) else ())
-    front, (fitted, error) = study.frontiers[Problem2(ETA)], fitted_curve(study.frontiers[Problem2(ETA)])
-    curves = [Curve("ours", _series(front, "k", "generalization_loss"), line=False), Curve("fitted", fitted)]
-    title = f"Section 7.5: a cubic of ln k, at most {error:.3f} off"
-    yield Figure("7-fitted", title, k, generalized, curves, x_scale="log")
-    three = study.frontiers[Problem3()]
-    names = {"weighted_k": weighted, "generalization_loss": generalized, "suppression_loss": suppressed}
-    for letter, (x, y) in zip(
-        "abc",
-        (
-            ("weighted_k", "generalization_loss"),
-            ("weighted_k", "suppression_loss"),
-            ("generalization_loss", "suppression_loss"),
-        ),
-        strict=True,
-    ):
-        yield Figure(f"8{letter}", "Problem 3", names[x], names[y], [Curve("ours", _series(three, x, y), line=False)])
-    for letter, name, bound, x, y in (
-        ("a", "suppression_loss", 0.2, "weighted_k", "generalization_loss"),
-        ("b", "generalization_loss", 0.3, "weighted_k", "suppression_loss"),
-    ):
-        inside = [point for point in three if point.values[name] < bound]
-        title = f"Problem 3, {names[name]} below {bound:.0%}"
-        crosses: list[dict[str, Any]] = [{"x": 5000, "y": 0.35, "label": "paper"}] if letter == "a" else []
-        yield Figure(
-            f"9{letter}", title, names[x], names[y], [Curve("ours", _series(inside, x, y), line=False)], crosses
-        )
-    yield from _safe_figures(study)
-
-
-def _safe_figures(study: Dewri2011) -> Iterator[Figure]:
-    for letter, printed, preferred in (("a", PAPER_K, "k"), ("b", PAPER_L, "l")):
-        curves = []
-        for label, problem in (
-            ("sound, l by frequency", FREQUENCY),
-            ("sound, l distinct", DISTINCT),
-            (f"as printed, {preferred} preferred (unsound)", printed),
-        ):
-            inside = [point for point in study.frontiers[problem] if point.values["loss"] < SHOWN]
-            curves.append(Curve(label, _series(inside, "k", problem.letter), line=False))
-        paper: list[dict[str, Any]] = [{"x": 15, "y": 7, "label": "paper"}] if letter == "b" else []
-        yield Figure(f"10{letter}", f"Problem 4, loss below {SHOWN:.0%}", "k", "l", curves, paper)
-    for letter, most, pairs in (("a", LIMIT, [(20, 4)]), ("b", RELAXED, [(20, 5), (22, 3), (18, 6)])):
-        curves = [
-            Curve(label, _series(within(study.frontiers[problem], most), "k", problem.letter), line=False)
-            for label, problem in (("l by frequency", FREQUENCY), ("l distinct", DISTINCT))
-        ]
-        named = [{"x": x, "y": y, "label": "paper"} for x, y in pairs]
-        yield Figure(f"11{letter}", f"Problem 4, loss at most {most:.0%}", "k", "l", curves, named)
-
-
-def _insets(study: Dewri2011, front: Frontier) -> list[Curve]:
-    """The share of records in groups up to a size, for a release of low and one of high loss."""
-    curves = []
-    for share in (0.05, 0.22, 0.5):
-        point = min(front, key=lambda own: abs(own.values["generalization_loss"] - share))
-        sizes = np.sort(study.release(front.problem, point).sizes)
-        cumulated = np.cumsum(sizes) / sizes.sum()
-        last = np.flatnonzero(np.append(np.diff(sizes) > 0, True))
-        points = [{"x": int(sizes[i]), "y": float(cumulated[i])} for i in last]
-        curves.append(Curve(f"loss {point.values['generalization_loss']:.0%}", points))
-    return curves
-
-
-def fitted_curve(front: Frontier) -> tuple[list[dict[str, Any]], float]:
-    """Fit the loss of a frontier by a cubic of ln k (least squares); return its points and the largest error."""
-    points = sorted((point.values["k"], point.values["generalization_loss"]) for point in front)
-    sizes, losses = np.array(points).T
-    fit = np.polynomial.Polynomial.fit(np.log(sizes), losses, min(3, len(points) - 1))
-    fitted = fit(np.log(sizes))
-    return [{"x": float(x), "y": float(y)} for x, y in zip(sizes, fitted, strict=True)], float(
-        np.abs(fitted - losses).max()
-    )

@@ -8,7 +8,7 @@ qd + 1 attributes selects sel^(1/(qd+1)) of its values), 1,000 with an answer ab
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise
 
@@ -16,10 +16,12 @@ import numpy as np
 
 from sfumato.anonymizers import anonymize
 from sfumato.measures import Queries, Scales
-from sfumato.papers.results import Claim, Curve, Figure, Results
+from sfumato.papers.li_li_frontier import LiLiFrontier, frontier_claims, frontier_figures
+from sfumato.papers.results import Claim, Curve, Figure, Progress, Results
 from sfumato.release import FORMS, Release
 from sfumato.requirements.distances import js_distance
 from sfumato.table import load
+from sfumato.tradeoff.limit import Limit, limit
 from sfumato.tradeoff.study import LI_LI_2009
 
 PAPER_Q = {
@@ -49,7 +51,6 @@ T, L, K, DELTA = "t-closeness", "l-diversity", "k-anonymity", "semantic privacy 
 QUERIES = Queries(dimensions=4, selectivity=0.05, sanity=0)
 SELECTIVITIES = (0.02, 0.05, 0.1, 0.2)
 DIMENSIONS = (2, 3, 4, 5, 6)
-Progress = Callable[[int, int, str], None]
 Key = tuple[str, float, str]
 """A family of requirements, its parameter, the form."""
 
@@ -96,6 +97,13 @@ class LiLi2009:
         """The measures of the original."""
         return dict(self.prepared.measure(anonymize(self.table, "k-anonymity k=1", "original")).values)
 
+    @cached_property
+    def limit(self) -> Limit:
+        """The line below which no truthful release of the table can lie, whatever its form."""
+        found = limit(self.prepared)
+        assert found is not None  # Adult has a sensitive attribute and large populations
+        return found
+
     def curve(self, family: str, form: str, y: str) -> list[tuple[float, float, float]]:
         """Return (P_loss, y, parameter) of one family in one form, by rising P_loss."""
         found = [
@@ -126,11 +134,21 @@ class LiLi2009:
         return {qd: self.errors(Queries(dimensions=qd, selectivity=0.05, sanity=0)) for qd in DIMENSIONS}
 
 
-def reproduce(progress: Progress | None = None) -> Results:
-    """Make all releases of the paper, measure them, and hold the paper's claims against them."""
+def reproduce(progress: Progress | None = None, frontier: bool = False) -> Results:
+    """Make all releases of the paper, measure them, and hold the paper's claims against them.
+
+    `frontier` lets all makers loose on the table as well, and says how near they come to the limit.
+    """
     study = LiLi2009(progress)
     claims = [*_data_claims(study), *_curve_claims(study), *_query_claims(study), *_reported_claims(study)]
-    return Results("li-li-2009", claims, _figures(study))
+    figures = _figures(study)
+    if not frontier:
+        return Results("li-li-2009", claims, figures)
+    makers = LiLiFrontier(progress)
+    scores = {panel.name: makers.scores(panel) for panel in makers.panels}
+    more = {"scores": scores[makers.panels[0].name], "scores_by_panel": scores}
+    claims += frontier_claims(makers, scores)
+    return Results("li-li-2009", claims, [*figures, *frontier_figures(makers)], more)
 
 
 # -- claims ------------------------------------------------------------------------------------------------
@@ -260,9 +278,19 @@ def _reported_claims(study: LiLi2009) -> Iterable[Claim]:
             "reported",
             "one group decides it: the largest share of a rare value among all groups",
         )
+    yield _above_limit(study)
     yield _rank_correlation(study)
     yield _literal_reading(study)
     yield _rounded_to_nearest(study)
+
+
+def _above_limit(study: LiLi2009) -> Claim:
+    """Hold every release against the limit: a check of limit, P_loss and U_loss at once."""
+    room = [own["u_loss"] - study.limit.at(own["p_loss"]) for own in study.measures.values()]
+    text = "the efficient frontier lies below t-closeness; no release is below our limit (least U_loss above it)"
+    return Claim(
+        "limit", text, "somewhere below the t-closeness line", round(min(room), 6), min(room) >= -1e-9, "reported"
+    )
 
 
 def _rank_correlation(study: LiLi2009) -> Claim:
@@ -310,16 +338,17 @@ def _figures(study: LiLi2009) -> list[Figure]:
     families = (K, L, T, DELTA, STRICT_DELTA)
     two_forms = [curve(f"{name}, {form}", name, form, "u_loss") for name in (L, T) for form in FORMS]
     named = [{"x": 0.086, "y": 0.0288, "label": "paper: k = 5000"}]
+    floor = Curve("limit", [{"x": x, "y": y} for x, y in study.limit.points], marks=False)
     return [
         Figure(
             "2a",
             "Li & Li 2009, figure 2a: requirements (bucketized)",
             loss,
             "U_loss",
-            [curve(name, name, "bucketization", "u_loss") for name in families],
+            [*(curve(name, name, "bucketization", "u_loss") for name in families), floor],
             named,
         ),
-        Figure("2b", "Li & Li 2009, figure 2b: forms", loss, "U_loss", two_forms),
+        Figure("2b", "Li & Li 2009, figure 2b: forms", loss, "U_loss", [*two_forms, floor]),
         Figure(
             "3a",
             "Li & Li 2009, figure 3a: queries, qd = 4, sel = .05",

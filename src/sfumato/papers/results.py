@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import cycle
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,6 +16,9 @@ Progress = Callable[[int, int, str], None]
 """Told after every step: how many are done, of how many, and which was the last."""
 
 PALETTE = ["#2f6f9f", "#c8702b", "#3d8b5f", "#9b4a7a", "#6b6b6b", "#a38a2d", "#4f9aa8", "#b04a4a"]
+PALETTE += ["#7d6bb5", "#d8a03c", "#7fb069", "#c98bb0"]
+INK = "#222"
+"""What is no series of releases: the paper's own points, the limit."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +171,10 @@ def draw_curves(figure: Figure) -> alt.TopLevelMixin:
     labels = [curve.label for curve in figure.curves]
     x = _x(figure)
     y = alt.Y("y:Q", title=figure.y)
-    color = alt.Color("label:N", title=None, scale=alt.Scale(domain=labels, range=PALETTE[: len(labels)]))
+    colors = [
+        next_color if curve.marks else INK for curve, next_color in zip(figure.curves, cycle(PALETTE), strict=False)
+    ]
+    color = alt.Color("label:N", title=None, scale=alt.Scale(domain=labels, range=colors))
     base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, y=y, color=color)
     joined = base.mark_line(strokeWidth=1.5, opacity=0.8).encode(order="order:Q")
     layers: list[Any] = [
@@ -178,6 +185,6 @@ def draw_curves(figure: Figure) -> alt.TopLevelMixin:
         layers.append(base.transform_filter("!datum.marks").mark_line(strokeDash=[5, 4]).encode(order="order:Q"))
     if figure.paper:
         named = alt.Chart(alt.InlineData(values=list(figure.paper))).encode(x=x, y=y)
-        layers.append(named.mark_point(shape="cross", size=120, color="#222", filled=True))
-        layers.append(named.mark_text(dx=9, dy=-9, align="left", color="#222").encode(text="label:N"))
+        layers.append(named.mark_point(shape="cross", size=120, color=INK, filled=True))
+        layers.append(named.mark_text(dx=9, dy=-9, align="left", color=INK).encode(text="label:N"))
     return alt.layer(*layers).properties(width=560, height=360, title=figure.title)

@@ -26,10 +26,14 @@ class Caution:
 
 
 def cautions(
-    release: Release, requirement: Requirement, target: str | None = None, stop: str | None = None
+    release: Release, requirement: Requirement, target: str | None = None, stop: str | None = None, dealing: str = ""
 ) -> list[Caution]:
-    """List what this release does not protect against, what is found in it first; `target` and `stop` decided cuts."""
+    """List what this release does not protect against, what is found in it first.
+
+    `target` and `stop` decided cuts; `dealing` says how the maker's way of dealing records out can be reasoned from.
+    """
     found = [*_identity(release), *_sensitive(release, requirement), *_target(release, target), *_stop(stop)]
+    found += _dealing(release, dealing)
     found += _always(release, requirement)
     return sorted(found, key=lambda caution: caution.count == "")
 
@@ -140,6 +144,16 @@ def _stop(stop: str | None) -> Iterator[Caution]:
             f"Cutting ended at groups beyond {stop} (Cormode et al. 2013). This is no promise: a group is cut as long "
             "as it satisfies this itself, so groups of this file may lie beyond it.",
         )
+
+
+def _dealing(release: Release, dealing: str) -> Iterator[Caution]:
+    """Say what the maker's way of dealing records to groups gives away, and of how many records."""
+    if dealing:
+        moved = int(release.details.get("exchanged", 0))
+        told = (
+            f"{counted(moved, 'record')} of {release.assignment.records:,} outside the bucket of most people like them"
+        )
+        yield Caution("dealing", dealing, told if moved else "")
 
 
 def _always(release: Release, requirement: Requirement) -> Iterator[Caution]:

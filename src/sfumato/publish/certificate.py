@@ -65,7 +65,7 @@ def certificate(
     """Write the publisher's certificate. `files` are the written files by their final names, `checked` the audit."""
     roles = release.table.roles
     target, stop = (maker.target, maker.stop) if isinstance(maker, Mondrian) else (None, None)
-    found = cautions(release, requirement, target, stop)
+    found = cautions(release, requirement, target, stop, getattr(maker, "dealing", ""))
     return {
         "kind": "sfumato certificate",
         "for": "the publisher",

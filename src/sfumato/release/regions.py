@@ -74,32 +74,45 @@ def are_points(release: Published) -> bool:
 
 def overlap_estimates(release: Published, regions: Regions) -> Numbers:
     """Estimate the sensitive counts inside every region from boxes: regions x values."""
-    boxes, quasi = release.boxes, release.cells.quasi
-    banks, intervals, shown, extent = [], [], [], []
-    for a, own in enumerate(quasi):
+    shown, banks = shown_intervals(release), []
+    for a, own in enumerate(release.cells.quasi):
+        selected = np.cumsum(regions.selections[a] * np.asarray(own.hierarchy.widths), axis=1)
+        banks.append(np.concatenate([np.zeros((len(selected), 1)), selected], axis=1))
+    bank, starts = side_by_side(banks)
+    content = np.ascontiguousarray(release.content)
+    intervals = (shown.lo, shown.end, shown.inverse, shown.offsets, shown.number)
+    return combine_overlaps(bank, starts, regions.used, shown.order, *intervals, content)
+
+
+def shown_intervals(release: Published) -> Intervals:
+    """Find the different intervals that the boxes of a release show of every attribute."""
+    boxes, ends, numbers, extent = release.boxes, [], [], []
+    for a, own in enumerate(release.cells.quasi):
         cumulative = own.hierarchy.cumulative
         first, number = distinct_rows(np.stack([boxes.lo[:, a], boxes.hi[:, a]], axis=1))
         lo, hi = boxes.lo[first, a], boxes.hi[first, a]
         width = cumulative[hi + 1] - cumulative[lo]
-        intervals.append(Intervals(lo, hi + 1, 1 / width))
-        shown.append(number.astype(np.int32))
+        ends.append((lo, hi + 1, 1 / width))
+        numbers.append(number.astype(np.int32))
         extent.append(width[number].mean() / cumulative[-1])
-        selected = np.cumsum(regions.selections[a] * np.asarray(own.hierarchy.widths), axis=1)
-        banks.append(np.concatenate([np.zeros((len(selected), 1)), selected], axis=1))
-    bank, starts = side_by_side(banks)
-    offsets = np.cumsum([0, *(len(own.lo) for own in intervals)], dtype=np.int64)
-    lo, end, inverse = (np.concatenate(parts) for parts in zip(*intervals, strict=True))
-    order = np.argsort(extent, kind="stable")  # narrow boxes are missed most often: these attributes first
-    content = np.ascontiguousarray(release.content)
-    return combine_overlaps(bank, starts, regions.used, order, lo, end, inverse, offsets, np.stack(shown), content)
+    offsets = np.cumsum([0, *(len(own[0]) for own in ends)], dtype=np.int64)
+    lo, end, inverse = (np.concatenate(parts) for parts in zip(*ends, strict=True))
+    return Intervals(lo, end, inverse, offsets, np.stack(numbers), np.argsort(extent, kind="stable"))
 
 
 class Intervals(NamedTuple):
-    """The different intervals that boxes show of one attribute: first leaf, last leaf + 1, one over the width."""
+    """The different intervals that boxes show: first leaf, last leaf + 1, one over the width.
+
+    Those of attribute a stand at `offsets[a]:offsets[a + 1]`, and box b shows number `number[a, b]` of them.
+    """
 
     lo: Codes
     end: Codes
     inverse: Numbers
+    offsets: Counts
+    number: Codes
+    order: Counts
+    """The attributes, those of narrow boxes first: they are missed most often."""
 
 
 def side_by_side(banks: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], Counts]:

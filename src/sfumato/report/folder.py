@@ -6,24 +6,30 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.plain import json_text
+from sfumato.report.limit import scores_of
 from sfumato.report.writing import write_picture, write_report
 from sfumato.tradeoff import Map, Point
+from sfumato.tradeoff.folder import limit_values
+from sfumato.tradeoff.scoring import score_values
 
 
 def save_map(shown: Map, folder: Path) -> list[Path]:
     """Write everything about a map into a folder. `points.json` is the same, byte by byte, for the same study."""
     frontier = {point.id for point in shown.frontier()}
     points = [_entry(point, point.id in frontier) for point in shown.points]
+    floor, found = limit_values(shown.limit), scores_of(shown)
     texts = {
         "points.json": json_text(
             {
                 "study": shown.study.name,
                 "axes": list(shown.study.axes),
-                shown.study.section: {key: shown.about[key] for key in shown.study.facts},
+                shown.study.section: {key: shown.about[key] for key in shown.study.facts} | floor.pop("table", {}),
                 "points": points,
+                **floor,
+                **({} if found is None else {"score": score_values(found)}),
             }
         ),
-        "timings.json": json_text({"seconds": {point.id: round(point.seconds, 4) for point in shown.points}}),
+        "timings.json": json_text(_timings(shown)),
         "study.toml": shown.study.to_toml(folder),
     }
     written = []
@@ -35,6 +41,14 @@ def save_map(shown: Map, folder: Path) -> list[Path]:
     write_report(shown, folder / "report-public.html", public=True)
     write_picture(shown, folder / "map.png")
     return [*written, folder / "report.html", folder / "report-public.html", folder / "map.png"]
+
+
+def _timings(shown: Map) -> dict[str, Any]:
+    """Say how long each point took, and of a tuned map what was tried when."""
+    timings: dict[str, Any] = {"seconds": {point.id: round(point.seconds, 4) for point in shown.points}}
+    if "tuning" in shown.about:
+        timings["tuning"] = shown.about["tuning"]
+    return timings
 
 
 def _entry(point: Point, on_frontier: bool) -> dict[str, Any]:

@@ -122,15 +122,27 @@ function axisLook(name, drawnValues) {
   return { axis: { ...common, values: ticks }, scale: { type: "log", nice: false, padding: 26 } };
 }
 
+// The limit is proved for two measures; whichever of them is drawn across, the line is the same.
+function limitRows() {
+  if (!data.limit || ![state.x, state.y].every((name) => data.limit.axes.includes(name)) || state.x === state.y) return [];
+  const turned = state.x !== data.limit.axes[0];
+  return data.limit.points.map(([p, u], i) => ({
+    x: turned ? u : p, y: turned ? p : u, label: i === data.limit.named ? "limit" : "",
+  }));
+}
+
 function specification() {
   const spec = structuredClone(data.spec);
   spec.datasets.points = drawn();
+  const floor = limitRows();
+  if (floor.length) spec.datasets.limit = floor;
+  else spec.layer = spec.layer.filter((layer) => !["limit", "limit label"].includes(layer.name));
   for (const layer of spec.layer) {
     for (const axis of ["x", "y"]) {
       Object.assign(layer.encoding[axis], axisLook(state[axis], spec.datasets.points.map((row) => row[axis])));
     }
     for (const channel of ["color", "shape"]) if (layer.encoding[channel]) layer.encoding[channel].legend = null;
-    if (layer.mark.type === "line") layer.mark.interpolate = measures.get(state.x).step;
+    if (layer.mark.type === "line" && layer.name !== "limit") layer.mark.interpolate = measures.get(state.x).step;
   }
   return spec;
 }
@@ -183,6 +195,7 @@ function reading() {
     "reading",
     `Each mark is one release: ${direction("x")}, ${direction("y")}. The line is the frontier: on it, no release ` +
       "can be better on one axis without being worse on the other; every faded mark is beaten by a release on the line.",
+    limitRows().length ? " No truthful release of this table can lie below the dashed line, the limit." : null,
     data.worth && data.worth.marks ? ` ${data.worth.marks}` : null,
   );
 }
@@ -229,6 +242,7 @@ function legend() {
     has("bucketization") ? entry(symbol(triangle, { fill: "currentColor" }), "bucketization") : null,
     points.some((point) => point.baseline) ? entry(symbol(diamond, outline), "baseline") : null,
     entry(symbol(stairs, outline), "frontier"),
+    limitRows().length ? entry(symbol("M-7,-4Q-4,4 7,5", { ...outline, "stroke-dasharray": "3 2" }), "limit") : null,
     marked("no better") ? entry(symbol("M-5,-5L5,5M-5,5L5,-5", outline), "no better than a trivial sanitization") : null,
     marked("not shown") ? entry(symbol("M-5,5L5,-5", outline), "not shown to be better") : null,
   );
@@ -476,6 +490,7 @@ function panel() {
     element("p", { class: "quiet" }, element("code", {}, setting)),
     exact ? element("p", { class: "note" }, caution) : null,
     point.worth ? element("p", { class: verdictMark(point) ? "note" : null }, point.worth.said) : null,
+    point.disagreements.map((said) => element("p", { class: "note" }, said)),
     commandBlock(point),
     element(
       "div", { class: "columns" },
@@ -519,6 +534,7 @@ function choose(id, scroll) {
 
 function update() {
   explainAxes();
+  legend();
   reading();
   undrawn();
   frontierTable();
@@ -534,7 +550,6 @@ function start() {
     return;
   }
   controls();
-  legend();
   document.getElementById("all").addEventListener("toggle", allTable);
   const asked = location.hash.slice(1);
   if (byId.has(asked)) state.chosen = asked;

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from contextlib import suppress
+from dataclasses import replace
 from datetime import date
 from functools import cache
 from hashlib import sha256
@@ -24,9 +25,13 @@ from sfumato.kernels import cache_folder
 from sfumato.measures import MEASURES
 from sfumato.plain import to_plain
 from sfumato.release import staged
+from sfumato.report.agreeing import agreeing_section, said_of_points
+from sfumato.report.limit import limit_content, limit_section
+from sfumato.report.tuning import tuning_section
 from sfumato.report.worth import worth_content, worth_of_point, worth_section
 from sfumato.tradeoff import Map, Point
 from sfumato.tradeoff.chart import axis_title, baseline_label, family, map_chart, step, ticks_of
+from sfumato.tradeoff.limit import AXES
 from sfumato.tradeoff.words import counted, listed, settings
 
 
@@ -43,6 +48,9 @@ def page(shown: Map, public: bool, day: date) -> str:
         badge="public" if public else "internal",
         caution=_caution(public),
         tried=_tried(shown, public, day),
+        limit=limit_section(shown, public),
+        tuning=tuning_section(shown, public),
+        agreeing=agreeing_section(_seen(shown, public)),
         worth=worth_section(shown),
         notices="" if public else _notices(shown),
         unmade="" if public else _unmade(shown),
@@ -53,13 +61,15 @@ def page(shown: Map, public: bool, day: date) -> str:
 
 def content(shown: Map, public: bool) -> dict[str, Any]:
     """Collect what the page's script reads; for the public nothing but settings and measures."""
-    measured = [p for p in shown.points if p.status == "measured" and not (public and p.is_noisy)]
+    seen = _seen(shown, public)
+    measured, said = [p for p in seen.points if p.status == "measured"], said_of_points(seen)
     return {
         "public": public,
         "axes": axes(shown),
         "forms": list(shown.study.forms),
         "records": shown.about.get("records", 0),
         "spec": _empty_chart(shown),
+        "limit": limit_content(shown, public),
         "worth": worth_content(shown),
         "measures": [
             {
@@ -74,8 +84,13 @@ def content(shown: Map, public: bool) -> dict[str, Any]:
             for measure in MEASURES.values()
             if any(measure.name in point.measures for point in measured)
         ],
-        "points": [_point(shown, point, public) for point in measured],
+        "points": [_point(shown, point, public) | {"disagreements": said.get(point.id, [])} for point in measured],
     }
+
+
+def _seen(shown: Map, public: bool) -> Map:
+    """Return what a page may tell of: on the public one nothing of noisy releases, which were only looked at."""
+    return replace(shown, points=tuple(point for point in shown.points if not (public and point.is_noisy)))
 
 
 def axes(shown: Map) -> list[str]:
@@ -107,9 +122,12 @@ def _point(shown: Map, point: Point, public: bool) -> dict[str, Any]:
 
 
 def _empty_chart(shown: Map) -> dict[str, Any]:
-    """Return the chart's specification without data, title and legend: the page has its own."""
-    spec: dict[str, Any] = map_chart(shown, *axes(shown)).to_dict()
-    spec["datasets"] = {"points": []}
+    """Return the chart's specification without data, title and legend: the page has its own.
+
+    The page's script sets the axes, and takes the limit's layers out where it is not drawn.
+    """
+    spec: dict[str, Any] = map_chart(shown, *(axes(shown) if shown.limit is None else AXES)).to_dict()
+    spec["datasets"] = {name: [] for name in spec["datasets"]}
     spec |= {"width": "container", "height": 460, "autosize": {"type": "fit-x", "contains": "padding"}}
     spec["config"] |= {"background": None, "padding": 4}
     del spec["title"]

@@ -13,6 +13,7 @@ from typing import Any
 import altair as alt
 
 from sfumato.measures import MEASURES
+from sfumato.tradeoff.limit import AXES
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.verdicts import VERDICTS, Verdicts, mark_of
 
@@ -67,9 +68,11 @@ BASELINE_LABELS = {
     "one-item": "all items as one",
 }
 READING = "The line joins the releases that no other release beats on both measures; the faded ones are beaten."
+LIMIT_READING = "No truthful release of this table can lie below the dashed line, the limit."
 CROSS, STROKE = "M-1,-1L1,1M-1,1L1,-1", "M-1,1L1,-1"
 """What is drawn over a release that does not beat the trivial sanitizations, and over one not shown to: paths."""
 
+LIMIT = "limit"
 LINE = 120
 """Letters of a line under the title."""
 
@@ -182,8 +185,10 @@ def map_chart(shown: Map, x: str | None = None, y: str | None = None, title: str
     chosen = alt.param(name="chosen", value="")
     name = title or f"{shown.study.name}: what each release risks and what it costs"
     marks = [] if verdicts is None else [verdict_marks(base)]
-    reading = [READING, *wrap("" if verdicts is None else verdicts.marks(), LINE)]
+    floor = limit_rows(shown, x, y)
+    reading = [READING, *([LIMIT_READING] if floor else []), *wrap("" if verdicts is None else verdicts.marks(), LINE)]
     spreads = intervals(base) if any(point.intervals for point in shown.points) else []
+    below = limit_line(base) if floor else []
     layers = [
         _line(base, x),
         *spreads,
@@ -191,14 +196,38 @@ def map_chart(shown: Map, x: str | None = None, y: str | None = None, title: str
         *baselines(base),
         *marks,
         ring(base),
+        *below,
     ]
+    datasets = {"points": rows(shown, x, y)} | ({"limit": floor} if below else {})
     drawn: alt.TopLevelMixin = (
-        alt.layer(*layers, datasets={"points": rows(shown, x, y)})
+        alt.layer(*layers, datasets=datasets)
         .add_params(chosen)
         .properties(width=680, height=440, title=alt.TitleParams(name, subtitle=reading, anchor="start", offset=16))
         .configure(**LOOK)
     )
     return drawn
+
+
+def limit_rows(shown: Map, x: str, y: str) -> list[dict[str, Any]]:
+    """List the vertices of the limit for two axes, with its name beside one of them; none where nothing is proved."""
+    if shown.limit is None or {x, y} != set(AXES):
+        return []
+    height = shown.limit.trivial / 6
+    named = min(shown.limit.points, key=lambda vertex: abs(vertex[1] - height))
+    return [
+        {"x": p if x == AXES[0] else u, "y": u if x == AXES[0] else p, "label": LIMIT if (p, u) == named else ""}
+        for p, u in shown.limit.points
+    ]
+
+
+def limit_line(base: alt.Chart) -> list[alt.Chart]:
+    """Draw the limit as a dashed line with its name below, where no release can be."""
+    own = base.properties(data=alt.NamedData("limit"), name=LIMIT).encode(tooltip=alt.TooltipValue(None))
+    line = own.mark_line(color=INK, strokeWidth=1.3, strokeDash=[5, 4], opacity=0.8)
+    label = own.properties(name=f"{LIMIT} label").mark_text(
+        align="right", dx=-7, dy=11, fontSize=11.5, fontStyle="italic", color=INK
+    )
+    return [line, label.encode(text="label:N")]
 
 
 def intervals(base: alt.Chart) -> list[alt.Chart]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from sfumato.measures import MEASURES, READ_NOISY
 from sfumato.tradeoff.bounds import Bound, Relaxation, number
 from sfumato.tradeoff.curve import Curve, Step, Stretch
+from sfumato.tradeoff.disagreements import Disagreements
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.recipients import RECIPIENTS
 from sfumato.tradeoff.verdicts import Verdicts
@@ -239,6 +240,12 @@ def worth(shown: Map, point: Point) -> str | None:
         return f"{text} No release of this map beats both."
     beat = "releases of this map beat" if better > 1 else "release of this map beats"
     return f"{text} {better:,} {beat} both: --prefer utility_gain finds the largest gain."
+
+
+def disagreements(shown: Map, point: Point, axes: Sequence[str]) -> list[str]:
+    """Say where a point looks good by one measure and bad by another of the same kind."""
+    found = Disagreements.of(shown)
+    return [] if found is None else [own.said for own in found.of_point(point, axes)]
 
 
 # -- around it

@@ -78,6 +78,9 @@ class Choice:
     worth: str | None = None
     """Whether the point beats both trivial sanitizations at the column that was learned; None where none was."""
 
+    disagreements: tuple[str, ...] = ()
+    """Where the point looks good by one measure and bad by another of the same kind, in words."""
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
         content = asdict(self)
@@ -241,6 +244,7 @@ class _Answer:
             quadrant=self._quadrant(inside),
             landmarks=self._landmarks(curve, inside),
             worth=words.worth(self.shown, point),
+            disagreements=tuple(words.disagreements(self.shown, point, asked.axes)),
         )
 
     # -- which points count

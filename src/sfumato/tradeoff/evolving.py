@@ -6,6 +6,7 @@ the row it stands for; a row that cannot be had stands for the last one that can
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,12 @@ from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.core.crossover import Crossover
 from pymoo.core.duplicate import DuplicateElimination
 from pymoo.core.mutation import Mutation
+from pymoo.core.population import Population
 from pymoo.core.problem import Problem as Judged
 from pymoo.core.sampling import Sampling
 from pymoo.termination.max_gen import MaximumGenerationTermination
 
+from sfumato.tradeoff.checkpoint import Evolved
 from sfumato.tradeoff.pareto import Search
 from sfumato.tradeoff.variation import Tree, cross, flip, mutate, tree_of
 
@@ -27,8 +30,8 @@ OTHER_ROW = 0.1
 """How often an individual changes the row it stands for."""
 
 
-def algorithm_of(search: Search) -> Any:
-    """Set up NSGA-II for a search; each `next()` is one generation."""
+def algorithm_of(search: Search, begun: Evolved | None = None) -> Any:
+    """Set up NSGA-II for a search, at its beginning or after a generation; each `next()` is one generation."""
     solver, tree = search.solver, tree_of(search.space)
     algorithm = NSGA2(
         pop_size=solver.population,
@@ -39,7 +42,26 @@ def algorithm_of(search: Search) -> Any:
     )
     endless = MaximumGenerationTermination(ENDLESS)
     algorithm.setup(_Problem(search), termination=endless, seed=solver.seed, verbose=False)
+    if begun is not None:
+        population = Population.new("X", begun.individuals)
+        algorithm.evaluator.eval(algorithm.problem, population)
+        population.set("rank", begun.rank)
+        population.set("crowding", begun.crowding)
+        algorithm.pop, algorithm.n_iter, algorithm.is_initialized = population, search.generation + 1, True
+        algorithm.random_state.bit_generator.state = begun.random
+        algorithm.start_time = time.time()  # pymoo wants one where no new individual can be made
     return algorithm
+
+
+def evolved(algorithm: Any) -> Evolved:
+    """Take down where an algorithm stands between two generations."""
+    individuals, rank, crowding = algorithm.pop.get("X", "rank", "crowding")
+    return Evolved(
+        individuals.astype(np.int16),
+        rank.astype(np.int64),
+        crowding.astype(np.float64),
+        algorithm.random_state.bit_generator.state,
+    )
 
 
 class _Problem(Judged):  # type: ignore[misc]
@@ -99,7 +121,7 @@ class _Mutation(Mutation):  # type: ignore[misc]
             flip(vectors, self.tree, random_state.random(vectors.shape), self.rate)
         changed = x.copy()
         changed[:, :-1] = vectors
-        rows = next(iter(self.search.evaluator.known.values())).shape[0]
+        rows = self.search.evaluator.rows
         if rows > 1:
             other = random_state.random(len(x)) < OTHER_ROW
             changed[other, -1] = random_state.integers(rows, size=int(other.sum()))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 from sfumato.measures import Classification
 
 if TYPE_CHECKING:
+    from sfumato.tradeoff.limit import Limit
     from sfumato.tradeoff.map import Map, Point
 
 
@@ -29,6 +30,9 @@ class Opened(Protocol):
 
     def prepared(self) -> Callable[[Any], Point]:
         """Make the scales ready; return what makes and measures one candidate, by many threads at once."""
+
+    def limit(self) -> Limit | None:
+        """Work out the line below which no truthful release can lie on p_loss and u_loss, where it is proved."""
 
 
 class Explorable(Protocol):

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from sfumato.anonymizers import LocalRecoding, Maker, Mechanism, Mondrian, UnsafeSeededNoise
+from sfumato.anonymizers import Maker, Mechanism, UnsafeSeededNoise
 from sfumato.configuration import check_whole
 from sfumato.errors import InfeasibleError, SfumatoError
 from sfumato.kernels import source_digest
@@ -24,9 +24,13 @@ from sfumato.plain import to_plain
 from sfumato.table import Table
 from sfumato.tradeoff.details import details, noisy_details
 from sfumato.tradeoff.explorable import Explorable
-from sfumato.tradeoff.folder import read_point
+from sfumato.tradeoff.folder import limit_values, read_limit, read_point
+from sfumato.tradeoff.limit import AXES, Limit, limit
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.study import Candidate, Study, read_study
+
+Own = TypeVar("Own", bound=Hashable)
+"""The candidates of a kind of study."""
 
 Progress = Callable[[int, int, str], None]
 """Told after every candidate: how many are done, of how many, and which was the last."""
@@ -45,24 +49,71 @@ def explore(
     configuration and version are not worked out again. The result does not depend on the number of workers. `table`
     is what the study is about (a table, or baskets), where that is open already.
     """
-    study = read_study(study) if isinstance(study, str) else study
-    workers = workers if workers is not None else (os.cpu_count() or 1)
-    check_whole("workers", workers, least=1)
-    work = study.opened(table)
-    candidates = work.candidates
-    keys = {candidate: sha256(f"{work.key} {candidate}".encode()).hexdigest() for candidate in candidates}
-    known = _read_cache(cache)
-    done = {c: known[keys[c]] for c in candidates if keys[c] in known}
-    _end_last_line(cache)
-    open_ones = [candidate for candidate in candidates if candidate not in done]
+    given = read_study(study) if isinstance(study, str) else study
+    exploration: Exploration[Any] = Exploration(given, cache, workers, table)
+    candidates = exploration.work.candidates
+    done = exploration.known_of(candidates)
     report = progress or (lambda finished, total, last: None)
     report(len(done), len(candidates), "")
-    if open_ones:
-        for candidate, point in _all(open_ones, work.prepared(), workers):
-            done[candidate] = point
-            _add_to_cache(cache, keys[candidate], point)
-            report(len(done), len(candidates), str(candidate))
-    return Map(study, tuple(done[candidate] for candidate in candidates), work.about)
+    for candidate, point in exploration.measured(candidate for candidate in candidates if candidate not in done):
+        done[candidate] = point
+        report(len(done), len(candidates), str(candidate))
+    return exploration.map([done[candidate] for candidate in candidates])
+
+
+class Exploration(Generic[Own]):
+    """A study at work: its data, what was measured before, and the means to measure more."""
+
+    def __init__(
+        self, study: Explorable, cache: Path | None = None, workers: int | None = None, data: Any = None
+    ) -> None:
+        self.study = study
+        self.workers = workers if workers is not None else (os.cpu_count() or 1)
+        check_whole("workers", self.workers, least=1)
+        self.work = study.opened(data)
+        self.cache = cache
+        self._known = _read_cache(cache)
+        _end_last_line(cache)
+
+    def key(self, candidate: Own) -> str:
+        """Return the name under which a candidate's point is kept."""
+        return sha256(f"{self.work.key} {candidate}".encode()).hexdigest()
+
+    def known_of(self, candidates: Iterable[Own]) -> dict[Own, Point]:
+        """Return the points that need not be worked out again."""
+        keys = {candidate: self.key(candidate) for candidate in candidates}
+        return {candidate: self._known[key] for candidate, key in keys.items() if key in self._known}
+
+    @cached_property
+    def _measure(self) -> Callable[[Own], Point]:
+        return self.work.prepared()
+
+    def measured(self, candidates: Iterable[Own], ends: float | None = None) -> Iterator[tuple[Own, Point]]:
+        """Make and measure candidates, each kept at once; none is begun after `ends` on the monotonic clock."""
+        for candidate, point in _all(candidates, lambda own: self._measure(own), self.workers, ends):
+            self._known[self.key(candidate)] = point
+            _add_to_cache(self.cache, self.key(candidate), point)
+            yield candidate, point
+
+    def map(
+        self, points: Sequence[Point], study: Explorable | None = None, more: Mapping[str, Any] | None = None
+    ) -> Map:
+        """Put points on a map of the study (or of one that has grown), with the limit of the data under them."""
+        floor = self._limit() if any(point.has(AXES) for point in points) else None
+        return Map(study or self.study, tuple(points), {**self.work.about, **(more or {})}, floor)
+
+    def _limit(self) -> Limit | None:
+        """Work the limit of the data out, or take it from the cache."""
+        key = sha256(f"{self.work.key} limit".encode()).hexdigest()
+        kept = self.cache.read_text("ascii", "replace") if self.cache is not None and self.cache.is_file() else ""
+        for line in kept.split("\n"):
+            if line.startswith(f'{{"limit of": "{key}"') and line.endswith("}"):
+                return read_limit(json.loads(line))
+        found = self.work.limit()
+        if self.cache is not None:
+            with self.cache.open("a", encoding="ascii") as stream:
+                stream.write(json.dumps({"limit of": key, **limit_values(found)}) + "\n")
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,24 +157,34 @@ class TableWork:
             "origin": table.engine.origin,
         }
 
+    @cached_property
+    def _ready(self) -> Prepared:
+        return self.study.scales.prepare(self.table).ready()
+
     def prepared(self) -> Callable[[Candidate], Point]:
         """Make the scales ready; return what makes and measures one candidate."""
-        return partial(measured_point, prepared=self.study.scales.prepare(self.table).ready())
+        return partial(measured_point, prepared=self._ready)
+
+    def limit(self) -> Limit | None:
+        """Work out the line below which no truthful release of the table can lie."""
+        return limit(self._ready)
 
 
 def _all(
-    candidates: Sequence[Hashable], measured: Callable[[Any], Point], workers: int
-) -> Iterator[tuple[Hashable, Point]]:
+    candidates: Iterable[Own], measured: Callable[[Own], Point], workers: int, ends: float | None
+) -> Iterator[tuple[Own, Point]]:
     """Work candidates out by threads, a few at a time so that memory stays flat; stop at once when interrupted."""
     pool = ThreadPoolExecutor(workers)
     waiting = iter(candidates)
-    running: dict[Future[Point], Hashable] = {}
+    at_once = 2 * workers if ends is None else workers  # what waits when time is up would still be worked out
+    running: dict[Future[Point], Own] = {}
     try:
         while True:
-            for candidate in waiting:
-                running[pool.submit(measured, candidate)] = candidate
-                if len(running) >= 2 * workers:
+            while len(running) < at_once and (ends is None or time.monotonic() < ends):
+                candidate = next(waiting, None)
+                if candidate is None:
                     break
+                running[pool.submit(measured, candidate)] = candidate
             if not running:
                 break
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
@@ -198,11 +259,7 @@ def repeatable(candidate: Candidate) -> Maker:
     A map is for the publisher's eyes and must come out the same twice; a release that is published draws afresh.
     """
     maker = candidate.anonymizer
-    if isinstance(maker, Mondrian) and maker.mode == "relaxed" and maker.seed is None:
-        return replace(maker, seed=int(candidate.id, 16))
-    if isinstance(maker, LocalRecoding) and maker.seed is None:
-        return replace(maker, seed=int(candidate.id, 16))
-    return maker
+    return maker if isinstance(maker, Mechanism) else maker.with_seed(int(candidate.id, 16))
 
 
 def _read_cache(cache: Path | None) -> dict[str, Point]:

@@ -9,10 +9,14 @@ from typing import Any
 
 from sfumato.errors import BadInputError
 from sfumato.plain import from_plain
+from sfumato.tradeoff.limit import Limit
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.study import read_study
 
 SCHEMA = 1
+
+TRIVIAL, REVEALED = "trivial_u_loss", "revealed_p_loss"
+"""The U_loss of the release without quasi-identifiers, the P_loss of a revealed rarest value."""
 
 
 def read_map(folder: str | Path) -> Map:
@@ -27,9 +31,29 @@ def read_map(folder: str | Path) -> Map:
             raise BadInputError(f"{path}: schema {content['schema']!r} is not known to this version; explore again")
         study = read_study(str(folder / "study.toml"))
         about, points = dict(content[study.section]), tuple(read_point(entry) for entry in content["points"])
+        floor = read_limit(content)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadInputError(f"{path}: not what `sfumato explore` writes ({error!r}); explore again") from None
-    return Map(study, points, about)
+    return Map(study, points, about, floor)
+
+
+def read_limit(content: dict[str, Any]) -> Limit | None:
+    """Read a limit from the plain values that `limit_values` made; there need not be one."""
+    if content.get("limit") is None:
+        return None
+    about = content["table"]
+    vertices = tuple((float(x), float(y)) for x, y in content["limit"])
+    return Limit(vertices, float(about[TRIVIAL]), float(about[REVEALED]))
+
+
+def limit_values(floor: Limit | None) -> dict[str, Any]:
+    """Write a limit as plain values: its vertices, and under `table` the two facts of the table that scores need."""
+    if floor is None:
+        return {}
+    return {
+        "table": {TRIVIAL: floor.trivial, REVEALED: floor.revealed},
+        "limit": [list(vertex) for vertex in floor.points],
+    }
 
 
 def read_point(entry: dict[str, Any]) -> Point:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 from sfumato.anonymizers import is_noisy
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
+from sfumato.tradeoff.limit import Limit
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.choosing import Choice
     from sfumato.tradeoff.explorable import Explorable
+    from sfumato.tradeoff.scoring import Scores
 
 BASELINES = ("without-quasi", "without-sensitive", "one-item", "original")
 
@@ -75,6 +77,9 @@ class Map:
     about: Mapping[str, Any] = field(default_factory=dict)
     """What is said of the data themselves: records, digest, notices."""
 
+    limit: Limit | None = None
+    """Below which no truthful release can lie on p_loss and u_loss; None where it is not known."""
+
     def __getitem__(self, id: str) -> Point:
         for point in self.points:
             if point.id == id:
@@ -96,6 +101,21 @@ class Map:
         values = np.array([[cost(name, point.measures[name]) for name in names] for point in known])
         kept = non_dominated(values.reshape(len(known), len(names)))
         return [known[i] for i in sorted(kept, key=lambda i: (tuple(values[i]), known[i].id))]
+
+    def score(self, points: Iterable[Point] | None = None, axes: Sequence[str] | None = None) -> float:
+        """Return the area under the staircase of some points, or of all, as a part of the worst: `docs/limit.md`.
+
+        Without axes it is that of the study's. Lower is better; the trivial release always counts, the original never.
+        """
+        from sfumato.tradeoff.scoring import score  # it is about maps, so it cannot be imported before them
+
+        return score(self, points, axes)
+
+    def scores(self, axes: Sequence[str] | None = None) -> Scores:
+        """Return the scores of all releases, of each anonymizer's and of the limit, with who gives which part."""
+        from sfumato.tradeoff.scoring import scores  # it is about maps, so it cannot be imported before them
+
+        return scores(self, axes)
 
     def choose(
         self,

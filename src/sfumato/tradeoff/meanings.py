@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfumato.measures import Queries
+from sfumato.measures import EmReader, Queries, Reader
 from sfumato.tradeoff.map import Map
 from sfumato.tradeoff.study import of_table
 from sfumato.tradeoff.verdicts import Verdicts
@@ -88,6 +88,23 @@ def _scales(shown: Map) -> list[tuple[str, str]]:
         ),
         ("Queries", _queries(scales.queries)),
         ("Attack", _attack(shown)),
+        *_reader(scales.reader),
+    ]
+
+
+def _reader(reader: Reader) -> list[tuple[str, str]]:
+    """Say who reads releases besides the uniform reader."""
+    if not isinstance(reader, EmReader):
+        return []
+    return [
+        (
+            "A cleverer reader",
+            "u_loss and query_error read a release as if everybody had the sensitive values of their group. u_loss_em "
+            "and query_error_em are for a researcher who learns across groups how quasi-identifiers go with sensitive "
+            f"values (naive Bayes, {counted(reader.rounds, 'round')} of expectation maximization). definetti_accuracy "
+            "is how often an adversary who knows everybody's group guesses right by the same inference, definetti_gain "
+            "how much more often that is than by guessing the commonest value of the group.",
+        )
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -13,7 +13,7 @@ from sfumato.anonymizers import CutSpace, CutVector
 from sfumato.anonymizers.cut_space import Bits
 from sfumato.configuration import check_number, parse
 from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.measures import MEASURES, Prepared, Scales
+from sfumato.measures import MEASURES, RECONSTRUCTED, Prepared, Scales, UniformReader
 from sfumato.requirements import requirement
 from sfumato.table import Table
 from sfumato.tradeoff.map import cost
@@ -48,9 +48,16 @@ class MeasuredProblem(Problem):
         """The measures."""
         return tuple(name.strip() for name in self.minimize.split(",") if name.strip())
 
+    @property
+    def share(self) -> float:
+        """The share of the records that may be suppressed."""
+        return self.suppress
+
     def judge(self, table: Table, space: CutSpace) -> Judge:
         """Prepare the scales once; then every vector is a release that is made and measured."""
-        prepared = self.scales.prepare(table).ready()
+        clever = any(name in RECONSTRUCTED for name in self.objectives)
+        scales = self.scales if clever else replace(self.scales, reader=UniformReader())
+        prepared = scales.prepare(table).ready()
 
         def judged(vectors: Bits) -> Numbers:
             return np.array([[self._measured(prepared, space.text(vector))] for vector in vectors])

@@ -3,6 +3,7 @@
     search = Search(table, Problem2(eta=0.1), space)
     frontier = search.run()          # 250 generations, unless time is up or Ctrl-C is pressed
     frontier = search.run(seconds=60)  # goes on where it stopped
+    search.resume(path)              # or another day: `run(checkpoint=path)` leaves a file to go on from
 
 Every vector is worked out once and kept; the archive keeps every non-dominated point, whatever the population forgets.
 Work is divided among threads, vector by vector, so their number cannot matter: same seed, same frontier.
@@ -10,12 +11,11 @@ Work is divided among threads, vector by vector, so their number cannot matter: 
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import islice, product
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,15 +27,15 @@ from sfumato.configuration import Configured, check_choice, check_number, check_
 from sfumato.errors import BadInputError
 from sfumato.table import Table
 from sfumato.tradeoff.archive import Archive, Frontier
+from sfumato.tradeoff.checkpoint import Snapshot, key_of, read_checkpoint, write_checkpoint
+from sfumato.tradeoff.evaluating import Evaluator
 from sfumato.tradeoff.measured_problem import problem
 from sfumato.tradeoff.problems import Problem
+from sfumato.tradeoff.seeds import seeds
 from sfumato.tradeoff.variation import drawn, levelled, neighbours
 
 Numbers = NDArray[np.float64]
 Progress = Callable[[int, int, str], None]
-AT_ONCE = 8
-"""Vectors that one thread is handed at a time."""
-
 MOST_VECTORS = 5_000_000
 """No larger space is looked at as a whole."""
 
@@ -43,6 +43,9 @@ CHUNK = 20_000
 OPERATORS = ("own", "paper")
 BATCH = 40
 """Points of the archive whose neighbours a local search works out at a time."""
+
+BETWEEN = 5.0
+"""Seconds between two checkpoints."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,8 @@ class NSGA2(Configured):
     crossover: float = 0.9
     mutation: float = 0.1
     operators: str = "own"
-    """own: mutates constrained attributes too, begins with full-domain levels, ends with a local search; or paper."""
+    """own: begins with seeds and full-domain levels, mutates constrained attributes too, ends with a local search; or
+    paper."""
 
     seed: int = 0
     name: ClassVar[str] = "nsga2"
@@ -66,40 +70,6 @@ class NSGA2(Configured):
         check_number("mutation", self.mutation, least=0, most=1)
         check_choice("operators", self.operators, OPERATORS)
         check_whole("seed", self.seed, least=0)
-
-
-class Evaluator:
-    """Works out vectors, each once, by several threads."""
-
-    def __init__(self, table: Table, wanted: Problem, space: CutSpace, workers: int | None = None) -> None:
-        workers = workers if workers is not None else (os.cpu_count() or 1)
-        check_whole("workers", workers, least=1)
-        self.judge = wanted.judge(table, space)
-        self.workers = workers
-        self.known: dict[bytes, Numbers] = {}
-        self.seconds = 0.0
-
-    def facts(self, vectors: Bits) -> tuple[Numbers, NDArray[np.int64]]:
-        """Return the facts of vectors, and which of them were new."""
-        keys = [vector.tobytes() for vector in vectors]
-        new = {key: i for i, key in reversed(list(enumerate(keys))) if key not in self.known}
-        fresh = np.array(sorted(new.values()), np.int64)
-        if len(fresh):
-            for i, own in zip(fresh, self.worked_out(vectors[fresh]), strict=True):
-                self.known[keys[i]] = own
-        return np.array([self.known[key] for key in keys]), fresh
-
-    def worked_out(self, vectors: Bits) -> Numbers:
-        """Work out vectors without looking whether they are known."""
-        started = time.perf_counter()
-        parts = [vectors[i : i + AT_ONCE] for i in range(0, len(vectors), AT_ONCE)]
-        if self.workers == 1 or len(parts) == 1:
-            found = [self.judge(part) for part in parts]
-        else:
-            with ThreadPoolExecutor(self.workers) as pool:
-                found = list(pool.map(self.judge, parts))
-        self.seconds += time.perf_counter() - started
-        return np.concatenate(found)
 
 
 class Search:
@@ -115,6 +85,7 @@ class Search:
         start: Bits | None = None,
     ) -> None:
         self.problem = problem(wanted) if isinstance(wanted, str) else wanted
+        self.table = table
         self.space = space if space is not None else cut_space(table.cells)
         self.solver = solver or NSGA2()
         self.evaluator = Evaluator(table, self.problem, self.space, workers)
@@ -126,14 +97,26 @@ class Search:
             raise BadInputError("start: these cut vectors do not belong to the space (cut along the hierarchy)")
         self.generation = 0
         self.polished = False
+        self._limit = 0
+        self._done: dict[bytes, None] = {}
         self._algorithm: Any = None
+        self._last: Snapshot | None = None
 
     def run(
-        self, seconds: float | None = None, progress: Progress | None = None, generations: int | None = None
+        self,
+        seconds: float | None = None,
+        progress: Progress | None = None,
+        generations: int | None = None,
+        checkpoint: Path | None = None,
     ) -> Frontier:
-        """Search until all generations are done, time is up or Ctrl-C is pressed; called again, it goes on."""
+        """Search until all generations are done, time is up or Ctrl-C is pressed; called again, it goes on.
+
+        What was found when Ctrl-C was pressed is that of the last whole generation. `checkpoint` is a file that is
+        written every few seconds and at the end, for `resume`.
+        """
         if seconds is not None:
             check_number("seconds", seconds, least=0, strict=True)
+        keeper = None if checkpoint is None else _Keeper(self, checkpoint)
         ends = None if seconds is None else time.monotonic() + seconds
         last = self.solver.generations
         if generations is not None:
@@ -145,13 +128,39 @@ class Search:
                     stopped = "time"
                     break
                 self._next_generation()
+                if keeper is not None:
+                    keeper.keep()
                 if progress is not None:
                     progress(self.generation, self.solver.generations, f"{len(self.archive.costs)} points")
             if self.generation == self.solver.generations and self.solver.operators == "own" and not self.polished:
-                stopped = self._polish(ends)
+                stopped = self._polish(ends, keeper)
         except KeyboardInterrupt:
             stopped = "interrupted"
+            self._restore(self._last)
+        if keeper is not None:
+            keeper.keep(at_once=True)
         return self.archive.frontier(len(self.evaluator.known), stopped=stopped)
+
+    def resume(self, checkpoint: Path) -> str:
+        """Take a search up from its checkpoint, if there is one; say in a sentence what became of it."""
+        if not checkpoint.is_file():
+            return ""
+        try:
+            found = read_checkpoint(checkpoint, key_of(self))
+        except ValueError:
+            return f"{checkpoint} is damaged, so the search begins anew"
+        if found is None:
+            return (
+                f"{checkpoint} belongs to another search (table, problem, columns, solver or version differ), so this "
+                "one begins anew"
+            )
+        assert isinstance(found.known, tuple) and isinstance(found.done, tuple)
+        self.evaluator.known = dict.fromkeys(found.known)
+        self._done = dict.fromkeys(found.done)
+        self._restore(replace(found, known=len(found.known), done=len(found.done)))
+        if self.polished or (self.generation == self.solver.generations and self.solver.operators == "paper"):
+            return f"this search is finished: its frontier is taken from {checkpoint}"
+        return f"going on after generation {self.generation} of {self.solver.generations}, from {checkpoint}"
 
     def look_at(self, vectors: Bits) -> Numbers:
         """Work out vectors, add them to the archive, return all their facts."""
@@ -161,37 +170,96 @@ class Search:
         return facts
 
     def _next_generation(self) -> None:
-        if self._algorithm is None:
-            from sfumato.tradeoff.evolving import algorithm_of  # pymoo is slow to import
+        from sfumato.tradeoff.evolving import algorithm_of  # pymoo is slow to import
 
+        if self._algorithm is None:
             self._algorithm = algorithm_of(self)
         self._algorithm.next()
         self.generation += 1
+        self._last = self._snapshot()
 
     def first_population(self, generator: np.random.Generator) -> Bits:
-        """Draw the vectors of the first generation."""
+        """Choose the vectors of the first generation: what was given, seeds, whole levels, then random ones."""
         own = self.solver.operators == "own"
         none = np.zeros((0, self.space.bits), np.uint8)
         given = none if self.start is None else self.start[: self.solver.population]
         left = self.solver.population - len(given)
-        seeds = levelled(self.space, left // 2, generator) if own else none
-        random = drawn(self.space, left - len(seeds), generator, spread=own)
-        return np.concatenate([given, seeds, random]).astype(np.uint8)
+        made = seeds(self.table, self.space, self.problem.share)[: left // 2] if own else none
+        levels = levelled(self.space, left // 2 - len(made), generator) if own else none
+        random = drawn(self.space, left - len(made) - len(levels), generator, spread=own)
+        return np.concatenate([given, made, levels, random]).astype(np.uint8)
 
-    def _polish(self, ends: float | None) -> str:
+    def _polish(self, ends: float | None, keeper: _Keeper | None) -> str:
         """Improve the archive's points step by step until none of their neighbours is non-dominated, or work is up."""
-        done: set[bytes] = set()
-        limit = len(self.evaluator.known) + self.solver.population * self.solver.generations // 4
-        while len(self.evaluator.known) < limit:
-            open_ones = [vector for vector in self.archive.vectors if vector.tobytes() not in done][:BATCH]
+        known = self.evaluator.known
+        self._limit = self._limit or len(known) + self.solver.population * self.solver.generations // 4
+        while len(known) < self._limit:
+            open_ones = [vector for vector in self.archive.vectors if vector.tobytes() not in self._done][:BATCH]
             if not open_ones:
                 break
             if ends is not None and time.monotonic() >= ends:
                 return "time"
-            done |= {vector.tobytes() for vector in open_ones}
             self.look_at(np.concatenate([neighbours(self.space, vector) for vector in open_ones]))
+            self._done |= dict.fromkeys(vector.tobytes() for vector in open_ones)
+            self._last = self._snapshot()
+            if keeper is not None:
+                keeper.keep()
         self.polished = True
+        self._last = self._snapshot()
         return ""
+
+    # -- between two generations
+
+    def _snapshot(self) -> Snapshot:
+        from sfumato.tradeoff.evolving import evolved
+
+        return Snapshot(
+            self.generation,
+            evolved(self._algorithm),
+            len(self.evaluator.known),
+            self.archive.vectors,
+            self.archive.facts if self.archive.facts is not None else np.zeros((0, 0)),
+            self._limit,
+            len(self._done),
+            self.polished,
+        )
+
+    def _restore(self, own: Snapshot | None) -> None:
+        """Go back to a snapshot; whatever was begun after it is forgotten. None: back to the beginning."""
+        known, done = (0, 0) if own is None else (own.known, own.done)
+        for met, number in ((self.evaluator.known, known), (self._done, done)):
+            assert isinstance(number, int)
+            for key in list(met)[number:]:
+                del met[key]
+        self.archive = Archive(self.problem, self.space)
+        self._last, self._algorithm = own, None
+        if own is None:
+            self.generation, self._limit, self.polished = 0, 0, False
+            return
+        from sfumato.tradeoff.evolving import algorithm_of
+
+        self.generation, self._limit, self.polished = own.generation, own.limit, own.polished
+        if len(own.facts):
+            self.archive.vectors, self.archive.facts = own.vectors, own.facts
+            self.archive.costs = self.problem.costs(own.facts)
+        self._algorithm = algorithm_of(self, own.evolved)
+
+
+class _Keeper:
+    """Writes checkpoints of a search, not more often than every few seconds."""
+
+    def __init__(self, search: Search, path: Path) -> None:
+        self.search, self.path, self.key = search, path, key_of(search)
+        self.written = time.monotonic()
+
+    def keep(self, at_once: bool = False) -> None:
+        """Write the last snapshot, if it is time."""
+        own = self.search._last
+        if own is not None and (at_once or time.monotonic() - self.written >= BETWEEN):
+            assert isinstance(own.known, int) and isinstance(own.done, int)
+            known, done = islice(self.search.evaluator.known, own.known), islice(self.search._done, own.done)
+            write_checkpoint(self.path, self.key, own, known, done)
+            self.written = time.monotonic()
 
 
 def pareto(

@@ -54,6 +54,16 @@ class Problem(Configured, ABC):
     def objectives(self) -> tuple[str, ...]:
         """The names of what is made large or small."""
 
+    @property
+    def privacies(self) -> tuple[str, ...]:
+        """The objectives that are not losses."""
+        return tuple(name for name in self.objectives if not name.endswith("loss"))
+
+    @property
+    def share(self) -> float:
+        """The share of the records that may be suppressed."""
+        return 0.0
+
     @abstractmethod
     def judge(self, table: Table, space: CutSpace) -> Judge:
         """Make ready for a table and return what works out vectors."""
@@ -81,11 +91,6 @@ class Counted(Problem):
     @abstractmethod
     def kind(self) -> int:
         """Which groups are suppressed: a number of `cut_counting`."""
-
-    @property
-    def share(self) -> float:
-        """The share of the records that may be suppressed."""
-        return 0.0
 
     def judge(self, table: Table, space: CutSpace) -> Judge:
         """Merge the cells to atoms once."""

@@ -19,7 +19,7 @@ from sfumato.anonymizers import FullDomain, Maker, anonymizer
 from sfumato.configuration import check_choice, check_number, parse
 from sfumato.errors import BadInputError
 from sfumato.kinds import KINDS, kind
-from sfumato.measures import MEASURES, READ_NOISY, Attack, Classification, Queries, Scales
+from sfumato.measures import MEASURES, READ_NOISY, READERS, Attack, Classification, Queries, Reader, Scales
 from sfumato.release import FORMS, Form
 from sfumato.requirements import Requirement, requirement
 from sfumato.table import DATASETS, Hierarchy, Table, TableDeclaration
@@ -192,6 +192,10 @@ class Study:
             table = replace(table, neutral=(*table.neutral, classification.target))
         return replace(self, table=table, scales=replace(self.scales, classification=classification))
 
+    def with_reader(self, reader: Reader) -> Study:
+        """Return the same study with another reader of releases."""
+        return replace(self, scales=replace(self.scales, reader=reader))
+
     def to_toml(self, folder: Path | None = None) -> str:
         """Write the study with every default filled in; files named as seen from a folder, if one is given."""
         document = tomlkit.document()
@@ -204,6 +208,7 @@ class Study:
             "queries": full_text(self.scales.queries),
             "attack": full_text(self.scales.attack),
             "draws": self.scales.draws,
+            "reader": full_text(self.scales.reader),
         }
         if self.scales.classification is not None:
             scales["classification"] = full_text(self.scales.classification)
@@ -360,8 +365,9 @@ def _grid(block: Mapping[str, Any]) -> Grid:
 
 
 def _scales(entries: Mapping[str, Any]) -> Scales:
-    known_keys("[scales]", entries, ("min_support", "queries", "classification", "attack", "draws"))
+    known_keys("[scales]", entries, ("min_support", "queries", "classification", "attack", "draws", "reader"))
     examples = {"queries": str(Queries()), "classification": Classification.example, "attack": "attack top=0.1"}
+    examples["reader"] = "em rounds=5"
     for key, example in examples.items():
         if not isinstance(entries.get(key, ""), str):
             raise BadInputError(f"{key} must be a text such as {example!r}, not {entries[key]!r}")
@@ -370,7 +376,13 @@ def _scales(entries: Mapping[str, Any]) -> Scales:
     classification = parse(learned, (Classification,), "classification") if learned is not None else None
     attack = parse(entries["attack"], (Attack,), "attack") if "attack" in entries else Attack()
     draws = entries.get("draws", Scales().draws)
-    return Scales(entries.get("min_support", Scales().min_support), queries, classification, attack, draws)
+    reader = read_reader(entries["reader"]) if "reader" in entries else Scales().reader
+    return Scales(entries.get("min_support", Scales().min_support), queries, classification, attack, draws, reader)
+
+
+def read_reader(text: str) -> Reader:
+    """Read who reads releases besides the uniform reader: `em rounds=5`, or `uniform` for nobody."""
+    return parse(text, READERS, "reader")
 
 
 # -- writing -----------------------------------------------------------------------------------------------

@@ -253,6 +253,9 @@ class BasketWork:
         """Draw queries and persons; return what makes and measures one candidate."""
         return partial(measured_baskets, prepared=self.study.scales.prepare(self.baskets).ready())
 
+    def limit(self) -> None:
+        """Return nothing: for sets of items no limit is proved."""
+
 
 def measured_baskets(candidate: BasketCandidate, prepared: PreparedBaskets) -> Point:
     """Make one release and measure it; a candidate that cannot be made is a point that says why."""

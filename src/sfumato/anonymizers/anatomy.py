@@ -1,0 +1,130 @@
+"""Anatomy (Xiao & Tao 2006): buckets of l records with l different sensitive values, quasi-identifiers as they are.
+
+    hash the records into piles by their sensitive value
+    while at least l piles are not empty:
+        a bucket: one record, drawn at random, of each of the l largest piles
+    each record that is left over joins a bucket, drawn at random, that does not have its value
+
+If no value has more than n/l of the n records, every pile ends with one record at most, and there is a bucket for it
+(properties 1 and 2 of the paper; tests look for counterexamples). Quasi-identifiers decide nothing.
+
+Beyond the paper, in our reading: an l that is no whole number is rounded up where the values allow that, and else the
+records, sorted by value, are dealt in turn to as many buckets as keep every share at 1/l. For variant=distinct a value
+may have more than n/l of the records: what is left over of it is spread evenly.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.anonymizers.anonymizer import Anonymizer, check_nothing_suppressed, infeasible, published
+from sfumato.anonymizers.redistributing import gathered
+from sfumato.configuration import check_whole
+from sfumato.errors import BadInputError
+from sfumato.kernels import kernel
+from sfumato.release import Form, Release
+from sfumato.requirements import LDiversity, Requirement
+from sfumato.table import Table
+from sfumato.table.cells import find_sensitive
+
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Anatomy(Anonymizer):
+    """Form buckets of l records with different sensitive values, drawn at random."""
+
+    seed: int | None = None
+    """What decides which records share a bucket. None draws it from the system, and nobody can repeat it; a number
+    makes the release repeatable, and must then be kept as secret as the table."""
+
+    name: ClassVar[str] = "anatomy"
+    dealing: ClassVar[str] = (
+        "Buckets were drawn without looking at quasi-identifiers (Anatomy). Who learns from all buckets together how "
+        "quasi-identifiers and sensitive values go together can guess better within a bucket than its shares say "
+        "(deFinetti attack, Kifer 2009); the promise is about the shares."
+    )
+
+    def __post_init__(self) -> None:
+        if self.seed is not None:
+            check_whole("seed", self.seed, least=0)
+
+    def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
+        """Draw the buckets, place what is left over, and publish."""
+        check_nothing_suppressed(self, budget)
+        if not isinstance(requirement, LDiversity) or requirement.variant not in ("frequency", "distinct"):
+            raise BadInputError(
+                f"anatomy serves l-diversity variant=frequency or variant=distinct, alone, and not {requirement}"
+            )
+        if form != "bucketization":
+            raise BadInputError("anatomy publishes exact quasi-identifiers in buckets: add --form bucketization")
+        cells = table.cells
+        if not requirement.admits(cells.baseline)[0]:
+            raise infeasible(requirement, cells.baseline, "even all records in one bucket are not enough")
+        place = find_sensitive(cells.sensitive, requirement.on)
+        draws = np.random.default_rng(self.seed)
+        records = draws.permutation(np.repeat(np.arange(cells.size), cells.counts))
+        records = records[np.argsort(cells.values[records, place], kind="stable")]  # piles, each in a random order
+        bucket = buckets_of(cells.sensitive[place].counts, requirement, draws)
+        assignment = gathered(records, bucket, cells.size)
+        return published(table, assignment, int(bucket.max()) + 1, form)
+
+
+def buckets_of(piles: Counts, requirement: LDiversity, draws: np.random.Generator) -> Counts:
+    """Give every record, pile by pile, the number of its bucket."""
+    n, most, whole = int(piles.sum()), int(piles.max()), math.ceil(requirement.l)
+    if requirement.variant == "frequency" and most * whole > n:  # an l that is no whole number
+        numbers = np.arange(1, int(n / requirement.l) + 2)
+        admitted = numbers[-(-most // numbers) * requirement.l <= n // numbers]
+        return np.arange(n) % int(admitted.max(initial=1))
+    bucket = drawn_buckets(piles, whole)
+    left = np.flatnonzero(bucket < 0)
+    formed = int(bucket.max()) + 1
+    if most * whole > n:  # only for variant=distinct, where more of the same does no harm
+        bucket[left] = draws.permutation(formed)[np.arange(len(left)) % formed]
+        return bucket
+    value = np.repeat(np.arange(len(piles)), piles)
+    for record in left:
+        lacking = np.setdiff1d(np.arange(formed), bucket[value == value[record]])
+        bucket[record] = draws.choice(lacking)
+    return bucket
+
+
+@kernel
+def drawn_buckets(piles: Counts, l: int) -> Counts:  # noqa: E741
+    """Draw buckets from the l largest piles while there are l: for every record, pile by pile, its bucket, or -1.
+
+    Records stand in a random order within their pile, so the next one of a pile is one drawn at random.
+    """
+    starts = np.zeros(len(piles) + 1, np.int64)
+    for v in range(len(piles)):
+        starts[v + 1] = starts[v] + piles[v]
+    bucket = np.full(starts[-1], -1, np.int64)
+    left = piles.copy()
+    order = np.arange(len(piles))
+    fall(order, left)
+    formed = 0
+    while left[order[l - 1]] > 0:
+        for i in range(l):
+            v = order[i]
+            bucket[starts[v + 1] - left[v]] = formed
+            left[v] -= 1
+        fall(order, left)
+        formed += 1
+    return bucket
+
+
+@kernel
+def fall(order: Counts, left: Counts) -> None:
+    """Sort piles by their size, the largest first: by insertion, for they hardly change."""
+    for i in range(1, len(order)):
+        v, place = order[i], i
+        while place > 0 and left[order[place - 1]] < left[v]:
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = v

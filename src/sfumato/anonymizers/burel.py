@@ -1,0 +1,107 @@
+"""BUREL (Cao & Karras 2012): beta-likeness by bucketization of sensitive values and redistribution.
+
+    bucketize: sort the values by frequency and cut them into the fewest buckets such that the records of a bucket,
+               all together, have no larger share than its rarest value may have in a group
+    redistribute: halve the buckets as long as both halves hold at worst; every leaf is a group
+    every group takes the nearest records of each bucket around a record drawn at random   (`redistributing`)
+
+A group that takes records of all buckets in proportion then satisfies beta-likeness, even if all records that it takes
+of a bucket have the bucket's rarest value. The paper finds the fewest buckets by dynamic programming; here one pass
+does, since every part of a bucket that will do will do. This is our reading, from memory. Ours too: buckets for a
+smaller beta are tried as well, for they leave room for rounding, and those that make the most groups are taken. Every
+group of the release is checked.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.anonymizers.anonymizer import Anonymizer, check_nothing_suppressed, infeasible, published
+from sfumato.anonymizers.redistributing import (
+    Counts,
+    Numbers,
+    Worst,
+    most_groups,
+    own_part,
+    redistributed,
+    worst_of,
+)
+from sfumato.anonymizers.sabre import Sabre
+from sfumato.configuration import check_whole
+from sfumato.release import Form, Release
+from sfumato.requirements import BetaLikeness, Requirement
+from sfumato.requirements.requirement import sensitive_levels
+from sfumato.table import Table
+from sfumato.table.cells import find_sensitive
+
+ROOMS = (1.0, 0.9, 0.75, 0.5, 0.25, 0.0)
+"""The shares of beta for which buckets are tried; 0 makes every value a bucket of its own."""
+
+
+@dataclass(frozen=True)
+class Burel(Anonymizer):
+    """Divide sensitive values into buckets of like frequency, and let groups take records of all in proportion."""
+
+    seed: int | None = None
+    """What decides around which records groups are formed. None draws it from the system, and nobody can repeat it; a
+    number makes the release repeatable, and must then be kept as secret as the table."""
+
+    name: ClassVar[str] = "burel"
+    dealing: ClassVar[str] = Sabre.dealing
+
+    def __post_init__(self) -> None:
+        if self.seed is not None:
+            check_whole("seed", self.seed, least=0)
+
+    def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
+        """Bucketize, redistribute and publish."""
+        check_nothing_suppressed(self, budget)
+        own, k = own_part(requirement, BetaLikeness, self.name, "beta-likeness variant=basic or enhanced")
+        assert isinstance(own, BetaLikeness)
+        cells = table.cells
+        if not requirement.admits(cells.baseline)[0]:
+            raise infeasible(requirement, cells.baseline, "even all records in one group are not enough")
+        place = find_sensitive(cells.sensitive, own.on)
+        sensitive = cells.sensitive[place]
+        most = most_shares(own, sensitive.shares)
+        worsts = []
+        for room in ROOMS:
+            bucket = fewest_buckets(sensitive.shares, sensitive.shares + room * (most - sensitive.shares))
+            worsts.append(_worst(own, k, bucket, sensitive.counts, most, sensitive_levels(sensitive)))
+        worst, taken = most_groups(worsts)
+        assignment = redistributed(cells, place, worst, taken, np.random.default_rng(self.seed))
+        return published(table, assignment, len(taken), form)
+
+
+def most_shares(requirement: BetaLikeness, q: Numbers) -> Numbers:
+    """Return the largest share that every value may have in a group."""
+    gain = np.full(len(q), float(requirement.beta))
+    if requirement.variant == "enhanced":
+        gain = np.minimum(gain, -np.log(q))
+    most: Numbers = q * (1 + gain)
+    return most
+
+
+def fewest_buckets(q: Numbers, most: Numbers) -> Counts:
+    """Cut the values, sorted by frequency, into the fewest buckets whose share its rarest value may have."""
+    bucket = np.empty(len(q), np.int64)
+    number, share, limit = -1, math.inf, 0.0
+    for value in np.argsort(q, kind="stable"):
+        if share + q[value] > limit:
+            number, share, limit = number + 1, 0.0, most[value]
+        share += q[value]
+        bucket[value] = number
+    return bucket
+
+
+def _worst(own: BetaLikeness, k: int, bucket: Counts, counts: Counts, most: Numbers, levels: Counts) -> Worst:
+    """Prepare the worst case: of a bucket no more may be taken than any of its values may have."""
+    ((kind, limit, _),) = own.rules()
+    worst = worst_of(kind, limit, k, bucket, counts, levels)
+    least = np.full(len(worst.sizes), math.inf)
+    np.minimum.at(least, bucket, most)
+    return worst._replace(most=least)

@@ -1,0 +1,320 @@
+"""Partitioning along the Hilbert curve (Ghinita, Karras, Kalnis & Mamoulis 2007), and its dual.
+
+    put the records in the order in which a Hilbert curve visits their quasi-identifiers
+    k-anonymity:  cost(j) = min over k <= j - i < 2k of  cost(i) + loss of the records i..j
+    otherwise:    the same recursion over admitted groups i..j: short ones near cuts that will do, or long ones
+    within=x:     the largest k (or l) of which the loss is at most x
+
+In one dimension the best partition is a matter of dynamic programming: groups of 2k records or more can be cut without
+loss, so looking back 2k - 1 records is enough, and the result is the best there is among groups of records that
+follow each other on the curve. For other requirements (the paper: l-diversity, by a heuristic) we do the following,
+and ask every stretch the requirement's own predicate. A first pass cuts as soon as a group is admitted; stretches of
+whole points are tried, up to twice as long as the group that it has found there. And stretches of any length are,
+between the ends of some thousand blocks of records. The lower loss wins.
+
+Records with equal quasi-identifiers are divided for k-anonymity alone, and at random: other cuts fall between points,
+and the sensitive values decide where on the curve but not in which order.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.anonymizers.anonymizer import Anonymizer, check_nothing_suppressed, infeasible, loss_of, published
+from sfumato.anonymizers.curve import Points, points_on_curve
+from sfumato.anonymizers.cutting import Codes, Counts, Problem, only_sizes, problem_of
+from sfumato.anonymizers.local_recoding import deal
+from sfumato.anonymizers.scores import mean_loss
+from sfumato.configuration import check_number, check_whole
+from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.kernels import kernel
+from sfumato.release import Assignment, Form, Release
+from sfumato.requirements import KAnonymity, LDiversity, Requirement
+from sfumato.requirements.predicates import group_admitted
+from sfumato.table import Table
+
+State = NDArray[np.uint64]
+MOST_POINTS = 256
+"""Where the first pass needs longer stretches than this, they stay as they are: trying others grows with the square."""
+
+ROUNDING = 1e-12
+"""By so much a loss may seem larger than it is."""
+
+MOST_BLOCKS = 2_048
+"""Stretches of any length are tried between the ends of so many blocks."""
+
+
+@dataclass(frozen=True)
+class Hilbert(Anonymizer):
+    """Cut the Hilbert order of the records into groups, best for k-anonymity; or find the largest k within a loss."""
+
+    within: float | None = None
+    """The most loss that is allowed (0 to 1); what is required is then the least, and the most is looked for."""
+
+    seed: int | None = None
+    """For k-anonymity: what decides which of several records with equal quasi-identifiers go where. None draws it from
+    the system, and nobody can repeat it; a number makes the release repeatable, and must then be kept secret."""
+
+    name: ClassVar[str] = "hilbert"
+
+    def __post_init__(self) -> None:
+        if self.within is not None:
+            check_number("within", self.within, least=0, most=1)
+        if self.seed is not None:
+            check_whole("seed", self.seed, least=0)
+
+    def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
+        """Cut the curve, once or as often as it takes to find the largest parameter within the loss."""
+        check_nothing_suppressed(self, budget)
+        if not requirement.monotone:
+            raise BadInputError(
+                f"hilbert needs a requirement that survives merging groups, which {requirement} need not; all others "
+                "will do: k-anonymity, l-diversity, t-closeness, beta-likeness, alpha-k, delta-disclosure as it is"
+            )
+        if not requirement.admits(table.cells.baseline)[0]:
+            raise infeasible(requirement, table.cells.baseline, "even all records in one group are not enough")
+        state = np.array([secrets.randbits(64) if self.seed is None else self.seed], np.uint64)
+        points = points_on_curve(table.cells)
+        if self.within is None:
+            return cut_along(table, points, requirement, form, state.copy())
+        if form != "generalization":
+            raise BadInputError(
+                "hilbert within=... bounds the loss of ranges, and a bucketization publishes exact values; leave out "
+                "within, or --form bucketization"
+            )
+        return self._strictest(table, points, requirement, state)
+
+    def _strictest(self, table: Table, points: Points, requirement: Requirement, state: State) -> Release:
+        """Find the largest k or l within the loss: double it until that is exceeded, then halve the gap."""
+        allowed, records = self.within or 0.0, table.cells.records
+
+        def cut(step: int) -> Release:
+            return cut_along(table, points, stricter(requirement, step), "generalization", state.copy())
+
+        def made(step: int) -> Release | None:
+            if not stricter(requirement, step).admits(table.cells.baseline)[0]:
+                return None
+            found = cut(step)
+            return found if loss_of(found) / records <= allowed + ROUNDING else None
+
+        best, good, bad = cut(0), 0, 1
+        loss = loss_of(best) / records
+        if loss > allowed + ROUNDING:
+            least = math.ceil(loss * 10_000) / 10_000
+            raise InfeasibleError(f"{requirement} alone loses {loss:.4f} on this curve; feasible from within={least:g}")
+        while (found := made(bad)) is not None:
+            best, good, bad = found, bad, 2 * bad
+        while bad - good > 1:
+            middle = (good + bad) // 2
+            found = made(middle)
+            if found is None:
+                bad = middle
+            else:
+                best, good = found, middle
+        return replace(best, details={"reached": str(stricter(requirement, good))})
+
+
+def stricter(requirement: Requirement, step: int) -> Requirement:
+    """Return the requirement itself (step 0), or with the step-th whole number above its k or l."""
+    if isinstance(requirement, KAnonymity):
+        return replace(requirement, k=requirement.k + step)
+    if isinstance(requirement, LDiversity) and requirement.variant != "recursive":
+        return replace(requirement, l=math.floor(requirement.l) + step) if step else requirement
+    raise BadInputError(
+        "hilbert within=... looks for the largest k or l: it goes with k-anonymity, or with l-diversity "
+        f"variant=frequency, distinct or entropy, not with {requirement}"
+    )
+
+
+def cut_along(table: Table, points: Points, requirement: Requirement, form: Form, state: State) -> Release:
+    """Cut the curve into groups that are admitted, at the least loss that is found, and publish them."""
+    problem = problem_of(table.cells, requirement)
+    starts = np.concatenate([[0], np.cumsum(points.counts)])
+    if only_sizes(problem.rules):
+        ends = best_cuts(problem, points, starts, int(problem.rules.parameters[:, 0].max()))
+    else:
+        near = admitted_cuts(problem, points, quick_cuts(problem, points))
+        far = far_cuts(problem, points, blocks_of(starts))
+        ends = starts[min(near, far, key=lambda cuts: cuts[0])[1]]
+    return published(table, dealt_out(points, starts, ends, state), len(ends), form)
+
+
+def dealt_out(points: Points, starts: Counts, ends: Counts, state: State) -> Assignment:
+    """Deal the records of every point out to the groups that end at these records; `starts` are those of points."""
+    firsts = np.concatenate([[0], ends[:-1]])
+    cuts = np.unique(np.concatenate([starts[:-1], firsts]))
+    point = np.searchsorted(starts, cuts, side="right") - 1
+    group = np.searchsorted(firsts, cuts, side="right") - 1
+    shares = np.stack([point, group, np.diff(np.append(cuts, ends[-1]))], axis=1)
+    own, group, count = deal(points.offsets, points.weights, shares, state)
+    return Assignment(points.cells[own], group, count)
+
+
+@kernel
+def best_cuts(problem: Problem, points: Points, starts: Counts, k: int) -> Counts:
+    """Cut the curve into groups of at least k records at the least loss: the ends of the groups, in records.
+
+    Time is O(records x k), and O(attributes) for every point that a look back comes to.
+    """
+    n = starts[-1]
+    d = problem.codes.shape[1]
+    cost = np.full(n + 1, np.inf)
+    before = np.zeros(n + 1, np.int64)
+    cost[0] = 0.0
+    lo, hi = np.empty(d, np.int32), np.empty(d, np.int32)
+    last = 0
+    for end in range(k, n + 1):
+        while starts[last + 1] < end:
+            last += 1
+        farthest = max(0, end - 2 * k + 1)
+        point, place, loss = last, end, 0.0
+        while place > farthest:
+            codes = problem.codes[points.cells[points.offsets[point]]]
+            if widened(codes, codes, lo, hi, point == last):
+                loss = mean_loss(problem, lo, hi)
+            first = max(starts[point], farthest)
+            for start in range(min(place - 1, end - k), first - 1, -1):
+                whole = cost[start] + (end - start) * loss
+                if whole < cost[end]:
+                    cost[end], before[end] = whole, start
+            place = first
+            point -= 1
+    return followed(before, n)
+
+
+@kernel
+def widened(own_lo: Codes, own_hi: Codes, lo: Codes, hi: Codes, afresh: bool) -> bool:
+    """Widen a box so that it covers another, or start it there; say whether its loss has to be worked out anew."""
+    wider = afresh
+    for a in range(len(lo)):
+        if afresh or own_lo[a] < lo[a]:
+            lo[a] = own_lo[a]
+            wider = True
+        if afresh or own_hi[a] > hi[a]:
+            hi[a] = own_hi[a]
+            wider = True
+    return wider
+
+
+@kernel
+def followed(before: Counts, n: int) -> Counts:
+    """Follow the best cuts back from the end of the curve; list the ends of the groups, ascending."""
+    ends = np.empty(len(before), np.int64)
+    groups, end = 0, n
+    while end > 0:
+        ends[groups] = end
+        end = before[end]
+        groups += 1
+    return ends[:groups][::-1].copy()
+
+
+@kernel
+def quick_cuts(problem: Problem, points: Points) -> Counts:
+    """Cut behind every point at which the group is admitted; what is left at the end joins the groups before it."""
+    n = len(points.counts)
+    ends = np.empty(n + 1, np.int64)
+    histogram = np.zeros(len(problem.rules.q), np.int64)
+    groups = size = 0
+    for p in range(n):
+        size += add_point(problem, points, p, histogram)
+        if group_admitted(problem.rules, histogram, size):
+            ends[groups] = p + 1
+            groups += 1
+            histogram[:] = 0
+            size = 0
+    end = ends[groups - 1] if groups > 0 else 0
+    while size > 0 and groups > 0 and not group_admitted(problem.rules, histogram, size):
+        groups -= 1
+        start = ends[groups - 1] if groups > 0 else 0
+        for p in range(start, end):
+            size += add_point(problem, points, p, histogram)
+        end = start
+    if size > 0:
+        ends[groups] = n
+        groups += 1
+    return ends[:groups]
+
+
+@kernel
+def add_point(problem: Problem, points: Points, point: int, histogram: Counts) -> int:
+    """Add the records of a point to a histogram; return how many there are."""
+    for i in range(points.offsets[point], points.offsets[point + 1]):
+        for s in range(problem.columns.shape[1]):
+            histogram[problem.columns[points.cells[i], s]] += points.weights[i]
+    return int(points.counts[point])
+
+
+@kernel
+def admitted_cuts(problem: Problem, points: Points, quick: Counts) -> tuple[float, Counts]:
+    """Cut the curve into admitted stretches of points, given cuts that will do: the loss, and the ends, in points.
+
+    The given cuts are among those that are tried, so nothing is lost against them.
+    """
+    n, d = len(points.counts), problem.codes.shape[1]
+    cost = np.full(n + 1, np.inf)
+    before = np.zeros(n + 1, np.int64)
+    cost[0] = 0.0
+    lo, hi = np.empty(d, np.int32), np.empty(d, np.int32)
+    histogram = np.empty(len(problem.rules.q), np.int64)
+    group = 0
+    for end in range(1, n + 1):
+        if end > quick[group]:
+            group += 1
+        first = quick[group - 1] if group > 0 else 0
+        length = quick[group] - first
+        if length > MOST_POINTS and end < quick[group]:
+            continue
+        farthest = max(0, end - 2 * length) if length <= MOST_POINTS else first
+        histogram[:] = 0
+        size, loss = 0, 0.0
+        for start in range(end - 1, farthest - 1, -1):
+            size += add_point(problem, points, start, histogram)
+            codes = problem.codes[points.cells[points.offsets[start]]]
+            if widened(codes, codes, lo, hi, start == end - 1):
+                loss = mean_loss(problem, lo, hi)
+            whole = cost[start] + size * loss
+            if whole < cost[end] and group_admitted(problem.rules, histogram, size):
+                cost[end], before[end] = whole, start
+    return cost[n], followed(before, n)
+
+
+def blocks_of(starts: Counts) -> Counts:
+    """Cut the curve into blocks of about as many records each: their ends, in points, after a 0."""
+    steps = np.linspace(0, starts[-1], min(MOST_BLOCKS, len(starts) - 1) + 1)
+    return np.unique(np.searchsorted(starts, steps))
+
+
+@kernel
+def far_cuts(problem: Problem, points: Points, blocks: Counts) -> tuple[float, Counts]:
+    """Cut the curve into admitted stretches of whole blocks, however long: the least loss, and the ends, in points."""
+    n, d = len(blocks) - 1, problem.codes.shape[1]
+    sums = np.zeros((n + 1, len(problem.rules.q)), np.int64)
+    sizes = np.zeros(n + 1, np.int64)
+    box_lo, box_hi = np.empty((n, d), np.int32), np.empty((n, d), np.int32)
+    for block in range(n):
+        sums[block + 1] = sums[block]
+        sizes[block + 1] = sizes[block]
+        for p in range(blocks[block], blocks[block + 1]):
+            sizes[block + 1] += add_point(problem, points, p, sums[block + 1])
+            codes = problem.codes[points.cells[points.offsets[p]]]
+            widened(codes, codes, box_lo[block], box_hi[block], p == blocks[block])
+    cost = np.full(n + 1, np.inf)
+    before = np.zeros(n + 1, np.int64)
+    cost[0] = 0.0
+    lo, hi = np.empty(d, np.int32), np.empty(d, np.int32)
+    for end in range(1, n + 1):
+        loss = 0.0
+        for start in range(end - 1, -1, -1):
+            if widened(box_lo[start], box_hi[start], lo, hi, start == end - 1):
+                loss = mean_loss(problem, lo, hi)
+            size = sizes[end] - sizes[start]
+            whole = cost[start] + size * loss
+            if whole < cost[end] and group_admitted(problem.rules, sums[end] - sums[start], size):
+                cost[end], before[end] = whole, start
+    return cost[n], blocks[followed(before, n)]

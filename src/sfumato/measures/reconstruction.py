@@ -1,0 +1,383 @@
+"""A better reader than uniformity: groups read together, by expectation maximization (Li & Li 2009, future work).
+
+The uniform reader gives every record the histogram of its group. But groups tell of each other: if sales are frequent
+in all groups with many young people, then within one group too the young are likelier to be in sales. The reader
+keeps a model of few numbers, P(leaf | value) of every quasi-identifier (naive Bayes), and alternates: given the model,
+the values of every group are dealt anew among its records; given what was dealt, the model is counted anew. It starts
+from the uniform reading.
+
+With exact quasi-identifiers (points) dealing keeps both margins of a group, the records of every point and the
+histogram: it takes, of all ways to do so, the one nearest to the model (iterative proportional fitting, which is also
+the maximum entropy). Two sets are projected onto each other in turn, so the divergence of what is dealt from the model
+never rises (Csiszar & Tusnady 1984). Of boxes the points inside are unknown: each value's records are spread over the
+leaves of the box by the model, one attribute after the other, which is the usual EM of values known to an interval.
+
+What a researcher does with published points, an adversary does who knows everybody's quasi-identifiers and group,
+whatever was published: `definetti`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.configuration import Configured, check_whole
+from sfumato.kernels import kernel
+from sfumato.measures.attack import spread_over_leaves
+from sfumato.release import Release
+from sfumato.release.regions import Points, Regions, shown_intervals, side_by_side
+from sfumato.table import Hierarchy, distinct_rows
+
+Numbers = NDArray[np.float64]
+Counts = NDArray[np.int64]
+Codes = NDArray[np.int32]
+
+SMOOTHING = 1.0
+"""Records of every value that are thought to be spread over the leaves as all records are, so that nothing is 0."""
+
+STILL = 1e-6
+"""Rounds end early when no number of the model moves by more than this."""
+
+BALANCED = 1e-6
+"""A group is dealt when no value misses its count by more than this share of the group's records."""
+
+MOST_SCALINGS = 1000
+"""Dealing one group stops after so many scalings of its rows and columns at the latest."""
+
+LEAST_ODDS = 1e-200
+"""Products of many probabilities are kept above this: the values of a group have to go somewhere."""
+
+OUTSIDE, PARTLY, WHOLLY = 0, 1, 2
+"""How much of an interval a region has."""
+
+
+@dataclass(frozen=True)
+class UniformReader(Configured):
+    """Every record has the sensitive values of its group, wherever it is in its box: nothing is measured besides."""
+
+    name: ClassVar[str] = "uniform"
+
+
+@dataclass(frozen=True)
+class EmReader(Configured):
+    """Groups are read together, in a few rounds of model and dealing. No round at all is the uniform reading.
+
+    Few rounds are better than many: naive Bayes counts twice what two quasi-identifiers say alike, and the rounds end
+    in what the model believes rather than in what is true. The number is fixed, never chosen by looking at the truth.
+    """
+
+    rounds: int = 5
+    name: ClassVar[str] = "em"
+
+    def __post_init__(self) -> None:
+        check_whole("rounds", self.rounds, least=0)
+
+    def dealt(self, entries: Entries, histograms: Numbers, hierarchies: Sequence[Hierarchy]) -> Numbers:
+        """Deal the sensitive values of every group among its entries: entries x values, both margins kept."""
+        offsets = np.cumsum([0, *(own.size for own in hierarchies)], dtype=np.int32)
+        rows = np.ascontiguousarray(entries.codes + offsets[:-1])
+        values, scaling = histograms.shape[1], histograms.copy()
+        model = np.ones((int(offsets[-1]), values))
+        totals, nothing = histograms.sum(axis=0), np.empty((0, values))
+        usual = None
+        for _ in range(self.rounds):
+            counts = np.zeros(model.shape)
+            deal_groups(rows, entries.starts, entries.mass, histograms, model, scaling, counts, nothing)
+            usual = counts.sum(axis=1) / totals.sum() if usual is None else usual
+            before, model = model, relative(learned(counts, usual, totals))
+            if np.abs(model - before).max() <= STILL:
+                break
+        found = np.empty((len(rows), values))
+        deal_groups(rows, entries.starts, entries.mass, histograms, model, scaling, np.zeros(model.shape), found)
+        return found
+
+    def leaf_weights(self, release: Release, content: Numbers) -> list[Numbers]:
+        """Learn from boxes how the records of every value fall on the leaves: per quasi-identifier leaves x values."""
+        totals = content.sum(axis=0)
+        found = []
+        for a, own in enumerate(release.cells.quasi):
+            lo, hi = (np.ascontiguousarray(ends[:, a]) for ends in (release.boxes.lo, release.boxes.hi))
+            weights = np.repeat(np.asarray(own.hierarchy.widths, np.float64)[:, None], content.shape[1], axis=1)
+            usual = None
+            for _ in range(self.rounds):
+                counts = spread_by_weight(lo, hi, weights, content)
+                usual = counts.sum(axis=1) / totals.sum() if usual is None else usual
+                before, weights = weights, learned(counts, usual, totals)
+                if np.abs(weights - before).max() <= STILL:
+                    break
+            found.append(weights)
+        return found
+
+
+Reader = UniformReader | EmReader
+READERS: tuple[type[Reader], ...] = (UniformReader, EmReader)
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """Which points are in which group, group by group: what somebody sees who knows everybody's quasi-identifiers."""
+
+    point: Counts
+    codes: Codes
+    group: Counts
+    starts: Counts
+    """The entries of group g stand at `starts[g]:starts[g + 1]`."""
+
+    mass: Numbers
+    """The records of every entry."""
+
+    of_assignment: Counts
+    """The entry to which every row of the release's assignment belongs."""
+
+    @staticmethod
+    def of(release: Release, points: Points) -> Entries:
+        """Find the entries of a release."""
+        assignment = release.assignment
+        point = points.of_cell[assignment.cell]
+        first, number = distinct_rows(np.stack([assignment.group, point], axis=1).astype(np.int32))
+        order = np.argsort(assignment.group[first], kind="stable")
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        first, number = first[order], place[number]
+        group = assignment.group[first]
+        mass = np.bincount(number, weights=assignment.count, minlength=len(first)).astype(np.float64)
+        starts = np.searchsorted(group, np.arange(release.groups + 1)).astype(np.int64)
+        return Entries(point[first], points.codes[point[first]], group, starts, mass, number)
+
+    def by_point(self, dealt: Numbers, points: Points) -> Numbers:
+        """Add up what was dealt to the entries of every point: points x values."""
+        found = np.zeros((len(points.codes), dealt.shape[1]))
+        np.add.at(found, self.point, dealt)
+        return found
+
+
+def learned(counts: Numbers, usual: Numbers, totals: Numbers) -> Numbers:
+    """Count the model anew: P(leaf | value) from dealt records, smoothed towards all records (`usual`)."""
+    found: Numbers = (counts + SMOOTHING * usual[:, None]) / (totals + SMOOTHING)
+    return found
+
+
+def relative(model: Numbers) -> Numbers:
+    """Divide every leaf's row by its mean over the values: only ratios matter, and their products stay in range."""
+    means = model.mean(axis=1, keepdims=True)
+    found: Numbers = np.where(means > 0, model / np.where(means > 0, means, 1.0), 1.0)
+    return found
+
+
+def spread_by_weight(lo: Codes, hi: Codes, weights: Numbers, content: Numbers) -> Numbers:
+    """Spread the counts of boxes over the leaves of one attribute, each value by its own weights: leaves x values."""
+    whole = _per_interval(lo, hi + 1, weights)
+    per_weight = np.divide(content, whole, out=np.zeros(content.shape), where=whole > 0)
+    leaves = np.arange(len(weights) + 1, dtype=np.float64)
+    alike = spread_over_leaves(lo, hi, leaves, per_weight * (hi + 1 - lo)[:, None])  # every leaf as much as the next
+    return alike * weights
+
+
+def _per_interval(lo: Codes, end: Codes, weights: Numbers) -> Numbers:
+    """Add up the weights of the leaves from lo to before end: intervals x values."""
+    below = np.concatenate([np.zeros((1, weights.shape[1])), np.cumsum(weights, axis=0)])
+    found: Numbers = below[end] - below[lo]
+    return found
+
+
+def weighted_estimates(release: Release, regions: Regions, weights: Sequence[Numbers], content: Numbers) -> Numbers:
+    """Estimate the sensitive counts inside every region from boxes, each value spread by its own weights."""
+    boxes, shown = release.boxes, shown_intervals(release)
+    inverse = []
+    for a, own in enumerate(weights):
+        stretch = slice(int(shown.offsets[a]), int(shown.offsets[a + 1]))
+        whole = _per_interval(shown.lo[stretch], shown.end[stretch], own)
+        inverse.append(np.divide(1.0, whole, out=np.zeros(whole.shape), where=whole > 0))
+    bank, starts = side_by_side(regions.selections)
+    leaves = np.cumsum([0, *map(len, weights)], dtype=np.int64)
+    assert len(content) == len(boxes.lo)
+    return combine_weights(
+        bank,
+        starts,
+        regions.used,
+        shown.order,
+        shown.lo,
+        shown.end,
+        np.concatenate(inverse),
+        shown.offsets,
+        shown.number,
+        np.concatenate(list(weights)),
+        leaves,
+        np.ascontiguousarray(content),
+    )
+
+
+# -- kernels ---------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def deal_groups(
+    rows: Codes,
+    starts: Counts,
+    mass: Numbers,
+    histograms: Numbers,
+    model: Numbers,
+    scaling: Numbers,
+    counts: Numbers,
+    found: Numbers,
+) -> None:
+    """Deal every group's values among its entries by the model, and count per leaf what was dealt.
+
+    `rows` are the rows of the model that speak of every entry. `scaling` holds the factors of every group's values and
+    is where the next round starts from; `counts` is added to; `found` is filled where it is not empty.
+    """
+    values = histograms.shape[1]
+    largest = 0
+    for g in range(len(starts) - 1):
+        largest = max(largest, starts[g + 1] - starts[g])
+    odds = np.empty((largest, values))
+    for g in range(len(starts) - 1):
+        first, number = starts[g], starts[g + 1] - starts[g]
+        for i in range(number):
+            for s in range(values):
+                odds[i, s] = 1.0
+            for a in range(rows.shape[1]):
+                row = rows[first + i, a]
+                for s in range(values):
+                    odds[i, s] *= model[row, s]
+            for s in range(values):
+                odds[i, s] = max(odds[i, s], LEAST_ODDS)
+        balance(odds, number, mass, first, histograms, scaling, g)
+        for i in range(number):
+            for a in range(rows.shape[1]):
+                row = rows[first + i, a]
+                for s in range(values):
+                    counts[row, s] += odds[i, s]
+        if len(found) > 0:
+            for i in range(number):
+                for s in range(values):
+                    found[first + i, s] = odds[i, s]
+
+
+@kernel
+def balance(
+    odds: Numbers, number: int, mass: Numbers, first: int, histograms: Numbers, scaling: Numbers, g: int
+) -> None:
+    """Scale columns and rows in turn until they add up to the group's histogram and to the entries' records.
+
+    In the end rows add up exactly, columns to within `BALANCED` (nearly so, in the rare groups where some shares have
+    to vanish and `MOST_SCALINGS` is reached); `odds` are then what is dealt.
+    """
+    values = histograms.shape[1]
+    factor, reached = np.empty(number), np.empty(values)
+    size = 0.0
+    for s in range(values):
+        size += histograms[g, s]
+    for turn in range(MOST_SCALINGS):
+        if turn > 0:
+            for s in range(values):
+                scaling[g, s] = histograms[g, s] / reached[s]
+        for s in range(values):
+            reached[s] = 0.0
+        for i in range(number):
+            total = 0.0
+            for s in range(values):
+                total += odds[i, s] * scaling[g, s]
+            factor[i] = mass[first + i] / total
+            for s in range(values):
+                reached[s] += factor[i] * odds[i, s]
+        worst = 0.0
+        for s in range(values):
+            worst = max(worst, abs(reached[s] * scaling[g, s] - histograms[g, s]))
+        if worst <= BALANCED * size:
+            break
+    for i in range(number):
+        for s in range(values):
+            odds[i, s] *= factor[i] * scaling[g, s]
+
+
+@kernel
+def combine_weights(
+    bank: NDArray[np.bool_],
+    starts: Counts,
+    used: Codes,
+    order: Counts,
+    lo: Codes,
+    end: Codes,
+    inverse: Numbers,
+    offsets: Counts,
+    shown: Codes,
+    weights: Numbers,
+    leaves: Counts,
+    content: Numbers,
+) -> Numbers:
+    """For every region multiply the boxes' shares of its attributes, value by value, and add up the boxes' content.
+
+    As `combine_overlaps` of `release.regions`, but every value has its own weights of leaves: the leaves of attribute
+    a stand at `leaves[a]:leaves[a + 1]` of `weights`. Nothing is multiplied where a box is wholly inside, and what
+    intervals have in common with a region is kept for the next region that selects the same.
+    """
+    boxes, values = content.shape
+    estimates = np.zeros((len(used), values))
+    common, extent = np.empty((len(lo), values)), np.empty(len(lo), np.int64)
+    selection = np.full(used.shape[1], -1, np.int64)
+    share, parted, met = np.empty((boxes, values)), np.full(boxes, -1, np.int64), np.empty(boxes, np.int64)
+    for r in range(len(used)):
+        number = boxes
+        for b in range(boxes):
+            met[b] = b
+        for a in order:
+            if used[r, a] < 0:
+                continue
+            if selection[a] != used[r, a]:
+                selection[a] = used[r, a]
+                own = weights[leaves[a] : leaves[a + 1]]
+                cut_intervals(bank[starts[a] + used[r, a]], own, lo, end, inverse, offsets[a : a + 2], common, extent)
+            kept = 0
+            for i in range(number):
+                b = met[i]
+                at = offsets[a] + shown[a, b]
+                if extent[at] == PARTLY:
+                    if parted[b] != r:
+                        parted[b] = r
+                        for s in range(values):
+                            share[b, s] = content[b, s]
+                    for s in range(values):
+                        share[b, s] *= common[at, s]
+                met[kept] = b
+                kept += extent[at] != OUTSIDE
+            number = kept
+        for i in range(number):
+            b = met[i]
+            if parted[b] == r:
+                for s in range(values):
+                    estimates[r, s] += share[b, s]
+            else:
+                for s in range(values):
+                    estimates[r, s] += content[b, s]
+    return estimates
+
+
+@kernel
+def cut_intervals(
+    chosen: NDArray[np.bool_],
+    weights: Numbers,
+    lo: Codes,
+    end: Codes,
+    inverse: Numbers,
+    between: Counts,
+    common: Numbers,
+    extent: Counts,
+) -> None:
+    """Work out which share of every interval of one attribute the chosen leaves are, value by value."""
+    values = weights.shape[1]
+    below, selected = np.zeros((len(weights) + 1, values)), np.zeros(len(weights) + 1, np.int64)
+    for leaf in range(len(weights)):
+        selected[leaf + 1] = selected[leaf] + chosen[leaf]
+        for s in range(values):
+            below[leaf + 1, s] = below[leaf, s] + weights[leaf, s] * chosen[leaf]
+    for i in range(between[0], between[1]):
+        inside = selected[end[i]] - selected[lo[i]]
+        extent[i] = OUTSIDE if inside == 0 else WHOLLY if inside == end[i] - lo[i] else PARTLY
+        if extent[i] == PARTLY:
+            for s in range(values):
+                common[i, s] = (below[end[i], s] - below[lo[i], s]) * inverse[i, s]

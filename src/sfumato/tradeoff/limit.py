@@ -1,0 +1,186 @@
+"""The limit: below this line there is no truthful release of a table, whoever makes it (P_loss across, U_loss up).
+
+**Why it holds.** Let a release have P_loss at most p: every group's histogram P_g has JS(Q, P_g) <= p, Q the table's.
+Under the uniform reading, what a reader estimates of a large population y is a sum of group histograms, each with a
+weight that is not negative (how many of the group's records a box holds, times the part of the box inside y). As a
+distribution, that is a mixture R_y of the P_g. The ball { R : JS(Q, R) <= p } is convex, so R_y lies in it, and
+
+    U_loss  =  mean over y of JS(P_y, R_y)  >=  mean over y of min { JS(P_y, R) : JS(Q, R) <= p }.
+
+**With suppression too.** Suppressed records are missing from the weights alone; the mixture of what is left is still
+one of histograms in the ball. A population of which no record is left counts the loss of the trivial release,
+JS(P_y, Q), and Q is in every ball. P_y and Q are those of the whole table, suppressed records included, on both sides.
+
+**With several sensitive attributes.** P_loss and U_loss are each that of the worst. So every attribute has a P_loss of
+at most p and a U_loss of at least its own limit; the largest of these limits is the limit.
+
+**Between the numbers.** Each minimum is convex and falls with p, and its dual bound is a straight line in p that no p
+violates. So the tangents of the mean at some p are certified for all p; the limit is the largest of them, and its
+vertices, joined by straight lines, are exactly that. Tangents are added where two neighbours leave most room.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.measures import Prepared
+from sfumato.requirements.nearest_js import distributions, js, nearest_js
+
+Numbers = NDArray[np.float64]
+Tangent = tuple[float, float, float]
+AXES = ("p_loss", "u_loss")
+"""The measures between which the limit is proved. Others have none."""
+
+FIRST: Numbers = 4.0 ** -np.arange(14.0)
+"""Where the first tangents touch, as parts of the largest P_loss at which the limit is above 0."""
+
+MOST_TANGENTS, MOST_ROWS = 48, 400_000
+"""Tangents of a curve; fewer where there are very many populations, since each looks at all of them."""
+
+ROOM = 1e-3
+"""Tangents are added until what they leave open between them is this part of the area under the limit."""
+
+CLOSE = 1e-6
+"""How near to the sphere the search for each minimum ends; its bound is then off by a part of 1e-12."""
+
+STRETCH = 256
+"""Populations that one thread looks at at a time."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A line under the map: for every P_loss a U_loss that no truthful release of the table can be below."""
+
+    points: tuple[tuple[float, float], ...]
+    """(P_loss, U_loss) by rising P_loss, to be joined by straight lines; beyond the last one it is 0."""
+
+    trivial: float
+    """U_loss of the release without quasi-identifiers, where every frontier starts."""
+
+    revealed: float
+    """P_loss of a record whose value is revealed and is the rarest: the largest that there is."""
+
+    @cached_property
+    def _columns(self) -> Numbers:
+        return np.array(self.points).reshape(-1, 2).T
+
+    def at(self, p_loss: float) -> float:
+        """Return the U_loss that no truthful release with at most this P_loss is below."""
+        x, y = self._columns
+        return float(np.interp(p_loss, x, y))
+
+    @property
+    def area(self) -> float:
+        """The area under the limit from P_loss 0 to that of a revealed rarest value."""
+        x, y = self._columns
+        inside = x < self.revealed
+        x, y = np.append(x[inside], self.revealed), np.append(y[inside], self.at(self.revealed))
+        return float(np.trapezoid(y, x))
+
+    @property
+    def meaning(self) -> str:
+        """Say what the line means and when, for a person without theory."""
+        return MEANING
+
+
+MEANING = (
+    "No release of this table can lie below the line called limit, whoever makes it, as long as it is truthful: its "
+    "groups show the sensitive values that their records have. This is proved for these two measures: the privacy loss "
+    "of the worst record and the utility loss over large populations, both taken against the distribution of the whole "
+    "table, and read as if records were spread evenly within what is published. A cleverer reader may get below the "
+    "line, and so may a cleverer attacker. The line is a floor, not a goal: whether it can be reached is not known."
+)
+
+
+def limit(prepared: Prepared) -> Limit | None:
+    """Work the limit of a table out; there is none without a sensitive attribute or without large populations."""
+    cells = prepared.table.cells
+    if not cells.sensitive or not prepared.populations.size:
+        return None
+    tangents, trivial, revealed = [np.zeros((1, 3))], 0.0, 0.0
+    for i, attribute in enumerate(cells.sensitive):
+        own = slice(int(cells.spans[i]), int(cells.spans[i + 1]))
+        rows, q = distributions(prepared.population_truth[:, own]), distributions(attribute.shares)
+        apart = np.array([js(row, q) for row in rows])
+        most = max(min(MOST_TANGENTS, MOST_ROWS // len(rows)), len(FIRST))
+        tangents.append(tangents_of(partial(tangent, rows, q), FIRST * float(apart.max()), most))
+        trivial, revealed = max(trivial, float(apart.mean())), max(revealed, revealed_loss(q))
+    return Limit(envelope(np.concatenate(tangents)), trivial, revealed)
+
+
+def revealed_loss(q: Numbers) -> float:
+    """Return the P_loss of a record whose sensitive value is revealed, and is the rarest one."""
+    return float(js(q, np.eye(len(q))[int(np.argmin(q))]))
+
+
+def tangents_of(touch: Callable[[float], Tangent], first: Numbers, most: int, room: float = ROOM) -> Numbers:
+    """Find tangents of a curve: rows (P_loss, U_loss, slope), by rising P_loss; `touch` gives the one at a P_loss.
+
+    They touch at `first`, then where two neighbours leave most room, until that is the part `room` or there are `most`.
+    """
+    if not first.any():
+        return np.zeros((1, 3))
+    found = [touch(float(at)) for at in np.sort(first)]
+    while len(found) < most:
+        left_open = [between(left, right) for left, right in pairwise(found)]
+        below = sum((right[0] - left[0]) * (left[1] + right[1]) / 2 for left, right in pairwise(found))
+        place = int(np.argmax([area for area, _ in left_open]))
+        if sum(area for area, _ in left_open) <= room * below:
+            break
+        found.insert(place + 1, touch(left_open[place][1]))
+    return np.array(found)
+
+
+def tangent(rows: Numbers, q: Numbers, p_loss: float) -> Tangent:
+    """Return P_loss, the certified mean of all populations' least losses there, and the slope that goes with it."""
+
+    def work(start: int) -> tuple[Numbers, Numbers]:
+        found = nearest_js(rows[start : start + STRETCH], q, p_loss, CLOSE)
+        return found.bounds, found.multipliers
+
+    starts = range(0, len(rows), STRETCH)
+    if len(starts) == 1:
+        parts = [work(0)]
+    else:
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            parts = list(pool.map(work, starts))
+    bounds, multipliers = (np.concatenate(own) for own in zip(*parts, strict=True))
+    return p_loss, float(bounds.mean()), -float(multipliers.mean())
+
+
+def between(left: Sequence[float], right: Sequence[float]) -> tuple[float, float]:
+    """Return the area between two neighbouring tangents and their chord, and where the tangents meet."""
+    if right[2] - left[2] <= 0:
+        return 0.0, (left[0] + right[0]) / 2
+    wide, high = right[0] - left[0], right[1] - left[1]
+    at = (high - right[2] * wide) / (left[2] - right[2])
+    if not 0 < at < wide:
+        return 0.0, (left[0] + right[0]) / 2
+    return abs(wide * left[2] * at - at * high) / 2, left[0] + at
+
+
+def envelope(tangents: Numbers) -> tuple[tuple[float, float], ...]:
+    """Return the vertices of the largest of all tangents, from P_loss 0 on; the last one lies on 0.
+
+    One of the tangents must be 0 everywhere. From a line the walk goes on to the one, less steep, that it meets first.
+    """
+    slopes = tangents[:, 2]
+    starts = tangents[:, 1] - slopes * tangents[:, 0]
+    now = int(np.lexsort((slopes, starts))[-1])
+    vertices = [(0.0, float(starts[now]))]
+    while (flatter := np.nonzero(slopes > slopes[now])[0]).size:
+        meets = (starts[now] - starts[flatter]) / (slopes[flatter] - slopes[now])
+        nearest = int(np.lexsort((-slopes[flatter], meets))[0])
+        now = int(flatter[nearest])
+        at = float(meets[nearest])
+        if at > vertices[-1][0]:
+            vertices.append((at, max(float(starts[now] + slopes[now] * at), 0.0)))
+    return tuple(vertices)

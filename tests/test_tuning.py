@@ -1,0 +1,170 @@
+"""A budget of time: what is tried next follows from the points alone, so more time never makes the frontier worse."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.errors import BadInputError
+from sfumato.report.tuning import score_over_time, tuning_section
+from sfumato.requirements import KAnonymity, TCloseness, requirement
+from sfumato.table import load
+from sfumato.tradeoff import Candidate, Point, Study, explore, read_study, tune
+from sfumato.tradeoff.dials import Dial, Family, dial_of, families_of
+from sfumato.tradeoff.scoring import Frame
+from sfumato.tradeoff.tuning import Staircase, Tuner, read_budget
+from test_explore import STUDY, folder, sfumato  # noqa: F401  (folder is a fixture)
+
+MONDRIAN = Study.from_toml(STUDY).candidates[0].anonymizer
+
+
+def fake(candidate, x, y, status="measured"):
+    measures = {"p_loss": x, "u_loss": y} if status == "measured" else {}
+    return Point(
+        candidate.id, str(candidate.anonymizer), candidate.form, str(candidate.requirement), {}, status, None, measures
+    )
+
+
+def family(text, least=0.001, most=0.69, field="t", whole=False):
+    return Family(Candidate(MONDRIAN, requirement(text)), Dial(field, least, most, whole), 0)
+
+
+def tuned(curves, rounds):
+    """Let a tuner loose on families whose releases are known by a formula; return the places in the order of trying."""
+    tuner, tried = Tuner(("p_loss", "u_loss"), list(curves)), []
+    for _ in range(rounds):
+        for candidate in tuner.next():
+            own = next(one for one in curves if one.value_of(candidate) is not None)
+            place = curves[own](own.value_of(candidate))
+            tuner.learn(candidate, fake(candidate, *place) if place else fake(candidate, 0, 0, "failed"))
+            tried.append((candidate, place))
+    return tried
+
+
+def convex(t):
+    return t, 0.05 * math.exp(-12 * t)
+
+
+def worse(t):
+    return t, 0.06 * math.exp(-6 * t)
+
+
+GOOD = family("t-closeness t=0.1 distance=js")
+BAD = family("t-closeness t=0.1 distance=equal")
+
+
+FRAME = Frame((0, 0.69), (0, 0.06))
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), max_size=12), st.floats(0, 1), st.floats(0, 1))
+def test_the_gain_is_the_area_that_only_the_new_place_beats(places, x, y):
+    places = [*places, (0.0, 1.0), (1.0, 0.0)]
+    steps = 60
+    grid = [((i + 0.5) / steps, (j + 0.5) / steps) for i in range(steps) for j in range(steps)]
+    only = sum(a >= x and b >= y and not any(a >= u and b >= v for u, v in places) for a, b in grid) / steps**2
+    assert Staircase(places).gain((x, y)) == pytest.approx(only, abs=6 / steps)
+
+
+def test_more_rounds_continue_the_same_sequence():
+    short, long = (tuned({GOOD: convex, BAD: worse}, rounds) for rounds in (5, 12))
+    assert long[: len(short)] == short
+    areas = [FRAME.area([place for _, place in long[:n]]) for n in range(1, len(long))]
+    assert areas == sorted(areas, reverse=True)
+
+
+def test_time_goes_to_the_family_that_keeps_its_promises():
+    tried = tuned({GOOD: convex, BAD: worse}, 12)
+    late = [GOOD.value_of(candidate) is not None for candidate, _ in tried[-16:]]
+    assert sum(late) > 12
+    places = [place for _, place in tried if place]
+    half = len(tried) // 2  # an even grid does not know which family is good
+    shares = [(i + 0.5) / half for i in range(half)]
+    even = [place(GOOD.dial.at(share)) for share in shares for place in (convex, worse)]
+    assert FRAME.area(places) < FRAME.area(even)
+
+
+def test_nothing_is_tried_twice_and_a_family_that_fails_is_left():
+    tried = tuned({GOOD: convex, BAD: lambda t: None}, 10)
+    candidates = [candidate for candidate, _ in tried]
+    assert len(set(candidates)) == len(candidates)
+    assert sum(BAD.value_of(candidate) is not None for candidate in candidates) == 1
+
+
+def test_a_whole_dial_ends_where_no_value_is_left():
+    own = family("k-anonymity k=5", 2, 9, "k", whole=True)
+    tried = tuned({own: lambda k: (1 / k, k / 100)}, 20)
+    values = sorted(own.value_of(candidate) for candidate, _ in tried)
+    assert values == sorted(set(values)) and len(tried) <= 8
+
+
+def test_families_of_adult_are_those_of_the_study_and_what_is_offered():
+    table = load("adult")
+    found = families_of(read_study("adult"), table)
+    assert len({own.key for own in found}) == len(found)
+    for own in found:
+        assert own.value_of(own.at(own.dial.rounded(own.dial.most))) == own.dial.rounded(own.dial.most)
+        assert own.dial.at(0) == own.dial.rounded(own.dial.least)
+    js = dial_of(TCloseness(0.1, "js"), table)
+    assert js.most == pytest.approx(math.log(2)) and dial_of(KAnonymity(5), table).most == 45222 // 2
+    assert any("mondrian cut=loss" in own.key for own in found) and any("full-domain" in own.key for own in found)
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("60s", 60), ("90", 90), ("1.5m", 90), ("2 h", 7200), ("5min", 300)])
+def test_budgets(text, seconds):
+    assert read_budget(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "fast", "0s", "-5s", "10 days", "1e3s"])
+def test_bad_budgets(text):
+    with pytest.raises(BadInputError, match="write a time such as 60s"):
+        read_budget(text)
+
+
+def test_a_larger_budget_goes_on_and_its_study_can_be_explored_again(folder):  # noqa: F811
+    study = Study.from_toml((folder / "study.toml").read_text(), str(folder / "study.toml"))
+    study = replace(study, table=replace(study.table, source=str(folder / "people.csv")))
+    cache = folder / "cache.jsonl"
+    first = tune(study, cache=cache, workers=1, tries=6)
+    more = tune(study, cache=cache, workers=2, tries=13)
+    old, new = ([point.id for point in shown.points] for shown in (first, more))
+    assert new[: len(old)] == old and len(study.candidates) < len(old) < len(new)
+    ends = {point.id: point for point in more.points}
+    again = explore(more.study, cache)
+    assert {point.id for point in again.points} == set(ends)
+    assert all(point.measures == ends[point.id].measures for point in again.points)
+    assert Study.from_toml(more.study.to_toml()).candidates == more.study.candidates
+    assert {id for _, id in more.about["tuning"]["order"]} == set(new)
+    assert len(new) <= len(study.candidates) + 13
+    with pytest.raises(BadInputError, match="when to stop"):
+        tune(study)
+
+
+def test_explore_budget_on_the_command_line(folder):  # noqa: F811
+    assert sfumato(folder, "explore", "study.toml", "--out", "map").returncode == 0
+    ended = sfumato(folder, "explore", "study.toml", "--out", "map", "--budget", "4s")
+    assert ended.returncode == 0, ended.stderr
+    content = json.loads((folder / "map" / "points.json").read_text())
+    assert all(point["status"] != "failed" for point in content["points"][19:])
+    timings = json.loads((folder / "map" / "timings.json").read_text())
+    assert timings["tuning"]["budget"] == 4
+    chosen = sfumato(folder, "choose", "map", "--json")
+    assert chosen.returncode == 0, chosen.stderr
+    refused = sfumato(folder, "explore", "study.toml", "--budget", "soon")
+    assert refused.returncode == 2 and "write a time such as 60s" in refused.stderr
+
+
+def test_the_report_draws_the_score_over_time(folder):  # noqa: F811
+    study = Study.from_toml((folder / "study.toml").read_text(), str(folder / "study.toml"))
+    shown = tune(replace(study, table=replace(study.table, source=str(folder / "people.csv"))), tries=8)
+    steps = score_over_time(shown)
+    assert [score for _, score in steps] == sorted((score for _, score in steps), reverse=True)
+    assert steps[-1][1] == shown.score() and len(steps) == len(shown.points)
+    own = [point for point in shown.points if point.id in {one.id for one in study.candidates}]
+    section = tuning_section(shown, public=False)
+    assert f"own candidates the score was {shown.score(own):.4f}" in section and "<svg" in section
+    assert tuning_section(shown, public=True) == ""
