@@ -75,7 +75,7 @@ def released(lines, requirement, maker="mondrian", form="generalization", suppre
 # ---------------------------------------------------------------- the same numbers as two others
 
 
-@tries(60)
+@tries(40)
 @given(
     lines=rows(least=2).filter(interesting),
     requirement=requirements("ill"),

@@ -33,7 +33,7 @@ forms = st.sampled_from(["generalization", "bucketization"])
 # ---------------------------------------------------------------- the written file
 
 
-@tries(35)
+@tries(25)
 @given(rows(least=2).filter(interesting), requirements("ill"), forms, st.sampled_from([0, 0, 0.1, 0.5]))
 def test_the_written_file_keeps_its_requirement(lines, requirement, form, suppress):
     table = read_table(lines)

@@ -79,6 +79,9 @@ def cheapest_rows(
         lowest = costs[row].min()
         above[:] = costs[row] - lowest
         taus[row], ks[row] = search_tau(above, q, radius, most[row], taus[row], ks[row], points[row])
+        if not taus[row] > SLIGHTEST:  # costs beyond all bounds: nothing costs less than the lowest
+            bounds[row], multipliers[row] = lowest, 0.0
+            continue
         total = ks[row] - 2 * radius
         for i in range(len(q)):
             total += q[i] * math.log(2 - math.exp(ks[row] - taus[row] * above[i]))

@@ -72,6 +72,9 @@ ROUNDING = 2.3e-16
 LEAST, LOWEST = 1e-290, -330.0
 """No share is taken for smaller, no slope for lower."""
 
+RUNAWAY = 1e3
+"""Prices so many times larger than costs differ move nothing any more, and stay as they are."""
+
 MEANING = (
     "No release of this table in buckets can lie below the line called limit for buckets, whoever makes it, as long as "
     "it is truthful and leaves no record out. Buckets show everybody's quasi-identifiers as they are, so one release "
@@ -268,22 +271,29 @@ class _Search:
             off = program.weights @ self.points - program.q
             far, ahead = float(np.abs(off / root).max()), float(off @ step)
             if far > before and ahead < 0:  # too long a step: the bound, concave in the prices, falls again
-                step = step * min(max(rise / (rise - ahead), 0.1), 0.5)
+                step = step * min(max(rise / max(rise - ahead, LEAST), 0.1), 0.5)
                 continue
             self.prices, before = prices, far
             if far <= FAR * self.gap * math.sqrt(self.p_loss):
                 break
-            step = self._newton(priced, most, off, root)
+            step = self._newton(priced, most, off, root, costs)
+            if not step.any():
+                break
             rise = float(off @ step)
         return self._certified(slopes, priced, prices)
 
-    def _newton(self, priced: Numbers, most: Numbers, off: Numbers, root: Numbers) -> Numbers:
-        """Return the step of Newton's method for the prices, none longer than costs differ at an atom."""
+    def _newton(self, priced: Numbers, most: Numbers, off: Numbers, root: Numbers, costs: Numbers) -> Numbers:
+        """Return the step of Newton's method for the prices, none longer than costs differ at an atom.
+
+        Where the atoms leave no room (all of them at corners), prices could run away without moving anything.
+        """
         program, taus = self.program, self.found[0]
         changes = add_changes(priced, program.q, program.weights, taus, most, self.points) / np.outer(root, root)
         changes += 1e-9 * float(program.weights @ taus) * np.eye(len(root))
         step: Numbers = np.linalg.solve(changes, off / root) / root
-        longest = float(program.weights @ np.ptp(priced, axis=1))
+        longest = float(program.weights @ np.ptp(costs, axis=1))
+        if not np.isfinite(step).all() or np.abs(self.prices).max() > RUNAWAY * longest:
+            return np.zeros_like(step)
         return step * min(1.0, longest / max(float(np.abs(step).max()), LEAST))
 
     def _certified(self, slopes: Numbers, priced: Numbers, prices: Numbers) -> tuple[float, float]:
