@@ -31,7 +31,7 @@ from small.calling import calling
 print(json.dumps({
     "result": calling(1),
     "hits": sum(calling.stats.cache_hits.values()),
-    "digest": kernels.source_digest(),
+    "digest": kernels.kernel_digest(),
     "folder": str(kernels.cache_folder()),
     "before": before,
     "after": kernels.compiled_before(),
@@ -95,6 +95,20 @@ def keep_size_and_time(path, text):
     path.write_text(text)
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
     shutil.rmtree(path.parent / "__pycache__", ignore_errors=True)
+
+
+def test_an_edit_of_anything_but_kernels_and_their_constants_keeps_the_machine_code(package, tmp_path):
+    (package / "constants.py").write_text("from small.deeper import STEP\n\nADDED = STEP\n")
+    (package / "deeper.py").write_text("STEP = 5\n")
+    (package / "page.py").write_text("TITLE = 'before'\n")
+    (package / "called.py").write_text("from small.constants import (\n    ADDED,\n)\n" + CALLED.format("ADDED"))
+    first = run(package, NUMBA_CACHE_DIR=tmp_path / "cache")
+    keep_size_and_time(package / "page.py", "TITLE = 'after!'\n")
+    again = run(package, NUMBA_CACHE_DIR=tmp_path / "cache")
+    assert (first["result"], again["result"], again["hits"], again["folder"]) == (12, 12, 1, first["folder"])
+    keep_size_and_time(package / "deeper.py", "STEP = 6\n")
+    edited = run(package, NUMBA_CACHE_DIR=tmp_path / "cache")
+    assert (edited["result"], edited["hits"]) == (14, 0), "a constant that a kernel reads is part of its code"
 
 
 def test_the_digest_is_that_of_names_and_contents_of_all_sources(tmp_path, monkeypatch):
@@ -171,14 +185,14 @@ def test_the_next_folder_is_used_where_one_cannot_be_written(tmp_path, monkeypat
     blocked.write_text("")
     monkeypatch.setattr(kernels, "_candidates", lambda: [blocked, blocked / "below", tmp_path / "good"])
     folder = kernels.cache_folder.__wrapped__()
-    assert folder == tmp_path / "good" / f"sfumato-{kernels.source_digest()}"
+    assert folder == tmp_path / "good" / f"sfumato-{kernels.kernel_digest()}"
     assert folder.stat().st_mode & 0o777 == 0o700
 
 
 def test_a_folder_of_somebody_else_is_not_used(tmp_path, monkeypatch):
     """Machine code is executed, so another user's would be another user's program."""
     theirs, ours = tmp_path / "theirs", tmp_path / "ours"
-    current = f"sfumato-{kernels.source_digest()}"
+    current = f"sfumato-{kernels.kernel_digest()}"
     (theirs / current).mkdir(parents=True)
     monkeypatch.setattr(kernels, "_candidates", lambda: [theirs, ours])
     if os.getuid() == 0:
@@ -194,7 +208,7 @@ def test_a_folder_of_somebody_else_is_not_used(tmp_path, monkeypatch):
 @pytest.mark.parametrize("mode", [0o777, 0o770])
 def test_a_folder_that_others_can_write_is_not_used(tmp_path, monkeypatch, mode):
     open_to_all, ours = tmp_path / "open", tmp_path / "ours"
-    current = f"sfumato-{kernels.source_digest()}"
+    current = f"sfumato-{kernels.kernel_digest()}"
     (open_to_all / current).mkdir(parents=True)
     (open_to_all / current).chmod(mode)
     monkeypatch.setattr(kernels, "_candidates", lambda: [open_to_all, ours])
@@ -258,7 +272,7 @@ def test_old_folders_are_removed_and_the_newest_few_kept(tmp_path, monkeypatch):
 
 def test_the_folder_in_use_is_kept_however_old_it_is(tmp_path, monkeypatch):
     monkeypatch.setattr(kernels, "_candidates", lambda: [tmp_path])
-    current = f"sfumato-{kernels.source_digest()}"
+    current = f"sfumato-{kernels.kernel_digest()}"
     old_folders(tmp_path, [current, *(f"sfumato-{number:016x}" for number in range(kernels.KEPT_FOLDERS))])
     assert kernels.cache_folder.__wrapped__() == tmp_path / current
     assert (tmp_path / current / "code.nbi").exists()

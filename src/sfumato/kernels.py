@@ -1,9 +1,10 @@
 """The decorator of all numba kernels, and the folder in which their machine code is kept.
 
 Numba decides whether cached code is fresh by the file of the kernel alone, so a kernel that calls a kernel
-of another file keeps running the old one after an edit. Here the cache folder carries a digest of all
-sources of the package: any edit starts an empty folder. Where neither the user's cache folder nor the
-package folder can be written, a private temporary folder serves for the life of the process.
+of another file keeps running the old one after an edit. Here the cache folder carries a digest of all files
+that have kernels, and of those whose constants they read: an edit there starts an empty folder, any other keeps
+it. Where neither the user's cache folder nor the package folder can be written, a private temporary folder
+serves for the life of the process.
 """
 
 from __future__ import annotations
@@ -47,6 +48,10 @@ OURS = re.compile("sfumato-[0-9a-f]{16}")
 KEPT_FOLDERS = 4
 """Cache folders of other versions of the sources that are left in place; older ones are removed."""
 
+DECORATED = re.compile(r"^@kernel\b", re.MULTILINE)
+IMPORTED = re.compile(rf"^from ({PACKAGE.name}[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
+CONSTANT = re.compile(r"\b[A-Z][A-Z0-9_]+\b")
+
 
 @cache
 def source_digest() -> str:
@@ -59,10 +64,38 @@ def source_digest() -> str:
 
 
 @cache
+def kernel_digest() -> str:
+    """Digest what machine code is made of: the files with kernels, those whose constants they read, and versions."""
+    texts = {path: path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
+    waiting = [path for path, text in texts.items() if DECORATED.search(text)]
+    covered: set[Path] = set()
+    while waiting:
+        path = waiting.pop()
+        if path not in covered:
+            covered.add(path)
+            waiting += _constants_from(texts[path])
+    digest = hashlib.sha256(f"numba {numba.__version__}".encode())
+    for path in sorted(covered):
+        digest.update(path.relative_to(PACKAGE).as_posix().encode())
+        digest.update(texts[path].encode())
+    return digest.hexdigest()[:16]
+
+
+def _constants_from(text: str) -> list[Path]:
+    """Find the files of the package from which a file takes constants, which compiling freezes into its kernels."""
+    found = []
+    for module, names in IMPORTED.findall(text):
+        if CONSTANT.search(names):
+            place = PACKAGE.joinpath(*module.split(".")[1:])
+            found += [path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file()]
+    return found
+
+
+@cache
 def cache_folder() -> Path:
     """Find or make the first folder that can be written and that belongs to this user alone."""
     for base in _candidates():
-        folder = base / f"sfumato-{source_digest()}"
+        folder = base / f"sfumato-{kernel_digest()}"
         if _usable(folder):
             _remove_old(base, folder)
             return folder
