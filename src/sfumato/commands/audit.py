@@ -23,7 +23,15 @@ def audit(
     quasi: Annotated[Columns, typer.Option(help="Columns an outsider may know; repeat, or separate by commas.")] = [],  # noqa: B006
     sensitive: Annotated[Columns, typer.Option(help="Columns nobody should learn about a person.")] = [],  # noqa: B006
     original: Annotated[
-        str | None, typer.Option(help="The table it was made of: the true Q, what is lost, whether every value covers.")
+        str | None,
+        typer.Option(
+            help="The table it was made of: the true Q, what is lost, whether every value covers. Or the study (or "
+            "folder of a map) that declares it, which brings roles, hierarchies and everything needed to read it."
+        ),
+    ] = None,
+    sensitive_table: Annotated[
+        Path | None,
+        typer.Option(help="The second of Anatomy's two tables: the sensitive values of every group with their counts."),
     ] = None,
     group: Annotated[str | None, typer.Option(help="The column that tells the groups of a bucketized file.")] = None,
     require: Annotated[
@@ -98,6 +106,7 @@ def audit(
         of_tables = {
             "--quasi": quasi,
             "--sensitive": sensitive,
+            "--sensitive-table": sensitive_table,
             "--group": group,
             "--hierarchies": hierarchies,
             "--with": earlier,
@@ -113,9 +122,10 @@ def audit(
         audit_of_baskets(file, wanted, original, known, at, tree, legend, local, delimiter, encoding, as_json)
         return
     source = open_source(file, delimiter, encoding)
-    names = source.engine.columns
+    names = [*source.engine.columns]
+    names += [] if sensitive_table is None else open_source(sensitive_table, delimiter, encoding).engine.columns
     found = audit_file(
-        source,
+        source if sensitive_table is None else file,
         quasi=columns(quasi, names),
         sensitive=columns(sensitive, names),
         original=original,
@@ -130,6 +140,7 @@ def audit(
         delimiter=delimiter,
         encoding=encoding,
         original_encoding=original_encoding,
+        sensitive_table=sensitive_table,
     )
     if as_json:
         print_json(found.content())

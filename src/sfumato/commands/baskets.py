@@ -200,13 +200,15 @@ def declared_in(name: str, tree: str | None = None) -> BasketsDeclaration:
     """Find out where baskets are: in a study, bundled, or in a file."""
     from dataclasses import replace
 
+    from sfumato.publish.original import study_file
     from sfumato.tradeoff import read_study
     from sfumato.transactions.declaration import BasketsDeclaration
     from sfumato.transactions.study import BasketStudy
 
-    if not name.lower().endswith(".toml"):
+    path = study_file(name)
+    if path is None:
         return BasketsDeclaration(name, tree=tree)
-    study = read_study(name)
+    study = read_study(str(path))
     if not isinstance(study, BasketStudy):
         raise BadInputError(f"{name}: this study is about a table, not about baskets")
     return study.baskets if tree is None else replace(study.baskets, tree=tree)

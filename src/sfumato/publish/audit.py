@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.engines import DuckDBEngine
 from sfumato.errors import BadInputError
 from sfumato.plain import json_text
+from sfumato.publish.anatomy_tables import joined_tables
 from sfumato.publish.asking import (
     Attribute,
     Missing,
@@ -36,6 +38,7 @@ from sfumato.publish.losing import losses, observed_hierarchy, unreadable
 from sfumato.publish.matching import Matching, misses_a_value
 from sfumato.publish.notation import Notation
 from sfumato.publish.noticing import missing_notices, notices_of, star_notices
+from sfumato.publish.original import opened_original, roles_in
 from sfumato.table import Hierarchy, Table
 from sfumato.table.declared import Declared
 
@@ -94,7 +97,7 @@ class Audit:
 
 def audit(
     path: str | Path | Any,
-    quasi: Iterable[str],
+    quasi: Iterable[str] = (),
     sensitive: Iterable[str] = (),
     original: str | Path | Table | Any | None = None,
     group: str | None = None,
@@ -108,21 +111,30 @@ def audit(
     delimiter: str | None = None,
     encoding: str = "utf-8",
     original_encoding: str = "utf-8",
+    sensitive_table: str | Path | None = None,
 ) -> Audit:
     """Measure any published file from what stands in it.
 
-    `original` is the table it was made of: a path, a frame, a bundled name or an open `Table` (whose hierarchies are
-    then used). `group` names the column that tells the groups of a bucketized file. `suppressed` says what rows with
-    `*` in all quasi-identifiers are: suppressed records to "leave-out" (the default, unless all rows are such), or a
-    group to "keep". `earlier` is another release of the same people. `household` names the original's column that says
-    who lives together: do members show the same value of what they share? `missing="any"` lets a missing
-    quasi-identifier match everything. `na` lists texts that mean missing in the original, and then in the file too;
-    `encoding` is that of the published files.
+    `original` is the table it was made of: a path, a frame, a bundled name, or what brings hierarchies and (where no
+    `quasi` is named) roles along: an open `Table`, the path of a study, the folder of a map. `group` names the column
+    that tells the groups of a bucketized file, `sensitive_table` the second of Anatomy's two tables. `suppressed` says
+    what rows with `*` in all quasi-identifiers are: suppressed records to "leave-out" (the default, unless all rows are
+    such), or a group to "keep". `earlier` is another release of the same people. `household` names the original's
+    column that says who lives together: do members show the same value of what they share? `missing="any"` lets a
+    missing quasi-identifier match everything. `na` lists texts that mean missing in the original, and then in the file
+    too; `encoding` is that of the published files.
     """
+    original = opened_original(
+        original, **{"--na": na, "--original-encoding": original_encoding != "utf-8", "--hierarchies": hierarchies}
+    )
+    if sensitive_table is not None:
+        if group is None:
+            raise BadInputError("--sensitive-table lists the values of groups: name their column (--group)")
+        path = Source(DuckDBEngine.from_frame(joined_tables(Path(path), Path(sensitive_table), group), (), str(path)))
+    file = open_source(path, delimiter, encoding)
     asked = Question(
-        open_source(path, delimiter, encoding),
-        _names(quasi),
-        _names(sensitive),
+        file,
+        *roles_in(file.engine.columns, _names(quasi), _names(sensitive), original),
         None if original is None else open_source(original, encoding=original_encoding, na=na),
         group,
         suppressed,

@@ -1,4 +1,7 @@
-"""What a release of baskets does not protect against, said of this very release."""
+"""What a release of baskets does not protect against, said of this very release.
+
+As for tables, texts follow from the settings and from what is published; what needs the baskets stands in `count`.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sfumato.publish.basket_mapping import published_labels
 from sfumato.publish.cautions import Caution
 from sfumato.tradeoff.words import counted, listed
 from sfumato.transactions import BasketRelease, BasketRequirement, CompleteKAnonymity, KMAnonymity, PrivacyConstraints
@@ -17,14 +21,13 @@ from sfumato.transactions.scales import PreparedBaskets
 
 
 def basket_cautions(release: BasketRelease, requirement: BasketRequirement, prepared: PreparedBaskets) -> list[Caution]:
-    """List what this release does not protect against, what is found in it first."""
-    found = [
+    """List what this release does not protect against."""
+    return [
         *_more_known(release, requirement, prepared),
         *_same_rest(release, requirement),
         *_sensitive(release, prepared),
         *_always(release),
     ]
-    return sorted(found, key=lambda caution: caution.count == "")
 
 
 def _more_known(release: BasketRelease, requirement: BasketRequirement, prepared: PreparedBaskets) -> Iterator[Caution]:
@@ -75,7 +78,7 @@ def _same_rest(release: BasketRelease, requirement: BasketRequirement) -> Iterat
 
 
 def _sensitive(release: BasketRelease, prepared: PreparedBaskets) -> Iterator[Caution]:
-    if not prepared.sensitive:
+    if not prepared.scales.sensitive:
         yield Caution(
             "sensitive items",
             "No item was named as sensitive, so it was not looked at how surely one can be inferred from the others.",
@@ -83,10 +86,12 @@ def _sensitive(release: BasketRelease, prepared: PreparedBaskets) -> Iterator[Ca
         return
     names = listed([release.baskets.items[code] for code in prepared.sensitive])
     found = rho(release, prepared.sensitive, prepared.scales.known)
+    sure = f", up to {100 * found:.3g} % sure, from up to two other items" if found else ""
     yield Caution(
         "sensitive items",
-        f"Nothing was required of how surely {names} can be inferred from other items of a person.",
-        f"up to {100 * found:.3g} % sure, from up to two other items" if found else "",
+        "Nothing was required of how surely the items that the publisher takes for sensitive can be inferred from "
+        "other items of a person.",
+        f"{names}{sure}",
     )
 
 
@@ -106,7 +111,7 @@ def _always(release: BasketRelease) -> Iterator[Caution]:
         "Items were generalized no more than needed. Who knows the algorithm can sometimes reason from what was not "
         "done.",
     )
-    if release.baskets.tree is None or any(label[:1] == "{" for label in release.labels):
+    if release.baskets.tree is None or any(label[:1] == "{" for label in published_labels(release)):
         yield Caution(
             "items that occur", "A published set lists items that occur in the data: somebody has each of them."
         )

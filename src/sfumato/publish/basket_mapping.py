@@ -36,15 +36,21 @@ def basket_mapping(release: BasketRelease, requirement: BasketRequirement) -> di
     }
 
 
+def published_labels(release: BasketRelease) -> set[str]:
+    """Return every published item that some record shows."""
+    rows = release.recoded()
+    return {rows.labels[code] for code in set(rows.codes.tolist())}
+
+
 def legend_of(release: BasketRelease) -> dict[str, list[str]]:
     """Say which items the published items stand for that neither name them nor are nodes of a declared tree."""
     items = release.baskets.items
     if release.baskets.tree is not None:
         return {}
-    found = {}
+    found, shown = {}, published_labels(release)
     for own in release.recodings:
         for label, members in zip(own.labels, own.members, strict=True):
-            if len(members) > 1 and label[:1] != "{" and label != "*":
+            if label in shown and len(members) > 1 and label[:1] != "{" and label != "*":
                 found[label] = [items[code] for code in members]
     return dict(sorted(found.items()))
 

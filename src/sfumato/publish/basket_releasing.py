@@ -12,6 +12,7 @@ from sfumato.publish.basket_cautions import basket_cautions
 from sfumato.publish.basket_certificate import (
     basket_certificate,
     basket_certificate_page,
+    confirmed_alone,
     public_basket_certificate,
 )
 from sfumato.publish.basket_mapping import basket_mapping, legend_of, write_basket_mapping
@@ -72,19 +73,16 @@ def publish_basket_point(
         scales = certified_scales(study.scales, candidate)
         found = audited(release, candidate, drafts[0], layout, scales.known)
         prepared = scales.prepare(baskets)
-        content = basket_certificate(
-            release,
-            candidate,
-            origin,
-            (path.name, drafts[0]),
-            layout,
-            found,
-            prepared.measure(release).values,
-            basket_cautions(release, candidate.requirement, prepared),
-            basket_meanings(scales),
+        warnings, meanings = basket_cautions(release, candidate.requirement, prepared), basket_meanings(scales)
+        alone = audit_baskets(
+            drafts[0], confirmed_alone(candidate.requirement), known=scales.known, **columns_of(layout)
         )
-        outside = public_basket_certificate(content, candidate)
-        write_certificates(content, outside, drafts[1:], basket_certificate_page)
+        outside = public_basket_certificate(
+            candidate, (path.name, drafts[0]), layout, legend_of(release), alone, warnings, meanings
+        )
+        measures = prepared.measure(release).values
+        own = basket_certificate(outside, release, candidate, origin, path, found, measures, warnings, meanings)
+        write_certificates(own, outside, drafts[1:], basket_certificate_page)
         path.unlink(missing_ok=True)  # an older release must not stand beside the new certificate
     extra = []
     if mapping is not None:
@@ -113,9 +111,8 @@ def certified_scales(scales: BasketScales, candidate: BasketCandidate) -> Basket
 def audited(release: BasketRelease, candidate: BasketCandidate, draft: Path, layout: str, known: int) -> BasketAudit:
     """Audit the written draft; refuse to publish where it fails or differs from what the maker measured."""
     wanted, local = candidate.requirement, not release.is_global
-    found = audit_baskets(
-        draft, str(wanted), release.baskets, known, legend_of(release), local, **(LONG if layout == "long" else {})
-    )
+    legend, columns = legend_of(release), columns_of(layout)
+    found = audit_baskets(draft, str(wanted), release.baskets, known, legend, local, **columns)
     if found.failures:
         raise AssertionError(f"the audit of the written file failed: {found.failures[0]}")
     if found.coverage is None or not found.coverage.holds:
@@ -127,6 +124,11 @@ def audited(release: BasketRelease, candidate: BasketCandidate, draft: Path, lay
                 f"{name} is {value!r} in the written file and {measured[name]!r} by the maker's measure"
             )
     return found
+
+
+def columns_of(layout: str) -> dict[str, str]:
+    """Return the columns of a file that is laid out so, as those who read it name them."""
+    return LONG if layout == "long" else {}
 
 
 def maker_numbers(release: BasketRelease, known: int) -> dict[str, float]:

@@ -1,8 +1,12 @@
-"""What a release does not protect against, said of this very release: the honest part of a certificate."""
+"""What a release does not protect against, said of this very release: the honest part of a certificate.
+
+Texts are for everybody: whether one is said, and what it says, follows from the settings and from the published groups
+alone. What needs the table, and how much there is of it, stands in `count` and is for the publisher.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,14 +32,19 @@ class Caution:
 def cautions(
     release: Release, requirement: Requirement, target: str | None = None, stop: str | None = None, dealing: str = ""
 ) -> list[Caution]:
-    """List what this release does not protect against, what is found in it first.
+    """List what this release does not protect against.
 
     `target` and `stop` decided cuts; `dealing` says how the maker's way of dealing records out can be reasoned from.
     """
     found = [*_identity(release), *_sensitive(release, requirement), *_target(release, target), *_stop(stop)]
     found += _dealing(release, dealing)
     found += _always(release, requirement)
-    return sorted(found, key=lambda caution: caution.count == "")
+    return found
+
+
+def found_first(cautions: Iterable[Caution]) -> list[Caution]:
+    """Put first what was found in a release: for the publisher, since the order tells what was."""
+    return sorted(cautions, key=lambda caution: caution.count == "")
 
 
 def _identity(release: Release) -> Iterator[Caution]:
@@ -86,8 +95,18 @@ def _homogeneity(attribute: Sensitive, histograms: Histograms, place: int) -> It
 
 
 def _similarity(attribute: Sensitive, histograms: Histograms, place: int) -> Iterator[Caution]:
-    """Find groups whose values differ and yet lie all under one node below the root."""
+    """Find groups whose values differ and yet lie all under one node below the root.
+
+    A hierarchy that was made of the table's values depends on all of them, so then nothing is said of what it finds.
+    """
     hierarchy = attribute.hierarchy
+    if hierarchy.observed:
+        yield Caution(
+            "similarity",
+            f"Values of {attribute.name} that differ may still have something in common, which is then known of "
+            "everybody in the group. Nothing was declared by which to look for that.",
+        )
+        return
     if hierarchy.height < 2:
         return
     parents = hierarchy.ancestors[-2][attribute.leaves]
@@ -108,13 +127,12 @@ def _skewness(attribute: Sensitive, histograms: Histograms, place: int, requirem
     if any(part.name in bounded and part.on in (None, attribute.name) for part in requirement.parts):
         return
     gain = float((histograms.of(place) / histograms.sizes[:, None] / attribute.shares).max())
-    if gain > 1.5:
-        yield Caution(
-            "skewness",
-            f"Nothing was required of how far a group's distribution of {attribute.name} may lie from the table's: a "
-            "rare value can be much more likely in a group than in the table.",
-            f"up to {gain:.3g} times as likely",
-        )
+    yield Caution(
+        "skewness",
+        f"Nothing was required of how far a group's distribution of {attribute.name} may lie from the table's: a "
+        "rare value can be much more likely in a group than in the table.",
+        f"up to {gain:.3g} times as likely" if gain > 1.5 else "",
+    )
 
 
 def _target(release: Release, target: str | None) -> Iterator[Caution]:

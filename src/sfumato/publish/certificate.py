@@ -1,7 +1,8 @@
 """The certificate of a release: what was promised, what the written file achieves, and what it does not protect.
 
-It is a JSON document and, for people, a page made of it (`page`). There are two: the publisher's own, and a public one
-that says nothing of individual records: no seed, nothing of what was suppressed, no value the file does not show.
+It is a JSON document and, for people, a page made of it (`page`). There are two. The public one is made first, of the
+settings and of what the written file shows by itself (`file_alone`); nothing else is looked at. The publisher's own is
+the same with a part `for_your_eyes`, and nothing of that part may leave the house.
 """
 
 from __future__ import annotations
@@ -16,23 +17,28 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from sfumato.anonymizers import Maker, Mondrian
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
-from sfumato.publish.cautions import Caution, cautions
-from sfumato.publish.together import Together
+from sfumato.publish.audit import Audit
+from sfumato.publish.cautions import Caution, found_first
+from sfumato.publish.check_command import Columns, public_check, publisher_check, seen_from, where_to_run
+from sfumato.publish.file_alone import FileAlone
 from sfumato.release import Release
-from sfumato.release.writing import GROUP
 from sfumato.requirements import Requirement
-from sfumato.tradeoff.words import listed, rule
+from sfumato.tradeoff import Candidate
+from sfumato.tradeoff.words import rule
 
 SCHEMA = 1
 LIBRARIES = ("sfumato", "numpy", "numba", "duckdb", "pyarrow")
-TELL_OF_SUPPRESSED = ("suppressed", "suppression_loss", "generalization_loss", "loss", "discernibility")
-"""Measures from which the number of suppressed records follows: not for the public.
-
-Who has the file and the hierarchies works out what its values lose; the rest of `loss` is what was suppressed.
-"""
+ALONE = "confirmed by the file alone (Q is then that of its own rows)"
+NOT_SHOWN = "no sensitive column is in the file, which tells nothing of one"
+RESTS = "checked by the publisher against the unpublished table; the file alone cannot confirm it"
+EYES = (
+    "For your eyes only: worked out with the table at hand, so it can tell of records that are not in the file. "
+    "Measures and promise are here relative to the whole table."
+)
+PUBLIC_MEANINGS = ("One record is one person", "Groups", "Bucketization does not hide who is in the table")
+"""Meanings of a map that depend on nothing but the settings, and are needed to read a certificate."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,8 @@ class Origin:
     study: str = ""
     study_digest: str = ""
     point: str = ""
+    study_file: str = ""
+    """Where the study is that declares the table and how it is read."""
 
 
 def certificate_files(path: Path) -> list[Path]:
@@ -52,88 +60,141 @@ def certificate_files(path: Path) -> list[Path]:
     return [path.with_name(f"{path.name}.{name}") for name in names]
 
 
-def certificate(
-    release: Release,
-    maker: Maker,
-    requirement: Requirement,
-    suppress: float,
-    origin: Origin,
+def public_certificate(
+    candidate: Candidate,
+    columns: Columns,
     files: Mapping[str, Path],
-    checked: Mapping[str, Any],
+    alone: FileAlone,
+    found: Sequence[Caution],
     meanings: Sequence[tuple[str, str]],
 ) -> dict[str, Any]:
-    """Write the publisher's certificate. `files` are the written files by their final names, `checked` the audit."""
-    roles = release.table.roles
-    target, stop = (maker.target, maker.stop) if isinstance(maker, Mondrian) else (None, None)
-    found = cautions(release, requirement, target, stop, getattr(maker, "dealing", ""))
+    """Write the certificate for everybody, of the settings and of what the file shows by itself.
+
+    `files` are the written files by their final names; the texts of `found` and `meanings` are for everybody.
+    """
+    names = list(files)
     return {
         "kind": "sfumato certificate",
-        "for": "the publisher",
-        "made": datetime.now(UTC).replace(microsecond=0).isoformat(),
+        "for": "the public",
+        "made": made_now(),
         "files": [described_file(name, path) for name, path in files.items()],
-        "rows": release.assignment.records,
+        "rows": alone.rows,
         "promise": {
-            "requirement": str(requirement),
-            "parts": [_part(part, release.form) for part in requirement.parts],
-            "form": release.form,
-            "suppress_at_most": suppress,
+            "requirement": str(candidate.requirement),
+            "parts": [_part(part, candidate.form, columns, alone) for part in candidate.requirement.parts],
+            "form": candidate.form,
+            "suppress_at_most": candidate.suppress,
             "checked_on_the_file": True,
-            **_households(release, checked["households"], suppress),
+            **({} if columns.household is None else {"households": {"in_words": _households(candidate.suppress)}}),
         },
         "columns": {
-            "quasi": list(roles.quasi),
-            "sensitive": list(roles.sensitive) if release.histograms is not None else [],
-            "neutral": list(roles.neutral),
+            "quasi": list(columns.quasi),
+            "sensitive": list(columns.sensitive),
+            "neutral": list(columns.neutral),
         },
-        "measures": dict(checked["measures"]),
-        "by_sensitive": {name: dict(own) for name, own in checked["by_sensitive"].items()},
-        "meaning": {name: MEASURES[name].meaning for name in checked["measures"] if name in MEASURES},
-        "baselines": _baselines(release),
-        "anonymizer": str(maker),
-        "details": dict(release.details),
-        "suppressed": {"records": release.suppressed, "of": release.cells.records, "dropped": release.table.dropped},
-        "input": {"table": origin.table, "sha256": origin.digest, "records": release.cells.records},
-        "study": {"name": origin.study, "sha256": origin.study_digest, "point": origin.point},
-        "versions": {"python": platform.python_version()} | {name: version(name) for name in LIBRARIES},
+        "relative_to": "the file",
+        "measures": dict(alone.measures),
+        "by_sensitive": {name: dict(own) for name, own in alone.by_sensitive.items()},
+        "meaning": {name: MEASURES[name].meaning for name in alone.measures if name in MEASURES},
+        "baselines": {name: {"file": dict(own)} for name, own in alone.shares.items()},
+        "anonymizer": str(without_seed(candidate.anonymizer)),
+        "versions": versions(LIBRARIES),
         "meanings": [{"name": name, "text": text} for name, text in meanings],
-        "warnings": [_warning(caution) for caution in found],
-        "notices": [*release.table.notices, *release.table.household_notices()],
-        "verify": [*_verify(release, requirement, next(iter(files))), "--original", origin.table],
+        "warnings": [{"about": caution.about, "text": caution.text} for caution in found],
+        "verify_in": where_to_run(names[0]),
+        "verify": public_check(names, columns, candidate.form, alone.confirmed),
     }
 
 
-def public(content: Mapping[str, Any], maker: Maker) -> dict[str, Any]:
-    """Leave out of a certificate what is not for the public."""
-    kept = {
-        key: value
-        for key, value in content.items()
-        if key not in ("details", "suppressed", "input", "study", "notices", "baselines")
-    }
-    hidden = set(TELL_OF_SUPPRESSED)
-    kept["for"] = "the public"
-    kept["anonymizer"] = str(without_seed(maker))
-    kept["measures"] = {name: value for name, value in content["measures"].items() if name not in hidden}
-    kept["meaning"] = {name: value for name, value in content["meaning"].items() if name not in hidden}
-    kept["baselines"] = {name: {"file": own["file"]} for name, own in content["baselines"].items()}
-    kept["warnings"] = [{key: value for key, value in own.items() if key != "found"} for own in content["warnings"]]
-    kept["verify"] = content["verify"][:-2]  # not against the original
-    kept["meanings"] = [own for own in content["meanings"] if own["name"] not in ("Missing values", "Queries")]
-    return kept
+def certificate(
+    outside: Mapping[str, Any],
+    release: Release,
+    candidate: Candidate,
+    origin: Origin,
+    path: Path,
+    parts: Sequence[str],
+    checked: Audit,
+    found: Sequence[Caution],
+    meanings: Sequence[tuple[str, str]],
+) -> dict[str, Any]:
+    """Write the publisher's certificate: the public one, and beside it what the publisher alone may see.
 
-
-def _households(release: Release, found: Together | None, suppress: float) -> dict[str, Any]:
-    """Say what the members of a household show alike: made so, and whether the written file confirms it by itself."""
-    names = release.table.shared_names
-    if found is None or not names:
-        return {}
-    alone = "; a member may be left out alone" if suppress else ""
+    `checked` is the audit of the file against the table, which asked for `parts`; `path` is the data file.
+    """
+    together = checked.households
+    shared = {} if together is None else {"households": {"same_value_of": release.table.shared_names}}
+    if together is not None:
+        shared["households"]["confirmed_on_the_file"] = together.holds
+    household = together.column if together is not None and together.holds else None
+    study = seen_from(path.parent, origin.study_file)
     return {
-        "households": {
-            "same_value_of": names,
-            "in_words": f"all published members of a household show the same value of {listed(names)}{alone}",
-            "confirmed_on_the_file": found.holds,
-        }
+        **outside,
+        "for": "the publisher",
+        "anonymizer": str(candidate.anonymizer),
+        "warnings": [warning(caution) for caution in found_first(found)],
+        "verify": publisher_check([own["name"] for own in outside["files"]], candidate.form, parts, study, household),
+        "for_your_eyes": {
+            "note": EYES,
+            "relative_to": "the table",
+            "measures": dict(checked.measures),
+            "by_sensitive": {name: dict(own) for name, own in checked.by_sensitive.items()},
+            "meaning": {name: MEASURES[name].meaning for name in checked.measures if name in MEASURES},
+            "baselines": _baselines(release),
+            "details": dict(release.details),
+            "suppressed": {
+                "records": release.suppressed,
+                "of": release.cells.records,
+                "dropped": release.table.dropped,
+            },
+            **shared,
+            "input": {"table": origin.table, "sha256": origin.digest, "records": release.cells.records},
+            "study": {"name": origin.study, "sha256": origin.study_digest, "point": origin.point},
+            "meanings": [{"name": name, "text": text} for name, text in meanings],
+            "notices": [*release.table.notices, *release.table.household_notices()],
+        },
     }
+
+
+def made_now() -> str:
+    """Return the time of a certificate."""
+    return datetime.now(UTC).replace(microsecond=0).isoformat()
+
+
+def versions(libraries: Sequence[str]) -> dict[str, str]:
+    """Return the versions of what made a release."""
+    return {"python": platform.python_version()} | {name: version(name) for name in libraries}
+
+
+def public_meanings(candidate: Candidate, missing: str, meanings: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Pick from the meanings of a map what the public needs, and say the rest by the settings alone."""
+    known = dict(meanings)
+    dropped = "Records that miss a value were removed before anything else."
+    value = "A missing value is a value of its own beside the others, never inside a range."
+    most = (
+        f"Up to {100 * candidate.suppress:.3g} % of the records were allowed to be left out. "
+        if candidate.suppress
+        else "No record was allowed to be left out. "
+    )
+    return [
+        *((name, known[name]) for name in PUBLIC_MEANINGS if name in known),
+        (
+            "What an outsider knows already",
+            "Q, the baseline distribution, is in every requirement that of the whole table, suppressed records "
+            "included. The measures here take that of the file instead: a number that compares with the whole table "
+            "would tell of the records that are not in the file.",
+        ),
+        ("Missing values", dropped if missing == "drop" else value),
+        ("Suppressed records", f"{most}How many were is not said, and nothing here depends on them."),
+    ]
+
+
+def _households(suppress: float) -> str:
+    """Say what was made so of the members of a household, without what only the table tells."""
+    alone = "; a member may be left out alone" if suppress else ""
+    return (
+        "all published members of a household show the same value of every quasi-identifier that is the same within "
+        f"every household of the table{alone}"
+    )
 
 
 def without_seed(maker: Any) -> Any:
@@ -142,11 +203,19 @@ def without_seed(maker: Any) -> Any:
     return replace(maker, **usual)
 
 
-def _part(part: Requirement, form: str) -> dict[str, str]:
-    return {"requirement": str(part), "in_words": rule(part, "bucket" if form == "bucketization" else "group")}
+def _part(part: Requirement, form: str, columns: Columns, alone: FileAlone) -> dict[str, Any]:
+    """Say what a part promises, and who can check it."""
+    confirmed = str(part) in alone.confirmed
+    return {
+        "requirement": str(part),
+        "in_words": rule(part, "bucket" if form == "bucketization" else "group"),
+        "confirmed_by_the_file": confirmed,
+        "checked": ALONE if confirmed else RESTS if columns.sensitive else NOT_SHOWN,
+    }
 
 
-def _warning(caution: Caution) -> dict[str, str]:
+def warning(caution: Caution) -> dict[str, str]:
+    """Write a caution for the publisher, with what was found."""
     found = {"about": caution.about, "text": caution.text}
     return found | ({"found": caution.count} if caution.count else {})
 
@@ -181,19 +250,6 @@ def file_digest(path: Path) -> str:
         while block := stream.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
-
-
-def _verify(release: Release, requirement: Requirement, name: str) -> list[str]:
-    """Return the words of the command that checks the promise on the file."""
-    words = ["sfumato", "audit", name]
-    for column in release.table.roles.quasi:
-        words += ["--quasi", column]
-    if release.histograms is not None:
-        for column in release.table.roles.sensitive:
-            words += ["--sensitive", column]
-    if release.form == "bucketization":
-        words += ["--group", GROUP]
-    return [*words, "--suppressed", "keep", "--require", str(requirement)]
 
 
 def read_certificate(path: Path) -> dict[str, Any]:

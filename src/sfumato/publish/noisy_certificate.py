@@ -7,18 +7,24 @@ noise, and would break the promise if it were published.
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from fractions import Fraction
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from sfumato.anonymizers import Mechanism
 from sfumato.measures import MEASURES
 from sfumato.publish.cautions import Caution
-from sfumato.publish.certificate import LIBRARIES, Origin, certificate_files, described_file
+from sfumato.publish.certificate import (
+    LIBRARIES,
+    Origin,
+    certificate_files,
+    described_file,
+    made_now,
+    versions,
+    warning,
+)
+from sfumato.publish.check_command import argument, where_to_run
 from sfumato.publish.noisy_cautions import columns_left_out, epsilon_in_words, noisy_notices
 from sfumato.release import Guarantee, NoisyRelease
 from sfumato.table import Table
@@ -63,11 +69,11 @@ def public_noisy_certificate(
     release: NoisyRelease, maker: Mechanism, path: Path, drafts: Sequence[Path], found: Sequence[Caution]
 ) -> dict[str, Any]:
     """Write the certificate for everybody; `path` is the data file's final name, `drafts` where it stands now."""
-    roles = release.table.roles
+    roles, certified = release.table.roles, certificate_files(path)[2].name
     return {
         "kind": "sfumato certificate",
         "for": "the public",
-        "made": datetime.now(UTC).replace(microsecond=0).isoformat(),
+        "made": made_now(),
         "files": [described_file(path.name, draft) for draft in drafts],
         "rows": int(release.synthetic_counts.sum()),
         "boxes": release.groups,
@@ -80,10 +86,11 @@ def public_noisy_certificate(
         "columns": {"quasi": list(roles.quasi), "sensitive": list(roles.sensitive), "neutral": []},
         "anonymizer": str(maker),
         "mechanism": {"procedure": maker.procedure, "noise": NOISE},
-        "versions": {"python": platform.python_version()} | {name: version(name) for name in (*LIBRARIES, "opendp")},
+        "versions": versions((*LIBRARIES, "opendp")),
         "meanings": [{"name": name, "text": text} for name, text in _meanings(release.table.missing)],
         "warnings": [{"about": own.about, "text": own.text} for own in found],
-        "verify": ["sfumato", "audit", path.name, "--certificate", certificate_files(path)[2].name],
+        "verify_in": where_to_run(path.name),
+        "verify": ["sfumato", "audit", argument(path.name), "--certificate", argument(certified)],
     }
 
 
@@ -98,9 +105,7 @@ def noisy_certificate(
     return {
         **outside,
         "for": "the publisher",
-        "warnings": [
-            {"about": own.about, "text": own.text} | ({"found": own.count} if own.count else {}) for own in found
-        ],
+        "warnings": [warning(caution) for caution in found],
         "for_your_eyes": {
             "note": EYES,
             "input": {"table": origin.table, "sha256": origin.digest, "records": table.cells.records},

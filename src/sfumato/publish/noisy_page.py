@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-from sfumato.publish.page import definitions, framed, measures_table, rows_of, said_columns, sentence, warnings_list
+from sfumato.publish.page import (
+    check_yourself,
+    definitions,
+    digests,
+    framed,
+    inputs,
+    measures_table,
+    rows_of,
+    said_columns,
+    sentence,
+    warnings_list,
+)
 
 
 def noisy_certificate_page(content: Mapping[str, Any]) -> str:
@@ -20,7 +30,7 @@ def noisy_certificate_page(content: Mapping[str, Any]) -> str:
         ("What was taken as known to everybody", _items(promise["differential_privacy"]["public"])),
         ("How it was drawn", "".join(f"<p>{escape(text)}</p>" for text in content["mechanism"].values())),
         ("What the words mean", f"<dl>{definitions((own['name'], own['text']) for own in content['meanings'])}</dl>"),
-        ("Which files this is about", f"<table>{_digests(content)}</table>"),
+        ("Which files this is about", f"<table>{digests(content)}</table>"),
         ("Check that it is the file", _verify(content)),
     ]
     if "for_your_eyes" in content:
@@ -66,26 +76,14 @@ def _items(texts: list[str]) -> str:
     return f"<ul>{''.join(f'<li>{escape(text)}</li>' for text in texts)}</ul>"
 
 
-def _digests(content: Mapping[str, Any]) -> str:
-    files = [(own["name"], f"{own['sha256']} ({own['bytes']:,} bytes)") for own in content["files"]]
-    versions = ", ".join(f"{name} {number}" for name, number in content["versions"].items())
-    return rows_of([*files, ("made by", content["anonymizer"]), ("versions", versions)])
-
-
 def _verify(content: Mapping[str, Any]) -> str:
-    return f"<p>{escape(content['promise']['why_not_checked'])}</p><pre>{escape(shlex.join(content['verify']))}</pre>"
+    return f"<p>{escape(content['promise']['why_not_checked'])}</p>{check_yourself(content)}"
 
 
 def _eyes(own: Mapping[str, Any]) -> str:
     """Show what the publisher alone may see."""
     dropped = f" {own['dropped']:,} were dropped before because they miss a value." if own["dropped"] else ""
-    study = own["study"]
-    about = rows_of(
-        [
-            (f"input: {own['input']['table']}", own["input"]["sha256"]),
-            (f"study {study['name']}, point {study['point']}", study["sha256"]),
-        ]
-    )
+    about = rows_of(inputs(own))
     notices = "".join(f"<p>{sentence(notice)}</p>" for notice in own["notices"])
     return (
         f"<p><b>{escape(own['note'])}</b></p><p>The table has {own['input']['records']:,} records.{dropped}</p>"

@@ -16,24 +16,34 @@ from sfumato.plain import json_text
 SHOWN_VALUES = 12
 """How many sensitive values of a baseline are shown, the most frequent ones."""
 
+RELATIVE = (
+    "Measured relative to the file: Q, the distribution that groups are compared with, is here that of the published "
+    "rows, so everybody can work these numbers out again."
+)
+
 
 def certificate_page(content: Mapping[str, Any]) -> str:
     """Write a certificate as HTML."""
     meanings = definitions((own["name"], own["text"]) for own in content["meanings"])
-    checked = "<p>Re-checked on the written file, group by group:</p>"
-    return framed(
-        content,
-        [
-            ("What is promised", checked + _promise(content)),
-            ("What it does not protect against", f"<dl>{warnings_list(content['warnings'])}</dl>"),
-            ("What the file achieves", f"<table>{measures_table(content['measures'])}</table>"),
-            ("What was left out", _suppressed(content)),
-            ("How the sensitive values are distributed", _baselines(content["baselines"])),
-            ("What the words mean", f"<dl>{meanings}</dl>"),
-            ("Which files this is about", f"<table>{digests(content)}</table>"),
-            ("Check it yourself", f"<pre>{escape(shlex.join(content['verify']))}</pre>"),
-        ],
-    )
+    sections = [
+        ("What is promised", _promise(content)),
+        ("What it does not protect against", f"<dl>{warnings_list(content['warnings'])}</dl>"),
+        ("What the file achieves", f"<p>{RELATIVE}</p><table>{measures_table(content['measures'])}</table>"),
+        ("What was left out", f"<p>{_allowed(content)}</p>"),
+        ("How the sensitive values are distributed", _baselines(content["baselines"])),
+        ("What the words mean", f"<dl>{meanings}</dl>"),
+        ("Which files this is about", f"<table>{digests(content)}</table>"),
+        ("Check it yourself", check_yourself(content)),
+    ]
+    if "for_your_eyes" in content:
+        sections.append(("For your eyes only", _eyes(content["for_your_eyes"])))
+    return framed(content, sections)
+
+
+def check_yourself(content: Mapping[str, Any]) -> str:
+    """Show the command that checks a release, and where it is run."""
+    where = f"<p>In {escape(content['verify_in'])}:</p>"
+    return f"{where}<pre>{escape(shlex.join(content['verify']))}</pre>"
 
 
 def framed(content: Mapping[str, Any], sections: Iterable[tuple[str, str]]) -> str:
@@ -64,12 +74,17 @@ def write_certificates(
 def _promise(content: Mapping[str, Any]) -> str:
     promise = content["promise"]
     items = "".join(
-        f"<li>{sentence(part['in_words'])} <code>{escape(part['requirement'])}</code></li>" for part in promise["parts"]
+        f"<li>{sentence(part['in_words'])} <code>{escape(part['requirement'])}</code><br>"
+        f"<small>{sentence(part['checked'])}</small></li>"
+        for part in promise["parts"]
     )
     if "households" in promise:
         items += f"<li>{sentence(promise['households']['in_words'])}</li>"
     form = "ranges and sets" if promise["form"] == "generalization" else "buckets, with exact quasi-identifiers"
-    return f"<ul>{items}</ul><p>Published as {form}: {content['rows']:,} rows.</p>{said_columns(content['columns'])}"
+    return (
+        f"<p>Re-checked on the written file, group by group:</p><ul>{items}</ul>"
+        f"<p>Published as {form}: {content['rows']:,} rows.</p>{said_columns(content['columns'])}"
+    )
 
 
 def said_columns(columns: Mapping[str, Sequence[str]]) -> str:
@@ -135,18 +150,38 @@ def _baselines(baselines: Mapping[str, Mapping[str, Mapping[str, float]]]) -> st
     return "".join(parts) or "<p>No sensitive column is published.</p>"
 
 
-def _suppressed(content: Mapping[str, Any]) -> str:
+def _allowed(content: Mapping[str, Any]) -> str:
     limit = content["promise"]["suppress_at_most"]
-    allowed = (
-        f"At most {100 * limit:.3g} % of the records were allowed to be left out."
-        if limit
-        else ("No record was allowed to be left out.")
+    if not limit:
+        return "No record was allowed to be left out."
+    return f"At most {100 * limit:.3g} % of the records were allowed to be left out."
+
+
+def _eyes(own: Mapping[str, Any]) -> str:
+    """Show what the publisher alone may see."""
+    left_out = own["suppressed"]
+    dropped = f" {left_out['dropped']:,} more were dropped before: they miss a value." if left_out["dropped"] else ""
+    together = ""
+    if "households" in own:
+        shared = ", ".join(own["households"]["same_value_of"]) or "nothing"
+        seen = "confirms" if own["households"]["confirmed_on_the_file"] else "by itself cannot confirm"
+        together = f"<p>Members of a household share {escape(shared)}; the file {seen} that they show it alike.</p>"
+    notices = "".join(f"<p>{sentence(notice)}</p>" for notice in own["notices"])
+    meanings = definitions((entry["name"], entry["text"]) for entry in own["meanings"])
+    return (
+        f"<p><b>{escape(own['note'])}</b></p><p>Left out: {left_out['records']:,} of {left_out['of']:,} records."
+        f"{dropped}</p>{together}<table>{measures_table(own['measures'])}</table>{_baselines(own['baselines'])}"
+        f"{notices}<table>{rows_of(inputs(own))}</table><dl>{meanings}</dl>"
     )
-    if "suppressed" not in content:
-        return f"<p>{allowed}</p>"
-    own = content["suppressed"]
-    dropped = f" {own['dropped']:,} more were dropped before because they miss a value." if own["dropped"] else ""
-    return f"<p>{allowed} Left out: {own['records']:,} of {own['of']:,} records.{dropped}</p>"
+
+
+def inputs(own: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Name the table, the study and the point that a release comes from, with their digests."""
+    study = own["study"]
+    return [
+        (f"input: {own['input']['table']}", own["input"]["sha256"]),
+        *([(f"study {study['name']}, point {study['point']}", study["sha256"])] if study["sha256"] else []),
+    ]
 
 
 def definitions(entries: Iterable[tuple[str, str]]) -> str:
@@ -157,12 +192,6 @@ def definitions(entries: Iterable[tuple[str, str]]) -> str:
 def digests(content: Mapping[str, Any]) -> str:
     """Show which files a certificate is about, as rows of a table."""
     rows = [(own["name"], f"{own['sha256']} ({own['bytes']:,} bytes)") for own in content["files"]]
-    if "input" in content:
-        rows.append((f"input: {content['input']['table']}", content["input"]["sha256"]))
-    if content.get("study", {}).get("sha256"):
-        rows.append(
-            (f"study {content['study']['name']}, point {content['study']['point']}", content["study"]["sha256"])
-        )
     rows.append(("made by", f"{content['anonymizer']}"))
     rows.append(("versions", ", ".join(f"{name} {number}" for name, number in content["versions"].items())))
     return rows_of(rows)

@@ -8,25 +8,30 @@ without the certificate that fits it.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pyarrow as pa
-from pyarrow import csv, parquet
 
-from sfumato.anonymizers import Mechanism, anonymizer, assigned
+from sfumato.anonymizers import Mechanism, Mondrian, anonymizer, assigned
 from sfumato.errors import BadInputError
 from sfumato.measures import measure
+from sfumato.publish.anatomy_tables import joined_tables
 from sfumato.publish.audit import Audit, audit
 from sfumato.publish.basket_releasing import BasketPublication, publish_basket_point
-from sfumato.publish.certificate import Origin, certificate, certificate_files, public
+from sfumato.publish.cautions import cautions
+from sfumato.publish.certificate import Origin, certificate, certificate_files, public_certificate, public_meanings
+from sfumato.publish.check_command import Columns
+from sfumato.publish.file_alone import read_alone
 from sfumato.publish.mapping import mapping_of
 from sfumato.publish.noisy_releasing import NoisyPublication, check_noisy_request, publish_noisy
+from sfumato.publish.original import STUDY
 from sfumato.publish.page import write_certificates
 from sfumato.release import Form, Release, RowLayout, format_of, staged
-from sfumato.release.writing import COUNT, GROUP, check_target, release_files, writable, write_drafts
+from sfumato.release.writing import GROUP, check_target, release_files, writable, write_drafts
 from sfumato.requirements import KAnonymity, Requirement, requirement
 from sfumato.requirements.predicates import SIZE
 from sfumato.table import Table
@@ -60,11 +65,10 @@ def publish_point(
     """Publish a point of the map in a folder; a noisy one is drawn afresh."""
     folder, path = Path(folder), Path(to)
     shown = read_map(folder)
-    point, study = shown[id], sha256((folder / "study.toml").read_bytes()).hexdigest()
+    point, declared = shown[id], str(folder / STUDY)
+    study = sha256(Path(declared).read_bytes()).hexdigest()
     if isinstance(shown.study, BasketStudy):
-        own = shown.study.baskets
-        source = own.source if own.is_bundled else str(folder / "study.toml")
-        origin = Origin(source, str(shown.about["digest"]), shown.study.name, study, id)
+        origin = Origin(shown.study.baskets.source, str(shown.about["digest"]), shown.study.name, study, id, declared)
         return publish_basket_point(shown, shown.study, point, folder, path, origin, layout, force, mapping)
     candidate = candidate_of(point)
     format_of(path)
@@ -72,7 +76,7 @@ def publish_point(
     if isinstance(maker, Mechanism):
         check_noisy_request(maker, id, layout, mapping)
     table = opened(shown, folder)
-    origin = Origin(table.engine.origin, str(shown.about["digest"]), shown.study.name, study, id)
+    origin = Origin(table.engine.origin, str(shown.about["digest"]), shown.study.name, study, id, declared)
     if isinstance(maker, Mechanism):
         return publish_noisy(maker, table, path, origin, point.measures, force)
     release = assigned(maker.anonymize(table, candidate.requirement, candidate.form, candidate.suppress))
@@ -125,64 +129,79 @@ def publish(
         write_drafts(release, drafts[: len(data)], layout, format_of(path))
         found = audited(release, candidate, drafts[: len(data)])
         files = dict(zip((target.name for target in data), drafts, strict=False))
-        content = certificate(
-            release,
-            candidate.anonymizer,
-            candidate.requirement,
-            candidate.suppress,
-            origin,
-            files,
-            {"measures": found.measures, "by_sensitive": found.by_sensitive, "households": found.households},
-            shown.study.meanings(shown),
-        )
-        write_certificates(content, public(content, candidate.anonymizer), drafts[len(data) :])
+        own, outside = certificates_of(release, candidate, origin, path, files, found, shown.study.meanings(shown))
+        write_certificates(own, outside, drafts[len(data) :])
         for target in data:  # an older release must not stand beside the new certificate
             target.unlink(missing_ok=True)
     extra = [] if recoding is None or mapping is None else [recoding.to_json(mapping, force)]
     return Publication(release, candidate, found, (*data, *certificates, *extra))
 
 
-def _on_the_file(release: Release, wanted: Requirement) -> str | None:
+def certificates_of(
+    release: Release,
+    candidate: Candidate,
+    origin: Origin,
+    path: Path,
+    files: Mapping[str, Path],
+    found: Audit,
+    meanings: Sequence[tuple[str, str]],
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Make the publisher's certificate and the public one, which comes first and sees nothing but the files."""
+    columns, parts = columns_of(release), parts_on_the_file(release, candidate.requirement)
+    maker = candidate.anonymizer
+    target, stop = (maker.target, maker.stop) if isinstance(maker, Mondrian) else (None, None)
+    warnings = cautions(release, candidate.requirement, target, stop, maker.dealing)
+    alone = read_alone(source_of(list(files.values())), columns, release.form, parts, delimiter_of(path))
+    public = public_meanings(candidate, release.table.missing, meanings)
+    outside = public_certificate(candidate, columns, files, alone, warnings, public)
+    asked = [str(part) for part in parts]
+    own = certificate(outside, release, candidate, origin, path, asked, found, warnings, meanings)
+    return own, outside
+
+
+def columns_of(release: Release) -> Columns:
+    """Return the columns of a released file; the order of sensitive values that were declared is not in it."""
+    roles = release.table.roles
+    sensitive = roles.sensitive if release.histograms is not None else ()
+    ordered = tuple(name for name in sensitive if release.table.hierarchies[name].observed)
+    return Columns(roles.quasi, sensitive, roles.neutral, roles.household, ordered)
+
+
+def parts_on_the_file(release: Release, wanted: Requirement) -> tuple[Requirement, ...]:
     """Return what can be required of the file: without sensitive values, what is said of sizes."""
     if release.histograms is not None:
-        return str(wanted)
-    sizes = [KAnonymity(int(k)) for part in wanted.parts for kind, k, _ in part.rules() if kind == SIZE]
-    return " & ".join(map(str, sizes)) or None
+        return wanted.parts
+    return tuple(KAnonymity(int(k)) for part in wanted.parts for kind, k, _ in part.rules() if kind == SIZE)
 
 
-def _joined(drafts: list[Path]) -> pa.Table:
-    """Put Anatomy's two tables together as rows: within a group any pairing says the same."""
-    rows, values = (_read(draft) for draft in drafts)
-    rows = rows.sort_by(GROUP)
-    place = np.repeat(np.arange(len(values)), values.column(COUNT).to_numpy())
-    values = values.take(pa.array(place)).sort_by(GROUP)
-    for name in values.column_names:
-        if name not in (GROUP, COUNT):
-            rows = rows.append_column(name, values.column(name))
-    return rows
+def source_of(drafts: Sequence[Path]) -> Path | pa.Table:
+    """Return what an audit reads: the file, or the rows that Anatomy's two tables stand for."""
+    return drafts[0] if len(drafts) == 1 else joined_tables(drafts[0], drafts[1], GROUP)
 
 
-def _read(path: Path) -> pa.Table:
-    if format_of(path) == "parquet":
-        return parquet.read_table(path)
-    return csv.read_csv(path, convert_options=csv.ConvertOptions(column_types={GROUP: pa.int64(), COUNT: pa.int64()}))
+def delimiter_of(path: Path) -> str | None:
+    """Return what separates the fields of a released file."""
+    return "," if format_of(path) == "csv" else None
 
 
 def audited(release: Release, candidate: Candidate, drafts: list[Path]) -> Audit:
     """Audit the written draft; refuse to publish where it fails or differs from what the maker measured."""
     roles, bucketized = release.table.roles, release.form == "bucketization"
     found = audit(
-        drafts[0] if len(drafts) == 1 else _joined(drafts),
+        source_of(drafts),
         roles.quasi,
         roles.sensitive if release.histograms is not None else (),
         original=release.table,
         group=GROUP if bucketized else None,
-        require=_on_the_file(release, candidate.requirement),
+        require=" & ".join(map(str, parts_on_the_file(release, candidate.requirement))) or None,
         suppressed="keep",
         household=roles.household,
+        delimiter=delimiter_of(drafts[0]),
     )
     if found.failures:
         raise AssertionError(f"the audit of the written file failed: {found.failures[0]}")
+    if found.coverage is None or not found.coverage.holds:
+        raise AssertionError(f"the rows of the written file are not those of the table: {found.coverage}")
     measured = measure(release).values
     for name, value in found.measures.items():
         if name in measured and not math.isclose(value, measured[name], rel_tol=AGREE, abs_tol=AGREE):

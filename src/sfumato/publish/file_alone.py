@@ -1,0 +1,104 @@
+"""What a written file shows by itself: with the settings, all that a public certificate may be made of.
+
+Nothing here looks at the table. So two tables that come out as the same file are told apart by nothing that leaves the
+house, whatever was suppressed in either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from sfumato.publish.audit import audit
+from sfumato.publish.check_command import Columns
+from sfumato.publish.counting import open_source
+from sfumato.release.writing import GROUP
+from sfumato.requirements import Requirement, TCloseness
+
+MEASURED = (
+    "k",
+    "smallest_group",
+    "prosecutor",
+    "marketer",
+    "average_group",
+    "weighted_k",
+    "l_frequency",
+    "l_distinct",
+    "l_entropy",
+    "l_recursive",
+    "t_equal",
+    "t_js",
+    "delta",
+    "beta",
+    "p_loss",
+    "p_loss_mean",
+    "p_loss_median",
+    "p_loss_95",
+    "a_know",
+    "a_acc",
+    "information_gain",
+)
+"""Measures that everybody can work out from a file, Q being that of the file."""
+
+ORDERED = "t_ordered"
+"""One more, where everybody sees the order of the values."""
+
+
+@dataclass(frozen=True)
+class FileAlone:
+    """What a file shows by itself."""
+
+    rows: int
+    measures: Mapping[str, float]
+    by_sensitive: Mapping[str, Mapping[str, float]]
+    shares: Mapping[str, Mapping[str, float]]
+    """Q of the file, for every sensitive column, the commonest value first."""
+
+    confirmed: tuple[str, ...]
+    """The parts of the requirement that the file confirms, relative to itself."""
+
+
+def read_alone(
+    source: Path | pa.Table, columns: Columns, form: str, parts: tuple[Requirement, ...], delimiter: str | None
+) -> FileAlone:
+    """Audit a file without its original."""
+    asked = [str(part) for part in parts if judged_alone(part, columns)]
+    file = open_source(source, delimiter)
+    found = audit(
+        file,
+        columns.quasi,
+        columns.sensitive,
+        group=GROUP if form == "bucketization" else None,
+        require=" & ".join(asked) or None,
+        suppressed="keep",
+    )
+    failing = {own.requirement for own in found.failures}
+    shares = {}
+    for name in columns.sensitive:
+        counted = file.count((name,))
+        texts = [counted.columns[name].texts[code] for code in counted.columns[name].codes]
+        pairs = sorted(zip(texts, counted.counts.tolist(), strict=True), key=lambda pair: (-pair[1], pair[0]))
+        shares[name] = {text: number / found.records for text, number in pairs}
+    return FileAlone(
+        found.records,
+        _measures(found.measures, columns.sensitive, columns),
+        {name: _measures(own, (name,), columns) for name, own in found.by_sensitive.items()},
+        shares,
+        tuple(part for part in asked if part not in failing),
+    )
+
+
+def judged_alone(part: Requirement, columns: Columns) -> bool:
+    """Say whether a part can be judged without a hierarchy, which is not published."""
+    if not isinstance(part, TCloseness) or part.distance in ("equal", "js"):
+        return True
+    about = (part.on,) if part.on is not None else columns.sensitive
+    return part.distance == "ordered" and all(name in columns.ordered for name in about)
+
+
+def _measures(measures: Mapping[str, float], sensitive: tuple[str, ...], columns: Columns) -> dict[str, float]:
+    allowed = (*MEASURED, ORDERED) if all(name in columns.ordered for name in sensitive) else MEASURED
+    return {name: value for name, value in measures.items() if name in allowed}
