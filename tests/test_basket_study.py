@@ -233,7 +233,9 @@ def test_the_report_is_drawn(shop: Path, browser) -> None:
     ("maker", "name"),
     [("coat", "r.csv"), ("aa", "r.csv"), ("pcta", "r.parquet"), ("lra", "r.csv"), ("partition", "r.parquet")],
 )
-def test_a_release_is_certified_on_its_file(shop: Path, tmp_path: Path, maker: str, name: str) -> None:
+def test_a_release_is_certified_on_its_file(
+    shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, maker: str, name: str
+) -> None:
     shown = read_map(shop / "map")
     point = next(p for p in shown.points if p.anonymizer.split()[0] == maker and p.parameters["k"] == 5)
     done = publish_point(shop / "map", point.id, tmp_path / name, mapping=tmp_path / "mapping.json")
@@ -247,25 +249,24 @@ def test_a_release_is_certified_on_its_file(shop: Path, tmp_path: Path, maker: s
     ]
     own, public = (json.loads(done.files[i].read_text()) for i in (1, 3))
     for measure in ("itemset_risk", "least_support", "ncp", "ul"):  # of the file, or of the map where it is local
-        assert own["measures"][measure] == pytest.approx(point.measures[measure])
+        assert own["for_your_eyes"]["measures"][measure] == pytest.approx(point.measures[measure])
     promised = own["promise"]["parts"][0]["in_words"]
     about = {warning["about"] for warning in own["warnings"]}
     assert {"what the rest of a record tells", "sensitive items"} <= about
     if maker != "partition":
         assert promised.startswith("someone who knows any two items of a person") and "more known items" in about
     assert "found" in next(w for w in own["warnings"] if w["about"] == "sensitive items")
-    assert not {"suppressed", "input", "study", "details"} & set(public) and "are" not in public["measures"]
+    assert not {"suppressed", "input", "study", "details", "for_your_eyes"} & set(public)
+    assert set(public["measures"]) == {"itemset_risk", "itemset_risk_99", "itemset_risk_95", "least_support"}
     assert not any("found" in warning for warning in public["warnings"])
     assert str(shop) not in done.files[3].read_text() + done.files[4].read_text()
     read = read_published(tmp_path / name)
     assert read.records == 300
-    words = ["audit", str(tmp_path / name), *public["verify"][3:]]
-    assert f"It holds: {promised}" in run(*words)
-    against = ["audit", str(tmp_path / name), *own["verify"][3:]]
-    if "--legend" in against:
-        against[against.index("--legend") + 1] = str(done.files[1])
-    fits = "Nothing was found that does not fit." if "--local" in against else "All records fit."
-    assert fits in run(*against)
+    monkeypatch.chdir(tmp_path)
+    assert public["verify_in"] == f"the folder that holds {name}"
+    assert f"It holds: {promised}" in run(*public["verify"][1:])
+    fits = "Nothing was found that does not fit." if "--local" in own["verify"] else "All records fit."
+    assert fits in run(*own["verify"][1:])
 
 
 def test_the_original_and_changed_baskets_are_not_published(shop: Path, tmp_path: Path) -> None:
@@ -403,7 +404,7 @@ def test_a_certificate_speaks_of_as_many_known_items_as_its_promise(shop: Path, 
     done = publish_point(tmp_path / "map", point.id, tmp_path / "r.csv")
     content = json.loads(done.files[1].read_text())
     assert content["measures"]["least_support"] >= 4 > point.measures["least_support"]
-    assert content["measures"]["match_least"] >= 4
+    assert content["for_your_eyes"]["measures"]["match_least"] >= 4
     meaning = next(own["text"] for own in content["meanings"] if own["name"] == "What an attacker knows")
     assert "any one item of a person" in meaning
 

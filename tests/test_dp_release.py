@@ -212,7 +212,7 @@ def test_a_page_escapes_what_it_shows(published):
 # -- what the public must not see --------------------------------------------------------------------------
 
 PUBLIC = {"schema", "kind", "for", "made", "files", "rows", "boxes", "promise", "columns", "anonymizer", "mechanism"}
-PUBLIC |= {"versions", "meanings", "warnings", "verify"}
+PUBLIC |= {"versions", "meanings", "warnings", "verify", "verify_in"}
 
 
 def test_the_public_certificate_tells_nothing_of_the_records(explored, published):

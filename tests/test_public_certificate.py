@@ -16,10 +16,11 @@ import pytest
 
 import sfumato
 from sfumato.anonymizers import assigned
-from sfumato.publish import certificate_files
+from sfumato.publish import certificate_files, publish_point
 from sfumato.publish.certificate import Origin
 from sfumato.publish.releasing import publish
 from sfumato.tradeoff import Map, Point
+from test_check_command import basket_study, mapped
 
 ILLS = ("asthma", "cold", "flu", "gout")
 STUDY = """
@@ -33,7 +34,7 @@ sensitive = ["ill"]
 min_support = 0.2
 queries = "queries number=5"
 [[candidates]]
-anonymizers = ["mondrian", "full-domain"]
+anonymizers = ["mondrian"]
 requirements = [
   "k-anonymity k=3",
   "k-anonymity k=2 & l-diversity l=2 variant=distinct",
@@ -45,6 +46,12 @@ requirements = [
   "beta-likeness beta=1.2 variant=basic",
 ]
 forms = ["generalization", "bucketization"]
+suppress = [0.3]
+"""
+LEVELS = """
+[[candidates]]
+anonymizers = ["full-domain"]
+requirements = ["k-anonymity k=3", "t-closeness t=0.4 distance=equal"]
 suppress = [0.3]
 """
 
@@ -59,7 +66,6 @@ def frozen(monkeypatch):
             return datetime(2026, 1, 2, tzinfo=UTC)
 
     monkeypatch.setattr("sfumato.publish.certificate.datetime", Then)
-    monkeypatch.setattr("sfumato.publish.basket_certificate.datetime", Then, raising=False)
 
 
 def published(folder: Path, study: str, rows: str) -> dict[str, Path]:
@@ -155,7 +161,7 @@ def explanations(data: Path, outside: dict, size: int) -> list[tuple[str, ...]]:
 
 def test_public_numbers_leave_more_than_one_explanation_of_what_was_suppressed(tmp_path):
     attacked = 0
-    for seed in range(6):
+    for seed in range(3):
         for path in published(tmp_path / str(seed), STUDY, as_csv(people(seed))).values():
             with path.open(newline="", encoding="utf-8") as stream:
                 left_out = 14 - sum(1 for _ in csv.DictReader(stream))
@@ -164,7 +170,7 @@ def test_public_numbers_leave_more_than_one_explanation_of_what_was_suppressed(t
             for size in (1, 2, 3):
                 assert len(explanations(path, outside, size)) > 1, (path, left_out, size)
             attacked += left_out in (1, 2, 3)
-    assert attacked > 20
+    assert attacked > 10
 
 
 # -- the bytes ---------------------------------------------------------------------------------------------------
@@ -183,13 +189,42 @@ def test_public_files_of_tables_that_differ_in_suppressed_records_are_the_same_b
     outliers = [
         [(90, "f", "flu")],
         [(90, "f", "gout")],
-        [(90, "f", "gout"), (90, "f", "gout")],
         [(90, "f", "cold"), (90, "f", "cold")],
         [(90, "f", "moonpox")],
-        [(90, "f", "")],
     ]
-    made = [published(tmp_path / str(number), STUDY, as_csv([*base, *own])) for number, own in enumerate(outliers)]
+    made = [
+        published(tmp_path / str(number), STUDY + LEVELS, as_csv([*base, *own])) for number, own in enumerate(outliers)
+    ]
     same = [key for number, own in enumerate(made) for other in made[:number] for key in pairs_of(other, own)]
     hit = Counter(key.split(", ")[1].split()[0] for key in same), Counter(key.split(", ")[2] for key in same)
     assert {"k-anonymity", "l-diversity", "t-closeness", "delta-disclosure", "beta-likeness"} <= set(hit[0]), hit
     assert {"generalization", "bucketization"} <= set(hit[1]) and len(same) > 20, hit
+
+
+def baskets_published(folder: Path, rare: dict[int, str], monkeypatch) -> dict[str, Path]:
+    """Publish baskets in which some records have a rare item beside the common ones; nothing goes together with it."""
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    common = [("bread", "milk"), ("bread", "tea"), ("milk", "tea"), ("bread",)]
+    rows = [[*common[number % 4], *([rare[number]] if number in rare else [])] for number in range(24)]
+    Path("b.txt").write_text("\n".join(",".join(own) for own in rows) + "\n", encoding="utf-8")
+    lines = ["bread,milk,tea", *sorted(set(rare.values()))]
+    Path("useful.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    made = (
+        'requirements = ["km-anonymity k=3 m=2"]\nutility = ["utility-constraints file=useful.txt"]\n'
+        'anonymizers = ["coat", "pcta"]\nlimits = ["suppression share=0.5"]'
+    )
+    Path("study.toml").write_text(basket_study('source = "b.txt"', made), encoding="utf-8")
+    found = {}
+    for id in mapped(Path()):
+        publish_point("map", id, folder / f"{id}.csv")
+        found[id] = folder / f"{id}.csv"
+    return found
+
+
+def test_public_files_of_baskets_that_differ_in_suppressed_items_are_the_same_bytes(tmp_path, monkeypatch):
+    kinds = [{3: "saffron"}, {3: "truffle"}, {5: "saffron", 8: "saffron"}, {3: "saffron", 4: "truffle"}]
+    made = [baskets_published(tmp_path / str(number), rare, monkeypatch) for number, rare in enumerate(kinds)]
+    assert all("saffron" not in path.read_text() for own in made for path in own.values())
+    same = [key for number, own in enumerate(made) for other in made[:number] for key in pairs_of(other, own)]
+    assert len(same) == 6 * len(made[0])

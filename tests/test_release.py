@@ -104,7 +104,8 @@ def test_every_point_is_published_with_what_its_certificate_says(explored, publi
         content = read_certificate(certificate_files(path)[0])
         check_certificate(content, certificate_files(path)[0], path)
         assert content["files"][0]["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
-        assert content["promise"]["requirement"] == point.requirement and content["study"]["point"] == point.id
+        eyes = content["for_your_eyes"]
+        assert content["promise"]["requirement"] == point.requirement and eyes["study"]["point"] == point.id
         group = "group" if point.form == "bucketization" else None
         about = {
             "quasi": ["age", "zip"],
@@ -116,13 +117,17 @@ def test_every_point_is_published_with_what_its_certificate_says(explored, publi
         found = sfumato.audit(
             path, ["age", "zip"], ["ill"], original=explored / "patients.csv", group=group, suppressed="keep"
         )
+        alone = sfumato.audit(path, ["age", "zip"], ["ill"], group=group, suppressed="keep")
+        assert content["relative_to"] == "the file" and eyes["relative_to"] == "the table"
         for name, value in content["measures"].items():
+            assert float(value) == pytest.approx(float(alone.measures[name]), abs=1e-9), name
+        for name, value in eyes["measures"].items():
             if name != "t_hierarchical" and "loss" not in name.replace("p_loss", ""):  # these need hierarchies
                 assert float(value) == pytest.approx(float(found.measures[name]), abs=1e-9), name
         if "relaxed" not in point.anonymizer or "seed" in point.anonymizer:
             for name in ("k", "p_loss", "l_distinct", "smallest_group", "suppressed"):
-                assert float(content["measures"][name]) == pytest.approx(point.measures[name], abs=1e-9)
-        assert content["rows"] == len(read_rows(path)) == 61 - content["suppressed"]["records"]
+                assert float(eyes["measures"][name]) == pytest.approx(point.measures[name], abs=1e-9)
+        assert content["rows"] == len(read_rows(path)) == 61 - eyes["suppressed"]["records"]
         assert done.files[0] == path
 
 
@@ -138,7 +143,7 @@ def test_public_certificate_tells_nothing_of_seeds_suppression_or_rare_values(pu
             for value in RARE:
                 assert value in shown or value not in text
         content = json.loads(outside)
-        assert not {"suppressed", "input", "study", "details", "notices"} & set(content)
+        assert not {"suppressed", "input", "study", "details", "notices", "for_your_eyes"} & set(content)
         telling = {"suppressed", "suppression_loss", "generalization_loss", "loss", "discernibility"}
         assert not telling & {*content["measures"], *content["meaning"]}
         assert all("found" not in own for own in content["warnings"])

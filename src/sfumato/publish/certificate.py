@@ -122,10 +122,9 @@ def certificate(
     `checked` is the audit of the file against the table, which asked for `parts`; `path` is the data file.
     """
     together = checked.households
-    shared = {} if together is None else {"households": {"same_value_of": release.table.shared_names}}
-    if together is not None:
-        shared["households"]["confirmed_on_the_file"] = together.holds
-    household = together.column if together is not None and together.holds else None
+    confirmed = together is not None and together.holds
+    shared = {"same_value_of": release.table.shared_names, "confirmed_on_the_file": confirmed}
+    household = release.table.roles.household if confirmed else None
     study = seen_from(path.parent, origin.study_file)
     return {
         **outside,
@@ -146,7 +145,7 @@ def certificate(
                 "of": release.cells.records,
                 "dropped": release.table.dropped,
             },
-            **shared,
+            **({} if together is None else {"households": shared}),
             "input": {"table": origin.table, "sha256": origin.digest, "records": release.cells.records},
             "study": {"name": origin.study, "sha256": origin.study_digest, "point": origin.point},
             "meanings": [{"name": name, "text": text} for name, text in meanings],

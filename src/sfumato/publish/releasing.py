@@ -150,7 +150,7 @@ def certificates_of(
     columns, parts = columns_of(release), parts_on_the_file(release, candidate.requirement)
     maker = candidate.anonymizer
     target, stop = (maker.target, maker.stop) if isinstance(maker, Mondrian) else (None, None)
-    warnings = cautions(release, candidate.requirement, target, stop, maker.dealing)
+    warnings = cautions(release, candidate.requirement, target, stop, getattr(maker, "dealing", ""))
     alone = read_alone(source_of(list(files.values())), columns, release.form, parts, delimiter_of(path))
     public = public_meanings(candidate, release.table.missing, meanings)
     outside = public_certificate(candidate, columns, files, alone, warnings, public)
