@@ -200,22 +200,27 @@ def test_tables_that_are_no_text_and_bundled_hierarchies_of_values(tmp_path, mon
 
 
 def test_what_the_file_alone_cannot_confirm_rests_on_the_publisher_and_is_said(tmp_path, monkeypatch):
-    """Six of ten flu records lie far off and are left out: the groups are near the table, not near the file."""
-    rows = [(str(20 + i % 2), "flu" if i % 8 < 4 else "cold") for i in range(16)]
-    rows += [("20", "cold"), ("20", "cold"), ("21", "flu"), ("21", "flu"), ("90", "gout")]
+    """Of 44 records half have flu. Four of these are left out: 6/10 lies .1 from the table's half, .15 from 18/40."""
+    groups = (("20", 6, 4), ("30", 12, 18), ("90", 4, 0))
+    rows = [(age, ill) for age, flu, cold in groups for ill in ["flu"] * flu + ["cold"] * cold]
     write(tmp_path / "p.csv", ["age", "ill"], rows)
-    tree = 'hierarchy.ill = [["inner", "gout"], ["outer", "flu", "cold"]]'
-    table = f'source = "p.csv"\nquasi = ["age"]\nsensitive = ["ill"]\n{tree}'
-    wanted = "k-anonymity k=3 & t-closeness t=0.3 distance=hierarchical & t-closeness t=0.3 distance=equal"
-    made = f'requirements = ["{wanted}"]\nsuppress = [0.1]'
+    table = 'source = "p.csv"\nquasi = ["age"]\nsensitive = ["ill"]\nhierarchy.ill = ["flu", "cold"]'
+    wanted = " & ".join(
+        ["k-anonymity k=3", *(f"t-closeness t=0.1 distance={own}" for own in ("equal", "hierarchical"))]
+    )
+    made = f'anonymizers = ["full-domain"]\nrequirements = ["{wanted}"]\nsuppress = [0.1]'
     fits(check(tmp_path, monkeypatch, table_study(table, made)))
     path = tmp_path / "to publish 0" / "out.csv"
-    outside = json.loads(certificate_files(path)[2].read_text(encoding="utf-8"))
-    told = {own["requirement"].split()[-1]: own for own in outside["promise"]["parts"]}
-    assert [own["confirmed_by_the_file"] for own in told.values()] == [True, False, True]
-    assert "against the unpublished table" in told["distance=hierarchical"]["checked"]
+    assert len(path.read_text().splitlines()) == 41
+    own, outside = (json.loads(certificate_files(path)[place].read_text(encoding="utf-8")) for place in (0, 2))
+    parts = outside["promise"]["parts"]
+    assert [part["confirmed_by_the_file"] for part in parts] == [True, False, False]
+    assert all("against the unpublished table" in part["checked"] for part in parts[1:])
     assert "against the unpublished table" in certificate_files(path)[3].read_text(encoding="utf-8")
-    assert "hierarchical" not in shlex.join(outside["verify"]) and "t_ordered" not in outside["measures"]
+    assert outside["measures"]["t_equal"] == pytest.approx(0.15)
+    assert own["for_your_eyes"]["measures"]["t_equal"] == pytest.approx(0.1)
+    assert outside["verify"][-1] == "k-anonymity k=3" and own["verify"][-1] == wanted
+    assert "t_ordered" not in outside["measures"]  # by the declared order, which the file does not show
 
 
 def test_the_command_runs_in_a_shell_as_it_is_printed(tmp_path, monkeypatch):

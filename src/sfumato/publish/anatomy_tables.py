@@ -1,6 +1,6 @@
 """Anatomy's two tables put together as rows: within a group any pairing of rows and sensitive values says the same.
 
-Everything is read as the text that stands in the files; nothing is taken for a number but the counts.
+Text files are read as the text that stands in them; nothing is taken for a number but the counts.
 """
 
 from __future__ import annotations
@@ -19,12 +19,9 @@ COUNT = "count"
 
 def joined_tables(rows: Path, values: Path, group: str, encoding: str = "utf-8") -> pa.Table:
     """Give the rows of every group its sensitive values, each as often as it is counted."""
-    people, counted = (_texts(path, encoding) for path in (rows, values))
-    for path, table, names in ((rows, people, (group,)), (values, counted, (group, COUNT))):
-        for name in names:
-            if name not in table.column_names:
-                known = ", ".join(map(repr, table.column_names))
-                raise BadInputError(f"{path}: there is no column {name!r}; the columns are {known}")
+    people, counted = (_read(path, group, encoding) for path in (rows, values))
+    if COUNT not in counted.column_names:
+        raise BadInputError(f"{values}: there is no column {COUNT!r}, which says how often a group has a value")
     shared = [name for name in counted.column_names if name in people.column_names and name != group]
     if shared:
         raise BadInputError(f"column {shared[0]!r} stands both in {rows} and in {values}; rename one")
@@ -42,21 +39,22 @@ def joined_tables(rows: Path, values: Path, group: str, encoding: str = "utf-8")
     return people
 
 
-def _texts(path: Path, encoding: str) -> pa.Table:
-    """Read a file of ours with every column as text, an empty field as a missing value."""
+def _read(path: Path, group: str, encoding: str) -> pa.Table:
+    """Read a file of ours: of a text file every column as text, an empty field missing; the group as text always."""
     try:
         if path.suffix.lower() in (".parquet", ".pq"):
             table = parquet.read_table(path)
-            columns = [compute.cast(column, pa.string()) for column in table.columns]
         else:
             read, parsed = csv.ReadOptions(encoding=encoding), csv.ParseOptions(newlines_in_values=True)
             with csv.open_csv(path, read_options=read, parse_options=parsed) as stream:
                 names = stream.schema.names
-            kinds = csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.string()), null_values=[""], strings_can_be_null=True
-            )
+            texts = dict.fromkeys(names, pa.string())
+            kinds = csv.ConvertOptions(column_types=texts, null_values=[""], strings_can_be_null=True)
             table = csv.read_csv(path, read_options=read, parse_options=parsed, convert_options=kinds)
-            columns = table.columns
     except (OSError, ValueError) as error:
         raise BadInputError(f"{path}: the file cannot be read ({str(error).splitlines()[0]})") from None
-    return pa.table(dict(zip(table.column_names, (column.combine_chunks() for column in columns), strict=True)))
+    if group not in table.column_names:
+        known = ", ".join(map(repr, table.column_names))
+        raise BadInputError(f"{path}: there is no column {group!r}; the columns are {known}")
+    place = table.column_names.index(group)
+    return table.set_column(place, group, compute.cast(table.column(group), pa.string()))

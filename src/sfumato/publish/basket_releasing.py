@@ -74,9 +74,8 @@ def publish_basket_point(
         found = audited(release, candidate, drafts[0], layout, scales.known)
         prepared = scales.prepare(baskets)
         warnings, meanings = basket_cautions(release, candidate.requirement, prepared), basket_meanings(scales)
-        alone = audit_baskets(
-            drafts[0], confirmed_alone(candidate.requirement), known=scales.known, **columns_of(layout)
-        )
+        asked = confirmed_alone(candidate.requirement)
+        alone = audit_baskets(drafts[0], asked, None, scales.known, None, False, **columns_of(layout))
         outside = public_basket_certificate(
             candidate, (path.name, drafts[0]), layout, legend_of(release), alone, warnings, meanings
         )
