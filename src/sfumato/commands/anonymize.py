@@ -93,8 +93,7 @@ def anonymize(
     """Make one release of a table or of baskets, in one line, and say what it achieves."""
     from sfumato.anonymizers import FullDomain, Mechanism, anonymizer
     from sfumato.measures import measure
-    from sfumato.release import format_of, write_release
-    from sfumato.release.writing import check_target
+    from sfumato.release import check_targets, format_of, write_release
     from sfumato.requirements import KAnonymity, requirement
     from sfumato.table import TableDeclaration
     from sfumato.transactions.bundled import BASKETS
@@ -124,9 +123,6 @@ def anonymize(
             )
     if lattice is not None and not isinstance(chosen, FullDomain):
         raise BadInputError(f"--lattice belongs to --with full-domain; {chosen.name} searches no lattice")
-    if lattice is not None:
-        check_target(lattice, force)
-    announce_first_run()
     declared = TableDeclaration(
         source=table,
         household=household,
@@ -136,6 +132,8 @@ def anonymize(
         delimiter=delimiter,
         encoding=encoding,
     )
+    check_targets([to, *([] if lattice is None else [lattice])], force, declared.files)
+    announce_first_run()
     rows = declared.open_rows()
     named = [columns(names, rows.columns) for names in (quasi, sensitive, neutral, identifier)]
     roles = dict(zip(("quasi", "sensitive", "neutral", "identifier"), named, strict=True))
@@ -150,9 +148,10 @@ def anonymize(
     release = chosen.anonymize(given, wanted, form, suppress)  # type: ignore[arg-type]
     measured = measure(release)
     made = time.perf_counter()
-    files = write_release(release, to, layout, force, written_as)  # type: ignore[arg-type]
+    beside = {}
     if lattice is not None and isinstance(chosen, FullDomain):
-        files.append(chosen.lattice(given, wanted, suppress).to_csv(lattice, force))
+        beside = {lattice: chosen.lattice(given, wanted, suppress).to_text()}
+    files = write_release(release, to, layout, force, written_as, beside)  # type: ignore[arg-type]
     seconds = {"read": read - started, "anonymize": made - read, "write": time.perf_counter() - made}
     notices = [*given.notices, *given.household_notices()]
     for notice in notices:

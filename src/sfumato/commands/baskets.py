@@ -173,7 +173,7 @@ HINTS = """\
 
 def init_of_baskets(declared: BasketsDeclaration, to: Path, force: bool, as_json: bool) -> None:
     """Look at baskets and write a first study of them."""
-    from sfumato.release.writing import check_target, staged, writable
+    from sfumato.release import check_target, staged
     from sfumato.transactions.study import LOUKIDES_2012, usual_study
 
     check_target(to, force)
@@ -181,7 +181,7 @@ def init_of_baskets(declared: BasketsDeclaration, to: Path, force: bool, as_json
     ks = [k for k in LOUKIDES_2012 if k <= baskets.filled] or [1]
     name = declared.source if declared.is_bundled else Path(declared.source).name.partition(".")[0]
     study = usual_study(name, declared, ks)
-    with writable(to), staged([to]) as [draft]:
+    with staged([to]) as [draft]:
         draft.write_text(HINTS.format(to=to) + study.to_toml(to.parent), encoding="utf-8")
     if as_json:
         print_json({"study": str(to), "baskets": baskets.origin, "records": baskets.size, "items": len(baskets.items)})

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sfumato.errors import BadInputError
+from sfumato.plain import json_text
 from sfumato.publish.basket_audit import BasketAudit, audit_baskets
 from sfumato.publish.basket_cautions import basket_cautions
 from sfumato.publish.basket_certificate import (
@@ -14,11 +15,10 @@ from sfumato.publish.basket_certificate import (
     basket_certificate_page,
     public_basket_certificate,
 )
-from sfumato.publish.basket_mapping import basket_mapping, legend_of, write_basket_mapping
-from sfumato.publish.certificate import Origin, certificate_files
+from sfumato.publish.basket_mapping import basket_mapping, legend_of
+from sfumato.publish.certificate import Origin, certificate_files, internal
 from sfumato.publish.page import write_certificates
-from sfumato.release import staged
-from sfumato.release.writing import check_target, format_of, writable
+from sfumato.release import check_targets, format_of, staged
 from sfumato.tradeoff import Map, Point
 from sfumato.transactions import BasketRelease, Baskets, KMAnonymity
 from sfumato.transactions.basket_words import basket_meanings
@@ -26,7 +26,7 @@ from sfumato.transactions.itemsets import Rows, itemset_spread
 from sfumato.transactions.losing import ItemLosses
 from sfumato.transactions.scales import BasketScales
 from sfumato.transactions.study import BasketCandidate, BasketStudy
-from sfumato.transactions.writing import LONG, check_basket_target, check_layout, published_rows, write_draft
+from sfumato.transactions.writing import LONG, check_layout, published_rows, write_draft
 
 AGREE = 1e-9
 
@@ -63,11 +63,11 @@ def publish_basket_point(
     candidate = BasketCandidate.of(point)
     baskets = opened_baskets(shown, study, folder)
     release = candidate.make(baskets)
-    check_basket_target(release, path, force)
     certificates = certificate_files(path)
-    for target in [*certificates, *([] if mapping is None else [Path(mapping)])]:
-        check_target(target, force)
-    with writable(path), staged([path, *certificates]) as drafts:
+    mappings = [] if mapping is None else [Path(mapping)]
+    targets = [path, *certificates, *mappings]
+    check_targets(targets, force, study.baskets.files)
+    with staged(targets, private=[*internal(certificates), *mappings]) as drafts:
         write_draft(published_rows(release), drafts[0], layout, format_of(path))
         scales = certified_scales(study.scales, candidate)
         found = audited(release, candidate, drafts[0], layout, scales.known)
@@ -84,12 +84,10 @@ def publish_basket_point(
             basket_meanings(scales),
         )
         outside = public_basket_certificate(content, candidate)
-        write_certificates(content, outside, drafts[1:], basket_certificate_page)
-        path.unlink(missing_ok=True)  # an older release must not stand beside the new certificate
-    extra = []
-    if mapping is not None:
-        extra = [write_basket_mapping(basket_mapping(release, candidate.requirement), mapping, force)]
-    return BasketPublication(release, candidate, found, (path, *certificates, *extra))
+        write_certificates(content, outside, drafts[1 : 1 + len(certificates)], basket_certificate_page)
+        for draft in drafts[1 + len(certificates) :]:
+            draft.write_text(json_text(basket_mapping(release, candidate.requirement)), encoding="utf-8")
+    return BasketPublication(release, candidate, found, tuple(targets))
 
 
 def opened_baskets(shown: Map, study: BasketStudy, folder: Path) -> Baskets:

@@ -15,13 +15,12 @@ from pyarrow import csv, parquet
 
 from sfumato.anonymizers import Mechanism
 from sfumato.errors import BadInputError
-from sfumato.publish.certificate import Origin, certificate_files
+from sfumato.publish.certificate import Origin, certificate_files, internal
 from sfumato.publish.noisy_cautions import noisy_cautions
 from sfumato.publish.noisy_certificate import noisy_certificate, public_noisy_certificate
 from sfumato.publish.noisy_page import noisy_certificate_page
 from sfumato.publish.page import write_certificates
-from sfumato.release import NoisyRelease, format_of, staged
-from sfumato.release.writing import Format, check_not_original, check_target, writable
+from sfumato.release import Format, NoisyRelease, check_targets, format_of, staged
 from sfumato.table import Table
 
 
@@ -59,20 +58,18 @@ def publish_noisy(
 ) -> NoisyPublication:
     """Draw a release and write it with its certificates; `measures` are those of the map, for the publisher."""
     certificates = certificate_files(path)
-    for target in (path, *certificates):
-        check_target(target, force)
+    targets = [path, *certificates]
+    check_targets(targets, force, [Path(table.engine.origin)])
     release = maker.draw(table)
-    check_not_original(release, path)
     format = format_of(path)
-    with writable(path), staged([path, *certificates]) as drafts:
+    with staged(targets, private=internal(certificates)) as drafts:
         rows = release.write_draft(drafts[0], format)
         check_draft(release, drafts[0], format)
         found = noisy_cautions(release, maker)
         outside = public_noisy_certificate(release, maker, path, drafts[:1], found)
         own = noisy_certificate(outside, table, origin, found, measures)
         write_certificates(own, outside, drafts[1:], noisy_certificate_page)
-        path.unlink(missing_ok=True)  # an older release must not stand beside the new certificate
-    return NoisyPublication(release, maker, rows, (path, *certificates))
+    return NoisyPublication(release, maker, rows, tuple(targets))
 
 
 def check_draft(release: NoisyRelease, draft: Path, format: Format) -> None:

@@ -1,8 +1,8 @@
 """Publishing: a point of a map becomes a file with its certificate, all or nothing.
 
 The release is made anew from the point's settings, written to a draft, audited there by code that shares nothing with
-the anonymizers, and only then everything gets its name: certificates first, data last. So there is never a data file
-without the certificate that fits it.
+the anonymizers, and only then everything gets its name: mapping and certificates first, data last. So there is never a
+data file without the certificate that fits it.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from sfumato.errors import BadInputError
 from sfumato.measures import measure
 from sfumato.publish.audit import Audit, audit
 from sfumato.publish.basket_releasing import BasketPublication, publish_basket_point
-from sfumato.publish.certificate import Origin, certificate, certificate_files, public
+from sfumato.publish.certificate import Origin, certificate, certificate_files, internal, public
 from sfumato.publish.mapping import mapping_of
 from sfumato.publish.noisy_releasing import NoisyPublication, check_noisy_request, publish_noisy
 from sfumato.publish.page import write_certificates
-from sfumato.release import Form, Release, RowLayout, format_of, staged
-from sfumato.release.writing import COUNT, GROUP, check_target, release_files, writable, write_drafts
+from sfumato.release import Form, Release, RowLayout, check_targets, format_of, staged
+from sfumato.release.writing import COUNT, GROUP, inputs_of, release_files, write_drafts
 from sfumato.requirements import KAnonymity, Requirement, requirement
 from sfumato.requirements.predicates import SIZE
 from sfumato.table import Table
 from sfumato.tradeoff import Candidate, Map, Point, read_map
+from sfumato.tradeoff.folder import map_files
 from sfumato.tradeoff.study import of_table
 from sfumato.transactions.study import BasketStudy
 
@@ -65,9 +66,12 @@ def publish_point(
         own = shown.study.baskets
         source = own.source if own.is_bundled else str(folder / "study.toml")
         origin = Origin(source, str(shown.about["digest"]), shown.study.name, study, id)
+        check_targets([path, *([] if mapping is None else [Path(mapping)])], force, map_files(folder))
         return publish_basket_point(shown, shown.study, point, folder, path, origin, layout, force, mapping)
     candidate = candidate_of(point)
     format_of(path)
+    wanted = [path, *certificate_files(path), *([] if mapping is None else [Path(mapping)])]
+    check_targets(wanted, force, [*of_table(shown.study).table.files, *map_files(folder)])
     maker = candidate.anonymizer
     if isinstance(maker, Mechanism):
         check_noisy_request(maker, id, layout, mapping)
@@ -113,15 +117,12 @@ def publish(
     force: bool = False,
     mapping: str | Path | None = None,
 ) -> Publication:
-    """Write a release with its certificates; certificates get their names first, the rows of data last."""
-    data = release_files(release, path, layout, force)
-    certificates = certificate_files(path)
-    for target in certificates:
-        check_target(target, force)
-    recoding = None if mapping is None else mapping_of(release, candidate.requirement)
-    if mapping is not None:
-        check_target(Path(mapping), force)
-    with writable(path), staged([*data, *certificates]) as drafts:
+    """Write a release with its certificates and its mapping: these get their names first, the rows of data last."""
+    data, certificates = release_files(release, path, layout), certificate_files(path)
+    mappings = {} if mapping is None else {Path(mapping): mapping_of(release, candidate.requirement).to_text()}
+    targets = [*data, *certificates, *mappings]
+    check_targets(targets, force, inputs_of(release))
+    with staged(targets, private=[*internal(certificates), *mappings]) as drafts:
         write_drafts(release, drafts[: len(data)], layout, format_of(path))
         found = audited(release, candidate, drafts[: len(data)])
         files = dict(zip((target.name for target in data), drafts, strict=False))
@@ -135,11 +136,11 @@ def publish(
             {"measures": found.measures, "by_sensitive": found.by_sensitive, "households": found.households},
             shown.study.meanings(shown),
         )
-        write_certificates(content, public(content, candidate.anonymizer), drafts[len(data) :])
-        for target in data:  # an older release must not stand beside the new certificate
-            target.unlink(missing_ok=True)
-    extra = [] if recoding is None or mapping is None else [recoding.to_json(mapping, force)]
-    return Publication(release, candidate, found, (*data, *certificates, *extra))
+        ends = len(data) + len(certificates)
+        write_certificates(content, public(content, candidate.anonymizer), drafts[len(data) : ends])
+        for draft, text in zip(drafts[ends:], mappings.values(), strict=True):
+            draft.write_text(text, encoding="utf-8")
+    return Publication(release, candidate, found, tuple(targets))
 
 
 def _on_the_file(release: Release, wanted: Requirement) -> str | None:

@@ -17,7 +17,8 @@ import numpy as np
 from sfumato.errors import BadInputError
 from sfumato.release.release import Boxes, Numbers, Published
 from sfumato.release.synthetic import Counts, rounded, synthetic_table
-from sfumato.release.writing import Format, check_not_original, check_target, format_of, staged, writable
+from sfumato.release.staging import check_targets, staged
+from sfumato.release.writing import Format, format_of, inputs_of
 from sfumato.table import Table
 
 
@@ -103,9 +104,8 @@ class NoisyRelease(Published):
     def _write(self, path: Path, force: bool, format: Format) -> list[Path]:
         if format_of(path) != format:
             raise BadInputError(f"{path}: this name says {format_of(path)}, not {format}; choose another")
-        check_not_original(self, path)
-        check_target(path, force)
-        with writable(path), staged([path]) as drafts:
+        check_targets([path], force, inputs_of(self))
+        with staged([path]) as drafts:
             self.write_draft(drafts[0], format)
         return [path]
 

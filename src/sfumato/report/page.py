@@ -24,6 +24,7 @@ from vl_convert import javascript_bundle
 from sfumato.kernels import cache_folder
 from sfumato.measures import MEASURES
 from sfumato.plain import to_plain
+from sfumato.errors import BadInputError
 from sfumato.release import staged
 from sfumato.report.agreeing import agreeing_section, said_of_points
 from sfumato.report.limit import limit_content, limit_section
@@ -151,7 +152,7 @@ def _libraries() -> str:
         return kept.read_text(encoding="utf-8")
     bundled: str = javascript_bundle("window.vegaEmbed = vegaEmbed;")
     script = "(function () {" + bundled + "})();"
-    with suppress(OSError), staged([kept]) as drafts:
+    with suppress(BadInputError), staged([kept]) as drafts:
         drafts[0].write_text(script, encoding="utf-8")
     return script
 

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.cut_space import Bits
 from sfumato.kernels import source_digest
 from sfumato.release import staged
-from sfumato.release.writing import writable
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.pareto import Search
@@ -80,7 +79,7 @@ def write_checkpoint(path: Path, key: str, own: Snapshot, known: Iterable[bytes]
         "polished": own.polished,
         "bits": bits,
     }
-    with writable(path), staged([path]) as [draft], draft.open("wb") as stream:
+    with staged([path], private=[path]) as [draft], draft.open("wb") as stream:
         np.savez(
             stream,
             about=np.array(json.dumps(about)),

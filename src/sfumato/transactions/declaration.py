@@ -50,6 +50,12 @@ class BasketsDeclaration:
         """Whether the source names baskets that come with sfumato."""
         return self.source in BASKETS and not Path(self.source).is_file()
 
+    @property
+    def files(self) -> list[Path]:
+        """The files that opening the baskets reads."""
+        named = ["tree"] if self.is_bundled else FILES
+        return [Path(getattr(self, name)) for name in named if getattr(self, name) is not None]
+
     def open(self) -> Baskets:
         """Open the baskets."""
         if self.is_bundled:

@@ -19,7 +19,7 @@ from pyarrow import parquet
 
 from sfumato.configuration import check_choice
 from sfumato.errors import BadInputError
-from sfumato.release.writing import Format, check_target, format_of, staged, writable
+from sfumato.release import Format, check_targets, format_of, staged
 from sfumato.transactions.recoding import BasketRelease
 
 LAYOUTS = ("lines", "long")
@@ -47,8 +47,8 @@ def write_baskets(release: BasketRelease, path: str | Path, layout: str = "lines
     """Write a release to a CSV or Parquet file, all or nothing."""
     target = Path(path)
     check_layout(layout, format_of(target))
-    check_basket_target(release, target, force)
-    with writable(target), staged([target]) as [draft]:
+    check_targets([target], force, [Path(release.baskets.origin)])
+    with staged([target]) as [draft]:
         write_draft(published_rows(release), draft, layout, format_of(target))
     return target
 
@@ -58,14 +58,6 @@ def check_layout(layout: str, format: Format) -> None:
     check_choice("layout", layout, LAYOUTS)
     if format == "parquet" and layout != "lines":
         raise BadInputError("a Parquet file has one list of items per record; leave out --layout, or write a .csv file")
-
-
-def check_basket_target(release: BasketRelease, path: Path, force: bool) -> None:
-    """Raise unless this file may be written."""
-    source = Path(release.baskets.origin)
-    if path.exists() and source.exists() and path.samefile(source):
-        raise BadInputError(f"{path} holds the baskets themselves; a release never replaces its original")
-    check_target(path, force)
 
 
 def write_draft(rows: Sequence[Row], draft: Path, layout: str, format: Format) -> None:
