@@ -57,9 +57,12 @@ def anonymize(
     layout: Annotated[str, typer.Option(help="rows, or anatomy: a bucketization as two tables.")] = "rows",
     suppress: Annotated[float, typer.Option(help="The largest share of records that may be left out.")] = 0.0,
     hierarchies: Annotated[
-        Path | None,
-        typer.Option(help="A TOML file, or a folder of level tables <table>_hierarchy_<column>.csv."),
-    ] = None,
+        list[Path],
+        typer.Option(
+            help="A TOML file, or a folder of level tables <table>_hierarchy_<column>.csv; of several, the last that "
+            "knows a column decides."
+        ),
+    ] = [],  # noqa: B006
     missing: Annotated[
         str,
         typer.Option(help="A missing value is a value of its own, or its record is dropped: value | drop."),
@@ -96,6 +99,7 @@ def anonymize(
     from sfumato.release import check_targets, format_of, write_release
     from sfumato.requirements import KAnonymity, requirement
     from sfumato.table import TableDeclaration
+    from sfumato.table.declared import read_hierarchies
     from sfumato.transactions.bundled import BASKETS
     from sfumato.transactions.declaration import BasketsDeclaration
 
@@ -126,7 +130,8 @@ def anonymize(
     declared = TableDeclaration(
         source=table,
         household=household,
-        hierarchies=None if hierarchies is None else str(hierarchies),
+        hierarchies=str(hierarchies[0]) if hierarchies else None,
+        hierarchy={column: own for path in hierarchies[1:] for column, own in read_hierarchies(path).items()},
         missing=missing,  # type: ignore[arg-type]
         na=tuple(na),
         delimiter=delimiter,

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -19,6 +19,9 @@ from typing import IO, Any
 from sfumato.errors import BadInputError
 
 DELIMITERS = ",;\t|"
+OPEN_FILES = Path("/dev/fd")
+"""Where the operating system shows the open files of a process by their numbers."""
+
 SNIFFED = 1 << 20
 """How many characters of a text file are looked at to find its delimiter and header."""
 
@@ -69,17 +72,23 @@ def sniff(path: Path, encoding: str, delimiter: str | None) -> tuple[DelimitedTe
 
 @contextmanager
 def rewritten(text: DelimitedText, encoding: str) -> Iterator[DelimitedText]:
-    """Copy a text file record by record to plain UTF-8 with commas and one kind of line end, for as long as needed."""
-    with tempfile.TemporaryDirectory(prefix="sfumato-") as folder:
-        copy = Path(folder) / "copy.csv"
-        with (
-            _wide_fields(),
-            opened_text(text.path, encoding) as source,
-            copy.open("w", encoding="utf-8", newline="") as target,
-        ):
+    """Copy a text file record by record to plain UTF-8 with commas and one kind of line end, for as long as needed.
+
+    The copy has no name, so it goes with the process, however that ends; where a file cannot be read by its number
+    (Windows) it stands in a temporary folder.
+    """
+    with ExitStack() as stack:
+        if OPEN_FILES.is_dir():
+            target = stack.enter_context(tempfile.TemporaryFile("w", encoding="utf-8", newline=""))
+            copy = OPEN_FILES / str(target.fileno())
+        else:
+            copy = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sfumato-"))) / "copy.csv"
+            target = stack.enter_context(copy.open("w", encoding="utf-8", newline=""))
+        with _wide_fields(), opened_text(text.path, encoding) as source:
             writer = csv.writer(target, lineterminator="\n")
             for record in csv.reader(source, delimiter=text.delimiter):
                 writer.writerow(record)
+        target.flush()
         yield DelimitedText(copy, ",", text.header)
 
 

@@ -10,12 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow as pa
-from pyarrow import csv, parquet
-
 from sfumato.anonymizers import Mechanism
 from sfumato.errors import BadInputError
 from sfumato.publish.certificate import Origin, certificate_files, internal
+from sfumato.publish.draft_reading import read_draft
 from sfumato.publish.noisy_cautions import noisy_cautions
 from sfumato.publish.noisy_certificate import noisy_certificate, public_noisy_certificate
 from sfumato.publish.noisy_page import noisy_certificate_page
@@ -77,7 +75,7 @@ def check_draft(release: NoisyRelease, draft: Path, format: Format) -> None:
 
     This proves nothing of the promise, which rests on the mechanism; it finds a file that came out wrong.
     """
-    written = _read(draft, format)
+    written = read_draft(draft, format)
     sensitive = release.cells.sensitive[0]
     domains = {own.name: own.hierarchy.leaves for own in release.cells.quasi}
     domains[sensitive.name] = sensitive.hierarchy.leaves
@@ -91,14 +89,3 @@ def check_draft(release: NoisyRelease, draft: Path, format: Format) -> None:
     counted = {own["values"] or "": own["counts"] for own in written.column(sensitive.name).value_counts().to_pylist()}
     if any(counted.get(value, 0) != number for value, number in wanted.items()):
         raise AssertionError(f"the written file has other numbers of {sensitive.name} than the noisy counts say")
-
-
-def _read(path: Path, format: Format) -> pa.Table:
-    if format == "parquet":
-        return parquet.read_table(path)
-    parsed = csv.ParseOptions(newlines_in_values=True)
-    names = csv.open_csv(path, parse_options=parsed).schema.names
-    texts = csv.ConvertOptions(
-        column_types=dict.fromkeys(names, pa.string()), null_values=[""], strings_can_be_null=True
-    )
-    return csv.read_csv(path, parse_options=parsed, convert_options=texts)

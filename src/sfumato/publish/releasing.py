@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import csv, parquet
 
 from sfumato.anonymizers import Mechanism, anonymizer, assigned
 from sfumato.errors import BadInputError
@@ -22,6 +21,7 @@ from sfumato.measures import measure
 from sfumato.publish.audit import Audit, audit
 from sfumato.publish.basket_releasing import BasketPublication, publish_basket_point
 from sfumato.publish.certificate import Origin, certificate, certificate_files, internal, public
+from sfumato.publish.draft_reading import read_draft
 from sfumato.publish.mapping import mapping_of
 from sfumato.publish.noisy_releasing import NoisyPublication, check_noisy_request, publish_noisy
 from sfumato.publish.page import write_certificates
@@ -153,20 +153,14 @@ def _on_the_file(release: Release, wanted: Requirement) -> str | None:
 
 def _joined(drafts: list[Path]) -> pa.Table:
     """Put Anatomy's two tables together as rows: within a group any pairing says the same."""
-    rows, values = (_read(draft) for draft in drafts)
+    rows, values = (read_draft(draft, format_of(draft)) for draft in drafts)
     rows = rows.sort_by(GROUP)
-    place = np.repeat(np.arange(len(values)), values.column(COUNT).to_numpy())
+    place = np.repeat(np.arange(len(values)), values.column(COUNT).cast(pa.int64()).to_numpy())
     values = values.take(pa.array(place)).sort_by(GROUP)
     for name in values.column_names:
         if name not in (GROUP, COUNT):
             rows = rows.append_column(name, values.column(name))
     return rows
-
-
-def _read(path: Path) -> pa.Table:
-    if format_of(path) == "parquet":
-        return parquet.read_table(path)
-    return csv.read_csv(path, convert_options=csv.ConvertOptions(column_types={GROUP: pa.int64(), COUNT: pa.int64()}))
 
 
 def audited(release: Release, candidate: Candidate, drafts: list[Path]) -> Audit:

@@ -16,8 +16,8 @@ import numpy as np
 
 from sfumato.errors import BadInputError
 from sfumato.release.release import Boxes, Numbers, Published
-from sfumato.release.synthetic import Counts, rounded, synthetic_table
 from sfumato.release.staging import check_targets, staged
+from sfumato.release.synthetic import Counts, rounded, synthetic_table
 from sfumato.release.writing import Format, format_of, inputs_of
 from sfumato.table import Table
 

@@ -21,10 +21,10 @@ from typing import Any
 
 from vl_convert import javascript_bundle
 
+from sfumato.errors import BadInputError
 from sfumato.kernels import cache_folder
 from sfumato.measures import MEASURES
 from sfumato.plain import to_plain
-from sfumato.errors import BadInputError
 from sfumato.release import staged
 from sfumato.report.agreeing import agreeing_section, said_of_points
 from sfumato.report.limit import limit_content, limit_section

@@ -16,7 +16,6 @@ import tomlkit
 from tomlkit.items import Array, Table
 
 from sfumato.configuration import check_whole
-from sfumato.errors import BadInputError
 from sfumato.measures import Queries
 from sfumato.release import check_target, staged
 from sfumato.table import Guess, TableDeclaration, bundled, guess

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import BadInputError
-from sfumato.tradeoff.study_texts import known_keys, seen_from
+from sfumato.tradeoff.study_texts import known_keys, option_words, seen_from
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.bundled import BASKETS, load_baskets
 from sfumato.transactions.reading import read_baskets
@@ -82,12 +82,7 @@ class BasketsDeclaration:
 
     def options(self) -> list[str]:
         """Write what the command line needs to open the same baskets."""
-        words = [] if self.is_bundled else ["--baskets"]
-        for own in fields(self):
-            value = getattr(self, own.name)
-            if own.name != "source" and value != own.default:
-                words += [f"--{own.name}", value]
-        return words
+        return [*([] if self.is_bundled else ["--baskets"]), *option_words(self, ("source",))]
 
     def entries(self, folder: Path | None) -> dict[str, Any]:
         """Write the section of a study; files named as seen from a folder, if one is given."""
