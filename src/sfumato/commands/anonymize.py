@@ -90,12 +90,20 @@ def anonymize(
         Path | None,
         typer.Option(help="With full-domain: also write every transformation with its values to this CSV file."),
     ] = None,
+    escape_formulas: Annotated[
+        bool,
+        typer.Option(
+            "--escape-formulas", help="Write cells that a spreadsheet would run as formulas with ' in front of them."
+        ),
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
 ) -> None:
     """Make one release of a table or of baskets, in one line, and say what it achieves."""
     from sfumato.anonymizers import FullDomain, Mechanism, anonymizer
+    from sfumato.engines.formulas import check_escaping, formula_notice
     from sfumato.measures import measure
+    from sfumato.publish.formulas import written_formulas
     from sfumato.release import check_targets, format_of, write_release
     from sfumato.requirements import KAnonymity, requirement
     from sfumato.table import TableDeclaration
@@ -110,11 +118,14 @@ def anonymize(
         for options in (roles_given, others, {"--suppress": suppress or None}):
             refuse(options, "is about tables, and these are baskets; leave it out")
         declared_baskets = BasketsDeclaration(table, id, item, column, separator or delimiter, tree, encoding)
-        anonymize_of_baskets(declared_baskets, to, require, maker, utility, limit, layout, force, as_json)
+        anonymize_of_baskets(
+            declared_baskets, to, require, maker, utility, limit, layout, force, escape_formulas, as_json
+        )
         return
     refuse({**of_baskets, "--utility": utility, "--limit": limit}, "is about sets of items; say so (--baskets)")
     started = time.perf_counter()
     written_as = format_of(to)
+    check_escaping(escape_formulas, to, written_as)
     chosen = anonymizer(USUAL if maker is None else maker)
     if not require and not isinstance(chosen, Mechanism):
         raise BadInputError(f'{chosen.name} needs to know what to satisfy: --require "k-anonymity k=10", for example')
@@ -145,7 +156,9 @@ def anonymize(
     given = replace(declared, **roles).open(rows)  # type: ignore[arg-type]
     read = time.perf_counter()
     if isinstance(chosen, Mechanism):
-        drawn = write_drawn(chosen, given, to, force, written_as)
+        drawn = write_drawn(chosen, given, to, force, written_as, escape_formulas)
+        for notice in formula_notice(written_formulas([to], escape_formulas), escape_formulas):
+            typer.echo(f"note: {notice}", err=True)
         by_step = {"read": round(read - started, 4), "draw_and_write": round(time.perf_counter() - read, 4)}
         more = {"files": [str(to)], "seconds": round(sum(by_step.values()), 4), "seconds_by_step": by_step}
         print_drawn(drawn, chosen, more, as_json)
@@ -156,9 +169,11 @@ def anonymize(
     beside = {}
     if lattice is not None and isinstance(chosen, FullDomain):
         beside = {lattice: chosen.lattice(given, wanted, suppress).to_text()}
-    files = write_release(release, to, layout, force, written_as, beside)  # type: ignore[arg-type]
+    files = write_release(release, to, layout, force, written_as, beside, escape_formulas)  # type: ignore[arg-type]
     seconds = {"read": read - started, "anonymize": made - read, "write": time.perf_counter() - made}
+    written = [path for path in files if path not in beside]
     notices = [*given.notices, *given.household_notices()]
+    notices += formula_notice(written_formulas(written, escape_formulas), escape_formulas)
     for notice in notices:
         typer.echo(f"note: {notice}", err=True)
     said = {

@@ -10,7 +10,7 @@ import re
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,8 @@ from sfumato.errors import BadInputError
 DELIMITERS = ",;\t|"
 OPEN_FILES = Path("/dev/fd")
 """Where the operating system shows the open files of a process by their numbers."""
+
+NEEDS_QUOTES = re.compile(r'[",\r\n]')
 
 SNIFFED = 1 << 20
 """How many characters of a text file are looked at to find its delimiter and header."""
@@ -61,7 +63,7 @@ def sniff(path: Path, encoding: str, delimiter: str | None) -> tuple[DelimitedTe
         raise BadInputError(f"{path}: the file is empty; give one with a header and rows")
     if "\x00" in sample:
         raise BadInputError(f"{path}: not a text file (it has zero bytes); is it UTF-16 (--encoding utf-16)?")
-    with _wide_fields():
+    with wide_fields():
         chosen = delimiter or _delimiter(sample)
         header = next(csv.reader(io.StringIO(sample, newline=""), delimiter=chosen))
     plain_ends = sample.replace("\r\n", "")
@@ -84,12 +86,17 @@ def rewritten(text: DelimitedText, encoding: str) -> Iterator[DelimitedText]:
         else:
             copy = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sfumato-"))) / "copy.csv"
             target = stack.enter_context(copy.open("w", encoding="utf-8", newline=""))
-        with _wide_fields(), opened_text(text.path, encoding) as source:
-            writer = csv.writer(target, lineterminator="\n")
-            for record in csv.reader(source, delimiter=text.delimiter):
-                writer.writerow(record)
+        with wide_fields(), opened_text(text.path, encoding) as source:
+            target.writelines(map(csv_line, csv.reader(source, delimiter=text.delimiter)))
         target.flush()
         yield DelimitedText(copy, ",", text.header)
+
+
+def csv_line(cells: Sequence[str]) -> str:
+    """Write a record as a line of CSV (RFC 4180); a cell with either kind of line end is quoted, unlike csv does it."""
+    if len(cells) == 1 and not cells[0]:
+        return '""\n'  # an empty line is no record
+    return ",".join('"' + cell.replace('"', '""') + '"' if NEEDS_QUOTES.search(cell) else cell for cell in cells) + "\n"
 
 
 def _canonical(encoding: str) -> str:
@@ -142,7 +149,7 @@ def _undecodable(path: Path, encoding: str) -> BadInputError:
 
 
 @contextmanager
-def _wide_fields() -> Iterator[None]:
+def wide_fields() -> Iterator[None]:
     """Let csv read fields of any length."""
     before = csv.field_size_limit(sys.maxsize)
     try:

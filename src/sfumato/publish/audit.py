@@ -108,6 +108,7 @@ def audit(
     delimiter: str | None = None,
     encoding: str = "utf-8",
     original_encoding: str = "utf-8",
+    escaped_formulas: bool = False,
 ) -> Audit:
     """Measure any published file from what stands in it.
 
@@ -117,10 +118,10 @@ def audit(
     group to "keep". `earlier` is another release of the same people. `household` names the original's column that says
     who lives together: do members show the same value of what they share? `missing="any"` lets a missing
     quasi-identifier match everything. `na` lists texts that mean missing in the original, and then in the file too;
-    `encoding` is that of the published files.
+    `encoding` is that of the published files. `escaped_formulas` says that the file was written with formulas escaped.
     """
     asked = Question(
-        open_source(path, delimiter, encoding),
+        open_source(path, delimiter, encoding, escaped=escaped_formulas),
         _names(quasi),
         _names(sensitive),
         None if original is None else open_source(original, encoding=original_encoding, na=na),

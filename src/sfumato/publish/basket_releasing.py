@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from sfumato.engines.formulas import formula_items, formula_notice
 from sfumato.errors import BadInputError
 from sfumato.plain import json_text
 from sfumato.publish.basket_audit import BasketAudit, audit_baskets
@@ -17,6 +18,7 @@ from sfumato.publish.basket_certificate import (
 )
 from sfumato.publish.basket_mapping import basket_mapping, legend_of
 from sfumato.publish.certificate import Origin, certificate_files, internal
+from sfumato.publish.formulas import note_formulas
 from sfumato.publish.page import write_certificates
 from sfumato.release import check_targets, format_of, staged
 from sfumato.tradeoff import Map, Point
@@ -41,6 +43,9 @@ class BasketPublication:
     files: tuple[Path, ...]
     """Data first, then the certificates, then the mapping."""
 
+    notices: tuple[str, ...] = ()
+    """What who opens the file should know, in sentences."""
+
 
 def publish_basket_point(
     shown: Map,
@@ -52,6 +57,7 @@ def publish_basket_point(
     layout: str,
     force: bool,
     mapping: str | Path | None,
+    escape_formulas: bool = False,
 ) -> BasketPublication:
     """Make the release of a point anew and publish it."""
     if point.status != "measured":
@@ -68,9 +74,11 @@ def publish_basket_point(
     targets = [path, *certificates, *mappings]
     check_targets(targets, force, study.baskets.files)
     with staged(targets, private=[*internal(certificates), *mappings]) as drafts:
-        write_draft(published_rows(release), drafts[0], layout, format_of(path))
+        rows = published_rows(release)
+        cells = formula_items(rows, escape_formulas) if format_of(path) == "csv" else {}
+        write_draft(rows, drafts[0], layout, format_of(path), escape_formulas)
         scales = certified_scales(study.scales, candidate)
-        found = audited(release, candidate, drafts[0], layout, scales.known)
+        found = audited(release, candidate, drafts[0], layout, scales.known, escape_formulas)
         prepared = scales.prepare(baskets)
         content = basket_certificate(
             release,
@@ -84,10 +92,12 @@ def publish_basket_point(
             basket_meanings(scales),
         )
         outside = public_basket_certificate(content, candidate)
+        for certified in (content, outside):
+            note_formulas(certified, cells, escape_formulas)
         write_certificates(content, outside, drafts[1 : 1 + len(certificates)], basket_certificate_page)
         for draft in drafts[1 + len(certificates) :]:
             draft.write_text(json_text(basket_mapping(release, candidate.requirement)), encoding="utf-8")
-    return BasketPublication(release, candidate, found, tuple(targets))
+    return BasketPublication(release, candidate, found, tuple(targets), tuple(formula_notice(cells, escape_formulas)))
 
 
 def opened_baskets(shown: Map, study: BasketStudy, folder: Path) -> Baskets:
@@ -108,11 +118,21 @@ def certified_scales(scales: BasketScales, candidate: BasketCandidate) -> Basket
     return replace(scales, known=known, constraints=None, losses=ItemLosses())
 
 
-def audited(release: BasketRelease, candidate: BasketCandidate, draft: Path, layout: str, known: int) -> BasketAudit:
+def audited(
+    release: BasketRelease, candidate: BasketCandidate, draft: Path, layout: str, known: int, escape_formulas: bool
+) -> BasketAudit:
     """Audit the written draft; refuse to publish where it fails or differs from what the maker measured."""
     wanted, local = candidate.requirement, not release.is_global
+    columns = LONG if layout == "long" else {}
     found = audit_baskets(
-        draft, str(wanted), release.baskets, known, legend_of(release), local, **(LONG if layout == "long" else {})
+        draft,
+        str(wanted),
+        release.baskets,
+        known,
+        legend_of(release),
+        local,
+        **columns,
+        escaped_formulas=escape_formulas,
     )
     if found.failures:
         raise AssertionError(f"the audit of the written file failed: {found.failures[0]}")

@@ -7,11 +7,12 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import csv, parquet
 
+from sfumato.engines.formulas import unescaped
 from sfumato.release import Format
 
 
-def read_draft(path: Path, format: Format) -> pa.Table:
-    """Read a file of our own; an empty text is a missing value."""
+def read_draft(path: Path, format: Format, escape: bool = False) -> pa.Table:
+    """Read a file of our own; an empty text is a missing value. `escape` says that formulas were escaped."""
     if format == "parquet":
         return parquet.read_table(path)
     parsed = csv.ParseOptions(newlines_in_values=True)
@@ -20,4 +21,14 @@ def read_draft(path: Path, format: Format) -> pa.Table:
     texts = csv.ConvertOptions(
         column_types=dict.fromkeys(names, pa.string()), null_values=[""], strings_can_be_null=True
     )
-    return csv.read_csv(path, parse_options=parsed, convert_options=texts)
+    table = csv.read_csv(path, parse_options=parsed, convert_options=texts)
+    return _unescaped(table) if escape else table
+
+
+def _unescaped(table: pa.Table) -> pa.Table:
+    columns = []
+    for column in table.columns:
+        coded = column.combine_chunks().dictionary_encode()
+        texts = pa.array([unescaped(text) for text in coded.dictionary.to_pylist()], pa.string())
+        columns.append(texts.take(coded.indices))
+    return pa.table(columns, names=[unescaped(name) for name in table.column_names])

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.anonymizers import Mechanism
+from sfumato.engines.formulas import formula_notice
 from sfumato.errors import BadInputError
 from sfumato.publish.certificate import Origin, certificate_files, internal
 from sfumato.publish.draft_reading import read_draft
+from sfumato.publish.formulas import note_formulas, written_formulas
 from sfumato.publish.noisy_cautions import noisy_cautions
 from sfumato.publish.noisy_certificate import noisy_certificate, public_noisy_certificate
 from sfumato.publish.noisy_page import noisy_certificate_page
@@ -31,6 +33,9 @@ class NoisyPublication:
     rows: int
     files: tuple[Path, ...]
     """Data first, then the certificates."""
+
+    notices: tuple[str, ...] = ()
+    """What who opens the file should know, in sentences."""
 
 
 def check_noisy_request(maker: Mechanism, id: str, layout: str, mapping: str | Path | None) -> None:
@@ -53,6 +58,7 @@ def publish_noisy(
     origin: Origin,
     measures: Mapping[str, float],
     force: bool = False,
+    escape_formulas: bool = False,
 ) -> NoisyPublication:
     """Draw a release and write it with its certificates; `measures` are those of the map, for the publisher."""
     certificates = certificate_files(path)
@@ -61,21 +67,24 @@ def publish_noisy(
     release = maker.draw(table)
     format = format_of(path)
     with staged(targets, private=internal(certificates)) as drafts:
-        rows = release.write_draft(drafts[0], format)
-        check_draft(release, drafts[0], format)
+        rows = release.write_draft(drafts[0], format, escape_formulas)
+        cells = written_formulas(drafts[:1], escape_formulas)
+        check_draft(release, drafts[0], format, escape_formulas)
         found = noisy_cautions(release, maker)
         outside = public_noisy_certificate(release, maker, path, drafts[:1], found)
         own = noisy_certificate(outside, table, origin, found, measures)
+        for content in (own, outside):
+            note_formulas(content, cells, escape_formulas)
         write_certificates(own, outside, drafts[1:], noisy_certificate_page)
-    return NoisyPublication(release, maker, rows, tuple(targets))
+    return NoisyPublication(release, maker, rows, tuple(targets), tuple(formula_notice(cells, escape_formulas)))
 
 
-def check_draft(release: NoisyRelease, draft: Path, format: Format) -> None:
+def check_draft(release: NoisyRelease, draft: Path, format: Format, escape_formulas: bool = False) -> None:
     """Read the written file back: declared values only, and as many rows of every sensitive value as the counts say.
 
     This proves nothing of the promise, which rests on the mechanism; it finds a file that came out wrong.
     """
-    written = read_draft(draft, format)
+    written = read_draft(draft, format, escape_formulas)
     sensitive = release.cells.sensitive[0]
     domains = {own.name: own.hierarchy.leaves for own in release.cells.quasi}
     domains[sensitive.name] = sensitive.hierarchy.leaves

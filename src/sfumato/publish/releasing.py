@@ -16,12 +16,14 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.anonymizers import Mechanism, anonymizer, assigned
+from sfumato.engines.formulas import check_escaping, formula_notice
 from sfumato.errors import BadInputError
 from sfumato.measures import measure
 from sfumato.publish.audit import Audit, audit
 from sfumato.publish.basket_releasing import BasketPublication, publish_basket_point
 from sfumato.publish.certificate import Origin, certificate, certificate_files, internal, public
 from sfumato.publish.draft_reading import read_draft
+from sfumato.publish.formulas import note_formulas, written_formulas
 from sfumato.publish.mapping import mapping_of
 from sfumato.publish.noisy_releasing import NoisyPublication, check_noisy_request, publish_noisy
 from sfumato.publish.page import write_certificates
@@ -49,6 +51,9 @@ class Publication:
     files: tuple[Path, ...]
     """Data first, then the certificates, then the mapping."""
 
+    notices: tuple[str, ...] = ()
+    """What who opens the file should know, in sentences."""
+
 
 def publish_point(
     folder: str | Path,
@@ -57,9 +62,14 @@ def publish_point(
     layout: RowLayout = "rows",
     force: bool = False,
     mapping: str | Path | None = None,
+    escape_formulas: bool = False,
 ) -> Publication | NoisyPublication | BasketPublication:
-    """Publish a point of the map in a folder; a noisy one is drawn afresh."""
+    """Publish a point of the map in a folder; a noisy one is drawn afresh.
+
+    `escape_formulas` writes cells that a spreadsheet would run as formulas with `'` in front.
+    """
     folder, path = Path(folder), Path(to)
+    check_escaping(escape_formulas, path, format_of(path))
     shown = read_map(folder)
     point, study = shown[id], sha256((folder / "study.toml").read_bytes()).hexdigest()
     if isinstance(shown.study, BasketStudy):
@@ -67,7 +77,9 @@ def publish_point(
         source = own.source if own.is_bundled else str(folder / "study.toml")
         origin = Origin(source, str(shown.about["digest"]), shown.study.name, study, id)
         check_targets([path, *([] if mapping is None else [Path(mapping)])], force, map_files(folder))
-        return publish_basket_point(shown, shown.study, point, folder, path, origin, layout, force, mapping)
+        return publish_basket_point(
+            shown, shown.study, point, folder, path, origin, layout, force, mapping, escape_formulas
+        )
     candidate = candidate_of(point)
     format_of(path)
     wanted = [path, *certificate_files(path), *([] if mapping is None else [Path(mapping)])]
@@ -78,9 +90,10 @@ def publish_point(
     table = opened(shown, folder)
     origin = Origin(table.engine.origin, str(shown.about["digest"]), shown.study.name, study, id)
     if isinstance(maker, Mechanism):
-        return publish_noisy(maker, table, path, origin, point.measures, force)
+        return publish_noisy(maker, table, path, origin, point.measures, force, escape_formulas)
     release = assigned(maker.anonymize(table, candidate.requirement, candidate.form, candidate.suppress))
-    return publish(release, candidate, path, origin, Map(shown.study, (point,), shown.about), layout, force, mapping)
+    map_ = Map(shown.study, (point,), shown.about)
+    return publish(release, candidate, path, origin, map_, layout, force, mapping, escape_formulas)
 
 
 def candidate_of(point: Point) -> Candidate:
@@ -116,6 +129,7 @@ def publish(
     layout: RowLayout = "rows",
     force: bool = False,
     mapping: str | Path | None = None,
+    escape_formulas: bool = False,
 ) -> Publication:
     """Write a release with its certificates and its mapping: these get their names first, the rows of data last."""
     data, certificates = release_files(release, path, layout), certificate_files(path)
@@ -123,8 +137,9 @@ def publish(
     targets = [*data, *certificates, *mappings]
     check_targets(targets, force, inputs_of(release))
     with staged(targets, private=[*internal(certificates), *mappings]) as drafts:
-        write_drafts(release, drafts[: len(data)], layout, format_of(path))
-        found = audited(release, candidate, drafts[: len(data)])
+        write_drafts(release, drafts[: len(data)], layout, format_of(path), escape_formulas)
+        cells = written_formulas(drafts[: len(data)], escape_formulas)
+        found = audited(release, candidate, drafts[: len(data)], escape_formulas)
         files = dict(zip((target.name for target in data), drafts, strict=False))
         content = certificate(
             release,
@@ -137,10 +152,13 @@ def publish(
             shown.study.meanings(shown),
         )
         ends = len(data) + len(certificates)
-        write_certificates(content, public(content, candidate.anonymizer), drafts[len(data) : ends])
+        outside = public(content, candidate.anonymizer)
+        for own in (content, outside):
+            note_formulas(own, cells, escape_formulas)
+        write_certificates(content, outside, drafts[len(data) : ends])
         for draft, text in zip(drafts[ends:], mappings.values(), strict=True):
             draft.write_text(text, encoding="utf-8")
-    return Publication(release, candidate, found, tuple(targets))
+    return Publication(release, candidate, found, tuple(targets), tuple(formula_notice(cells, escape_formulas)))
 
 
 def _on_the_file(release: Release, wanted: Requirement) -> str | None:
@@ -151,9 +169,9 @@ def _on_the_file(release: Release, wanted: Requirement) -> str | None:
     return " & ".join(map(str, sizes)) or None
 
 
-def _joined(drafts: list[Path]) -> pa.Table:
+def _joined(drafts: list[Path], escape: bool) -> pa.Table:
     """Put Anatomy's two tables together as rows: within a group any pairing says the same."""
-    rows, values = (read_draft(draft, format_of(draft)) for draft in drafts)
+    rows, values = (read_draft(draft, format_of(draft), escape) for draft in drafts)
     rows = rows.sort_by(GROUP)
     place = np.repeat(np.arange(len(values)), values.column(COUNT).cast(pa.int64()).to_numpy())
     values = values.take(pa.array(place)).sort_by(GROUP)
@@ -163,11 +181,11 @@ def _joined(drafts: list[Path]) -> pa.Table:
     return rows
 
 
-def audited(release: Release, candidate: Candidate, drafts: list[Path]) -> Audit:
+def audited(release: Release, candidate: Candidate, drafts: list[Path], escape_formulas: bool = False) -> Audit:
     """Audit the written draft; refuse to publish where it fails or differs from what the maker measured."""
     roles, bucketized = release.table.roles, release.form == "bucketization"
     found = audit(
-        drafts[0] if len(drafts) == 1 else _joined(drafts),
+        drafts[0] if len(drafts) == 1 else _joined(drafts, escape_formulas),
         roles.quasi,
         roles.sensitive if release.histograms is not None else (),
         original=release.table,
@@ -175,6 +193,7 @@ def audited(release: Release, candidate: Candidate, drafts: list[Path]) -> Audit
         require=_on_the_file(release, candidate.requirement),
         suppressed="keep",
         household=roles.household,
+        escaped_formulas=escape_formulas and len(drafts) == 1,
     )
     if found.failures:
         raise AssertionError(f"the audit of the written file failed: {found.failures[0]}")

@@ -16,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.engines import Layout, Placement, Texts
+from sfumato.engines.formulas import check_escaping, escape_file
 from sfumato.errors import BadInputError
 from sfumato.release.staging import check_targets, staged
 from sfumato.table import Hierarchy, distinct_rows
@@ -37,17 +38,20 @@ def write_release(
     force: bool = False,
     format: Format = "csv",
     beside: Mapping[Path, str] | None = None,
+    escape_formulas: bool = False,
 ) -> list[Path]:
     """Write a release to a file, and texts to other files beside it, all or nothing; return the files written.
 
     `layout="anatomy"` writes a bucketization as two tables: the quasi-identifiers with their group, and beside it
-    (`NAME.sensitive.csv`) the sensitive values of every group with their counts.
+    (`NAME.sensitive.csv`) the sensitive values of every group with their counts. `escape_formulas` writes cells that a
+    spreadsheet would run as formulas with `'` in front.
     """
+    check_escaping(escape_formulas, path, format)
     data, texts = release_files(release, path, layout), dict(beside or {})
     targets = [*data, *texts]
     check_targets(targets, force, inputs_of(release))
     with staged(targets) as drafts:
-        write_drafts(release, drafts[: len(data)], layout, format)
+        write_drafts(release, drafts[: len(data)], layout, format, escape_formulas)
         for draft, text in zip(drafts[len(data) :], texts.values(), strict=True):
             draft.write_text(text, encoding="utf-8", newline="")
     return targets
@@ -59,7 +63,9 @@ def release_files(release: Release, path: Path, layout: RowLayout) -> list[Path]
     return [path] if layout == "rows" else [path, path.with_name(f"{path.stem}.sensitive{path.suffix}")]
 
 
-def write_drafts(release: Release, drafts: Sequence[Path], layout: RowLayout, format: Format) -> None:
+def write_drafts(
+    release: Release, drafts: Sequence[Path], layout: RowLayout, format: Format, escape_formulas: bool = False
+) -> None:
     """Write the files of a release, the rows first in the list, wherever they will be moved to."""
     engine = release.table.engine
     placement = Placement(
@@ -70,6 +76,8 @@ def write_drafts(release: Release, drafts: Sequence[Path], layout: RowLayout, fo
     rows = engine.write(placement, row_layout(release, with_sensitive=layout == "rows"), drafts[0], format)
     if rows != release.assignment.records:
         raise AssertionError(f"{rows} rows were written for {release.assignment.records} records")
+    for draft in drafts if escape_formulas else ():
+        escape_file(draft)
 
 
 def format_of(path: Path) -> Format:
