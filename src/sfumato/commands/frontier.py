@@ -66,11 +66,11 @@ def frontier(
     elif relaxed is not None:
         raise BadInputError("--relaxed needs --loss: the bound that it relaxes")
     given = of_table(read_study(study))
+    folder = out or folder_named(given.name, "-frontier")
     announce_first_run()
     table = given.table.open()
     bound = None if constrained is None else [name.strip() for name in constrained.split(",") if name.strip()]
     search = Search(table, wanted, cut_space(table.cells, bound, _levels(level)), solver, workers)
-    folder = out or folder_named(given.name, "-frontier")
     make_folder(folder)
     kept = folder / CHECKPOINT
     if begun := search.resume(kept):
