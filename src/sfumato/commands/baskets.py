@@ -87,8 +87,8 @@ def anonymize_of_baskets(
     as_json: bool,
 ) -> None:
     """Make one release of baskets, write it, and say what it achieves."""
-    from sfumato.engines.formulas import formula_items, formula_notice
-    from sfumato.release import format_of
+    from sfumato.engines.formulas import check_escaping, formula_items, formula_notice
+    from sfumato.release import check_targets, format_of
     from sfumato.transactions import DEFAULT_MAKER, anonymize_baskets
     from sfumato.transactions.basket_words import basket_rule, maker_in_words
     from sfumato.transactions.making import basket_anonymizer
@@ -99,6 +99,8 @@ def anonymize_of_baskets(
     started = time.perf_counter()
     layout = "lines" if layout == "rows" else layout
     check_layout(layout, format_of(to))
+    check_escaping(escape_formulas, to, format_of(to))
+    check_targets([to], force, declared.files)
     if len(require) != 1:
         raise BadInputError('baskets need one requirement: --require "km-anonymity k=5 m=2", for example')
     wanted, chosen = basket_requirement(require[0]), basket_anonymizer(DEFAULT_MAKER if maker is None else maker)
@@ -178,10 +180,10 @@ HINTS = """\
 
 def init_of_baskets(declared: BasketsDeclaration, to: Path, force: bool, as_json: bool) -> None:
     """Look at baskets and write a first study of them."""
-    from sfumato.release import check_target, staged
+    from sfumato.release import check_targets, staged
     from sfumato.transactions.study import LOUKIDES_2012, usual_study
 
-    check_target(to, force)
+    check_targets([to], force, declared.files)
     baskets = declared.open()
     ks = [k for k in LOUKIDES_2012 if k <= baskets.filled] or [1]
     name = declared.source if declared.is_bundled else Path(declared.source).name.partition(".")[0]

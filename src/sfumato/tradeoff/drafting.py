@@ -17,7 +17,7 @@ from tomlkit.items import Array, Table
 
 from sfumato.configuration import check_whole
 from sfumato.measures import Queries
-from sfumato.release import check_target, staged
+from sfumato.release import check_targets, staged
 from sfumato.table import Guess, TableDeclaration, bundled, guess
 from sfumato.table.guessing import SAMPLE, shown
 from sfumato.table.naming import HOUSEHOLD, Role, meaning_of
@@ -115,7 +115,7 @@ class Draft:
 
     def write(self, path: Path, force: bool = False) -> Path:
         """Write the study to a file, whole or not at all."""
-        check_target(path, force)
+        check_targets([path], force, self.declaration.files)
         text = self.to_toml(path.parent)
         with staged([path]) as drafts:
             drafts[0].write_text(text, encoding="utf-8", newline="\n")
