@@ -153,8 +153,8 @@ def publish(
         )
         ends = len(data) + len(certificates)
         outside = public(content, candidate.anonymizer)
-        for own in (content, outside):
-            note_formulas(own, cells, escape_formulas)
+        for certified in (content, outside):
+            note_formulas(certified, cells, escape_formulas)
         write_certificates(content, outside, drafts[len(data) : ends])
         for draft, text in zip(drafts[ends:], mappings.values(), strict=True):
             draft.write_text(text, encoding="utf-8")
