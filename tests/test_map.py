@@ -569,7 +569,8 @@ def test_suppression_limits_that_differ_little_are_different_candidates(tmp_path
 def test_a_cache_of_something_else_is_passed_over(tmp_path, made):
     cache, study = tmp_path / "cache.jsonl", study_of()
     cache.write_text('{"key": "x"}\n[]\nnull\n3\n"text"\n\nnonsense\n{"key": 3, "point": {"id": 1}}\n{"point": {}}\n')
-    assert explore(study, cache, workers=1, table=table_of(rows())).points
+    with pytest.warns(UserWarning, match="8 entries do not fit"):
+        assert explore(study, cache, workers=1, table=table_of(rows())).points
     assert len(made) == len(study.candidates)
 
 

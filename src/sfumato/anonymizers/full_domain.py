@@ -8,6 +8,7 @@ unless a time limit is given, and then it says how much better the optimum could
 from __future__ import annotations
 
 import csv
+import io
 import math
 import time
 from collections.abc import Mapping
@@ -25,8 +26,16 @@ from sfumato.anonymizers.rolling import Levels
 from sfumato.anonymizers.searching import Search, branch_and_bound, decide_all, descend, evolve
 from sfumato.configuration import check_choice, check_number, check_whole, split_outside_quotes
 from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.release import Assignment, Form, Release, bucketization, generalization, histograms_of, staged
-from sfumato.release.writing import check_target, writable
+from sfumato.release import (
+    Assignment,
+    Form,
+    Release,
+    bucketization,
+    check_target,
+    generalization,
+    histograms_of,
+    staged,
+)
 from sfumato.requirements import Requirement
 from sfumato.table import Cells, Table, distinct_rows
 
@@ -189,15 +198,20 @@ class DecidedLattice:
         """Write the lattice, one transformation a row, the best feasible one first; all or nothing."""
         target = Path(path)
         check_target(target, force)
-        order = np.lexsort((self.values, ~self.feasible))
-        with writable(target), staged([target]) as [draft], draft.open("w", encoding="utf-8", newline="") as stream:
-            writer = csv.writer(stream, lineterminator="\n")
-            writer.writerow([*self.names, "value", "suppressed", "groups", "feasible"])
-            for row in order:
-                value = "inf" if math.isinf(self.values[row]) else repr(float(self.values[row]))
-                about = [value, self.suppressed[row], self.groups[row], "yes" if self.feasible[row] else "no"]
-                writer.writerow([*self.levels[row], *about])
+        with staged([target]) as [draft]:
+            draft.write_text(self.to_text(), encoding="utf-8", newline="")
         return target
+
+    def to_text(self) -> str:
+        """Return the lattice as CSV, one transformation a row, the best feasible one first."""
+        stream = io.StringIO(newline="")
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow([*self.names, "value", "suppressed", "groups", "feasible"])
+        for row in np.lexsort((self.values, ~self.feasible)):
+            value = "inf" if math.isinf(self.values[row]) else repr(float(self.values[row]))
+            about = [value, self.suppressed[row], self.groups[row], "yes" if self.feasible[row] else "no"]
+            writer.writerow([*self.levels[row], *about])
+        return stream.getvalue()
 
     def anonymizer(self, row: int) -> FullDomain:
         """Return the anonymizer that publishes just this transformation: a candidate for a map."""

@@ -57,9 +57,12 @@ def anonymize(
     layout: Annotated[str, typer.Option(help="rows, or anatomy: a bucketization as two tables.")] = "rows",
     suppress: Annotated[float, typer.Option(help="The largest share of records that may be left out.")] = 0.0,
     hierarchies: Annotated[
-        Path | None,
-        typer.Option(help="A TOML file, or a folder of level tables <table>_hierarchy_<column>.csv."),
-    ] = None,
+        list[Path],
+        typer.Option(
+            help="A TOML file, or a folder of level tables <table>_hierarchy_<column>.csv; of several, the last that "
+            "knows a column decides."
+        ),
+    ] = [],  # noqa: B006
     missing: Annotated[
         str,
         typer.Option(help="A missing value is a value of its own, or its record is dropped: value | drop."),
@@ -87,16 +90,24 @@ def anonymize(
         Path | None,
         typer.Option(help="With full-domain: also write every transformation with its values to this CSV file."),
     ] = None,
+    escape_formulas: Annotated[
+        bool,
+        typer.Option(
+            "--escape-formulas", help="Write cells that a spreadsheet would run as formulas with ' in front of them."
+        ),
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
 ) -> None:
     """Make one release of a table or of baskets, in one line, and say what it achieves."""
     from sfumato.anonymizers import FullDomain, Mechanism, anonymizer
+    from sfumato.engines.formulas import check_escaping, formula_notice
     from sfumato.measures import measure
-    from sfumato.release import format_of, write_release
-    from sfumato.release.writing import check_target
+    from sfumato.publish.formulas import written_formulas
+    from sfumato.release import check_targets, format_of, write_release
     from sfumato.requirements import KAnonymity, requirement
     from sfumato.table import TableDeclaration
+    from sfumato.table.declared import read_hierarchies
     from sfumato.transactions.bundled import BASKETS
     from sfumato.transactions.declaration import BasketsDeclaration
 
@@ -107,11 +118,14 @@ def anonymize(
         for options in (roles_given, others, {"--suppress": suppress or None}):
             refuse(options, "is about tables, and these are baskets; leave it out")
         declared_baskets = BasketsDeclaration(table, id, item, column, separator or delimiter, tree, encoding)
-        anonymize_of_baskets(declared_baskets, to, require, maker, utility, limit, layout, force, as_json)
+        anonymize_of_baskets(
+            declared_baskets, to, require, maker, utility, limit, layout, force, escape_formulas, as_json
+        )
         return
     refuse({**of_baskets, "--utility": utility, "--limit": limit}, "is about sets of items; say so (--baskets)")
     started = time.perf_counter()
     written_as = format_of(to)
+    check_escaping(escape_formulas, to, written_as)
     chosen = anonymizer(USUAL if maker is None else maker)
     if not require and not isinstance(chosen, Mechanism):
         raise BadInputError(f'{chosen.name} needs to know what to satisfy: --require "k-anonymity k=10", for example')
@@ -124,25 +138,27 @@ def anonymize(
             )
     if lattice is not None and not isinstance(chosen, FullDomain):
         raise BadInputError(f"--lattice belongs to --with full-domain; {chosen.name} searches no lattice")
-    if lattice is not None:
-        check_target(lattice, force)
-    announce_first_run()
     declared = TableDeclaration(
         source=table,
         household=household,
-        hierarchies=None if hierarchies is None else str(hierarchies),
+        hierarchies=str(hierarchies[0]) if hierarchies else None,
+        hierarchy={column: own for path in hierarchies[1:] for column, own in read_hierarchies(path).items()},
         missing=missing,  # type: ignore[arg-type]
         na=tuple(na),
         delimiter=delimiter,
         encoding=encoding,
     )
+    check_targets([to, *([] if lattice is None else [lattice])], force, declared.files)
+    announce_first_run()
     rows = declared.open_rows()
     named = [columns(names, rows.columns) for names in (quasi, sensitive, neutral, identifier)]
     roles = dict(zip(("quasi", "sensitive", "neutral", "identifier"), named, strict=True))
     given = replace(declared, **roles).open(rows)  # type: ignore[arg-type]
     read = time.perf_counter()
     if isinstance(chosen, Mechanism):
-        drawn = write_drawn(chosen, given, to, force, written_as)
+        drawn = write_drawn(chosen, given, to, force, written_as, escape_formulas)
+        for notice in formula_notice(written_formulas([to], escape_formulas), escape_formulas):
+            typer.echo(f"note: {notice}", err=True)
         by_step = {"read": round(read - started, 4), "draw_and_write": round(time.perf_counter() - read, 4)}
         more = {"files": [str(to)], "seconds": round(sum(by_step.values()), 4), "seconds_by_step": by_step}
         print_drawn(drawn, chosen, more, as_json)
@@ -150,11 +166,14 @@ def anonymize(
     release = chosen.anonymize(given, wanted, form, suppress)  # type: ignore[arg-type]
     measured = measure(release)
     made = time.perf_counter()
-    files = write_release(release, to, layout, force, written_as)  # type: ignore[arg-type]
+    beside = {}
     if lattice is not None and isinstance(chosen, FullDomain):
-        files.append(chosen.lattice(given, wanted, suppress).to_csv(lattice, force))
+        beside = {lattice: chosen.lattice(given, wanted, suppress).to_text()}
+    files = write_release(release, to, layout, force, written_as, beside, escape_formulas)  # type: ignore[arg-type]
     seconds = {"read": read - started, "anonymize": made - read, "write": time.perf_counter() - made}
+    written = [path for path in files if path not in beside]
     notices = [*given.notices, *given.household_notices()]
+    notices += formula_notice(written_formulas(written, escape_formulas), escape_formulas)
     for notice in notices:
         typer.echo(f"note: {notice}", err=True)
     said = {

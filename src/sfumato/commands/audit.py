@@ -84,6 +84,9 @@ def audit(
     ] = None,
     encoding: Annotated[str, typer.Option(help="The encoding of the published file.")] = "utf-8",
     original_encoding: Annotated[str, typer.Option(help="The encoding of the original.")] = "utf-8",
+    escaped_formulas: Annotated[
+        bool, typer.Option("--escaped-formulas", help="The file was written with --escape-formulas: read it back so.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
 ) -> None:
     """Measure any published file from what stands in it: a second opinion that shares nothing with its maker."""
@@ -119,9 +122,11 @@ def audit(
         )
         wanted = " & ".join(require) or None
         at = id, item, column
-        audit_of_baskets(file, wanted, original, known, at, tree, legend, local, delimiter, encoding, as_json)
+        audit_of_baskets(
+            file, wanted, original, known, at, tree, legend, local, delimiter, encoding, escaped_formulas, as_json
+        )
         return
-    source = open_source(file, delimiter, encoding)
+    source = open_source(file, delimiter, encoding, escaped=escaped_formulas)
     names = [*source.engine.columns]
     names += [] if sensitive_table is None else open_source(sensitive_table, delimiter, encoding).engine.columns
     found = audit_file(

@@ -52,6 +52,7 @@ def audit_of_baskets(
     local: bool,
     separator: str | None,
     encoding: str,
+    escaped_formulas: bool,
     as_json: bool,
 ) -> None:
     """Audit a published file of baskets, print what was found, and exit 1 where it does not hold."""
@@ -64,7 +65,7 @@ def audit_of_baskets(
     elif tree is not None:
         raise BadInputError("--tree says which items a published node stands for: give the original too (--original)")
     words = None if legend is None else read_legend(legend)
-    found = audit_baskets(file, require, against, known, words, local, *columns, separator, encoding)
+    found = audit_baskets(file, require, against, known, words, local, *columns, separator, encoding, escaped_formulas)
     if as_json:
         print_json(found.content())
     else:
@@ -82,20 +83,24 @@ def anonymize_of_baskets(
     limit: str | None,
     layout: str,
     force: bool,
+    escape_formulas: bool,
     as_json: bool,
 ) -> None:
     """Make one release of baskets, write it, and say what it achieves."""
-    from sfumato.release.writing import format_of
+    from sfumato.engines.formulas import check_escaping, formula_items, formula_notice
+    from sfumato.release import check_targets, format_of
     from sfumato.transactions import DEFAULT_MAKER, anonymize_baskets
     from sfumato.transactions.basket_words import basket_rule, maker_in_words
     from sfumato.transactions.making import basket_anonymizer
     from sfumato.transactions.policy import KMAnonymity, basket_requirement
     from sfumato.transactions.scales import BasketScales, measure_baskets
-    from sfumato.transactions.writing import check_layout, write_baskets
+    from sfumato.transactions.writing import check_layout, published_rows, write_baskets
 
     started = time.perf_counter()
     layout = "lines" if layout == "rows" else layout
     check_layout(layout, format_of(to))
+    check_escaping(escape_formulas, to, format_of(to))
+    check_targets([to], force, declared.files)
     if len(require) != 1:
         raise BadInputError('baskets need one requirement: --require "km-anonymity k=5 m=2", for example')
     wanted, chosen = basket_requirement(require[0]), basket_anonymizer(DEFAULT_MAKER if maker is None else maker)
@@ -104,8 +109,10 @@ def anonymize_of_baskets(
     release = anonymize_baskets(baskets, wanted, chosen, utility, limit)
     known = wanted.m if isinstance(wanted, KMAnonymity) else BasketScales().known
     measured = measure_baskets(release, BasketScales(known=known))
-    write_baskets(release, to, layout, force)
-    for notice in baskets.notices:
+    write_baskets(release, to, layout, force, escape_formulas)
+    cells = formula_items(published_rows(release), escape_formulas) if format_of(to) == "csv" else {}
+    notices = [*baskets.notices, *formula_notice(cells, escape_formulas)]
+    for notice in notices:
         typer.echo(f"note: {notice}", err=True)
     if as_json:
         print_json(
@@ -118,7 +125,7 @@ def anonymize_of_baskets(
                 "suppressed": len(release.suppressed),
                 "measures": dict(measured.values),
                 "files": [str(to)],
-                "notices": list(baskets.notices),
+                "notices": notices,
                 "seconds": round(time.perf_counter() - started, 4),
             }
         )
@@ -173,15 +180,15 @@ HINTS = """\
 
 def init_of_baskets(declared: BasketsDeclaration, to: Path, force: bool, as_json: bool) -> None:
     """Look at baskets and write a first study of them."""
-    from sfumato.release.writing import check_target, staged, writable
+    from sfumato.release import check_targets, staged
     from sfumato.transactions.study import LOUKIDES_2012, usual_study
 
-    check_target(to, force)
+    check_targets([to], force, declared.files)
     baskets = declared.open()
     ks = [k for k in LOUKIDES_2012 if k <= baskets.filled] or [1]
     name = declared.source if declared.is_bundled else Path(declared.source).name.partition(".")[0]
     study = usual_study(name, declared, ks)
-    with writable(to), staged([to]) as [draft]:
+    with staged([to]) as [draft]:
         draft.write_text(HINTS.format(to=to) + study.to_toml(to.parent), encoding="utf-8")
     if as_json:
         print_json({"study": str(to), "baskets": baskets.origin, "records": baskets.size, "items": len(baskets.items)})

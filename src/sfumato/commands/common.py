@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,11 +13,31 @@ import typer
 from sfumato.errors import BadInputError
 
 Columns = list[str]
+FORBIDDEN = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*]')
+"""What no name of a file may have on some system."""
+
+RESERVED = frozenset(
+    ["CON", "PRN", "AUX", "NUL", *(f"{device}{number}" for device in ("COM", "LPT") for number in range(10))]
+)
+"""Names that are devices on Windows, whatever follows behind a point."""
+
+LONGEST_NAME = 200
+"""Bytes; names of files are at most 255 nearly everywhere."""
 
 
 def counted(number: int, what: str) -> str:
     """Write a number with its noun."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def folder_named(name: str, ending: str) -> Path:
+    """Name the folder of a study's results after the study, in the current folder and nowhere else."""
+    reserved = name.partition(".")[0].rstrip().upper() in RESERVED
+    if not name.strip(" .") or reserved or len(name.encode()) > LONGEST_NAME or FORBIDDEN.search(name):
+        raise BadInputError(
+            f"the study's name {name!r} cannot be the name of a folder; name the folder (--out), or the study otherwise"
+        )
+    return Path(f"{name}{ending}")
 
 
 def make_folder(folder: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.commands.common import announce_first_run, counted, make_folder, print_json, progress
+from sfumato.commands.common import announce_first_run, counted, folder_named, make_folder, print_json, progress
 from sfumato.errors import BadInputError, StoppedError
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ def explore(
     from sfumato.report import save_map
     from sfumato.tradeoff import explore as explored
     from sfumato.tradeoff import of_table, read_study
+    from sfumato.tradeoff.cache import mend_cache
     from sfumato.tradeoff.disagreements import Disagreements
     from sfumato.tradeoff.study import read_reader
     from sfumato.tradeoff.tuning import read_budget, tune
@@ -75,8 +76,10 @@ def explore(
         given = of_table(given).with_target(Classification(target, classifiers or Classification.classifiers))
     elif classifiers is not None:
         raise BadInputError("--classifiers needs --target: the column that they shall learn")
-    folder = out or Path(f"{given.name}-map")
+    folder = out or folder_named(given.name, "-map")
     make_folder(folder)
+    if sentence := mend_cache(folder / "cache.jsonl"):
+        typer.echo(f"note: {sentence}", err=True)
     announce_first_run()
     try:
         with progress("releases" if seconds is None else "seconds") as told:
@@ -127,6 +130,10 @@ def explore(
         _print_disagreements(disagreements)
     if verdicts is not None:
         _print_verdicts(verdicts)
+    typer.echo(
+        f"\n{folder / 'report.html'} and {folder / 'cache.jsonl'} show records, rare ones too: keep them to yourself "
+        "(their owner alone can read them)."
+    )
 
 
 def _print_tuning(shown: Map) -> None:

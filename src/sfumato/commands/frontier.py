@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.commands.common import announce_first_run, counted, make_folder, print_json, progress
+from sfumato.commands.common import announce_first_run, counted, folder_named, make_folder, print_json, progress
 from sfumato.errors import BadInputError, StoppedError
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def frontier(
     from sfumato.report import save_map
     from sfumato.tradeoff import NSGA2, explore, of_table, read_study
     from sfumato.tradeoff import problem as read_problem
+    from sfumato.tradeoff.cache import mend_cache
     from sfumato.tradeoff.pareto import Search
     from sfumato.tradeoff.questions import answer, check_question
 
@@ -65,15 +66,17 @@ def frontier(
     elif relaxed is not None:
         raise BadInputError("--relaxed needs --loss: the bound that it relaxes")
     given = of_table(read_study(study))
+    folder = out or folder_named(given.name, "-frontier")
     announce_first_run()
     table = given.table.open()
     bound = None if constrained is None else [name.strip() for name in constrained.split(",") if name.strip()]
     search = Search(table, wanted, cut_space(table.cells, bound, _levels(level)), solver, workers)
-    folder = out or Path(f"{given.name}-frontier")
     make_folder(folder)
     kept = folder / CHECKPOINT
     if begun := search.resume(kept):
         typer.echo(f"note: {begun}", err=True)
+    if sentence := mend_cache(folder / "cache.jsonl"):
+        typer.echo(f"note: {sentence}", err=True)
     with progress("generations") as told:
         found = search.run(seconds, told, checkpoint=kept)
     if found.stopped and not len(found):

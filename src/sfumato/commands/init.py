@@ -38,7 +38,7 @@ def init(
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
 ) -> None:
     """Look at a table, guess roles and hierarchies, and write a study.toml with comments for a person to correct."""
-    from sfumato.release.writing import check_target
+    from sfumato.release import check_target
     from sfumato.table import TableDeclaration
     from sfumato.tradeoff import draft
     from sfumato.transactions.bundled import BASKETS

@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 BOXES = "box", "boxes"
 
 
-def write_drawn(maker: Mechanism, table: Table, to: Path, force: bool, format: Format) -> NoisyRelease:
-    """Draw a release and write records drawn from it; nothing is drawn where nothing could be written."""
-    from sfumato.release.writing import check_target
-
-    check_target(to, force)
+def write_drawn(
+    maker: Mechanism, table: Table, to: Path, force: bool, format: Format, escape_formulas: bool = False
+) -> NoisyRelease:
+    """Draw a release and write records drawn from it."""
     release = maker.draw(table)
-    (release.to_csv if format == "csv" else release.to_parquet)(to, force)
+    if format == "csv":
+        release.to_csv(to, force, escape_formulas)
+    else:
+        release.to_parquet(to, force)
     return release
 
 

@@ -26,6 +26,12 @@ def release(
     mapping: Annotated[
         Path | None, typer.Option(help="Also write the mapping of values, to recode new data with `sfumato apply`.")
     ] = None,
+    escape_formulas: Annotated[
+        bool,
+        typer.Option(
+            "--escape-formulas", help="Write cells that a spreadsheet would run as formulas with ' in front of them."
+        ),
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output and its certificates.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
 ) -> None:
@@ -34,7 +40,9 @@ def release(
 
     announce_first_run()
     started = time.perf_counter()
-    done = publish_point(folder, point, to, layout, force, mapping)  # type: ignore[arg-type]
+    done = publish_point(folder, point, to, layout, force, mapping, escape_formulas)  # type: ignore[arg-type]
+    for notice in done.notices:
+        typer.echo(f"note: {notice}", err=True)
     if isinstance(done, NoisyPublication):
         seconds = round(time.perf_counter() - started, 4)
         more = {"point": point, "files": [str(file) for file in done.files], "seconds": seconds}

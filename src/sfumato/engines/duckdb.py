@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.engines.formulas import MARK, runs, unescaped
 from sfumato.engines.loading import READERS, connect, literal, load_file, load_frame, view_parquet
 from sfumato.engines.protocol import (
     Coding,
@@ -53,6 +54,23 @@ class DuckDBEngine:
         """Read a file: delimited text with a header, or any format that DuckDB reads by itself."""
         connection = connect()
         return cls(connection, load_file(connection, path, delimiter, encoding, na), str(path))
+
+    @classmethod
+    def from_escaped_file(cls, path: Path, delimiter: str | None = None, encoding: str = "utf-8") -> DuckDBEngine:
+        """Read a text file whose formulas were escaped, and take the marks away again."""
+        connection = connect()
+        names = load_file(connection, path, delimiter, encoding, ())
+        for i, name in enumerate(names):
+            bare = connection.execute(f"SELECT any_value(c{i}) FROM rows WHERE {runs(f'c{i}')}").fetchall()[0][0]
+            if bare is not None:
+                raise BadInputError(
+                    f"{path}, column {name!r}: {bare!r} is a formula, so this file was not written with "
+                    "--escape-formulas; leave --escaped-formulas out"
+                )
+        marked = {f"c{i}": runs(f"c{i}", f"{MARK}+") for i in range(len(names))}
+        columns = ", ".join(f"CASE WHEN {own} THEN substr({c}, 2) ELSE {c} END AS {c}" for c, own in marked.items())
+        connection.execute(f"CREATE OR REPLACE TABLE rows AS SELECT {columns} FROM rows")
+        return cls(connection, tuple(map(unescaped, names)), str(path))
 
     @classmethod
     def for_counting(cls, path: Path, delimiter: str | None = None, encoding: str = "utf-8") -> DuckDBEngine:

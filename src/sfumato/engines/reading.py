@@ -10,8 +10,8 @@ import re
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -19,6 +19,11 @@ from typing import IO, Any
 from sfumato.errors import BadInputError
 
 DELIMITERS = ",;\t|"
+OPEN_FILES = Path("/dev/fd")
+"""Where the operating system shows the open files of a process by their numbers."""
+
+NEEDS_QUOTES = re.compile(r'[",\r\n]')
+
 SNIFFED = 1 << 20
 """How many characters of a text file are looked at to find its delimiter and header."""
 
@@ -58,7 +63,7 @@ def sniff(path: Path, encoding: str, delimiter: str | None) -> tuple[DelimitedTe
         raise BadInputError(f"{path}: the file is empty; give one with a header and rows")
     if "\x00" in sample:
         raise BadInputError(f"{path}: not a text file (it has zero bytes); is it UTF-16 (--encoding utf-16)?")
-    with _wide_fields():
+    with wide_fields():
         chosen = delimiter or _delimiter(sample)
         header = next(csv.reader(io.StringIO(sample, newline=""), delimiter=chosen))
     plain_ends = sample.replace("\r\n", "")
@@ -69,18 +74,29 @@ def sniff(path: Path, encoding: str, delimiter: str | None) -> tuple[DelimitedTe
 
 @contextmanager
 def rewritten(text: DelimitedText, encoding: str) -> Iterator[DelimitedText]:
-    """Copy a text file record by record to plain UTF-8 with commas and one kind of line end, for as long as needed."""
-    with tempfile.TemporaryDirectory(prefix="sfumato-") as folder:
-        copy = Path(folder) / "copy.csv"
-        with (
-            _wide_fields(),
-            opened_text(text.path, encoding) as source,
-            copy.open("w", encoding="utf-8", newline="") as target,
-        ):
-            writer = csv.writer(target, lineterminator="\n")
-            for record in csv.reader(source, delimiter=text.delimiter):
-                writer.writerow(record)
+    """Copy a text file record by record to plain UTF-8 with commas and one kind of line end, for as long as needed.
+
+    The copy has no name, so it goes with the process, however that ends; where a file cannot be read by its number
+    (Windows) it stands in a temporary folder.
+    """
+    with ExitStack() as stack:
+        if OPEN_FILES.is_dir():
+            target = stack.enter_context(tempfile.TemporaryFile("w", encoding="utf-8", newline=""))
+            copy = OPEN_FILES / str(target.fileno())
+        else:
+            copy = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sfumato-"))) / "copy.csv"
+            target = stack.enter_context(copy.open("w", encoding="utf-8", newline=""))
+        with wide_fields(), opened_text(text.path, encoding) as source:
+            target.writelines(map(csv_line, csv.reader(source, delimiter=text.delimiter)))
+        target.flush()
         yield DelimitedText(copy, ",", text.header)
+
+
+def csv_line(cells: Sequence[str]) -> str:
+    """Write a record as a line of CSV (RFC 4180); a cell with either kind of line end is quoted, unlike csv does it."""
+    if len(cells) == 1 and not cells[0]:
+        return '""\n'  # an empty line is no record
+    return ",".join('"' + cell.replace('"', '""') + '"' if NEEDS_QUOTES.search(cell) else cell for cell in cells) + "\n"
 
 
 def _canonical(encoding: str) -> str:
@@ -133,7 +149,7 @@ def _undecodable(path: Path, encoding: str) -> BadInputError:
 
 
 @contextmanager
-def _wide_fields() -> Iterator[None]:
+def wide_fields() -> Iterator[None]:
     """Let csv read fields of any length."""
     before = csv.field_size_limit(sys.maxsize)
     try:

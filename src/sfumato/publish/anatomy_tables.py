@@ -9,17 +9,20 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import compute, csv, parquet
+from pyarrow import compute
 
 from sfumato.errors import BadInputError
+from sfumato.publish.draft_reading import read_draft
 
 COUNT = "count"
 """The column of the second table that says how often a group has a value."""
 
 
-def joined_tables(rows: Path, values: Path, group: str, encoding: str = "utf-8") -> pa.Table:
+def joined_tables(
+    rows: Path, values: Path, group: str, encoding: str = "utf-8", escaped_formulas: bool = False
+) -> pa.Table:
     """Give the rows of every group its sensitive values, each as often as it is counted."""
-    people, counted = (_read(path, group, encoding) for path in (rows, values))
+    people, counted = (_read(path, group, encoding, escaped_formulas) for path in (rows, values))
     if COUNT not in counted.column_names:
         raise BadInputError(f"{values}: there is no column {COUNT!r}, which says how often a group has a value")
     shared = [name for name in counted.column_names if name in people.column_names and name != group]
@@ -39,18 +42,10 @@ def joined_tables(rows: Path, values: Path, group: str, encoding: str = "utf-8")
     return people
 
 
-def _read(path: Path, group: str, encoding: str) -> pa.Table:
+def _read(path: Path, group: str, encoding: str, escaped: bool) -> pa.Table:
     """Read a file of ours: of a text file every column as text, an empty field missing; the group as text always."""
     try:
-        if path.suffix.lower() in (".parquet", ".pq"):
-            table = parquet.read_table(path)
-        else:
-            read, parsed = csv.ReadOptions(encoding=encoding), csv.ParseOptions(newlines_in_values=True)
-            with csv.open_csv(path, read_options=read, parse_options=parsed) as stream:
-                names = stream.schema.names
-            texts = dict.fromkeys(names, pa.string())
-            kinds = csv.ConvertOptions(column_types=texts, null_values=[""], strings_can_be_null=True)
-            table = csv.read_csv(path, read_options=read, parse_options=parsed, convert_options=kinds)
+        table = read_draft(path, "parquet" if path.suffix.lower() in (".parquet", ".pq") else "csv", escaped, encoding)
     except (OSError, ValueError) as error:
         raise BadInputError(f"{path}: the file cannot be read ({str(error).splitlines()[0]})") from None
     if group not in table.column_names:

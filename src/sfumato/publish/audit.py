@@ -112,6 +112,7 @@ def audit(
     encoding: str = "utf-8",
     original_encoding: str = "utf-8",
     sensitive_table: str | Path | None = None,
+    escaped_formulas: bool = False,
 ) -> Audit:
     """Measure any published file from what stands in it.
 
@@ -122,7 +123,8 @@ def audit(
     such), or a group to "keep". `earlier` is another release of the same people. `household` names the original's
     column that says who lives together: do members show the same value of what they share? `missing="any"` lets a
     missing quasi-identifier match everything. `na` lists texts that mean missing in the original, and then in the file
-    too; `encoding` is that of the published files.
+    too; `encoding` is that of the published files. `escaped_formulas` says that the file was written with formulas
+    escaped.
     """
     original = opened_original(
         original, **{"--na": na, "--original-encoding": original_encoding != "utf-8", "--hierarchies": hierarchies}
@@ -130,8 +132,12 @@ def audit(
     if sensitive_table is not None:
         if group is None:
             raise BadInputError("--sensitive-table lists the values of groups: name their column (--group)")
-        path = Source(DuckDBEngine.from_frame(joined_tables(Path(path), Path(sensitive_table), group), (), str(path)))
-    file = open_source(path, delimiter, encoding)
+        path = Source(
+            DuckDBEngine.from_frame(
+                joined_tables(Path(path), Path(sensitive_table), group, encoding, escaped_formulas), (), str(path)
+            )
+        )
+    file = open_source(path, delimiter, encoding, escaped=escaped_formulas and sensitive_table is None)
     asked = Question(
         file,
         *roles_in(file.engine.columns, _names(quasi), _names(sensitive), original),

@@ -116,6 +116,7 @@ def audit_baskets(
     column: str | None = None,
     separator: str | None = None,
     encoding: str = "utf-8",
+    escaped_formulas: bool = False,
 ) -> BasketAudit:
     """Measure any published file of baskets from what stands in it.
 
@@ -123,8 +124,13 @@ def audit_baskets(
     are the baskets it was made of (with their tree, where nodes of one are published). `legend` says which items a
     published text stands for where neither the text nor the tree does: that of a certificate or mapping. `local` says
     that an item may be published in one way here and in another there: then less can be checked.
+    `escaped_formulas` says that the file was written with formulas escaped.
     """
-    read = file if isinstance(file, Published) else read_published(file, who, item, column, separator, encoding)
+    read = (
+        file
+        if isinstance(file, Published)
+        else read_published(file, who, item, column, separator, encoding, escaped_formulas)
+    )
     wanted = None if require is None else basket_requirement(require)
     usual = wanted.m if isinstance(wanted, KMAnonymity) else USUAL_KNOWN
     known = usual if known is None else known

@@ -7,9 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import BadInputError
-from sfumato.plain import json_text
-from sfumato.release import staged
-from sfumato.release.writing import check_target, writable
 from sfumato.transactions import BasketRelease, BasketRequirement
 
 KIND = "sfumato mapping of baskets"
@@ -68,12 +65,3 @@ def read_legend(path: Path) -> dict[str, list[str]]:
     if isinstance(content, dict) and "legend" in content:
         return dict(content["legend"])
     raise BadInputError(f"{path}: neither a mapping nor a certificate of baskets")
-
-
-def write_basket_mapping(content: dict[str, Any], path: str | Path, force: bool = False) -> Path:
-    """Write a mapping, all or nothing."""
-    target = Path(path)
-    check_target(target, force)
-    with writable(target), staged([target]) as [draft]:
-        draft.write_text(json_text(content), encoding="utf-8")
-    return target

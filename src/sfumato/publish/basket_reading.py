@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from pyarrow import parquet
 from pyarrow import types as arrow_types
 
+from sfumato.engines.formulas import is_formula, unescaped
 from sfumato.errors import BadInputError
 
 Shown = frozenset[str]
@@ -115,8 +116,12 @@ def read_published(
     column: str | None = None,
     separator: str | None = None,
     encoding: str = "utf-8",
+    escaped_formulas: bool = False,
 ) -> Published:
-    """Read a file of baskets, whoever made it: lines of items, rows of (`who`, `item`), or Parquet lists."""
+    """Read a file of baskets, whoever made it: lines of items, rows of (`who`, `item`), or Parquet lists.
+
+    `escaped_formulas` says that formulas in a text file were escaped, and are to be read as they were.
+    """
     if (who is None) != (item is None):
         raise BadInputError("rows of items need both columns: which record it is (--id) and the item (--item)")
     path = Path(path)
@@ -125,9 +130,10 @@ def read_published(
     if path.suffix.lower() in (".parquet", ".pq"):
         rows = _listed(path, column)
     elif who is not None and item is not None:
-        rows = _long(path, who, item, separator, encoding)
+        rows = _long(path, who, item, _fields(path, separator, encoding, escaped_formulas))
     else:
-        rows = (frozenset(own for own in row if own) for row in _fields(path, separator, encoding))
+        lines = _fields(path, separator, encoding, escaped_formulas)
+        rows = (frozenset(own for own in row if own) for row in lines)
     counted = Counter(rows)
     if not counted:
         raise BadInputError(f"{path}: there is no record in it; one line is one record")
@@ -142,7 +148,7 @@ def _text(path: Path, encoding: str) -> str:
         raise BadInputError(f"{path}: not {encoding} text; give its encoding (--encoding)") from None
 
 
-def _fields(path: Path, separator: str | None, encoding: str) -> Iterator[list[str]]:
+def _fields(path: Path, separator: str | None, encoding: str, escaped_formulas: bool) -> Iterator[list[str]]:
     """Yield the fields of every line; items are separated by what the file has: tab, semicolon, comma, else blanks.
 
     A file that ends in .csv is separated by commas, whatever else stands in it. An empty line is a record that shows
@@ -158,11 +164,17 @@ def _fields(path: Path, separator: str | None, encoding: str) -> Iterator[list[s
         return
     csv.field_size_limit(1 << 30)  # a set may list thousands of items
     for row in csv.reader(io.StringIO(text, newline=""), delimiter=mark):
-        yield [field.strip() for field in row]
+        cells = [field.strip() for field in row]
+        if escaped_formulas and any(map(is_formula, cells)):
+            bare = next(filter(is_formula, cells))
+            raise BadInputError(
+                f"{path}: {bare!r} is a formula, so this file was not written with --escape-formulas; leave "
+                "--escaped-formulas out"
+            )
+        yield [unescaped(cell) for cell in cells] if escaped_formulas else cells
 
 
-def _long(path: Path, who: str, item: str, separator: str | None, encoding: str) -> Iterator[Shown]:
-    lines = _fields(path, separator, encoding)
+def _long(path: Path, who: str, item: str, lines: Iterator[list[str]]) -> Iterator[Shown]:
     head = next(lines, [])
     for name in (who, item):
         if name not in head:

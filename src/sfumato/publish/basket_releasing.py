@@ -6,7 +6,9 @@ import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from sfumato.engines.formulas import formula_items, formula_notice
 from sfumato.errors import BadInputError
+from sfumato.plain import json_text
 from sfumato.publish.basket_audit import BasketAudit, audit_baskets
 from sfumato.publish.basket_cautions import basket_cautions
 from sfumato.publish.basket_certificate import (
@@ -15,11 +17,11 @@ from sfumato.publish.basket_certificate import (
     confirmed_alone,
     public_basket_certificate,
 )
-from sfumato.publish.basket_mapping import basket_mapping, legend_of, write_basket_mapping
-from sfumato.publish.certificate import Origin, certificate_files
+from sfumato.publish.basket_mapping import basket_mapping, legend_of
+from sfumato.publish.certificate import Origin, certificate_files, internal
+from sfumato.publish.formulas import note_formulas
 from sfumato.publish.page import write_certificates
-from sfumato.release import staged
-from sfumato.release.writing import check_target, format_of, writable
+from sfumato.release import check_targets, format_of, staged
 from sfumato.tradeoff import Map, Point
 from sfumato.transactions import BasketRelease, Baskets, KMAnonymity
 from sfumato.transactions.basket_words import basket_meanings
@@ -27,7 +29,7 @@ from sfumato.transactions.itemsets import Rows, itemset_spread
 from sfumato.transactions.losing import ItemLosses
 from sfumato.transactions.scales import BasketScales
 from sfumato.transactions.study import BasketCandidate, BasketStudy
-from sfumato.transactions.writing import LONG, check_basket_target, check_layout, published_rows, write_draft
+from sfumato.transactions.writing import LONG, check_layout, published_rows, write_draft
 
 AGREE = 1e-9
 
@@ -42,6 +44,9 @@ class BasketPublication:
     files: tuple[Path, ...]
     """Data first, then the certificates, then the mapping."""
 
+    notices: tuple[str, ...] = ()
+    """What who opens the file should know, in sentences."""
+
 
 def publish_basket_point(
     shown: Map,
@@ -53,6 +58,7 @@ def publish_basket_point(
     layout: str,
     force: bool,
     mapping: str | Path | None,
+    escape_formulas: bool = False,
 ) -> BasketPublication:
     """Make the release of a point anew and publish it."""
     if point.status != "measured":
@@ -64,29 +70,33 @@ def publish_basket_point(
     candidate = BasketCandidate.of(point)
     baskets = opened_baskets(shown, study, folder)
     release = candidate.make(baskets)
-    check_basket_target(release, path, force)
     certificates = certificate_files(path)
-    for target in [*certificates, *([] if mapping is None else [Path(mapping)])]:
-        check_target(target, force)
-    with writable(path), staged([path, *certificates]) as drafts:
-        write_draft(published_rows(release), drafts[0], layout, format_of(path))
+    mappings = [] if mapping is None else [Path(mapping)]
+    targets = [path, *certificates, *mappings]
+    check_targets(targets, force, study.baskets.files)
+    with staged(targets, private=[*internal(certificates), *mappings]) as drafts:
+        rows = published_rows(release)
+        cells = formula_items(rows, escape_formulas) if format_of(path) == "csv" else {}
+        write_draft(rows, drafts[0], layout, format_of(path), escape_formulas)
         scales = certified_scales(study.scales, candidate)
-        found = audited(release, candidate, drafts[0], layout, scales.known)
+        found = audited(release, candidate, drafts[0], layout, scales.known, escape_formulas)
         prepared = scales.prepare(baskets)
         warnings, meanings = basket_cautions(release, candidate.requirement, prepared), basket_meanings(scales)
         asked = confirmed_alone(candidate.requirement)
-        alone = audit_baskets(drafts[0], asked, None, scales.known, None, False, **columns_of(layout))
+        alone = audit_baskets(
+            drafts[0], asked, None, scales.known, None, False, **columns_of(layout), escaped_formulas=escape_formulas
+        )
         outside = public_basket_certificate(
             candidate, (path.name, drafts[0]), layout, legend_of(release), alone, warnings, meanings
         )
         measures = prepared.measure(release).values
         own = basket_certificate(outside, release, candidate, origin, path, found, measures, warnings, meanings)
-        write_certificates(own, outside, drafts[1:], basket_certificate_page)
-        path.unlink(missing_ok=True)  # an older release must not stand beside the new certificate
-    extra = []
-    if mapping is not None:
-        extra = [write_basket_mapping(basket_mapping(release, candidate.requirement), mapping, force)]
-    return BasketPublication(release, candidate, found, (path, *certificates, *extra))
+        for certified in (own, outside):
+            note_formulas(certified, cells, escape_formulas)
+        write_certificates(own, outside, drafts[1 : 1 + len(certificates)], basket_certificate_page)
+        for draft in drafts[1 + len(certificates) :]:
+            draft.write_text(json_text(basket_mapping(release, candidate.requirement)), encoding="utf-8")
+    return BasketPublication(release, candidate, found, tuple(targets), tuple(formula_notice(cells, escape_formulas)))
 
 
 def opened_baskets(shown: Map, study: BasketStudy, folder: Path) -> Baskets:
@@ -107,11 +117,15 @@ def certified_scales(scales: BasketScales, candidate: BasketCandidate) -> Basket
     return replace(scales, known=known, constraints=None, losses=ItemLosses())
 
 
-def audited(release: BasketRelease, candidate: BasketCandidate, draft: Path, layout: str, known: int) -> BasketAudit:
+def audited(
+    release: BasketRelease, candidate: BasketCandidate, draft: Path, layout: str, known: int, escape_formulas: bool
+) -> BasketAudit:
     """Audit the written draft; refuse to publish where it fails or differs from what the maker measured."""
     wanted, local = candidate.requirement, not release.is_global
     legend, columns = legend_of(release), columns_of(layout)
-    found = audit_baskets(draft, str(wanted), release.baskets, known, legend, local, **columns)
+    found = audit_baskets(
+        draft, str(wanted), release.baskets, known, legend, local, **columns, escaped_formulas=escape_formulas
+    )
     if found.failures:
         raise AssertionError(f"the audit of the written file failed: {found.failures[0]}")
     if found.coverage is None or not found.coverage.holds:

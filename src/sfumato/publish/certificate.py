@@ -60,6 +60,11 @@ def certificate_files(path: Path) -> list[Path]:
     return [path.with_name(f"{path.name}.{name}") for name in names]
 
 
+def internal(certificates: Sequence[Path]) -> Sequence[Path]:
+    """Pick the publisher's own from the certificates of a data file: they tell what was suppressed."""
+    return certificates[:2]
+
+
 def public_certificate(
     candidate: Candidate,
     columns: Columns,

@@ -127,10 +127,17 @@ class Source:
         return Counted(columns, np.concatenate(counts) if counts else np.zeros(0, np.int64))
 
 
-def open_source(given: Any, delimiter: str | None = None, encoding: str = "utf-8", na: Sequence[str] = ()) -> Source:
-    """Open a published file or an original: a path, the name of a bundled table, a frame, or an open table."""
+def open_source(
+    given: Any, delimiter: str | None = None, encoding: str = "utf-8", na: Sequence[str] = (), escaped: bool = False
+) -> Source:
+    """Open a published file or an original: a path, the name of a bundled table, a frame, or an open table.
+
+    `escaped` says that formulas in a text file were escaped, and are to be read as they were.
+    """
     if isinstance(given, Source):
         return given
+    if escaped:
+        return Source(DuckDBEngine.from_escaped_file(Path(given), delimiter, encoding))
     if isinstance(given, Table):
         coded = (*given.roles.quasi, *given.roles.sensitive)
         return Source(given.engine, coded if given.missing == "drop" else ())

@@ -62,11 +62,16 @@ class FileAlone:
 
 
 def read_alone(
-    source: Path | pa.Table, columns: Columns, form: str, parts: tuple[Requirement, ...], delimiter: str | None
+    source: Path | pa.Table,
+    columns: Columns,
+    form: str,
+    parts: tuple[Requirement, ...],
+    delimiter: str | None,
+    escaped_formulas: bool = False,
 ) -> FileAlone:
     """Audit a file without its original."""
     asked = [str(part) for part in parts if judged_alone(part, columns)]
-    file = open_source(source, delimiter)
+    file = open_source(source, delimiter, escaped=escaped_formulas)
     found = audit(
         file,
         columns.quasi,

@@ -23,8 +23,7 @@ from sfumato.engines import DuckDBEngine
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.kernels import kernel
 from sfumato.plain import json_text
-from sfumato.release import Assignment, NoisyRelease, Release, generalization, histograms_of, staged
-from sfumato.release.writing import check_target, writable
+from sfumato.release import Assignment, NoisyRelease, Release, check_target, generalization, histograms_of, staged
 from sfumato.requirements import Requirement, requirement
 from sfumato.table import Cells, Hierarchy, Level, Roles, Table, distinct_rows
 from sfumato.table.table import Missing, Unknown, with_roles
@@ -50,9 +49,15 @@ class Mapping:
     """The boxes, those that lose least first; none where there are levels."""
 
     def to_json(self, path: str | Path, force: bool = False) -> Path:
-        """Write the mapping, all or nothing."""
+        """Write the mapping, all or nothing; it holds values that were suppressed, so its owner alone can read it."""
         target = Path(path)
         check_target(target, force)
+        with staged([target], private=[target]) as [draft]:
+            draft.write_text(self.to_text(), encoding="utf-8")
+        return target
+
+    def to_text(self) -> str:
+        """Return the mapping as it is written to a file."""
         content = {
             "kind": KIND,
             "requirement": str(self.requirement),
@@ -63,9 +68,7 @@ class Mapping:
             "hi": self.hi.tolist(),
             "hierarchies": {name: asdict(own) for name, own in self.hierarchies.items()},
         }
-        with writable(target), staged([target]) as [draft]:
-            draft.write_text(json_text(content), encoding="utf-8")
-        return target
+        return json_text(content)
 
 
 def mapping_of(release: Release | NoisyRelease, wanted: Requirement) -> Mapping:

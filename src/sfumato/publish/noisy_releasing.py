@@ -10,18 +10,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow as pa
-from pyarrow import csv, parquet
-
 from sfumato.anonymizers import Mechanism
+from sfumato.engines.formulas import formula_notice
 from sfumato.errors import BadInputError
-from sfumato.publish.certificate import Origin, certificate_files
+from sfumato.publish.certificate import Origin, certificate_files, internal
+from sfumato.publish.draft_reading import read_draft
+from sfumato.publish.formulas import note_formulas, written_formulas
 from sfumato.publish.noisy_cautions import noisy_cautions
 from sfumato.publish.noisy_certificate import noisy_certificate, public_noisy_certificate
 from sfumato.publish.noisy_page import noisy_certificate_page
 from sfumato.publish.page import write_certificates
-from sfumato.release import NoisyRelease, format_of, staged
-from sfumato.release.writing import Format, check_not_original, check_target, writable
+from sfumato.release import Format, NoisyRelease, check_targets, format_of, staged
 from sfumato.table import Table
 
 
@@ -34,6 +33,9 @@ class NoisyPublication:
     rows: int
     files: tuple[Path, ...]
     """Data first, then the certificates."""
+
+    notices: tuple[str, ...] = ()
+    """What who opens the file should know, in sentences."""
 
 
 def check_noisy_request(maker: Mechanism, id: str, layout: str, mapping: str | Path | None) -> None:
@@ -56,31 +58,33 @@ def publish_noisy(
     origin: Origin,
     measures: Mapping[str, float],
     force: bool = False,
+    escape_formulas: bool = False,
 ) -> NoisyPublication:
     """Draw a release and write it with its certificates; `measures` are those of the map, for the publisher."""
     certificates = certificate_files(path)
-    for target in (path, *certificates):
-        check_target(target, force)
+    targets = [path, *certificates]
+    check_targets(targets, force, [Path(table.engine.origin)])
     release = maker.draw(table)
-    check_not_original(release, path)
     format = format_of(path)
-    with writable(path), staged([path, *certificates]) as drafts:
-        rows = release.write_draft(drafts[0], format)
-        check_draft(release, drafts[0], format)
+    with staged(targets, private=internal(certificates)) as drafts:
+        rows = release.write_draft(drafts[0], format, escape_formulas)
+        cells = written_formulas(drafts[:1], escape_formulas)
+        check_draft(release, drafts[0], format, escape_formulas)
         found = noisy_cautions(release, maker)
         outside = public_noisy_certificate(release, maker, path, drafts[:1], found)
         own = noisy_certificate(outside, table, origin, found, measures)
+        for content in (own, outside):
+            note_formulas(content, cells, escape_formulas)
         write_certificates(own, outside, drafts[1:], noisy_certificate_page)
-        path.unlink(missing_ok=True)  # an older release must not stand beside the new certificate
-    return NoisyPublication(release, maker, rows, (path, *certificates))
+    return NoisyPublication(release, maker, rows, tuple(targets), tuple(formula_notice(cells, escape_formulas)))
 
 
-def check_draft(release: NoisyRelease, draft: Path, format: Format) -> None:
+def check_draft(release: NoisyRelease, draft: Path, format: Format, escape_formulas: bool = False) -> None:
     """Read the written file back: declared values only, and as many rows of every sensitive value as the counts say.
 
     This proves nothing of the promise, which rests on the mechanism; it finds a file that came out wrong.
     """
-    written = _read(draft, format)
+    written = read_draft(draft, format, escape_formulas)
     sensitive = release.cells.sensitive[0]
     domains = {own.name: own.hierarchy.leaves for own in release.cells.quasi}
     domains[sensitive.name] = sensitive.hierarchy.leaves
@@ -94,14 +98,3 @@ def check_draft(release: NoisyRelease, draft: Path, format: Format) -> None:
     counted = {own["values"] or "": own["counts"] for own in written.column(sensitive.name).value_counts().to_pylist()}
     if any(counted.get(value, 0) != number for value, number in wanted.items()):
         raise AssertionError(f"the written file has other numbers of {sensitive.name} than the noisy counts say")
-
-
-def _read(path: Path, format: Format) -> pa.Table:
-    if format == "parquet":
-        return parquet.read_table(path)
-    parsed = csv.ParseOptions(newlines_in_values=True)
-    names = csv.open_csv(path, parse_options=parsed).schema.names
-    texts = csv.ConvertOptions(
-        column_types=dict.fromkeys(names, pa.string()), null_values=[""], strings_can_be_null=True
-    )
-    return csv.read_csv(path, parse_options=parsed, convert_options=texts)

@@ -1,8 +1,8 @@
 """Publishing: a point of a map becomes a file with its certificate, all or nothing.
 
 The release is made anew from the point's settings, written to a draft, audited there by code that shares nothing with
-the anonymizers, and only then everything gets its name: certificates first, data last. So there is never a data file
-without the certificate that fits it.
+the anonymizers, and only then everything gets its name: mapping and certificates first, data last. So there is never a
+data file without the certificate that fits it.
 """
 
 from __future__ import annotations
@@ -17,25 +17,35 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.anonymizers import Mechanism, Mondrian, anonymizer, assigned
+from sfumato.engines.formulas import check_escaping, formula_notice
 from sfumato.errors import BadInputError
 from sfumato.measures import measure
 from sfumato.publish.anatomy_tables import joined_tables
 from sfumato.publish.audit import Audit, audit
 from sfumato.publish.basket_releasing import BasketPublication, publish_basket_point
 from sfumato.publish.cautions import cautions
-from sfumato.publish.certificate import Origin, certificate, certificate_files, public_certificate, public_meanings
+from sfumato.publish.certificate import (
+    Origin,
+    certificate,
+    certificate_files,
+    internal,
+    public_certificate,
+    public_meanings,
+)
 from sfumato.publish.check_command import Columns
 from sfumato.publish.file_alone import read_alone
+from sfumato.publish.formulas import note_formulas, written_formulas
 from sfumato.publish.mapping import mapping_of
 from sfumato.publish.noisy_releasing import NoisyPublication, check_noisy_request, publish_noisy
 from sfumato.publish.original import STUDY
 from sfumato.publish.page import write_certificates
-from sfumato.release import Form, Release, RowLayout, format_of, staged
-from sfumato.release.writing import GROUP, check_target, release_files, writable, write_drafts
+from sfumato.release import Form, Release, RowLayout, check_targets, format_of, staged
+from sfumato.release.writing import GROUP, inputs_of, release_files, write_drafts
 from sfumato.requirements import KAnonymity, Requirement, requirement
 from sfumato.requirements.predicates import SIZE
 from sfumato.table import Table
 from sfumato.tradeoff import Candidate, Map, Point, read_map
+from sfumato.tradeoff.folder import map_files
 from sfumato.tradeoff.study import of_table
 from sfumato.transactions.study import BasketStudy
 
@@ -53,6 +63,9 @@ class Publication:
     files: tuple[Path, ...]
     """Data first, then the certificates, then the mapping."""
 
+    notices: tuple[str, ...] = ()
+    """What who opens the file should know, in sentences."""
+
 
 def publish_point(
     folder: str | Path,
@@ -61,26 +74,37 @@ def publish_point(
     layout: RowLayout = "rows",
     force: bool = False,
     mapping: str | Path | None = None,
+    escape_formulas: bool = False,
 ) -> Publication | NoisyPublication | BasketPublication:
-    """Publish a point of the map in a folder; a noisy one is drawn afresh."""
+    """Publish a point of the map in a folder; a noisy one is drawn afresh.
+
+    `escape_formulas` writes cells that a spreadsheet would run as formulas with `'` in front.
+    """
     folder, path = Path(folder), Path(to)
+    check_escaping(escape_formulas, path, format_of(path))
     shown = read_map(folder)
     point, declared = shown[id], str(folder / STUDY)
     study = sha256(Path(declared).read_bytes()).hexdigest()
     if isinstance(shown.study, BasketStudy):
         origin = Origin(shown.study.baskets.source, str(shown.about["digest"]), shown.study.name, study, id, declared)
-        return publish_basket_point(shown, shown.study, point, folder, path, origin, layout, force, mapping)
+        check_targets([path, *([] if mapping is None else [Path(mapping)])], force, map_files(folder))
+        return publish_basket_point(
+            shown, shown.study, point, folder, path, origin, layout, force, mapping, escape_formulas
+        )
     candidate = candidate_of(point)
     format_of(path)
+    wanted = [path, *certificate_files(path), *([] if mapping is None else [Path(mapping)])]
+    check_targets(wanted, force, [*of_table(shown.study).table.files, *map_files(folder)])
     maker = candidate.anonymizer
     if isinstance(maker, Mechanism):
         check_noisy_request(maker, id, layout, mapping)
     table = opened(shown, folder)
     origin = Origin(table.engine.origin, str(shown.about["digest"]), shown.study.name, study, id, declared)
     if isinstance(maker, Mechanism):
-        return publish_noisy(maker, table, path, origin, point.measures, force)
+        return publish_noisy(maker, table, path, origin, point.measures, force, escape_formulas)
     release = assigned(maker.anonymize(table, candidate.requirement, candidate.form, candidate.suppress))
-    return publish(release, candidate, path, origin, Map(shown.study, (point,), shown.about), layout, force, mapping)
+    map_ = Map(shown.study, (point,), shown.about)
+    return publish(release, candidate, path, origin, map_, layout, force, mapping, escape_formulas)
 
 
 def candidate_of(point: Point) -> Candidate:
@@ -116,25 +140,27 @@ def publish(
     layout: RowLayout = "rows",
     force: bool = False,
     mapping: str | Path | None = None,
+    escape_formulas: bool = False,
 ) -> Publication:
-    """Write a release with its certificates; certificates get their names first, the rows of data last."""
-    data = release_files(release, path, layout, force)
-    certificates = certificate_files(path)
-    for target in certificates:
-        check_target(target, force)
-    recoding = None if mapping is None else mapping_of(release, candidate.requirement)
-    if mapping is not None:
-        check_target(Path(mapping), force)
-    with writable(path), staged([*data, *certificates]) as drafts:
-        write_drafts(release, drafts[: len(data)], layout, format_of(path))
-        found = audited(release, candidate, drafts[: len(data)])
+    """Write a release with its certificates and its mapping: these get their names first, the rows of data last."""
+    data, certificates = release_files(release, path, layout), certificate_files(path)
+    mappings = {} if mapping is None else {Path(mapping): mapping_of(release, candidate.requirement).to_text()}
+    targets = [*data, *certificates, *mappings]
+    check_targets(targets, force, inputs_of(release))
+    with staged(targets, private=[*internal(certificates), *mappings]) as drafts:
+        write_drafts(release, drafts[: len(data)], layout, format_of(path), escape_formulas)
+        cells = written_formulas(drafts[: len(data)], escape_formulas)
+        found = audited(release, candidate, drafts[: len(data)], escape_formulas)
         files = dict(zip((target.name for target in data), drafts, strict=False))
-        own, outside = certificates_of(release, candidate, origin, path, files, found, shown.study.meanings(shown))
-        write_certificates(own, outside, drafts[len(data) :])
-        for target in data:  # an older release must not stand beside the new certificate
-            target.unlink(missing_ok=True)
-    extra = [] if recoding is None or mapping is None else [recoding.to_json(mapping, force)]
-    return Publication(release, candidate, found, (*data, *certificates, *extra))
+        meanings = shown.study.meanings(shown)
+        own, outside = certificates_of(release, candidate, origin, path, files, found, meanings, escape_formulas)
+        for certified in (own, outside):
+            note_formulas(certified, cells, escape_formulas)
+        ends = len(data) + len(certificates)
+        write_certificates(own, outside, drafts[len(data) : ends])
+        for draft, text in zip(drafts[ends:], mappings.values(), strict=True):
+            draft.write_text(text, encoding="utf-8")
+    return Publication(release, candidate, found, tuple(targets), tuple(formula_notice(cells, escape_formulas)))
 
 
 def certificates_of(
@@ -145,13 +171,15 @@ def certificates_of(
     files: Mapping[str, Path],
     found: Audit,
     meanings: Sequence[tuple[str, str]],
+    escape_formulas: bool = False,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Make the publisher's certificate and the public one, which comes first and sees nothing but the files."""
     columns, parts = columns_of(release), parts_on_the_file(release, candidate.requirement)
     maker = candidate.anonymizer
     target, stop = (maker.target, maker.stop) if isinstance(maker, Mondrian) else (None, None)
     warnings = cautions(release, candidate.requirement, target, stop, getattr(maker, "dealing", ""))
-    alone = read_alone(source_of(list(files.values())), columns, release.form, parts, delimiter_of(path))
+    source = source_of(list(files.values()), escape_formulas)
+    alone = read_alone(source, columns, release.form, parts, delimiter_of(path), escape_formulas and len(files) == 1)
     public = public_meanings(candidate, release.table.missing, meanings)
     outside = public_certificate(candidate, columns, files, alone, warnings, public)
     asked = [str(part) for part in parts]
@@ -174,9 +202,11 @@ def parts_on_the_file(release: Release, wanted: Requirement) -> tuple[Requiremen
     return tuple(KAnonymity(int(k)) for part in wanted.parts for kind, k, _ in part.rules() if kind == SIZE)
 
 
-def source_of(drafts: Sequence[Path]) -> Path | pa.Table:
+def source_of(drafts: Sequence[Path], escape_formulas: bool = False) -> Path | pa.Table:
     """Return what an audit reads: the file, or the rows that Anatomy's two tables stand for."""
-    return drafts[0] if len(drafts) == 1 else joined_tables(drafts[0], drafts[1], GROUP)
+    if len(drafts) == 1:
+        return drafts[0]
+    return joined_tables(drafts[0], drafts[1], GROUP, escaped_formulas=escape_formulas)
 
 
 def delimiter_of(path: Path) -> str | None:
@@ -184,11 +214,11 @@ def delimiter_of(path: Path) -> str | None:
     return "," if format_of(path) == "csv" else None
 
 
-def audited(release: Release, candidate: Candidate, drafts: list[Path]) -> Audit:
+def audited(release: Release, candidate: Candidate, drafts: list[Path], escape_formulas: bool = False) -> Audit:
     """Audit the written draft; refuse to publish where it fails or differs from what the maker measured."""
     roles, bucketized = release.table.roles, release.form == "bucketization"
     found = audit(
-        source_of(drafts),
+        source_of(drafts, escape_formulas),
         roles.quasi,
         roles.sensitive if release.histograms is not None else (),
         original=release.table,
@@ -197,6 +227,7 @@ def audited(release: Release, candidate: Candidate, drafts: list[Path]) -> Audit
         suppressed="keep",
         household=roles.household,
         delimiter=delimiter_of(drafts[0]),
+        escaped_formulas=escape_formulas and len(drafts) == 1,
     )
     if found.failures:
         raise AssertionError(f"the audit of the written file failed: {found.failures[0]}")

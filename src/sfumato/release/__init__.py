@@ -12,7 +12,8 @@ from sfumato.release.release import (
     generalization,
     histograms_of,
 )
-from sfumato.release.writing import Format, RowLayout, format_of, staged, write_release
+from sfumato.release.staging import check_target, check_targets, staged
+from sfumato.release.writing import Format, RowLayout, format_of, write_release
 
 __all__ = [
     "FORMS",
@@ -27,6 +28,8 @@ __all__ = [
     "RowLayout",
     "Spent",
     "bucketization",
+    "check_target",
+    "check_targets",
     "format_of",
     "generalization",
     "histograms_of",

@@ -14,10 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.engines.formulas import escape_file
 from sfumato.errors import BadInputError
 from sfumato.release.release import Boxes, Numbers, Published
+from sfumato.release.staging import check_targets, staged
 from sfumato.release.synthetic import Counts, rounded, synthetic_table
-from sfumato.release.writing import Format, check_not_original, check_target, format_of, staged, writable
+from sfumato.release.writing import Format, format_of, inputs_of
 from sfumato.table import Table
 
 
@@ -92,24 +94,26 @@ class NoisyRelease(Published):
         """How many records are drawn of every box and value: the noisy counts, rounded, none below 0."""
         return rounded(self.counts)
 
-    def to_csv(self, path: str | Path, force: bool = False) -> list[Path]:
-        """Write records drawn from the release as CSV, all or nothing; an existing file is kept unless `force`."""
-        return self._write(Path(path), force, "csv")
+    def to_csv(self, path: str | Path, force: bool = False, escape_formulas: bool = False) -> list[Path]:
+        """Write records drawn from the release as CSV, all or nothing; an existing file is kept unless `force`.
+
+        `escape_formulas` writes cells that a spreadsheet would run as formulas with `'` in front.
+        """
+        return self._write(Path(path), force, "csv", escape_formulas)
 
     def to_parquet(self, path: str | Path, force: bool = False) -> list[Path]:
         """Write records drawn from the release as Parquet, all or nothing; likewise."""
         return self._write(Path(path), force, "parquet")
 
-    def _write(self, path: Path, force: bool, format: Format) -> list[Path]:
+    def _write(self, path: Path, force: bool, format: Format, escape_formulas: bool = False) -> list[Path]:
         if format_of(path) != format:
             raise BadInputError(f"{path}: this name says {format_of(path)}, not {format}; choose another")
-        check_not_original(self, path)
-        check_target(path, force)
-        with writable(path), staged([path]) as drafts:
-            self.write_draft(drafts[0], format)
+        check_targets([path], force, inputs_of(self))
+        with staged([path]) as drafts:
+            self.write_draft(drafts[0], format, escape_formulas)
         return [path]
 
-    def write_draft(self, draft: Path, format: Format) -> int:
+    def write_draft(self, draft: Path, format: Format, escape_formulas: bool = False) -> int:
         """Write records drawn from the release wherever they will be moved to; return how many.
 
         They are drawn from what is published anyway, so they cost no budget. Another call draws others.
@@ -119,7 +123,10 @@ class NoisyRelease(Published):
                 "this release was drawn with noise from a seed, which whoever knows the seed can take away again; "
                 "draw it afresh to publish it"
             )
-        return self.table.engine.write_table(synthetic_table(self), draft, format)
+        rows = self.table.engine.write_table(synthetic_table(self), draft, format)
+        if escape_formulas:
+            escape_file(draft)
+        return rows
 
 
 def noisy_release(

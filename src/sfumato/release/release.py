@@ -142,18 +142,25 @@ class Release(Published):
         _, inverse = distinct_rows(self.boxes.lo)
         return np.bincount(inverse, weights=self.boxes.mass).astype(np.int64)
 
-    def to_csv(self, path: str | Path, layout: RowLayout = "rows", force: bool = False) -> list[Path]:
-        """Write the release as CSV, all or nothing; an existing file is kept unless `force`."""
-        return self._write(Path(path), layout, force, "csv")
+    def to_csv(
+        self, path: str | Path, layout: RowLayout = "rows", force: bool = False, escape_formulas: bool = False
+    ) -> list[Path]:
+        """Write the release as CSV, all or nothing; an existing file is kept unless `force`.
+
+        `escape_formulas` writes cells that a spreadsheet would run as formulas with `'` in front.
+        """
+        return self._write(Path(path), layout, force, "csv", escape_formulas)
 
     def to_parquet(self, path: str | Path, layout: RowLayout = "rows", force: bool = False) -> list[Path]:
         """Write the release as Parquet, all or nothing; an existing file is kept unless `force`."""
         return self._write(Path(path), layout, force, "parquet")
 
-    def _write(self, path: Path, layout: RowLayout, force: bool, format: Format) -> list[Path]:
+    def _write(
+        self, path: Path, layout: RowLayout, force: bool, format: Format, escape_formulas: bool = False
+    ) -> list[Path]:
         if format_of(path) != format:
             raise BadInputError(f"{path}: this name says {format_of(path)}, not {format}; choose another")
-        return write_release(self, path, layout, force, format)
+        return write_release(self, path, layout, force, format, escape_formulas=escape_formulas)
 
 
 def generalization(

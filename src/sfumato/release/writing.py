@@ -7,10 +7,7 @@ group publishes, so the file cannot tell more than the group's histogram.
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -19,7 +16,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.engines import Layout, Placement, Texts
+from sfumato.engines.formulas import check_escaping, escape_file
 from sfumato.errors import BadInputError
+from sfumato.release.staging import check_targets, staged
 from sfumato.table import Hierarchy, distinct_rows
 
 if TYPE_CHECKING:
@@ -33,30 +32,40 @@ ENDINGS: dict[str, Format] = {".csv": "csv", ".parquet": "parquet", ".pq": "parq
 
 
 def write_release(
-    release: Release, path: Path, layout: RowLayout = "rows", force: bool = False, format: Format = "csv"
+    release: Release,
+    path: Path,
+    layout: RowLayout = "rows",
+    force: bool = False,
+    format: Format = "csv",
+    beside: Mapping[Path, str] | None = None,
+    escape_formulas: bool = False,
 ) -> list[Path]:
-    """Write a release to a file; return the files written.
+    """Write a release to a file, and texts to other files beside it, all or nothing; return the files written.
 
     `layout="anatomy"` writes a bucketization as two tables: the quasi-identifiers with their group, and beside it
-    (`NAME.sensitive.csv`) the sensitive values of every group with their counts.
+    (`NAME.sensitive.csv`) the sensitive values of every group with their counts. `escape_formulas` writes cells that a
+    spreadsheet would run as formulas with `'` in front.
     """
-    targets = release_files(release, path, layout, force)
-    with writable(path), staged(targets) as drafts:
-        write_drafts(release, drafts, layout, format)
+    check_escaping(escape_formulas, path, format)
+    data, texts = release_files(release, path, layout), dict(beside or {})
+    targets = [*data, *texts]
+    check_targets(targets, force, inputs_of(release))
+    with staged(targets) as drafts:
+        write_drafts(release, drafts[: len(data)], layout, format, escape_formulas)
+        for draft, text in zip(drafts[len(data) :], texts.values(), strict=True):
+            draft.write_text(text, encoding="utf-8", newline="")
     return targets
 
 
-def release_files(release: Release, path: Path, layout: RowLayout, force: bool) -> list[Path]:
-    """Name the files of a release, and make sure that they may be written."""
+def release_files(release: Release, path: Path, layout: RowLayout) -> list[Path]:
+    """Name the files of a release in a layout that it can have."""
     _check_layout(release, layout)
-    targets = [path] if layout == "rows" else [path, path.with_name(f"{path.stem}.sensitive{path.suffix}")]
-    for target in targets:
-        check_not_original(release, target)
-        check_target(target, force)
-    return targets
+    return [path] if layout == "rows" else [path, path.with_name(f"{path.stem}.sensitive{path.suffix}")]
 
 
-def write_drafts(release: Release, drafts: Sequence[Path], layout: RowLayout, format: Format) -> None:
+def write_drafts(
+    release: Release, drafts: Sequence[Path], layout: RowLayout, format: Format, escape_formulas: bool = False
+) -> None:
     """Write the files of a release, the rows first in the list, wherever they will be moved to."""
     engine = release.table.engine
     placement = Placement(
@@ -67,45 +76,8 @@ def write_drafts(release: Release, drafts: Sequence[Path], layout: RowLayout, fo
     rows = engine.write(placement, row_layout(release, with_sensitive=layout == "rows"), drafts[0], format)
     if rows != release.assignment.records:
         raise AssertionError(f"{rows} rows were written for {release.assignment.records} records")
-
-
-@contextmanager
-def writable(path: Path) -> Iterator[None]:
-    """Turn what a disk may refuse into a sentence."""
-    try:
-        yield
-    except OSError as error:
-        raise BadInputError(f"{path}: cannot be written ({error.strerror or error}); nothing was left behind") from None
-
-
-@contextmanager
-def staged(targets: Sequence[Path]) -> Iterator[list[Path]]:
-    """Give a draft beside every target; when all went well, rename the drafts, the first target last.
-
-    A reader sees whole files or none. Whatever happens, no draft stays.
-    """
-    drafts: list[Path] = []
-    try:
-        for target in targets:
-            handle, name = tempfile.mkstemp(f".part{target.suffix}", f".{target.name[:100]}.", target.parent)
-            os.close(handle)
-            drafts.append(Path(name))
-        yield drafts
-        for draft in drafts:
-            with draft.open("rb+") as stream:
-                os.fsync(stream.fileno())
-            draft.chmod(0o666 & ~_umask())
-        for draft, target in reversed(list(zip(drafts, targets, strict=True))):
-            draft.replace(target)
-    finally:
-        for draft in drafts:
-            draft.unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    for draft in drafts if escape_formulas else ():
+        escape_file(draft)
 
 
 def format_of(path: Path) -> Format:
@@ -130,23 +102,9 @@ def _check_layout(release: Release, layout: RowLayout) -> None:
         )
 
 
-def check_not_original(release: Published, path: Path) -> None:
-    """Raise where a file is the very table that a release was made of."""
-    source = Path(release.table.engine.origin)
-    if path.exists() and source.exists() and path.samefile(source):
-        raise BadInputError(f"{path} is the table itself; a release never replaces its original: choose another name")
-
-
-def check_target(path: Path, force: bool) -> None:
-    """Raise unless a file of this name may and can be written."""
-    if path.exists() and not force:
-        raise BadInputError(
-            f"{path} exists already; choose another name or overwrite it with --force (in Python force=True)"
-        )
-    if path.is_dir():
-        raise BadInputError(f"{path} is a folder; give the name of a file")
-    if not path.parent.is_dir():
-        raise BadInputError(f"{path}: the folder {path.parent} does not exist; make it first")
+def inputs_of(release: Published) -> list[Path]:
+    """Name the file that a release was made of, which no output may replace."""
+    return [Path(release.table.engine.origin)]
 
 
 def row_layout(release: Release, with_sensitive: bool = True) -> Layout:

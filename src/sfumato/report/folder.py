@@ -6,15 +6,22 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.plain import json_text
+from sfumato.release import staged
 from sfumato.report.limit import scores_of
-from sfumato.report.writing import write_picture, write_report
+from sfumato.report.writing import picture_bytes, report_bytes
 from sfumato.tradeoff import Map, Point
 from sfumato.tradeoff.folder import limit_values
 from sfumato.tradeoff.scoring import score_values
 
+INTERNAL = "report.html"
+"""The report that shows records: for its owner alone."""
+
 
 def save_map(shown: Map, folder: Path) -> list[Path]:
-    """Write everything about a map into a folder. `points.json` is the same, byte by byte, for the same study."""
+    """Write everything about a map into a folder, all or nothing.
+
+    `points.json` is the same, byte by byte, for the same study.
+    """
     frontier = {point.id for point in shown.frontier()}
     points = [_entry(point, point.id in frontier) for point in shown.points]
     floor, found = limit_values(shown.limit), scores_of(shown)
@@ -32,15 +39,17 @@ def save_map(shown: Map, folder: Path) -> list[Path]:
         "timings.json": json_text(_timings(shown)),
         "study.toml": shown.study.to_toml(folder),
     }
-    written = []
-    for name, text in texts.items():
-        draft = folder / f".{name}.part"
-        draft.write_text(text, encoding="utf-8")
-        written.append(draft.replace(folder / name))
-    write_report(shown, folder / "report.html")
-    write_report(shown, folder / "report-public.html", public=True)
-    write_picture(shown, folder / "map.png")
-    return [*written, folder / "report.html", folder / "report-public.html", folder / "map.png"]
+    contents = {name: text.encode() for name, text in texts.items()}
+    contents |= {
+        INTERNAL: report_bytes(shown),
+        "report-public.html": report_bytes(shown, public=True),
+        "map.png": picture_bytes(shown),
+    }
+    targets = [folder / name for name in contents]
+    with staged(targets, private=[folder / INTERNAL]) as drafts:
+        for draft, content in zip(drafts, contents.values(), strict=True):
+            draft.write_bytes(content)
+    return targets
 
 
 def _timings(shown: Map) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from typing import Any
 
 from vl_convert import javascript_bundle
 
+from sfumato.errors import BadInputError
 from sfumato.kernels import cache_folder
 from sfumato.measures import MEASURES
 from sfumato.plain import to_plain
@@ -151,7 +152,7 @@ def _libraries() -> str:
         return kept.read_text(encoding="utf-8")
     bundled: str = javascript_bundle("window.vegaEmbed = vegaEmbed;")
     script = "(function () {" + bundled + "})();"
-    with suppress(OSError), staged([kept]) as drafts:
+    with suppress(BadInputError), staged([kept]) as drafts:
         drafts[0].write_text(script, encoding="utf-8")
     return script
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vl_convert import vegalite_to_png
 
-from sfumato.release.writing import staged, writable
+from sfumato.release import staged
 from sfumato.report.page import axes, page
 from sfumato.tradeoff import Map
 from sfumato.tradeoff.chart import map_chart
@@ -17,16 +17,28 @@ SHARPNESS = 2
 
 
 def write_report(map: Map, path: Path | str, public: bool = False, day: date | None = None) -> Path:
-    """Write the report as one self-contained HTML file; `public` leaves out everything of individual records."""
-    return _write(Path(path), page(map, public, day or date.today()).encode())
+    """Write the report as one self-contained HTML file; `public` leaves out everything of individual records.
+
+    One that shows records can be read by its owner alone.
+    """
+    with staged([Path(path)], private=[] if public else [Path(path)]) as [draft]:
+        draft.write_bytes(report_bytes(map, public, day))
+    return Path(path)
+
+
+def report_bytes(map: Map, public: bool = False, day: date | None = None) -> bytes:
+    """Return the report as it is written to a file."""
+    return page(map, public, day or date.today()).encode()
 
 
 def write_picture(map: Map, path: Path | str) -> Path:
     """Write the map as a PNG."""
-    return _write(Path(path), vegalite_to_png(map_chart(map, *axes(map)).to_json(), scale=SHARPNESS))
+    with staged([Path(path)]) as [draft]:
+        draft.write_bytes(picture_bytes(map))
+    return Path(path)
 
 
-def _write(path: Path, content: bytes) -> Path:
-    with writable(path), staged([path]) as [draft]:
-        draft.write_bytes(content)
-    return path
+def picture_bytes(map: Map) -> bytes:
+    """Return the map as a PNG."""
+    picture: bytes = vegalite_to_png(map_chart(map, *axes(map)).to_json(), scale=SHARPNESS)
+    return picture

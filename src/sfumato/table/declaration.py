@@ -10,7 +10,7 @@ from sfumato.configuration import check_choice
 from sfumato.engines import DuckDBEngine, Engine
 from sfumato.errors import BadInputError
 from sfumato.table import bundled
-from sfumato.table.declared import Declared, read_hierarchies
+from sfumato.table.declared import Declared, level_tables, read_hierarchies
 from sfumato.table.table import Missing, Roles, Table, with_roles
 
 
@@ -56,6 +56,14 @@ class TableDeclaration:
     def is_bundled(self) -> bool:
         """Whether the source names a table that comes with sfumato."""
         return self.source in bundled.DATASETS and not Path(self.source).is_file()
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that opening the table reads."""
+        files = [] if self.is_bundled else [Path(self.source)]
+        if self.hierarchies is not None:
+            files += level_tables(Path(self.hierarchies)) or [Path(self.hierarchies)]
+        return files + [Path(given) for given in self.hierarchy.values() if isinstance(given, str | Path)]
 
     def open_rows(self) -> Engine:
         """Open the rows, whatever roles their columns have."""

@@ -112,11 +112,16 @@ def level_rows(text: str) -> list[list[str]]:
     return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
 
 
+def level_tables(folder: Path) -> list[Path]:
+    """List the level tables in a folder; none where it is no folder."""
+    return sorted(folder.glob("*_hierarchy_*.csv"))
+
+
 def read_hierarchies(path: Path) -> dict[str, Declared]:
     """Read the hierarchies of many columns: a TOML file, or a folder of `<table>_hierarchy_<column>.csv` files."""
     if path.is_dir():
         found: dict[str, Declared] = {}
-        for file in sorted(path.glob("*_hierarchy_*.csv")):
+        for file in level_tables(path):
             found[file.stem.split("_hierarchy_", 1)[1]] = file
         if not found:
             raise BadInputError(f"{path}: no file named <table>_hierarchy_<column>.csv in this folder")

@@ -2,13 +2,15 @@
 
 What a search knows of vectors it met is not kept, only which they were: few are met again, and their facts can be
 worked out anew. The file holds plain arrays (npz), nothing that could be executed, and a digest of everything the
-search depends on: table, problem, space, solver and version of this program.
+search depends on: table, problem, space, solver and version of this program. A file that does not fit its check sum is
+taken for damaged; its owner alone can read it.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import zlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -21,7 +23,6 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.cut_space import Bits
 from sfumato.kernels import source_digest
 from sfumato.release import staged
-from sfumato.release.writing import writable
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.pareto import Search
@@ -80,24 +81,27 @@ def write_checkpoint(path: Path, key: str, own: Snapshot, known: Iterable[bytes]
         "polished": own.polished,
         "bits": bits,
     }
-    with writable(path), staged([path]) as [draft], draft.open("wb") as stream:
-        np.savez(
-            stream,
-            about=np.array(json.dumps(about)),
-            individuals=own.evolved.individuals,
-            rank=own.evolved.rank,
-            crowding=own.evolved.crowding,
-            known=_packed(known, bits),
-            vectors=own.vectors,
-            facts=own.facts,
-            done=_packed(done, bits),
-        )
+    arrays = {
+        "about": np.array(json.dumps(about)),
+        "individuals": own.evolved.individuals,
+        "rank": own.evolved.rank,
+        "crowding": own.evolved.crowding,
+        "known": _packed(known, bits),
+        "vectors": own.vectors,
+        "facts": own.facts,
+        "done": _packed(done, bits),
+    }
+    with staged([path], private=[path]) as [draft], draft.open("wb") as stream:
+        np.savez(stream, check=np.array(_sum(arrays)), **arrays)
 
 
 def read_checkpoint(path: Path, key: str) -> Snapshot | None:
     """Read a snapshot; None where the file belongs to another search. Raises ValueError where it cannot be read."""
     try:
-        with np.load(path, allow_pickle=False) as held:
+        with np.load(path, allow_pickle=False) as file:
+            held = {name: file[name] for name in file.files}
+            if str(held.pop("check")) != _sum(held):
+                raise ValueError("it does not fit its check sum")
             about = json.loads(str(held["about"]))
             if about["key"] != key:
                 return None
@@ -112,8 +116,17 @@ def read_checkpoint(path: Path, key: str) -> Snapshot | None:
                 _unpacked(held["done"], bits),
                 about["polished"],
             )
-    except (OSError, EOFError, KeyError, TypeError, BadZipFile) as error:
+    except (OSError, EOFError, KeyError, TypeError, NotImplementedError, BadZipFile, zlib.error) as error:
         raise ValueError(str(error)) from None
+
+
+def _sum(arrays: Mapping[str, NDArray[Any]]) -> str:
+    """Digest arrays with their names, types and shapes."""
+    digest = sha256()
+    for name, own in sorted(arrays.items()):
+        digest.update(f"{name} {own.dtype.str} {own.shape}\n".encode())
+        digest.update(np.ascontiguousarray(own).tobytes())
+    return digest.hexdigest()
 
 
 def _packed(vectors: Iterable[bytes], bits: int) -> Bits:

@@ -1,11 +1,20 @@
-"""How to go on from a point: the command line that makes its release, to be pasted into a shell."""
+"""How to go on from a point: the command line that makes its release, to be pasted into a shell.
+
+It is derived from the fields of the table's declaration and of a candidate, so a new field is either an option of the
+same name or an error here, and never left out.
+"""
 
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 
+from sfumato.anonymizers import anonymizer
+from sfumato.requirements import requirement
 from sfumato.table import TableDeclaration
 from sfumato.tradeoff.map import Point
+from sfumato.tradeoff.study import Candidate
+from sfumato.tradeoff.study_texts import changed, option_words, source_word
 
 DECLARED = "hierarchies.toml"
 """Where a person puts the hierarchies that a study declares itself: the command line reads them from a file."""
@@ -15,30 +24,28 @@ def anonymize_command(declared: TableDeclaration, point: Point) -> str | None:
     """Write the `sfumato anonymize` that makes a point's release; the original is not a release to make."""
     if point.anonymizer == "original":
         return None
-    options = {"--require": point.requirement, "--with": point.anonymizer, "--form": point.form}
-    if point.is_noisy:
-        options = {"--with": point.anonymizer}
-    if point.parameters.get("suppress"):
-        options["--suppress"] = repr(float(point.parameters["suppress"]))
-    words = ["sfumato", "anonymize", declared.source, *_table_words(declared)]
-    words += [word for option in options.items() for word in option]
+    words = ["sfumato", "anonymize", source_word(declared.source), *table_words(declared), *_candidate_words(point)]
     return shlex.join([*words, "--to", f"release-{point.id}.csv"])
 
 
-def _table_words(declared: TableDeclaration) -> list[str]:
-    """Write everything of a declaration that differs from what the command assumes."""
-    words = []
-    for role in ("quasi", "sensitive", "neutral", "identifier", "na"):
-        for name in getattr(declared, role):
-            words += [f"--{role}", name]
-    if declared.hierarchy:
-        words += ["--hierarchies", DECLARED]
-    elif declared.hierarchies is not None:
-        words += ["--hierarchies", declared.hierarchies]
-    if declared.missing != "value":
-        words += ["--missing", declared.missing]
-    if declared.delimiter is not None:
-        words += ["--delimiter", declared.delimiter]
-    if declared.encoding != "utf-8":
-        words += ["--encoding", declared.encoding]
-    return words
+def table_words(declared: TableDeclaration) -> list[str]:
+    """Write everything of a declaration that differs from what the command assumes, but its source."""
+    words = option_words(replace(declared, hierarchy={}), ("source",))
+    return words + ([f"--hierarchies={DECLARED}"] if declared.hierarchy else [])
+
+
+OPTIONS = {"anonymizer": "--with", "requirement": "--require", "form": "--form", "suppress": "--suppress"}
+"""The option for every field of a candidate."""
+
+
+def _candidate_words(point: Point) -> list[str]:
+    """Write what the candidate of a point says; a noisy one has nothing but its mechanism."""
+    made = Candidate(
+        anonymizer(point.anonymizer),
+        requirement(point.requirement),
+        point.form,  # type: ignore[arg-type]
+        point.parameters.get("suppress", 0.0),
+    )
+    given = changed(made)
+    names = ["anonymizer"] if point.is_noisy else list(given)
+    return [word for name in names for word in (OPTIONS[name], str(given[name]))]

@@ -16,9 +16,8 @@ import tomlkit
 from tomlkit.items import Array, Table
 
 from sfumato.configuration import check_whole
-from sfumato.errors import BadInputError
 from sfumato.measures import Queries
-from sfumato.release.writing import check_target, staged
+from sfumato.release import check_targets, staged
 from sfumato.table import Guess, TableDeclaration, bundled, guess
 from sfumato.table.guessing import SAMPLE, shown
 from sfumato.table.naming import HOUSEHOLD, Role, meaning_of
@@ -116,15 +115,10 @@ class Draft:
 
     def write(self, path: Path, force: bool = False) -> Path:
         """Write the study to a file, whole or not at all."""
-        check_target(path, force)
+        check_targets([path], force, self.declaration.files)
         text = self.to_toml(path.parent)
-        try:
-            with staged([path]) as drafts:
-                drafts[0].write_text(text, encoding="utf-8", newline="\n")
-        except OSError as error:
-            raise BadInputError(
-                f"{path}: cannot be written ({error.strerror or error}); nothing was left behind"
-            ) from None
+        with staged([path]) as drafts:
+            drafts[0].write_text(text, encoding="utf-8", newline="\n")
         return path
 
     # -- the parts of the file ---------------------------------------------------------------------------------

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
+import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
@@ -20,11 +20,10 @@ from sfumato.configuration import check_whole
 from sfumato.errors import InfeasibleError, SfumatoError
 from sfumato.kernels import source_digest
 from sfumato.measures import Prepared, Worth
-from sfumato.plain import to_plain
 from sfumato.table import Table
+from sfumato.tradeoff.cache import Cache, mend_cache
 from sfumato.tradeoff.details import details, noisy_details
 from sfumato.tradeoff.explorable import Explorable
-from sfumato.tradeoff.folder import limit_values, read_limit, read_point
 from sfumato.tradeoff.limit import AXES, Limit, limit
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.study import Candidate, Study, read_study
@@ -46,8 +45,9 @@ def explore(
     """Make and measure all candidates of a study (or of the one that a path or a bundled name stands for).
 
     `cache` is a file to which every measured point is added at once; points found there under the same table,
-    configuration and version are not worked out again. The result does not depend on the number of workers. `table`
-    is what the study is about (a table, or baskets), where that is open already.
+    configuration and version are not worked out again, unless they do not fit their check sum: a warning says how
+    many. The result does not depend on the number of workers. `table` is what the study is about (a table, or
+    baskets), where that is open already.
     """
     given = read_study(study) if isinstance(study, str) else study
     exploration: Exploration[Any] = Exploration(given, cache, workers, table)
@@ -71,9 +71,9 @@ class Exploration(Generic[Own]):
         self.workers = workers if workers is not None else (os.cpu_count() or 1)
         check_whole("workers", self.workers, least=1)
         self.work = study.opened(data)
-        self.cache = cache
-        self._known = _read_cache(cache)
-        _end_last_line(cache)
+        if sentence := mend_cache(cache):
+            warnings.warn(sentence, stacklevel=2)
+        self.cache = Cache(cache)
 
     def key(self, candidate: Own) -> str:
         """Return the name under which a candidate's point is kept."""
@@ -82,7 +82,8 @@ class Exploration(Generic[Own]):
     def known_of(self, candidates: Iterable[Own]) -> dict[Own, Point]:
         """Return the points that need not be worked out again."""
         keys = {candidate: self.key(candidate) for candidate in candidates}
-        return {candidate: self._known[key] for candidate, key in keys.items() if key in self._known}
+        points = self.cache.points
+        return {candidate: points[key] for candidate, key in keys.items() if key in points}
 
     @cached_property
     def _measure(self) -> Callable[[Own], Point]:
@@ -91,8 +92,7 @@ class Exploration(Generic[Own]):
     def measured(self, candidates: Iterable[Own], ends: float | None = None) -> Iterator[tuple[Own, Point]]:
         """Make and measure candidates, each kept at once; none is begun after `ends` on the monotonic clock."""
         for candidate, point in _all(candidates, lambda own: self._measure(own), self.workers, ends):
-            self._known[self.key(candidate)] = point
-            _add_to_cache(self.cache, self.key(candidate), point)
+            self.cache.add_point(self.key(candidate), point)
             yield candidate, point
 
     def map(
@@ -105,15 +105,9 @@ class Exploration(Generic[Own]):
     def _limit(self) -> Limit | None:
         """Work the limit of the data out, or take it from the cache."""
         key = sha256(f"{self.work.key} limit".encode()).hexdigest()
-        kept = self.cache.read_text("ascii", "replace") if self.cache is not None and self.cache.is_file() else ""
-        for line in kept.split("\n"):
-            if line.startswith(f'{{"limit of": "{key}"') and line.endswith("}"):
-                return read_limit(json.loads(line))
-        found = self.work.limit()
-        if self.cache is not None:
-            with self.cache.open("a", encoding="ascii") as stream:
-                stream.write(json.dumps({"limit of": key, **limit_values(found)}) + "\n")
-        return found
+        if key not in self.cache.limits:
+            self.cache.add_limit(key, self.work.limit())
+        return self.cache.limits[key]
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,32 +254,3 @@ def repeatable(candidate: Candidate) -> Maker:
     """
     maker = candidate.anonymizer
     return maker if isinstance(maker, Mechanism) else maker.with_seed(int(candidate.id, 16))
-
-
-def _read_cache(cache: Path | None) -> dict[str, Point]:
-    """Read the points that are kept; a last line cut short by a crash is passed over."""
-    found: dict[str, Point] = {}
-    if cache is None or not cache.is_file():
-        return found
-    for line in cache.read_text(encoding="ascii", errors="replace").split("\n"):
-        try:
-            entry = json.loads(line)
-            fields = entry["point"]
-            found[entry["key"]] = read_point(fields)
-        except (ValueError, KeyError, TypeError):
-            continue
-    return found
-
-
-def _end_last_line(cache: Path | None) -> None:
-    """End a line that a crash cut short, so that what is added stands on a line of its own."""
-    if cache is not None and cache.is_file() and not cache.read_bytes().endswith(b"\n"):
-        with cache.open("a", encoding="ascii") as stream:
-            stream.write("\n")
-
-
-def _add_to_cache(cache: Path | None, key: str, point: Point) -> None:
-    if cache is not None:
-        entry: dict[str, Any] = {"key": key, "point": to_plain(asdict(point))}
-        with cache.open("a", encoding="ascii") as stream:
-            stream.write(json.dumps(entry) + "\n")

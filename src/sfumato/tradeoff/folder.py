@@ -15,6 +15,9 @@ from sfumato.tradeoff.study import read_study
 
 SCHEMA = 1
 
+READ = ("points.json", "study.toml")
+"""What a map is read from."""
+
 TRIVIAL, REVEALED = "trivial_u_loss", "revealed_p_loss"
 """The U_loss of the release without quasi-identifiers, the P_loss of a revealed rarest value."""
 
@@ -35,6 +38,11 @@ def read_map(folder: str | Path) -> Map:
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadInputError(f"{path}: not what `sfumato explore` writes ({error!r}); explore again") from None
     return Map(study, points, about, floor)
+
+
+def map_files(folder: Path) -> list[Path]:
+    """Name the files that a map is read from."""
+    return [folder / name for name in READ]
 
 
 def read_limit(content: dict[str, Any]) -> Limit | None:

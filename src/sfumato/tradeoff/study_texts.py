@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Collection, Mapping
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,29 @@ def full_text(value: Configured) -> str:
     names = [own.name for own in fields(value) if own.name not in unread]  # type: ignore[arg-type]
     given = {name.replace("_", "-"): getattr(value, name) for name in names}
     return " ".join([value.name, *(f"{key}={value_text(own)}" for key, own in given.items() if own is not None)])
+
+
+def option_words(value: Any, others: Collection[str]) -> list[str]:
+    """Write every field of a declaration that has not its usual value as an option of the same name, but for some."""
+    words = []
+    for name, given in changed(value).items():
+        if name not in others:
+            words += [f"--{name}={text}" for text in (given if isinstance(given, tuple) else (given,))]
+    return words
+
+
+def changed(value: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass that have no usual value, or another than that."""
+    usual = {
+        own.name: own.default if own.default_factory is MISSING else own.default_factory() for own in fields(value)
+    }
+    given = {name: getattr(value, name) for name in usual}
+    return {name: own for name, own in given.items() if usual[name] is MISSING or own != usual[name]}
+
+
+def source_word(source: str) -> str:
+    """Write the name of a file so that it cannot be taken for an option."""
+    return f"./{source}" if source.startswith("-") else source
 
 
 def seen_from(folder: Path, name: str) -> str:

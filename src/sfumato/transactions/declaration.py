@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import BadInputError
-from sfumato.tradeoff.study_texts import known_keys, seen_from
+from sfumato.tradeoff.study_texts import known_keys, option_words, seen_from
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.bundled import BASKETS, load_baskets
 from sfumato.transactions.reading import read_baskets
@@ -50,6 +50,12 @@ class BasketsDeclaration:
         """Whether the source names baskets that come with sfumato."""
         return self.source in BASKETS and not Path(self.source).is_file()
 
+    @property
+    def files(self) -> list[Path]:
+        """The files that opening the baskets reads."""
+        named = ["tree"] if self.is_bundled else FILES
+        return [Path(getattr(self, name)) for name in named if getattr(self, name) is not None]
+
     def open(self) -> Baskets:
         """Open the baskets."""
         if self.is_bundled:
@@ -76,12 +82,7 @@ class BasketsDeclaration:
 
     def options(self) -> list[str]:
         """Write what the command line needs to open the same baskets."""
-        words = [] if self.is_bundled else ["--baskets"]
-        for own in fields(self):
-            value = getattr(self, own.name)
-            if own.name != "source" and value != own.default:
-                words += [f"--{own.name}", value]
-        return words
+        return [*([] if self.is_bundled else ["--baskets"]), *option_words(self, ("source",))]
 
     def entries(self, folder: Path | None) -> dict[str, Any]:
         """Write the section of a study; files named as seen from a folder, if one is given."""

@@ -23,7 +23,16 @@ from sfumato.kernels import source_digest
 from sfumato.measures import MEASURES, Classification
 from sfumato.tradeoff.exploring import attempted
 from sfumato.tradeoff.map import Map, Point
-from sfumato.tradeoff.study_texts import SCHEMA, full_text, known_keys, list_of, texts_of, written_texts
+from sfumato.tradeoff.study_texts import (
+    SCHEMA,
+    changed,
+    full_text,
+    known_keys,
+    list_of,
+    source_word,
+    texts_of,
+    written_texts,
+)
 from sfumato.transactions.anonymizer import BasketAnonymizer
 from sfumato.transactions.basket_details import basket_details
 from sfumato.transactions.basket_words import BASELINES, basket_meanings, maker_in_words, settings, studied_baskets
@@ -47,6 +56,10 @@ from sfumato.transactions.scales import BasketScales, PreparedBaskets
 
 NOTHING = basket_requirement("km-anonymity k=1 m=1")
 AXES = ("itemset_risk", "query_utility")
+
+
+OPTIONS = {"anonymizer": "--with", "requirement": "--require", "utility": "--utility", "limit": "--limit"}
+"""The option of `sfumato anonymize` for every field of a candidate."""
 
 
 @dataclass(frozen=True)
@@ -174,11 +187,10 @@ class BasketStudy:
         """Write the command that makes the release of a point; the ends of the map are not made alone."""
         if point.is_baseline:
             return None
-        own = BasketCandidate.of(point)
-        words = ["sfumato", "anonymize", self.baskets.source, *self.baskets.options()]
-        words += ["--require", point.requirement, "--with", point.anonymizer]
-        words += [] if own.utility is None else ["--utility", str(own.utility)]
-        words += [] if own.limit == SuppressionLimit() else ["--limit", str(own.limit)]
+        candidate = BasketCandidate.of(point)
+        words = ["sfumato", "anonymize", source_word(self.baskets.source), *self.baskets.options()]
+        for name, own in changed(candidate).items():
+            words += [OPTIONS[name], str(own)]
         return shlex.join([*words, "--to", f"release-{point.id}.csv"])
 
     def steps(self) -> Sequence[str]:

@@ -9,7 +9,6 @@ The order of rows and of items within a row depends on nothing but what is publi
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -18,8 +17,10 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from sfumato.configuration import check_choice
+from sfumato.engines.formulas import check_escaping, escaped
+from sfumato.engines.reading import csv_line
 from sfumato.errors import BadInputError
-from sfumato.release.writing import Format, check_target, format_of, staged, writable
+from sfumato.release import Format, check_targets, format_of, staged
 from sfumato.transactions.recoding import BasketRelease
 
 LAYOUTS = ("lines", "long")
@@ -43,13 +44,23 @@ def _digest(row: Row) -> bytes:
     return sha256("\x00".join(row).encode()).digest()
 
 
-def write_baskets(release: BasketRelease, path: str | Path, layout: str = "lines", force: bool = False) -> Path:
-    """Write a release to a CSV or Parquet file, all or nothing."""
+def write_baskets(
+    release: BasketRelease,
+    path: str | Path,
+    layout: str = "lines",
+    force: bool = False,
+    escape_formulas: bool = False,
+) -> Path:
+    """Write a release to a CSV or Parquet file, all or nothing.
+
+    `escape_formulas` writes items that a spreadsheet would run as formulas with `'` in front.
+    """
     target = Path(path)
+    check_escaping(escape_formulas, target, format_of(target))
     check_layout(layout, format_of(target))
-    check_basket_target(release, target, force)
-    with writable(target), staged([target]) as [draft]:
-        write_draft(published_rows(release), draft, layout, format_of(target))
+    check_targets([target], force, [Path(release.baskets.origin)])
+    with staged([target]) as [draft]:
+        write_draft(published_rows(release), draft, layout, format_of(target), escape_formulas)
     return target
 
 
@@ -60,25 +71,18 @@ def check_layout(layout: str, format: Format) -> None:
         raise BadInputError("a Parquet file has one list of items per record; leave out --layout, or write a .csv file")
 
 
-def check_basket_target(release: BasketRelease, path: Path, force: bool) -> None:
-    """Raise unless this file may be written."""
-    source = Path(release.baskets.origin)
-    if path.exists() and source.exists() and path.samefile(source):
-        raise BadInputError(f"{path} holds the baskets themselves; a release never replaces its original")
-    check_target(path, force)
-
-
-def write_draft(rows: Sequence[Row], draft: Path, layout: str, format: Format) -> None:
-    """Write rows to a file."""
+def write_draft(rows: Sequence[Row], draft: Path, layout: str, format: Format, escape_formulas: bool = False) -> None:
+    """Write rows to a file, formulas escaped where that is asked for."""
+    if escape_formulas:
+        rows = [tuple(map(escaped, row)) for row in rows]
     if format == "parquet":
         items = pa.array([list(row) for row in rows], pa.list_(pa.string()))
         parquet.write_table(pa.table({"items": items}), draft)
         return
     with draft.open("w", encoding="utf-8", newline="") as stream:
-        written = csv.writer(stream, lineterminator="\n")
         if layout == "lines":
-            written.writerows(row or ("",) for row in rows)
+            stream.writelines(csv_line(row or ("",)) for row in rows)
             return
-        written.writerow(LONG.values())
+        stream.write(csv_line(tuple(LONG.values())))
         for number, row in enumerate(rows, start=1):
-            written.writerows((number, item) for item in row or ("",))
+            stream.writelines(csv_line((str(number), item)) for item in row or ("",))

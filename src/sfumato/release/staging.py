@@ -1,0 +1,124 @@
+"""Writing the files of one command, all or nothing: drafts beside their targets, renamed together at the end.
+
+What a target replaces is kept aside until every file has its name, so a rename that fails brings everything back. The
+first target (the data) is the first to go and the last to come: killed at any moment, a folder never shows data beside
+a certificate that does not fit them.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from secrets import token_hex
+
+from sfumato.errors import BadInputError
+
+PRIVATE = 0o600
+"""The mode of what shows records: for its owner alone."""
+
+NAME_KEPT = 100
+"""Characters of a target's name that its draft bears, so that the draft's own name is never too long."""
+
+
+def check_targets(targets: Sequence[Path], force: bool, inputs: Collection[Path] = ()) -> None:
+    """Raise unless every target is another file, none is read by the same command, and all may be written."""
+    for place, target in enumerate(targets):
+        with writable(target):
+            if any(_same(target, other) for other in targets[:place]):
+                raise BadInputError(f"{target} is named for two outputs of one command; give each a file of its own")
+            if any(source.exists() and _same(target, source) for source in inputs):
+                raise BadInputError(
+                    f"{target} is the table itself, or another file that this command reads, and an output never "
+                    "replaces one: choose another name"
+                )
+        check_target(target, force)
+
+
+def check_target(path: Path, force: bool) -> None:
+    """Raise unless a file of this name may and can be written."""
+    with writable(path):
+        if os.path.lexists(path) and not force:
+            raise BadInputError(
+                f"{path} exists already; choose another name or overwrite it with --force (in Python force=True)"
+            )
+        if path.is_dir():
+            raise BadInputError(f"{path} is a folder; give the name of a file")
+        if not path.parent.is_dir():
+            raise BadInputError(f"{path}: the folder {path.parent} does not exist; make it first")
+
+
+def _same(path: Path, other: Path) -> bool:
+    """Say whether two paths lead to one file, or would once it is written."""
+    if path.exists() and other.exists():
+        return path.samefile(other)
+    return path.resolve() == other.resolve()
+
+
+@contextmanager
+def writable(path: Path) -> Iterator[None]:
+    """Turn what a disk may refuse into a sentence."""
+    try:
+        yield
+    except OSError as error:
+        raise BadInputError(f"{path}: cannot be written ({error.strerror or error}); nothing was left behind") from None
+
+
+@contextmanager
+def staged(targets: Sequence[Path], private: Collection[Path] = ()) -> Iterator[list[Path]]:
+    """Give a draft beside every target; when all went well, rename all drafts, the first target last, or none.
+
+    A reader sees whole files or none. Whatever happens, no draft stays, and where one file cannot get its name
+    everything is as it was before. Those of the targets that are `private` can be read by their owner alone.
+    """
+    drafts: list[Path] = []
+    try:
+        for target in targets:
+            with writable(target):
+                handle, name = tempfile.mkstemp(f".part{target.suffix}", f".{target.name[:NAME_KEPT]}.", target.parent)
+                os.close(handle)
+            drafts.append(Path(name))
+        with writable(targets[0]):
+            yield drafts
+        for draft, target in zip(drafts, targets, strict=True):
+            with writable(target):
+                with draft.open("rb+") as stream:
+                    os.fsync(stream.fileno())
+                draft.chmod(PRIVATE if target in private else 0o666 & ~_umask())
+        _rename(drafts, targets)
+    finally:
+        for draft in drafts:
+            draft.unlink(missing_ok=True)
+
+
+def _rename(drafts: Sequence[Path], targets: Sequence[Path]) -> None:
+    """Give all drafts their names; put everything back where that cannot be done to the end."""
+    aside = {target: target.with_name(f".{target.name[:NAME_KEPT]}.{token_hex(8)}.old") for target in targets}
+    try:
+        for target, kept in aside.items():
+            with writable(target):
+                if target.is_dir():
+                    raise IsADirectoryError(None, "it is a folder")
+                if os.path.lexists(target):
+                    target.replace(kept)
+        for draft, target in reversed(list(zip(drafts, targets, strict=True))):
+            with writable(target):
+                draft.replace(target)
+    except BaseException:
+        for draft, target in zip(drafts, targets, strict=True):
+            if not draft.exists():
+                target.unlink(missing_ok=True)
+        for target, kept in reversed(aside.items()):
+            if os.path.lexists(kept):
+                kept.replace(target)
+        raise
+    for kept in aside.values():
+        kept.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

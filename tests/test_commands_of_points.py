@@ -1,0 +1,197 @@
+"""The command that a report shows for a point makes the very bytes that `release` publishes of that point."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+import tomlkit
+
+from sfumato import cli
+from sfumato.table import TableDeclaration
+from sfumato.tradeoff import Candidate, read_map
+from sfumato.transactions.declaration import BasketsDeclaration
+from sfumato.transactions.study import BasketCandidate
+
+ROWS = [
+    (20 + i % 6, ("n.a.", "8100", "8101", "")[i % 4], ("flü", "cold", "?")[i * 7 % 3], "ab"[i % 2], i, i // 2, "x;y")
+    for i in range(48)
+]
+HEADER = "age;zip, code;-ill;other;who;home;note"
+TREE = {"children": [{"label": "low", "children": [str(a) for a in range(20, 23)]}, {"label": "high"}]}
+LEVELS = "".join(f"{value};{value[:2]};*\n" for value in ("8100", "8101", "n.a."))
+USUAL = {"quasi": ("age",), "sensitive": ("-ill",), "delimiter": ";"}
+
+DECLARATIONS = {
+    "source": {"source": "-t.csv"},
+    "quasi": {"quasi": ("age", "zip, code")},
+    "sensitive": {"sensitive": ("-ill", "other")},
+    "neutral": {"neutral": ("note", "other")},
+    "identifier": {"identifier": ("who",)},
+    "household": {"household": "home"},
+    "hierarchies": {"quasi": ("age", "zip, code"), "hierarchies": "h", "na": ("n.a.",)},
+    "hierarchy": {
+        "quasi": ("age", "zip, code"),
+        "hierarchies": "h",
+        "hierarchy": {"age": {"type": "numeric", "lower": 20, "upper": 29, "intervals": [5]}},
+    },
+    "missing": {"quasi": ("age", "zip, code"), "missing": "drop"},
+    "na": {"quasi": ("age", "zip, code"), "na": ("n.a.", "?"), "missing": "drop"},
+    "delimiter": {},
+    "encoding": {"encoding": "latin-1"},
+}
+"""For every field of a declaration a table on which it has a say."""
+
+K = "k-anonymity k=4"
+ON = "l-diversity l=1.2 variant=frequency on=-ill"
+CANDIDATES = {
+    "anonymizer": (
+        '"mondrian mode=relaxed", "full-domain weights=\\"age=2\\"", "without-quasi"',
+        K,
+        "generalization",
+        0,
+    ),
+    "requirement": ('"mondrian"', f"{K} & l-diversity l=2 variant=distinct", "generalization", 0),
+    "form": ('"mondrian"', "k-anonymity k=3", "bucketization", 0),
+    "suppress": ('"mondrian"', "k-anonymity k=5", "generalization", 0.25),
+}
+"""For every field of a candidate some that use it."""
+
+BASKETS = {
+    "source": {"source": "-b.csv"},
+    "id": {"source": "rows.csv", "id": "whose", "item": "what"},
+    "item": {"source": "rows.csv", "id": "whose", "item": "what"},
+    "column": {"source": "lists.json", "column": "some"},
+    "separator": {"source": "dashes.txt", "separator": "-"},
+    "tree": {"tree": "tree.csv"},
+    "encoding": {"encoding": "latin-1"},
+}
+BASKET_CANDIDATES = {
+    "anonymizer": {"anonymizers": ["pcta", "aa"]},
+    "requirement": {"requirements": ["km-anonymity k=3 m=1"]},
+    "utility": {"utility": ["utility-constraints level=1"], "anonymizers": ["coat"]},
+    "limit": {"limits": ["suppression share=0.3 of=items"], "anonymizers": ["coat"]},
+}
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder with tables and baskets in which commands run, and a shell in which `sfumato` is this very program."""
+    text = HEADER + "\n" + "".join(";".join(f'"{cell}"' for cell in row) + "\n" for row in ROWS)
+    for name, encoding in (("t.csv", "utf-8"), ("-t.csv", "utf-8"), ("latin.csv", "latin-1")):
+        (tmp_path / name).write_text(text, encoding=encoding)
+    (tmp_path / "h").mkdir()
+    (tmp_path / "h" / "t_hierarchy_zip, code.csv").write_text(LEVELS)
+    sets = [[*"abü"[: 1 + i % 3], "c" if i % 2 else "d"] for i in range(24)]
+    for name, encoding in (("b.csv", "utf-8"), ("-b.csv", "utf-8"), ("latin-b.csv", "latin-1")):
+        (tmp_path / name).write_text("".join(",".join(own) + "\n" for own in sets), encoding=encoding)
+    (tmp_path / "dashes.txt").write_text("".join("-".join(own) + "\n" for own in sets))
+    (tmp_path / "rows.csv").write_text(
+        "whose,what\n" + "".join(f"{i},{x}\n" for i, own in enumerate(sets) for x in own)
+    )
+    (tmp_path / "lists.json").write_text(json.dumps([{"some": own, "more": own[:1]} for own in sets]))
+    (tmp_path / "tree.csv").write_text("a;ab;*\nb;ab;*\nü;cdü;*\nc;cdü;*\nd;cdü;*\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(monkeypatch, *words):
+    monkeypatch.setattr(sys, "argv", ["sfumato", *map(str, words)])
+    try:
+        cli.main()
+    except SystemExit as ended:
+        assert not ended.code, words
+
+
+def written(section, declared, candidates, axes):
+    document = {"name": "small", "axes": axes, section: declared, "candidates": candidates}
+    Path("study.toml").write_text(tomlkit.dumps(document))
+
+
+def as_toml(given):
+    return {name: list(own) if isinstance(own, tuple) else own for name, own in given.items()}
+
+
+def parsed_by_the_shell(command, monkeypatch):
+    """Let a real shell split the words; run them in this process."""
+    script = f"set -- {command.removeprefix('sfumato ')}; for word; do printf '%s\\0' \"$word\"; done"
+    words = subprocess.run(["sh", "-c", script], capture_output=True, check=True).stdout.decode().split("\0")[:-1]
+    run(monkeypatch, *words)
+
+
+def check_all(monkeypatch):
+    run(monkeypatch, "explore", "study.toml", "--out", "map", "--workers", "1")
+    shown = read_map("map")
+    points = [point for point in shown.points if point.status == "measured"]
+    assert points, [point.reason for point in shown.points]
+    for point in points:
+        run(monkeypatch, "release", "map", "--point", point.id, "--to", "published.csv", "--force")
+        parsed_by_the_shell(shown.study.command(point), monkeypatch)
+        made, published = Path(f"release-{point.id}.csv").read_bytes(), Path("published.csv").read_bytes()
+        assert made == published, shown.study.command(point)
+        Path(f"release-{point.id}.csv").unlink()
+
+
+def test_every_field_has_an_example():
+    assert set(DECLARATIONS) == {own.name for own in fields(TableDeclaration)}
+    assert set(CANDIDATES) == {own.name for own in fields(Candidate)}
+    assert set(BASKETS) == {own.name for own in fields(BasketsDeclaration)}
+    assert set(BASKET_CANDIDATES) == {own.name for own in fields(BasketCandidate)}
+
+
+@pytest.mark.parametrize("field", [own.name for own in fields(TableDeclaration)])
+def test_the_command_of_a_point_says_everything_of_the_table(here, monkeypatch, field):
+    declared = {"source": "latin.csv" if field == "encoding" else "t.csv", **USUAL, **DECLARATIONS[field]}
+    if "hierarchy" in declared:
+        Path("hierarchies.toml").write_text(tomlkit.dumps(declared["hierarchy"]))
+    wanted = K if len(declared["sensitive"]) == 1 else f"{K} & {ON}"
+    written("table", as_toml(declared), [{"anonymizers": ["mondrian"], "requirements": [wanted]}], ["k", "loss"])
+    check_all(monkeypatch)
+
+
+@pytest.mark.parametrize("field", [own.name for own in fields(Candidate)])
+def test_the_command_of_a_point_says_everything_of_the_candidate(here, monkeypatch, field):
+    makers, wanted, form, suppress = CANDIDATES[field]
+    block = f'[[candidates]]\nanonymizers = [{makers}]\nrequirements = ["{wanted}"]\nforms = ["{form}"]\n'
+    table = tomlkit.dumps({"table": as_toml({"source": "t.csv", **USUAL})})
+    Path("study.toml").write_text(f'name = "s"\naxes = ["k", "loss"]\n{table}\n{block}suppress = [{float(suppress)}]\n')
+    check_all(monkeypatch)
+
+
+@pytest.mark.parametrize("field", [own.name for own in fields(BasketsDeclaration)])
+def test_the_command_of_a_point_says_everything_of_baskets(here, monkeypatch, field):
+    declared = {"source": "latin-b.csv" if field == "encoding" else "b.csv", **BASKETS[field]}
+    block = {"anonymizers": ["aa" if field == "tree" else "coat"], "requirements": ["km-anonymity k=3 m=2"]}
+    written("baskets", declared, [block], ["itemset_risk", "ul"])
+    check_all(monkeypatch)
+
+
+@pytest.mark.parametrize("field", [own.name for own in fields(BasketCandidate)])
+def test_the_command_of_a_point_says_everything_of_a_candidate_of_baskets(here, monkeypatch, field):
+    block = {"anonymizers": ["coat"], "requirements": ["km-anonymity k=3 m=2"], **BASKET_CANDIDATES[field]}
+    written("baskets", {"source": "b.csv", "tree": "tree.csv"}, [block], ["itemset_risk", "ul"])
+    check_all(monkeypatch)
+
+
+def test_a_seed_that_the_study_states_is_in_the_command(here, monkeypatch):
+    maker = "full-domain search=genetic seed=7 seconds=0.2"
+    written(
+        "table", as_toml({"source": "t.csv", **USUAL}), [{"anonymizers": [maker], "requirements": [K]}], ["k", "loss"]
+    )
+    check_all(monkeypatch)
+
+
+def test_the_installed_script_runs_the_command_as_it_stands(here, monkeypatch):
+    written("table", as_toml({"source": "t.csv", **USUAL, "household": "home"}), [{"requirements": [K]}], ["k", "loss"])
+    run(monkeypatch, "explore", "study.toml", "--out", "map")
+    shown = read_map("map")
+    point = shown.points[0]
+    run(monkeypatch, "release", "map", "--point", point.id, "--to", "published.csv")
+    Path("sfumato").write_text(f'#!/bin/sh\nexec {sys.executable} -m sfumato.cli "$@"\n')
+    Path("sfumato").chmod(0o755)
+    environment = {**os.environ, "PATH": f"{here}:{os.environ['PATH']}"}
+    subprocess.run(["sh", "-c", shown.study.command(point)], env=environment, check=True)
+    assert Path(f"release-{point.id}.csv").read_bytes() == Path("published.csv").read_bytes()
