@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 from sfumato.errors import BadInputError
 from sfumato.publish.basket_audit import BasketAudit, audit_baskets
@@ -17,6 +18,7 @@ from sfumato.publish.basket_certificate import (
 from sfumato.publish.basket_mapping import basket_mapping, legend_of, write_basket_mapping
 from sfumato.publish.certificate import Origin, certificate_files
 from sfumato.publish.page import write_certificates
+from sfumato.quiet import Quiet
 from sfumato.release import staged
 from sfumato.release.writing import check_target, format_of, writable
 from sfumato.tradeoff import Map, Point
@@ -31,9 +33,11 @@ from sfumato.transactions.writing import LONG, check_basket_target, check_layout
 AGREE = 1e-9
 
 
-@dataclass(frozen=True)
-class BasketPublication:
+@dataclass(frozen=True, repr=False)
+class BasketPublication(Quiet):
     """What was published of baskets, and where."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("audit", "files")
 
     release: BasketRelease
     candidate: BasketCandidate

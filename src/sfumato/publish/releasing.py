@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +26,7 @@ from sfumato.publish.certificate import Origin, certificate, certificate_files, 
 from sfumato.publish.mapping import mapping_of
 from sfumato.publish.noisy_releasing import NoisyPublication, check_noisy_request, publish_noisy
 from sfumato.publish.page import write_certificates
+from sfumato.quiet import Quiet
 from sfumato.release import Form, Release, RowLayout, format_of, staged
 from sfumato.release.writing import COUNT, GROUP, check_target, release_files, writable, write_drafts
 from sfumato.requirements import KAnonymity, Requirement, requirement
@@ -38,9 +40,11 @@ AGREE = 1e-9
 """How far a measure of the audit may lie from the maker's own."""
 
 
-@dataclass(frozen=True)
-class Publication:
+@dataclass(frozen=True, repr=False)
+class Publication(Quiet):
     """What was published, and where."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("audit", "files")
 
     release: Release
     candidate: Candidate

@@ -12,6 +12,9 @@ from sfumato.tradeoff import Map, Point
 from sfumato.tradeoff.folder import limit_values
 from sfumato.tradeoff.scoring import score_values
 
+PUBLIC_FILES = ("report-public.html", "map.png")
+"""What may leave the house of the files in the folder; all others are internal."""
+
 
 def save_map(shown: Map, folder: Path) -> list[Path]:
     """Write everything about a map into a folder. `points.json` is the same, byte by byte, for the same study."""
@@ -37,10 +40,11 @@ def save_map(shown: Map, folder: Path) -> list[Path]:
         draft = folder / f".{name}.part"
         draft.write_text(text, encoding="utf-8")
         written.append(draft.replace(folder / name))
-    write_report(shown, folder / "report.html")
-    write_report(shown, folder / "report-public.html", public=True)
-    write_picture(shown, folder / "map.png")
-    return [*written, folder / "report.html", folder / "report-public.html", folder / "map.png"]
+    written.append(write_report(shown, folder / "report.html"))
+    written.append(write_picture(shown, folder / "map-internal.png", internal=True))
+    written.append(write_report(shown, folder / PUBLIC_FILES[0], public=True))
+    written.append(write_picture(shown, folder / PUBLIC_FILES[1]))
+    return written
 
 
 def _timings(shown: Map) -> dict[str, Any]:
@@ -64,6 +68,7 @@ def _entry(point: Point, on_frontier: bool) -> dict[str, Any]:
         "on_frontier": on_frontier,
     }
     more = {
+        "published": dict(point.published),
         "worth": None if point.worth is None else dict(point.worth),
         "intervals": {name: list(ends) for name, ends in point.intervals.items()},
         "words": point.words,

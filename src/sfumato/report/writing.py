@@ -5,25 +5,19 @@ from __future__ import annotations
 from datetime import date
 from pathlib import Path
 
-from vl_convert import vegalite_to_png
-
 from sfumato.release.writing import staged, writable
-from sfumato.report.page import axes, page
+from sfumato.report.page import page
 from sfumato.tradeoff import Map
-from sfumato.tradeoff.chart import map_chart
-
-SHARPNESS = 2
-"""Pixels of the picture per point of the chart."""
 
 
 def write_report(map: Map, path: Path | str, public: bool = False, day: date | None = None) -> Path:
-    """Write the report as one self-contained HTML file; `public` leaves out everything of individual records."""
+    """Write the report as one self-contained HTML file; with `public` from what may leave the house."""
     return _write(Path(path), page(map, public, day or date.today()).encode())
 
 
-def write_picture(map: Map, path: Path | str) -> Path:
-    """Write the map as a PNG."""
-    return _write(Path(path), vegalite_to_png(map_chart(map, *axes(map)).to_json(), scale=SHARPNESS))
+def write_picture(map: Map, path: Path | str, internal: bool = False) -> Path:
+    """Write the map as a PNG: what may leave the house, or with `internal` all of it."""
+    return _write(Path(path), map.chart(internal=internal).png())
 
 
 def _write(path: Path, content: bytes) -> Path:

@@ -47,6 +47,8 @@ from sfumato.transactions.scales import BasketScales, PreparedBaskets
 
 NOTHING = basket_requirement("km-anonymity k=1 m=1")
 AXES = ("itemset_risk", "query_utility")
+FILE = "a file"
+"""What a file is called where its name may not be told."""
 
 
 @dataclass(frozen=True)
@@ -162,9 +164,18 @@ class BasketStudy:
         """Return the same study with another seed of the random queries."""
         return replace(self, scales=replace(self.scales, queries=replace(self.scales.queries, seed=seed)))
 
-    def described(self, about: Mapping[str, Any], public: bool) -> str:
+    def described(self, about: Mapping[str, Any]) -> str:
         """Say which baskets were studied."""
-        return studied_baskets(self.name, about, public)
+        return studied_baskets(self.name, about)
+
+    def public_settings(self, point: Point) -> Point:
+        """Return the settings of a point without the names of files."""
+        own = BasketCandidate.of(point)
+        hidden: dict[str, Any] = {"file": FILE}
+        requirement = replace(own.requirement, **hidden) if hasattr(own.requirement, "file") else own.requirement
+        named = own.utility is not None and own.utility.file is not None
+        utility = replace(own.utility, **hidden) if named else own.utility  # type: ignore[type-var]
+        return replace(BasketCandidate(own.anonymizer, requirement, utility, own.limit).point(), parameters={})
 
     def meanings(self, shown: Map) -> list[tuple[str, str]]:
         """List the meanings in force."""
