@@ -57,7 +57,7 @@ def explore(
 ) -> None:
     """Make and measure all candidates of a study, and draw the map. Resumes where it was stopped."""
     from sfumato.measures import Classification
-    from sfumato.report import save_map
+    from sfumato.report import PUBLIC_FILES, save_map
     from sfumato.tradeoff import explore as explored
     from sfumato.tradeoff import of_table, read_study
     from sfumato.tradeoff.disagreements import Disagreements
@@ -127,6 +127,7 @@ def explore(
         _print_disagreements(disagreements)
     if verdicts is not None:
         _print_verdicts(verdicts)
+    typer.echo(f"\n{' and '.join(PUBLIC_FILES)} may leave the house; every other file of {folder} is internal.")
 
 
 def _print_tuning(shown: Map) -> None:

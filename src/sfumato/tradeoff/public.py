@@ -55,7 +55,7 @@ MEANINGS = (
     (
         "Rounded to the worse side",
         "A risk is never larger than shown, nor a utility loss. k is rounded down to 1, 2, 5, 10, 20 and so on, and "
-        "does not go beyond a part of the table; other numbers have two digits at most, fewer where the table is small.",
+        "does not go beyond a part of the table; other numbers have two digits at most, fewer of a small table.",
     ),
     (
         "Bounds",
