@@ -87,14 +87,15 @@ def test_page_and_file_leave_every_explanation_of_the_suppressed_values(seed: in
 
     public, raw = looked_at(truth)
     assert '"p_loss"' in public
-    fits_raw = []
+    fits_raw, tried = [], 0
     for size in (1, 2):
         explanations = list(itertools.combinations_with_replacement(values, size))
         found = {hidden: looked_at(hidden) for hidden in explanations}
+        tried += len(found)
         assert all(text == public for text, _ in found.values())  # byte by byte
         telling = ("suppressed", "t_equal", "t_js", "a_know", "beta", "loss")
         fits_raw += [h for h, (_, own) in found.items() if all(isclose(own[n], raw[n], rel_tol=1e-12) for n in telling)]
-    assert tuple(sorted(truth)) in fits_raw and len(fits_raw) <= 2
+    assert tuple(sorted(truth)) in fits_raw and 3 * len(fits_raw) <= tried
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -123,8 +124,8 @@ def test_rounding_is_coarse_and_to_the_worse_side(name: str, value: float, size:
         return
     worse = shown - value if own.better == "lower" else value - shown
     assert worse >= -1e-6 * max(abs(value), 1)
-    assert shown in (own.least, own.most) or significant(repr(shown)) <= DIGITS
-    if own.most <= 1 and shown not in (own.least, own.most):
+    assert significant(repr(shown)) <= DIGITS
+    if own.most <= 1:
         assert isclose(shown * size / 10, round(shown * size / 10), abs_tol=1e-6)
 
 
@@ -169,9 +170,9 @@ def test_public_page_has_no_seed_no_exact_number_and_no_forbidden_measure(explor
     folder, shown = explored
     data, text = public_texts(folder)
     whole = json.dumps(data) + text
-    for private in (str(SEED), MARKER, "secret-name", str(shown.about["digest"]), str(RECORDS), "seed="):
+    for private in (str(SEED), MARKER, "secret-name", str(shown.about["digest"]), "seed="):
         assert private not in whole, private
-    assert not re.search(r"seed \d", whole)
+    assert not re.search(rf"seed \d|\b{RECORDS}\b", whole)
     ids = {point.id for point in shown.points if f"seed={SEED}" in point.anonymizer}
     assert len(ids) == 6 and not any(id in whole for id in ids)
     assert "hundreds of records" in text and "infeasible" in text
@@ -193,15 +194,13 @@ def test_a_public_id_finds_its_point_and_cannot_confirm_a_seed(explored: tuple[P
         own = shown[point.id]
         assert own.requirement == point.requirement and own.status == point.status
         assert own.parameters.get("suppress") == point.parameters.get("suppress")
-    makers = [sfumato.anonymizer(f"mondrian mode=relaxed seed={seed}") for seed in (1, 2)]
-    names = []
-    for maker in makers:
-        study = dataclasses.replace(shown.study, grids=(Grid((maker,), (sfumato.requirement("k-anonymity k=3"),)),))
-        own = study.grids[0].candidates[0] if hasattr(study.grids[0], "candidates") else None
-        assert own is not None
-        point = Point(own.id, str(maker), "generalization", "k-anonymity k=3", own.parameters, "measured")
-        names.append(public_map(Map(study, (point,), {"records": 500})).points[0].id)
-    assert names[0] == names[1]
+    names = set()
+    for seed in (1, 2):
+        maker, asked = sfumato.anonymizer(f"mondrian mode=relaxed seed={seed}"), sfumato.requirement("k-anonymity k=3")
+        own = sfumato.Candidate(maker, asked)
+        point = Point(own.id, str(maker), own.form, str(asked), own.parameters, "measured")
+        names.add(public_map(Map(shown.study, (point,), {"records": 500})).points[0].id)
+    assert len(names) == 1
 
 
 def test_public_map_is_made_once_and_drawn_from_nothing_else(explored: tuple[Path, Map]) -> None:

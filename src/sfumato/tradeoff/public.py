@@ -194,8 +194,7 @@ def rounded(name: str, value: float, size: int) -> float | None:
     steps = outward(value / 10.0**exponent)
     if is_lower and name in FROM_TABLE:
         steps = max(steps, 1)  # that nothing is lost at all would be a fact of every record
-    shown = round(steps * 10.0**exponent, max(-exponent, 0))
-    return min(max(shown, MEASURES[name].least), MEASURES[name].most)
+    return round(steps * 10.0**exponent, max(-exponent, 0))
 
 
 def _up(value: float) -> int:
