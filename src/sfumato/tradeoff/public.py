@@ -208,7 +208,7 @@ def _down(value: float) -> int:
 def _preferred(value: float, outward: Callable[[float], int]) -> int:
     """Return the nearest of 1, 2, 5, 10, 20, ... below or above a size of at least 1."""
     unit = 10 ** max(floor(log10(max(value, 1.0)) + TOLERANCE), 0)
-    steps = [step * unit for step in (1, 2, 5, 10)]
+    steps: list[int] = [step * unit for step in (1, 2, 5, 10)]
     if outward is _up:
         return next(step for step in steps if step >= value - TOLERANCE)
     return max((step for step in steps if step <= value + TOLERANCE), default=0)

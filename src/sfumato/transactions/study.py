@@ -36,6 +36,7 @@ from sfumato.transactions.item_queries import ItemQueries
 from sfumato.transactions.losing import ItemLosses
 from sfumato.transactions.policy import (
     BasketRequirement,
+    PrivacyConstraints,
     SuppressionLimit,
     UtilityConstraints,
     basket_requirement,
@@ -171,10 +172,11 @@ class BasketStudy:
     def public_settings(self, point: Point) -> Point:
         """Return the settings of a point without the names of files."""
         own = BasketCandidate.of(point)
-        hidden: dict[str, Any] = {"file": FILE}
-        requirement = replace(own.requirement, **hidden) if hasattr(own.requirement, "file") else own.requirement
-        named = own.utility is not None and own.utility.file is not None
-        utility = replace(own.utility, **hidden) if named else own.utility  # type: ignore[type-var]
+        requirement, utility = own.requirement, own.utility
+        if isinstance(requirement, PrivacyConstraints):
+            requirement = replace(requirement, file=FILE)
+        if utility is not None and utility.file is not None:
+            utility = replace(utility, file=FILE)
         return replace(BasketCandidate(own.anonymizer, requirement, utility, own.limit).point(), parameters={})
 
     def meanings(self, shown: Map) -> list[tuple[str, str]]:
