@@ -158,9 +158,8 @@ def test_the_page_without_a_learned_column_has_no_such_section(browser: Any, tmp
         assert "trivial" not in page.inner_text("#reading") + page.inner_text("#legend")
 
 
-@pytest.mark.parametrize("public", [False, True])
-def test_crosses_and_strokes_are_drawn_over_the_right_points(browser: Any, tmp_path: Path, public: bool) -> None:
-    with opened(browser, write_report(EVERY, tmp_path / "report.html", public=public)) as page:
+def test_crosses_and_strokes_are_drawn_over_the_right_points(browser: Any, tmp_path: Path) -> None:
+    with opened(browser, write_report(EVERY, tmp_path / "report.html")) as page:
         for chart, order in (("#chart", "drawn().map((row) => row.id)"), ("#worth-chart", "points.map((p) => p.id)")):
             ids = page.evaluate(order)
             found = page.evaluate(
@@ -245,17 +244,18 @@ def test_numbers_on_the_page_are_those_of_points_json(explored: tuple[Path, str]
     folder, _ = explored
     worths = {p["id"]: p["worth"] for p in json.loads((folder / "points.json").read_text())["points"]}
     assert len(worths) == 5
-    for name in ("report.html", "report-public.html"):
-        told = {point["id"]: point["worth"] for point in data_of(folder / name)["points"]}
-        assert {id: {key: own[key] for key in worths[id]} for id, own in told.items()} == worths
-        with opened(browser, folder / name) as page:
-            assert HOSTILE in page.text_content("#worth") and page.locator("script").count() == 3
+    told = {point["id"]: point["worth"] for point in data_of(folder / "report.html")["points"]}
+    assert {id: {key: own[key] for key in worths[id]} for id, own in told.items()} == worths
+    with opened(browser, folder / "report.html") as page:
+        assert HOSTILE in page.text_content("#worth") and page.locator("script").count() == 3
 
 
-def test_the_public_page_has_the_section_and_no_records(explored: tuple[Path, str]) -> None:
+def test_the_public_page_has_neither_the_section_nor_records(explored: tuple[Path, str]) -> None:
     folder, _ = explored
     public = (folder / "report-public.html").read_text("utf-8")
-    assert "Is it worth it?" in public and "secret-town" not in public and ">high<" not in public
+    assert "Is it worth it?" not in public and "secret-town" not in public and ">high<" not in public
+    assert all(point["worth"] is None for point in data_of(folder / "report-public.html")["points"])
+    assert any("workload_accuracy" in point["measures"] for point in data_of(folder / "report-public.html")["points"])
     assert "secret-town" in (folder / "report.html").read_text("utf-8")
     assert HOSTILE not in public
 

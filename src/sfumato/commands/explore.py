@@ -57,7 +57,7 @@ def explore(
 ) -> None:
     """Make and measure all candidates of a study, and draw the map. Resumes where it was stopped."""
     from sfumato.measures import Classification
-    from sfumato.report import save_map
+    from sfumato.report import PUBLIC_FILES, save_map
     from sfumato.tradeoff import explore as explored
     from sfumato.tradeoff import of_table, read_study
     from sfumato.tradeoff.cache import mend_cache
@@ -130,10 +130,8 @@ def explore(
         _print_disagreements(disagreements)
     if verdicts is not None:
         _print_verdicts(verdicts)
-    typer.echo(
-        f"\n{folder / 'report.html'} and {folder / 'cache.jsonl'} show records, rare ones too: keep them to yourself "
-        "(their owner alone can read them)."
-    )
+    typer.echo(f"\n{' and '.join(PUBLIC_FILES)} may leave the house; every other file of {folder} is internal.")
+    typer.echo("report.html and cache.jsonl show records, rare ones too: their owner alone can read them.")
 
 
 def _print_tuning(shown: Map) -> None:

@@ -51,7 +51,7 @@ def frontier(
     Ctrl-C or --seconds ends it early with the best so far; the same command goes on from there.
     """
     from sfumato.anonymizers import cut_space
-    from sfumato.report import save_map
+    from sfumato.report import PUBLIC_FILES, save_map
     from sfumato.tradeoff import NSGA2, explore, of_table, read_study
     from sfumato.tradeoff import problem as read_problem
     from sfumato.tradeoff.cache import mend_cache
@@ -104,6 +104,7 @@ def frontier(
         typer.echo("\nThe search was stopped early; the same command goes on from there.")
     if files:
         typer.echo(f"\nOpen {folder / 'report.html'} to see the map; `sfumato choose {folder}` goes on from there.")
+        typer.echo(f"{' and '.join(PUBLIC_FILES)} may leave the house; every other file there is internal.")
     elif not wanted.publishable:
         typer.echo("\nThis order is unsound: the pairs need not hold, so there is no map and nothing to publish.")
 

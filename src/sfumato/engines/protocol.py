@@ -10,14 +10,16 @@ import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.quiet import Quiet
 
-@dataclass(frozen=True)
-class DistinctValues:
+
+@dataclass(frozen=True, repr=False)
+class DistinctValues(Quiet):
     """The distinct values of one column as text (None: missing), each with its count and first row (from 1)."""
 
     values: Sequence[str | None]
@@ -25,8 +27,8 @@ class DistinctValues:
     first_rows: NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class ColumnFacts:
+@dataclass(frozen=True, repr=False)
+class ColumnFacts(Quiet):
     """What the whole of one column is like, counted by the engine: no value of it but the ends of its ranges."""
 
     present: int
@@ -52,16 +54,18 @@ class ColumnFacts:
     last: datetime.date | None
 
 
-@dataclass(frozen=True)
-class Coding:
+@dataclass(frozen=True, repr=False)
+class Coding(Quiet):
     """A code for every text of one column; None is the key of missing values."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("column",)
 
     column: str
     codes: Mapping[str | None, int]
 
 
-@dataclass(frozen=True)
-class CountedCodes:
+@dataclass(frozen=True, repr=False)
+class CountedCodes(Quiet):
     """The distinct tuples of codes in lexicographic order, the number of rows of each, and what was left out."""
 
     codes: NDArray[np.int32]
@@ -71,8 +75,8 @@ class CountedCodes:
     """The engine's name for the link from its rows to these tuples."""
 
 
-@dataclass(frozen=True)
-class Pairs:
+@dataclass(frozen=True, repr=False)
+class Pairs(Quiet):
     """The distinct pairs of a cell and a value of one column, by cell and text, and the number of rows of each."""
 
     cell: NDArray[np.int64]
@@ -84,8 +88,8 @@ class Pairs:
     """The distinct values as text (None: missing), in the order in which the pairs first name them."""
 
 
-@dataclass(frozen=True)
-class Tuples:
+@dataclass(frozen=True, repr=False)
+class Tuples(Quiet):
     """The distinct tuples of a cell and values of some columns, by cell and texts, and the number of rows of each."""
 
     cell: NDArray[np.int64]
@@ -97,8 +101,8 @@ class Tuples:
     """For every column its distinct values as text (None: missing)."""
 
 
-@dataclass(frozen=True)
-class Texts:
+@dataclass(frozen=True, repr=False)
+class Texts(Quiet):
     """A published column made of texts: row i of the cells or groups it belongs to shows `texts[codes[i]]`."""
 
     name: str
@@ -106,8 +110,8 @@ class Texts:
     codes: NDArray[np.int32]
 
 
-@dataclass(frozen=True)
-class Placement:
+@dataclass(frozen=True, repr=False)
+class Placement(Quiet):
     """Where the rows of every cell go: `count` rows of `cell` to `group`; rows that no entry takes are left out."""
 
     cell: NDArray[np.int64]
@@ -117,8 +121,8 @@ class Placement:
     """Which cells these are: the link that came with them."""
 
 
-@dataclass(frozen=True)
-class Layout:
+@dataclass(frozen=True, repr=False)
+class Layout(Quiet):
     """The columns of a published file and what moves with what.
 
     Texts `by_group` show what is published for the group of a row; texts `by_cell` what belongs to its cell;

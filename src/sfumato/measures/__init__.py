@@ -7,6 +7,7 @@ from sfumato.measures.declaring import Measure
 from sfumato.measures.definetti import DeFinetti, definetti
 from sfumato.measures.groups import Measured, measure, of_groups
 from sfumato.measures.measure import MEASURES, READ_NOISY, RECONSTRUCTED
+from sfumato.measures.published import published_risks
 from sfumato.measures.queries import HALF_RANGES, Queries
 from sfumato.measures.reconstruction import READERS, EmReader, Reader, UniformReader
 from sfumato.measures.scales import Prepared, Scales
@@ -41,4 +42,5 @@ __all__ = [
     "large_populations",
     "measure",
     "of_groups",
+    "published_risks",
 ]

@@ -16,6 +16,7 @@ from sfumato.errors import BadInputError
 from sfumato.kernels import kernel
 from sfumato.measures.adversary import adversary_gains
 from sfumato.measures.measure import MEASURES, READ_NOISY
+from sfumato.quiet import Quiet
 from sfumato.release import Published, Release
 from sfumato.requirements.requirement import sensitive_levels
 from sfumato.table import Sensitive
@@ -57,8 +58,8 @@ RECURSIVE_C = 3.0
 """The c with which `l_recursive` is reported, as in Brickell & Shmatikov 2008."""
 
 
-@dataclass(frozen=True)
-class Measured:
+@dataclass(frozen=True, repr=False)
+class Measured(Quiet):
     """The measures of a release: by name, and for each sensitive attribute apart."""
 
     values: Mapping[str, float]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from sfumato.errors import BadInputError
 from sfumato.publish.assessing import Profile, baseline, leaf_codes
 from sfumato.publish.counting import STAR, Counted, Counts, Source, TextColumn
 from sfumato.publish.matching import reread
+from sfumato.quiet import Quiet
 from sfumato.table import DATASETS, Hierarchy, Table, bundled, read_hierarchies
 from sfumato.table.declared import declared
 
@@ -88,9 +89,11 @@ class Question:
         return counted if self.missing == "value" else reread(counted, self.quasi, {"": STAR})
 
 
-@dataclass(frozen=True, eq=False)
-class Attribute:
+@dataclass(frozen=True, eq=False, repr=False)
+class Attribute(Quiet):
     """One sensitive attribute as the file shows it (or none): the counted tuples, and the group of each."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("name",)
 
     counted: Counted
     first: Counts
@@ -102,9 +105,11 @@ class Attribute:
         return self.counted.show(int(self.first[group]), names)
 
 
-@dataclass(frozen=True)
-class WorstGroup:
+@dataclass(frozen=True, repr=False)
+class WorstGroup(Quiet):
     """A group that stands out, by what a reader of the file sees of it."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("why", "sensitive")
 
     why: str
     sensitive: str | None

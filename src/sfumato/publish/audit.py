@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -39,6 +39,7 @@ from sfumato.publish.matching import Matching, misses_a_value
 from sfumato.publish.notation import Notation
 from sfumato.publish.noticing import missing_notices, notices_of, star_notices
 from sfumato.publish.original import opened_original, roles_in
+from sfumato.quiet import Quiet
 from sfumato.table import Hierarchy, Table
 from sfumato.table.declared import Declared
 
@@ -48,9 +49,11 @@ if TYPE_CHECKING:
     from sfumato.publish.together import Together
 
 
-@dataclass(frozen=True)
-class Audit:
+@dataclass(frozen=True, repr=False)
+class Audit(Quiet):
     """What an audit found."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("quasi", "sensitive", "require", "holds")
 
     file: str
     records: int

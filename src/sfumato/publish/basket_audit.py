@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from math import inf, log2
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from sfumato.errors import BadInputError
 from sfumato.plain import json_text
 from sfumato.publish.basket_reading import Published, Shown, read_published
 from sfumato.publish.notation import set_members
+from sfumato.quiet import Quiet
 from sfumato.table import Hierarchy
 from sfumato.transactions import (
     BasketRequirement,
@@ -37,17 +38,19 @@ EXAMPLES = 5
 USUAL_KNOWN = 2
 
 
-@dataclass(frozen=True)
-class RareSet:
+@dataclass(frozen=True, repr=False)
+class RareSet(Quiet):
     """Published items that few records show together."""
 
     records: int
     items: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class BasketFailure:
+@dataclass(frozen=True, repr=False)
+class BasketFailure(Quiet):
     """A requirement that does not hold, with the rarest counterexamples."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("requirement",)
 
     requirement: str
     sets: int
@@ -56,9 +59,11 @@ class BasketFailure:
     examples: tuple[RareSet, ...]
 
 
-@dataclass(frozen=True)
-class BasketCoverage:
+@dataclass(frozen=True, repr=False)
+class BasketCoverage(Quiet):
     """Whether the records of a file can be those of the original."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("holds",)
 
     checked: str
     exact: bool
@@ -67,9 +72,11 @@ class BasketCoverage:
     examples: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class BasketAudit:
+@dataclass(frozen=True, repr=False)
+class BasketAudit(Quiet):
     """What an audit of baskets found."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("require", "holds")
 
     file: str
     records: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 from sfumato.engines.formulas import formula_items, formula_notice
 from sfumato.errors import BadInputError
@@ -21,6 +22,7 @@ from sfumato.publish.basket_mapping import basket_mapping, legend_of
 from sfumato.publish.certificate import Origin, certificate_files, internal
 from sfumato.publish.formulas import note_formulas
 from sfumato.publish.page import write_certificates
+from sfumato.quiet import Quiet
 from sfumato.release import check_targets, format_of, staged
 from sfumato.tradeoff import Map, Point
 from sfumato.transactions import BasketRelease, Baskets, KMAnonymity
@@ -34,9 +36,11 @@ from sfumato.transactions.writing import LONG, check_layout, published_rows, wri
 AGREE = 1e-9
 
 
-@dataclass(frozen=True)
-class BasketPublication:
+@dataclass(frozen=True, repr=False)
+class BasketPublication(Quiet):
     """What was published of baskets, and where."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("audit", "files")
 
     release: BasketRelease
     candidate: BasketCandidate

@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
 from sfumato.publish.counting import Counted, Counts, TextColumn, number_combinations, number_keys
 from sfumato.publish.locating import Combinations, Places, locate
 from sfumato.publish.notation import Domain, Notation
+from sfumato.quiet import Quiet
 
 Place = TypeVar("Place", bound=Hashable)
 MOST_EDGES = 3_000_000
@@ -28,9 +29,11 @@ MOST_NAMED = 5
 """How many kinds of rows that are not covered are named."""
 
 
-@dataclass(frozen=True)
-class Coverage:
+@dataclass(frozen=True, repr=False)
+class Coverage(Quiet):
     """Whether the rows of a file are those of original records."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("holds",)
 
     checked: str
     """What was looked at, in words."""
@@ -64,8 +67,8 @@ def coverage(
     return _matched(published, original, located, others)
 
 
-@dataclass(frozen=True, eq=False)
-class Located:
+@dataclass(frozen=True, eq=False, repr=False)
+class Located(Quiet):
     """The boxes of a file, the points of its original, and which boxes cover which points."""
 
     boxes: Combinations

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import floor, log
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sfumato.errors import BadInputError
 from sfumato.publish.assessing import Numbers, Profile
 from sfumato.publish.counting import Counts
+from sfumato.quiet import Quiet
 from sfumato.requirements import AlphaK, BetaLikeness, DeltaDisclosure, KAnonymity, LDiversity, Requirement, TCloseness
 
 TOLERANCE = 1e-9
@@ -25,9 +26,11 @@ Judged = tuple[Admitted, Numbers, str]
 """Which groups are admitted; how good each one is (higher is better); what the file achieves, in words."""
 
 
-@dataclass(frozen=True)
-class Failure:
+@dataclass(frozen=True, repr=False)
+class Failure(Quiet):
     """A part of a requirement that does not hold."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("requirement",)
 
     requirement: str
     groups: int

@@ -23,6 +23,7 @@ from sfumato.engines import DuckDBEngine
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.kernels import kernel
 from sfumato.plain import json_text
+from sfumato.quiet import Quiet
 from sfumato.release import Assignment, NoisyRelease, Release, check_target, generalization, histograms_of, staged
 from sfumato.requirements import Requirement, requirement
 from sfumato.table import Cells, Hierarchy, Level, Roles, Table, distinct_rows
@@ -33,8 +34,8 @@ KIND = "sfumato mapping"
 Codes = NDArray[np.int32]
 
 
-@dataclass(frozen=True, eq=False)
-class Mapping:
+@dataclass(frozen=True, eq=False, repr=False)
+class Mapping(Quiet):
     """How the quasi-identifiers of a release were recoded."""
 
     requirement: Requirement

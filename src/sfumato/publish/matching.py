@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sfumato.errors import BadInputError
 from sfumato.publish.counting import Counted, Counts, TextColumn, number_combinations
 from sfumato.publish.deciding import Failure
+from sfumato.quiet import Quiet
 from sfumato.requirements import KAnonymity, Requirement
 
 Flags = NDArray[np.bool_]
@@ -25,8 +26,8 @@ GENEROUS = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Matching:
+@dataclass(frozen=True, eq=False, repr=False)
+class Matching(Quiet):
     """The combinations that records show, how many records show each, and how many records match it."""
 
     counted: Counted

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from sfumato.anonymizers import Mechanism
 from sfumato.engines.formulas import formula_notice
@@ -20,13 +21,16 @@ from sfumato.publish.noisy_cautions import noisy_cautions
 from sfumato.publish.noisy_certificate import noisy_certificate, public_noisy_certificate
 from sfumato.publish.noisy_page import noisy_certificate_page
 from sfumato.publish.page import write_certificates
+from sfumato.quiet import Quiet
 from sfumato.release import Format, NoisyRelease, check_targets, format_of, staged
 from sfumato.table import Table
 
 
-@dataclass(frozen=True)
-class NoisyPublication:
+@dataclass(frozen=True, repr=False)
+class NoisyPublication(Quiet):
     """What was published of a noisy release, and where."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("release", "files")
 
     release: NoisyRelease
     maker: Mechanism

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
@@ -39,6 +39,7 @@ from sfumato.publish.mapping import mapping_of
 from sfumato.publish.noisy_releasing import NoisyPublication, check_noisy_request, publish_noisy
 from sfumato.publish.original import STUDY
 from sfumato.publish.page import write_certificates
+from sfumato.quiet import Quiet
 from sfumato.release import Form, Release, RowLayout, check_targets, format_of, staged
 from sfumato.release.writing import GROUP, inputs_of, release_files, write_drafts
 from sfumato.requirements import KAnonymity, Requirement, requirement
@@ -53,9 +54,11 @@ AGREE = 1e-9
 """How far a measure of the audit may lie from the maker's own."""
 
 
-@dataclass(frozen=True)
-class Publication:
+@dataclass(frozen=True, repr=False)
+class Publication(Quiet):
     """What was published, and where."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("audit", "files")
 
     release: Release
     candidate: Candidate

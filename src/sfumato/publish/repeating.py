@@ -18,6 +18,7 @@ from sfumato.publish.assessing import Numbers, Profile
 from sfumato.publish.counting import Counted, Counts
 from sfumato.publish.locating import Combinations, locate
 from sfumato.publish.notation import Notation
+from sfumato.quiet import Quiet
 
 MOST_PAIRS = 2_000_000_000
 """More pairs of boxes than this are not compared without the original."""
@@ -28,8 +29,8 @@ MOST_COUNTS = 200_000_000
 TOLERANCE = 1e-9
 
 
-@dataclass(frozen=True)
-class WorstPair:
+@dataclass(frozen=True, repr=False)
+class WorstPair(Quiet):
     """Two groups, one of each release, whose intersection gives most away."""
 
     earlier: Mapping[str, str]
@@ -41,8 +42,8 @@ class WorstPair:
     """People who are in both groups: counted in the original, otherwise at most so many."""
 
 
-@dataclass(frozen=True)
-class Intersection:
+@dataclass(frozen=True, repr=False)
+class Intersection(Quiet):
     """What two releases tell together about one sensitive attribute."""
 
     earlier: str
@@ -87,8 +88,8 @@ class Intersection:
     """The raised pair with the largest share, if any pair is raised."""
 
 
-@dataclass(frozen=True, eq=False)
-class Seen:
+@dataclass(frozen=True, eq=False, repr=False)
+class Seen(Quiet):
     """A release as an adversary reads it: boxes, the group of each, and what the groups show."""
 
     counted: Counted
@@ -130,8 +131,8 @@ class Seen:
         return self.counted.show(int(self.first[groups[0]]), self.grouping)
 
 
-@dataclass(frozen=True, eq=False)
-class Pairs:
+@dataclass(frozen=True, eq=False, repr=False)
+class Pairs(Quiet):
     """Pairs of (sets of) groups that one person may be in."""
 
     earlier_sets: Sequence[tuple[int, ...]]

@@ -9,21 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from sfumato.publish.counting import Counted, Counts, TextColumn
 from sfumato.publish.locating import Combinations, Places, locate
 from sfumato.publish.notation import Notation
+from sfumato.quiet import Quiet
 from sfumato.table import Hierarchy
 
 MOST_NAMED = 3
 """How many combinations are named that more than one published combination covers."""
 
 
-@dataclass(frozen=True)
-class Together:
+@dataclass(frozen=True, repr=False)
+class Together(Quiet):
     """What a file shows of the attributes that the members of every household share."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("holds",)
 
     column: str
     shared: tuple[str, ...]

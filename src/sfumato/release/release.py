@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import BadInputError
 from sfumato.kernels import kernel
+from sfumato.quiet import Quiet
 from sfumato.release.writing import Format, RowLayout, format_of, write_release
 from sfumato.table import Cells, Histograms, Table, distinct_rows
 
@@ -36,8 +37,8 @@ Counts = NDArray[np.int64]
 Numbers = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class Assignment:
+@dataclass(frozen=True, eq=False, repr=False)
+class Assignment(Quiet):
     """Where records go: `count` records of `cell` to `group`. A cell may be split; what is missing is suppressed."""
 
     cell: Counts
@@ -50,8 +51,8 @@ class Assignment:
         return int(self.count.sum())
 
 
-@dataclass(frozen=True, eq=False)
-class Boxes:
+@dataclass(frozen=True, eq=False, repr=False)
+class Boxes(Quiet):
     """Weighted boxes: leaf codes from `lo` to `hi` per attribute, the records inside, and the group of each."""
 
     lo: Codes
@@ -103,7 +104,7 @@ class Release(Published):
     """What its maker has to say of it, such as the transformation; for the publisher's eyes."""
 
     def __repr__(self) -> str:
-        return f"<Release: {self.form}, {self.assignment.records:,} records in {self.groups:,} groups>"
+        return f"<Release: {self.form} of {', '.join(quasi.name for quasi in self.cells.quasi)}>"
 
     @property
     def suppressed(self) -> int:

@@ -1,6 +1,6 @@
 """The section "Do the axes agree?" of the report: releases that look good by one measure and bad by another.
 
-All numbers are of many records, so the public page shows it too.
+The public page has it too, from its own rounded measures.
 """
 
 from __future__ import annotations

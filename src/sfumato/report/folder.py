@@ -13,8 +13,11 @@ from sfumato.tradeoff import Map, Point
 from sfumato.tradeoff.folder import limit_values
 from sfumato.tradeoff.scoring import score_values
 
-INTERNAL = "report.html"
-"""The report that shows records: for its owner alone."""
+PUBLIC_FILES = ("report-public.html", "map.png")
+"""What may leave the house of the files in the folder; all others are internal."""
+
+INTERNAL = ("report.html", "map-internal.png")
+"""Of the others, those that show what the public ones do not: for their owner alone."""
 
 
 def save_map(shown: Map, folder: Path) -> list[Path]:
@@ -40,13 +43,10 @@ def save_map(shown: Map, folder: Path) -> list[Path]:
         "study.toml": shown.study.to_toml(folder),
     }
     contents = {name: text.encode() for name, text in texts.items()}
-    contents |= {
-        INTERNAL: report_bytes(shown),
-        "report-public.html": report_bytes(shown, public=True),
-        "map.png": picture_bytes(shown),
-    }
+    contents |= dict(zip(INTERNAL, (report_bytes(shown), picture_bytes(shown, internal=True)), strict=True))
+    contents |= dict(zip(PUBLIC_FILES, (report_bytes(shown, public=True), picture_bytes(shown)), strict=True))
     targets = [folder / name for name in contents]
-    with staged(targets, private=[folder / INTERNAL]) as drafts:
+    with staged(targets, private=[folder / name for name in INTERNAL]) as drafts:
         for draft, content in zip(drafts, contents.values(), strict=True):
             draft.write_bytes(content)
     return targets
@@ -73,6 +73,7 @@ def _entry(point: Point, on_frontier: bool) -> dict[str, Any]:
         "on_frontier": on_frontier,
     }
     more = {
+        "published": dict(point.published),
         "worth": None if point.worth is None else dict(point.worth),
         "intervals": {name: list(ends) for name, ends in point.intervals.items()},
         "words": point.words,

@@ -1,16 +1,11 @@
 """The section "How good can a release be?": the limit in words, the scores, and who gives which part of the frontier.
 
-**Why it may stand on the public page.** The limit and the scores are facts of the table's large populations (at least
-the study's share of its records each) and of the measures that the page shows anyway; nothing in them is about
-few people. But the line has dozens of vertices, each a sum over all these populations, so on the public page they
-are rounded, downwards, so that the line stays a limit. Noisy releases are left out there, as everywhere.
+It stands on the internal page alone: the line has dozens of vertices, each a fact of all records.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from html import escape
-from math import floor
 from typing import Any
 
 from sfumato.errors import BadInputError
@@ -20,44 +15,28 @@ from sfumato.tradeoff.limit import AXES, MEANING
 from sfumato.tradeoff.scoring import Part, Scores
 from sfumato.tradeoff.words import counted
 
-PUBLIC_STEPS = 100_000
-"""On the public page the limit's vertices are rounded down to whole parts of this: five decimals."""
-
 HEADS = ("Anonymizer", "On the frontier", "Best choice for {x}", "Part of the range", "Score", "Without it")
 
 
-def scores_of(shown: Map, public: bool = False) -> Scores | None:
-    """Score a map, for the public without noisy releases; None where nothing can be scored."""
-    if public:
-        shown = replace(shown, points=tuple(point for point in shown.points if not point.is_noisy))
+def scores_of(shown: Map) -> Scores | None:
+    """Score a map; None where nothing can be scored."""
     try:
         return shown.scores()
     except BadInputError:  # nothing measured on these axes, or all alike
         return None
 
 
-def limit_content(shown: Map, public: bool) -> dict[str, Any] | None:
+def limit_content(shown: Map) -> dict[str, Any] | None:
     """Return what the page's script draws of the limit; None where there is none."""
     if shown.limit is None:
         return None
-    vertices = list(shown.limit.points)
-    if public:
-        lower = {_down(p): _down(u) for p, u in vertices}  # of several that become one, the last is the lowest
-        vertices = sorted(lower.items())
-    named = [
-        bool(row["label"])
-        for row in limit_rows(replace(shown, limit=replace(shown.limit, points=tuple(vertices))), *AXES)
-    ]
-    return {"axes": list(AXES), "points": [list(vertex) for vertex in vertices], "named": named.index(True)}
+    named = [bool(row["label"]) for row in limit_rows(shown, *AXES)]
+    return {"axes": list(AXES), "points": [list(vertex) for vertex in shown.limit.points], "named": named.index(True)}
 
 
-def _down(value: float) -> float:
-    return floor(value * PUBLIC_STEPS) / PUBLIC_STEPS
-
-
-def limit_section(shown: Map, public: bool) -> str:
+def limit_section(shown: Map) -> str:
     """Write the section; empty where nothing can be scored."""
-    found = scores_of(shown, public)
+    found = scores_of(shown)
     if found is None or not found.parts:
         return ""
     told = _floor(found) if found.limit is not None else _spanned(found)

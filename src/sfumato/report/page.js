@@ -544,7 +544,7 @@ function update() {
 }
 
 function start() {
-  if (!points.length) {
+  if (!points.length || !data.measures.length) {
     for (const id of ["map", "frontier"]) document.getElementById(id).hidden = true;
     document.body.setAttribute("data-ready", "");
     return;

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from contextlib import suppress
-from dataclasses import replace
 from datetime import date
 from functools import cache
 from hashlib import sha256
@@ -31,13 +30,14 @@ from sfumato.report.limit import limit_content, limit_section
 from sfumato.report.tuning import tuning_section
 from sfumato.report.worth import worth_content, worth_of_point, worth_section
 from sfumato.tradeoff import Map, Point
-from sfumato.tradeoff.chart import axis_title, baseline_label, family, map_chart, step, ticks_of
+from sfumato.tradeoff.chart import axis_title, baseline_label, drawn_axes, family, map_chart, step, ticks_of
 from sfumato.tradeoff.limit import AXES
 from sfumato.tradeoff.words import counted, listed, settings
 
 
-def page(shown: Map, public: bool, day: date) -> str:
-    """Write the whole page."""
+def page(map_: Map, public: bool, day: date) -> str:
+    """Write the whole page; the public one from the public map alone."""
+    shown = map_.public() if public else map_
     scripts = {"libraries": _libraries(), "script": _own("page.js")}
     return Template(_own("page.html")).substitute(
         scripts,
@@ -48,29 +48,27 @@ def page(shown: Map, public: bool, day: date) -> str:
         name=escape(shown.study.name),
         badge="public" if public else "internal",
         caution=_caution(public),
-        tried=_tried(shown, public, day),
-        limit=limit_section(shown, public),
-        tuning=tuning_section(shown, public),
-        agreeing=agreeing_section(_seen(shown, public)),
+        tried=_tried(shown, day),
+        limit="" if public else limit_section(shown),
+        tuning=tuning_section(shown),
+        agreeing=agreeing_section(shown),
         worth=worth_section(shown),
-        notices="" if public else _notices(shown),
-        unmade="" if public else _unmade(shown),
+        notices=_notices(shown),
+        unmade=_untold(shown) if public else _unmade(shown),
         meanings=_meanings(shown),
         go_on=_go_on(shown, public),
     )
 
 
 def content(shown: Map, public: bool) -> dict[str, Any]:
-    """Collect what the page's script reads; for the public nothing but settings and measures."""
-    seen = _seen(shown, public)
-    measured, said = [p for p in seen.points if p.status == "measured"], said_of_points(seen)
+    """Collect what the page's script reads."""
+    measured, said = [p for p in shown.points if p.status == "measured"], said_of_points(shown)
     return {
         "public": public,
-        "axes": axes(shown),
+        "axes": list(drawn_axes(shown)),
         "forms": list(shown.study.forms),
-        "records": shown.about.get("records", 0),
         "spec": _empty_chart(shown),
-        "limit": limit_content(shown, public),
+        "limit": limit_content(shown),
         "worth": worth_content(shown),
         "measures": [
             {
@@ -87,21 +85,6 @@ def content(shown: Map, public: bool) -> dict[str, Any]:
         ],
         "points": [_point(shown, point, public) | {"disagreements": said.get(point.id, [])} for point in measured],
     }
-
-
-def _seen(shown: Map, public: bool) -> Map:
-    """Return what a page may tell of: on the public one nothing of noisy releases, which were only looked at."""
-    return replace(shown, points=tuple(point for point in shown.points if not (public and point.is_noisy)))
-
-
-def axes(shown: Map) -> list[str]:
-    """Name the two measures the map opens on: the study's, or the first of each kind where those are not measured."""
-    if not any(point.status == "measured" for point in shown.points) or any(
-        p.has(shown.study.axes) for p in shown.points
-    ):
-        return list(shown.study.axes)
-    known = [measure for measure in MEASURES.values() if any(measure.name in point.measures for point in shown.points)]
-    return [next(measure.name for measure in known if measure.kind == kind) for kind in ("risk", "utility")]
 
 
 def _point(shown: Map, point: Point, public: bool) -> dict[str, Any]:
@@ -127,7 +110,7 @@ def _empty_chart(shown: Map) -> dict[str, Any]:
 
     The page's script sets the axes, and takes the limit's layers out where it is not drawn.
     """
-    spec: dict[str, Any] = map_chart(shown, *(axes(shown) if shown.limit is None else AXES)).to_dict()
+    spec: dict[str, Any] = map_chart(shown, *(drawn_axes(shown) if shown.limit is None else AXES)).to_dict()
     spec["datasets"] = {name: [] for name in spec["datasets"]}
     spec |= {"width": "container", "height": 460, "autosize": {"type": "fit-x", "contains": "padding"}}
     spec["config"] |= {"background": None, "padding": 4}
@@ -171,16 +154,15 @@ def _policy(scripts: list[str]) -> str:
 
 def _caution(public: bool) -> str:
     if public:
-        return "Settings and measures only: nothing of individual records."
+        return "Settings and rounded measures only: nothing of individual records."
     return "This page shows records of the table. Keep it inside; report-public.html is the one to pass on."
 
 
-def _tried(shown: Map, public: bool, day: date) -> str:
+def _tried(shown: Map, day: date) -> str:
     """Say what was tried, of which data, and what became of it."""
     states = [point.status for point in shown.points]
     text = (
-        f"On {day.day} {day:%B %Y}, {counted(len(states), 'candidate release')} of "
-        f"{shown.study.described(shown.about, public)}"
+        f"On {day.day} {day:%B %Y}, {counted(len(states), 'candidate release')} of {shown.study.described(shown.about)}"
     )
     measured, infeasible, failed = (states.count(state) for state in ("measured", "infeasible", "failed"))
     if measured == len(states):
@@ -194,7 +176,9 @@ def _tried(shown: Map, public: bool, day: date) -> str:
 
 
 def _notices(shown: Map) -> str:
-    entries = "".join(f"<li>{escape(str(notice))}</li>" for notice in shown.about.get("notices", ()))
+    """List what is to be noted of the data, and of the numbers."""
+    notes = [*shown.about.get("notices", ()), *([shown.about["note"]] if "note" in shown.about else [])]
+    entries = "".join(f"<li>{escape(str(note))}</li>" for note in notes)
     return f'<ul class="notices">{entries}</ul>' if entries else ""
 
 
@@ -216,17 +200,34 @@ def _unmade(shown: Map) -> str:
     return f'<section id="unmade"><h2>What could not be made</h2>{told}</section>'
 
 
+def _untold(shown: Map) -> str:
+    """List, for the public, the candidates that have no numbers, and what became of them."""
+    rows = "".join(
+        f"<tr><td>{escape(settings(point))}<br><code>{escape(point.id)}</code></td>"
+        f'<td class="state">{escape(point.status)}</td></tr>'
+        for point in shown.points
+        if not point.measures
+    )
+    if not rows:
+        return ""
+    return (
+        '<section id="unmade"><h2>Without numbers</h2><p>Measured: a release was made. Infeasible: no such release of '
+        "this table exists.</p>"
+        '<div class="wide"><table><thead><tr><th>Candidate</th><th>What became of it</th></tr></thead>'
+        f"<tbody>{rows}</tbody></table></div></section>"
+    )
+
+
 def _pass_on(shown: Map) -> str:
     """Say what may leave the house; what is measured of a noisy release against the original may not."""
-    if any(point.is_noisy for point in shown.points):
-        return (
-            "<b>Pass the map on.</b> <code>report-public.html</code> shows nothing of individual records, and no noisy "
-            "release: what is measured of those against the original is covered by no epsilon. That holds for "
-            "<code>map.png</code> too: keep it inside."
-        )
+    noisy = (
+        " They have no noisy release: what is measured of those against the original is covered by no epsilon."
+        if any(point.is_noisy for point in shown.points)
+        else ""
+    )
     return (
-        "<b>Pass the map on.</b> <code>report-public.html</code> and <code>map.png</code> show nothing of individual "
-        "records."
+        "<b>Pass the map on.</b> <code>report-public.html</code> and <code>map.png</code> may leave the house: "
+        f"settings and rounded measures.{noisy} All other files of this folder are internal."
     )
 
 
@@ -240,7 +241,7 @@ def _go_on(shown: Map, public: bool) -> str:
     """Say what can be done next with ids, files and commands."""
     if public:
         return "<p>Each release has an id, such as those in the table above: name it when you ask for one.</p>"
-    risk = axes(shown)[0]
+    risk = drawn_axes(shown)[0]
     steps = [
         "<b>Pick a point.</b> Click it on the map or in the table. Its page address then ends in its id "
         "(<code>#id</code>), and the same id stands in <code>points.json</code>. <code>sfumato choose DIR</code> "

@@ -33,9 +33,9 @@ def score_over_time(shown: Map) -> list[Step]:
     return steps
 
 
-def tuning_section(shown: Map, public: bool) -> str:
-    """Write the section; empty for a map without a budget, and for the public, whom the search does not concern."""
-    steps = [] if public else score_over_time(shown)
+def tuning_section(shown: Map) -> str:
+    """Write the section; empty for a map without a budget, such as the public one."""
+    steps = score_over_time(shown)
     if len(steps) < 2:
         return ""
     tuning = shown.about["tuning"]

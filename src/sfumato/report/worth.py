@@ -1,6 +1,6 @@
 """The section "Is it worth it?" of the report: what was asked, what the trivial sanitizations give, and every verdict.
 
-It is there only where a column was learned. All numbers are shares of many records, so the public page shows it too.
+It is there only where a column was learned. Its intervals are facts of single folds, so the public page is without it.
 """
 
 from __future__ import annotations

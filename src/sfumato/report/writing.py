@@ -5,19 +5,13 @@ from __future__ import annotations
 from datetime import date
 from pathlib import Path
 
-from vl_convert import vegalite_to_png
-
 from sfumato.release import staged
-from sfumato.report.page import axes, page
+from sfumato.report.page import page
 from sfumato.tradeoff import Map
-from sfumato.tradeoff.chart import map_chart
-
-SHARPNESS = 2
-"""Pixels of the picture per point of the chart."""
 
 
 def write_report(map: Map, path: Path | str, public: bool = False, day: date | None = None) -> Path:
-    """Write the report as one self-contained HTML file; `public` leaves out everything of individual records.
+    """Write the report as one self-contained HTML file; with `public` from what may leave the house.
 
     One that shows records can be read by its owner alone.
     """
@@ -31,14 +25,13 @@ def report_bytes(map: Map, public: bool = False, day: date | None = None) -> byt
     return page(map, public, day or date.today()).encode()
 
 
-def write_picture(map: Map, path: Path | str) -> Path:
-    """Write the map as a PNG."""
-    with staged([Path(path)]) as [draft]:
-        draft.write_bytes(picture_bytes(map))
+def write_picture(map: Map, path: Path | str, internal: bool = False) -> Path:
+    """Write the map as a PNG: what may leave the house, or with `internal` all of it."""
+    with staged([Path(path)], private=[Path(path)] if internal else []) as [draft]:
+        draft.write_bytes(picture_bytes(map, internal))
     return Path(path)
 
 
-def picture_bytes(map: Map) -> bytes:
+def picture_bytes(map: Map, internal: bool = False) -> bytes:
     """Return the map as a PNG."""
-    picture: bytes = vegalite_to_png(map_chart(map, *axes(map)).to_json(), scale=SHARPNESS)
-    return picture
+    return map.chart(internal=internal).png()

@@ -10,27 +10,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import BadInputError
+from sfumato.quiet import Quiet
 from sfumato.table.hierarchy import Hierarchy
 
 Counts = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Quasi:
+@dataclass(frozen=True, repr=False)
+class Quasi(Quiet):
     """A quasi-identifier: its name and the hierarchy whose leaf codes the cells hold."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("name",)
 
     name: str
     hierarchy: Hierarchy
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sensitive:
+class Sensitive(Quiet):
     """A sensitive attribute: the values that occur, in the order of their hierarchy, and how often (Q)."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("name",)
 
     name: str
     hierarchy: Hierarchy
@@ -55,7 +61,7 @@ class Sensitive:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Cells:
+class Cells(Quiet):
     """The distinct tuples of a table: codes of the quasi-identifiers, values of the sensitive attributes, counts."""
 
     quasi: tuple[Quasi, ...]
@@ -92,7 +98,7 @@ class Cells:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Histograms:
+class Histograms(Quiet):
     """For every group its size and its counts of each sensitive value, all attributes side by side."""
 
     sensitive: tuple[Sensitive, ...]
@@ -109,7 +115,7 @@ class Histograms:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CountedValues:
+class CountedValues(Quiet):
     """Which values of one column the records of every cell have: of cell c at `offsets[c]:offsets[c + 1]`."""
 
     offsets: Counts

@@ -14,11 +14,13 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from math import inf, isfinite
+from typing import ClassVar
 
 import numpy as np
 
 from sfumato.configuration import check_whole
 from sfumato.engines import ColumnFacts, DistinctValues, Engine
+from sfumato.quiet import Quiet
 from sfumato.table.automatic import FEW, MOST_CATEGORIES, MOST_CODES, looks_like_codes, looks_numeric, rounded_span
 from sfumato.table.hierarchy import read_date, read_number
 from sfumato.table.likeness import Likeness, likeness_of, vocabulary_of
@@ -55,9 +57,11 @@ NOT_AVAILABLE = frozenset(("NA", "N/A", "n/a", "#N/A", "NULL", "null", "NaN", "n
 Entry = Mapping[str, object]
 
 
-@dataclass(frozen=True)
-class Guess:
+@dataclass(frozen=True, repr=False)
+class Guess(Quiet):
     """What one column seems to be, and why."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("column", "role", "type")
 
     column: str
     role: Role | None
@@ -83,8 +87,8 @@ class Guess:
     """The texts but for which it would be numbers or dates, if they often mean missing."""
 
 
-@dataclass(frozen=True, eq=False)
-class Column:
+@dataclass(frozen=True, eq=False, repr=False)
+class Column(Quiet):
     """A column as it is looked at: its name, facts about the whole of it, the values of a sample."""
 
     name: str

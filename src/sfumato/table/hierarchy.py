@@ -15,12 +15,13 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import BadInputError
+from sfumato.quiet import Quiet
 
 DAY = re.compile(r"(\d{4}-\d{2}-\d{2})([ T]\d{2}:\d{2}.*)?")
 DOTTED_DAY = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})", re.ASCII)
@@ -32,16 +33,16 @@ Codes = NDArray[np.int32]
 Scale = Literal["category", "number", "date"]
 
 
-@dataclass(frozen=True)
-class Level:
+@dataclass(frozen=True, repr=False)
+class Level(Quiet):
     """One level of a hierarchy: its nodes in leaf order, each with its first leaf code and its label."""
 
     starts: tuple[int, ...]
     labels: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Hierarchy:
+@dataclass(frozen=True, repr=False)
+class Hierarchy(Quiet):
     """An ordered domain of leaves with the levels above them.
 
     >>> from sfumato.table import tree
@@ -80,6 +81,14 @@ class Hierarchy:
         _check_levels(self)
         _check_labels(self)
         _check_domain(self)
+
+    spoken: ClassVar[tuple[str, ...]] = ("scale", "height", "missing")
+
+    @property
+    def content(self) -> tuple[Any, ...]:
+        """Everything it is made of, as plain values: what tells two hierarchies apart."""
+        levels = tuple((level.starts, level.labels) for level in self.levels)
+        return levels, self.widths, self.scale, self.firsts, self.lasts, self.continuous, self.missing, self.observed
 
     # -- shape ---------------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.engines import Engine, Pairs, column_pairs
+from sfumato.quiet import Quiet
 
 Codes = NDArray[np.int32]
 Counts = NDArray[np.int64]
@@ -16,8 +17,8 @@ NEARLY = 0.9
 """From this share of the households with several members on an attribute is called nearly shared."""
 
 
-@dataclass(frozen=True, eq=False)
-class Memberships:
+@dataclass(frozen=True, eq=False, repr=False)
+class Memberships(Quiet):
     """Which household has how many records of which cell, or of which combination of quasi-identifiers."""
 
     combination: Counts

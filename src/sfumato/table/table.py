@@ -79,7 +79,7 @@ class Table:
     """Columns whose domain has a leaf for missing values only because some record misses one."""
 
     def __repr__(self) -> str:
-        return f"<Table {self.engine.origin}: {self.engine.row_count:,} records, quasi {', '.join(self.roles.quasi)}>"
+        return f"<Table: quasi {', '.join(self.roles.quasi)}; sensitive {', '.join(self.roles.sensitive) or 'none'}>"
 
     @cached_property
     def _counted(self) -> tuple[Cells, int, str]:

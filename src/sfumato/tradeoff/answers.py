@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 from sfumato.configuration import check_number
 from sfumato.errors import BadInputError
+from sfumato.quiet import Quiet
 
 EQUAL = 1e-9
 
@@ -27,9 +28,11 @@ class Valued(Protocol):
 P = TypeVar("P", bound=Valued)
 
 
-@dataclass(frozen=True)
-class Answer(Generic[P]):
+@dataclass(frozen=True, repr=False)
+class Answer(Quiet, Generic[P]):
     """What is known of a question."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("question",)
 
     question: str
     best: tuple[P, ...]

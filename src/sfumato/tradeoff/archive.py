@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,15 +13,18 @@ from sfumato.anonymizers import CutSpace, CutVector
 from sfumato.anonymizers.cut_space import Bits
 from sfumato.errors import BadInputError
 from sfumato.kernels import kernel
+from sfumato.quiet import Quiet
 from sfumato.tradeoff.problems import Problem
 from sfumato.tradeoff.study import Candidate, Grid
 
 Numbers = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class FrontierPoint:
+@dataclass(frozen=True, repr=False)
+class FrontierPoint(Quiet):
     """One release of a frontier: its cuts, and what is known of it."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("publishable",)
 
     cuts: str
     values: Mapping[str, float]

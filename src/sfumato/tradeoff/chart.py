@@ -165,6 +165,19 @@ def labels_of(drawn: Sequence[Point], place: Callable[[Point], tuple[float, floa
     return {own[0].id: ", ".join(map(baseline_label, own)) for own in found.values()}
 
 
+def drawn_axes(shown: Map) -> tuple[str, str]:
+    """Name the two measures the map opens on: the study's, or the first of each kind where those are not measured."""
+    axes = shown.study.axes
+    if any(point.has(axes) for point in shown.points):
+        return axes
+    known = [measure for measure in MEASURES.values() if any(measure.name in point.measures for point in shown.points)]
+    across, upward = (
+        next((measure.name for measure in known if measure.kind == kind), axis)
+        for kind, axis in zip(("risk", "utility"), axes, strict=True)
+    )
+    return across, upward
+
+
 def map_chart(shown: Map, x: str | None = None, y: str | None = None, title: str | None = None) -> alt.TopLevelMixin:
     """Draw the points on two measures and the frontier as a line through the points nobody beats."""
     x, y = x or shown.study.axes[0], y or shown.study.axes[1]
@@ -186,7 +199,8 @@ def map_chart(shown: Map, x: str | None = None, y: str | None = None, title: str
     name = title or f"{shown.study.name}: what each release risks and what it costs"
     marks = [] if verdicts is None else [verdict_marks(base)]
     floor = limit_rows(shown, x, y)
-    reading = [READING, *([LIMIT_READING] if floor else []), *wrap("" if verdicts is None else verdicts.marks(), LINE)]
+    notes = [shown.about.get("note", ""), "" if verdicts is None else verdicts.marks()]
+    reading = [READING, *([LIMIT_READING] if floor else []), *(line for note in notes for line in wrap(note, LINE))]
     spreads = intervals(base) if any(point.intervals for point in shown.points) else []
     below = limit_line(base) if floor else []
     layers = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from sfumato.measures.disclosure import THRESHOLDS, GroupRisk, group_risk
 from sfumato.measures.households import HouseholdRisk, household_risk
 from sfumato.measures.subsets import NEVER, Combinations, Subsets, all_subsets, members_of
 from sfumato.measures.superpopulation import PopulationUniques, individual_risks, population_uniques
+from sfumato.quiet import Quiet
 from sfumato.table import Table, distinct_rows
 from sfumato.table.hierarchy import read_number
 from sfumato.table.households import memberships_of, unnamed_pairs
@@ -33,9 +34,11 @@ OF_PUBLISHING = ("columns without a role", "identifier ")
 """How notices begin that speak of what a release would hold, or that are said in full here."""
 
 
-@dataclass(frozen=True)
-class Attribute:
+@dataclass(frozen=True, repr=False)
+class Attribute(Quiet):
     """What one quasi-identifier adds to the risk."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("name",)
 
     name: str
     values: int
@@ -48,8 +51,8 @@ class Attribute:
     """The risk of a table without it; None where it is the only one."""
 
 
-@dataclass(frozen=True)
-class WorstGroup:
+@dataclass(frozen=True, repr=False)
+class WorstGroup(Quiet):
     """A combination that few records have. It shows records: for the publisher's eyes only."""
 
     quasi: dict[str, str]
@@ -63,8 +66,8 @@ class WorstGroup:
     """The fewest quasi-identifiers that make it unique, as far as is known."""
 
 
-@dataclass(frozen=True)
-class Persons:
+@dataclass(frozen=True, repr=False)
+class Persons(Quiet):
     """What an identifier says about persons with several records."""
 
     identifier: str
@@ -83,8 +86,8 @@ class Persons:
     """Groups of several records that all belong to one person."""
 
 
-@dataclass(frozen=True)
-class IndividualRisk:
+@dataclass(frozen=True, repr=False)
+class IndividualRisk(Quiet):
     """The risk of records seen as a sample of a population."""
 
     source: str
@@ -100,8 +103,8 @@ class IndividualRisk:
     """The share of records with a risk above each threshold."""
 
 
-@dataclass(frozen=True, eq=False)
-class Check:
+@dataclass(frozen=True, eq=False, repr=False)
+class Check(Quiet):
     """How risky a table is as it stands."""
 
     table: str
@@ -135,12 +138,6 @@ class Check:
     candidates: int = 0
     problems: tuple[Problem, ...] = ()
     notices: tuple[str, ...] = ()
-
-    def __repr__(self) -> str:
-        return (
-            f"<Check {self.table}: {self.risk.records:,} records, {self.risk.uniques_share:.1%} unique, "
-            f"{self.risk.above(5):.1%} in groups below 5>"
-        )
 
     @property
     def records(self) -> int:

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import inf
-from typing import Any
+from typing import Any, ClassVar
 
 from sfumato.configuration import check_choice, check_number
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.measures import MEASURES, READ_NOISY
+from sfumato.quiet import Quiet
 from sfumato.tradeoff import choice_words as words
 from sfumato.tradeoff.bounds import (
     Bound,
@@ -31,9 +32,11 @@ from sfumato.tradeoff.recipients import RECIPIENTS
 BY = ("knee", "kneedle", "ideal", "best")
 
 
-@dataclass(frozen=True)
-class Neighbour:
+@dataclass(frozen=True, repr=False)
+class Neighbour(Quiet):
     """The next point of the frontier on one side of the chosen one, and what going there would change."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("side", "point")
 
     side: str
     """more private or less private."""
@@ -47,8 +50,8 @@ class Neighbour:
     said: str
 
 
-@dataclass(frozen=True)
-class Quadrant:
+@dataclass(frozen=True, repr=False)
+class Quadrant(Quiet):
     """The points within the bounds on both axes; None where no bound was given."""
 
     bounds: Mapping[str, float | None]
@@ -56,9 +59,11 @@ class Quadrant:
     said: str
 
 
-@dataclass(frozen=True)
-class Choice:
+@dataclass(frozen=True, repr=False)
+class Choice(Quiet):
     """The recommended point of a map, why it is this one, and what its neighbours would give and cost."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("point", "by", "axes", "prefer", "recipient")
 
     point: Point
     by: str
@@ -126,8 +131,8 @@ def choose(
     return _Answer(shown, question).choice()
 
 
-@dataclass(frozen=True)
-class _Question:
+@dataclass(frozen=True, repr=False)
+class _Question(Quiet):
     """What was asked for, checked, with everything filled in."""
 
     axes: tuple[str, str]
@@ -210,8 +215,8 @@ def _check_known(name: str, known: Sequence[str], asked: bool) -> None:
         raise BadInputError(f"no point of this map has the measure {name!r}; it has {', '.join(known)}{remedy}")
 
 
-@dataclass(frozen=True)
-class _Answer:
+@dataclass(frozen=True, repr=False)
+class _Answer(Quiet):
     """A question put to a map."""
 
     shown: Map

@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
 from statistics import median
+from typing import ClassVar
 
 from sfumato.measures import MEASURES
+from sfumato.quiet import Quiet
 from sfumato.tradeoff.bounds import number
 from sfumato.tradeoff.map import Map, Point, cost
 from sfumato.tradeoff.verdicts import percent
@@ -42,9 +44,11 @@ ALIKE = 1e-9
 READ = ("u_loss", "u_loss_em", "definetti_accuracy", "definetti_gain")
 
 
-@dataclass(frozen=True)
-class Standing:
+@dataclass(frozen=True, repr=False)
+class Standing(Quiet):
     """Where a release stands by one measure among those that have it."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("measure", "side")
 
     measure: str
     value: float
@@ -56,9 +60,11 @@ class Standing:
     """good, bad, or nothing."""
 
 
-@dataclass(frozen=True)
-class Disagreement:
+@dataclass(frozen=True, repr=False)
+class Disagreement(Quiet):
     """A release that looks good by an axis and bad by other measures of the same kind, or the other way round."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("point",)
 
     point: Point
     axis: Standing
@@ -78,8 +84,8 @@ class Disagreement:
         return f"{own.measure} ({_place(own)}{_beside(self.point, own.measure)})"
 
 
-@dataclass(frozen=True)
-class Disagreements:
+@dataclass(frozen=True, repr=False)
+class Disagreements(Quiet):
     """What the measures of a map say of its releases where they do not say the same."""
 
     shown: Map

@@ -10,13 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import tomlkit
 from tomlkit.items import Array, Table
 
 from sfumato.configuration import check_whole
 from sfumato.measures import Queries
+from sfumato.quiet import Quiet
 from sfumato.release import check_targets, staged
 from sfumato.table import Guess, TableDeclaration, bundled, guess
 from sfumato.table.guessing import SAMPLE, shown
@@ -63,9 +64,11 @@ NO_QUASI = (
 )
 
 
-@dataclass(frozen=True)
-class Draft:
+@dataclass(frozen=True, repr=False)
+class Draft(Quiet):
     """A table with the guesses about its columns: what a first study is written from."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("guesses",)
 
     declaration: TableDeclaration
     records: int

@@ -44,8 +44,9 @@ class Explorable(Protocol):
     facts: ClassVar[tuple[str, ...]]
     """What `points.json` keeps of the data, so that data that have changed since are noticed."""
 
-    forms: ClassVar[tuple[str, ...]]
-    """The forms that a release can have; where there is one, nobody is asked to choose."""
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """The forms that a release can have; where there is one, nobody is asked to choose."""
 
     @property
     def name(self) -> str:
@@ -68,8 +69,11 @@ class Explorable(Protocol):
     def to_toml(self, folder: Path | None = None) -> str:
         """Write the study with every default filled in; files named as seen from a folder, if one is given."""
 
-    def described(self, about: Mapping[str, Any], public: bool) -> str:
-        """Say what was studied, behind `N candidate releases of`; for the public without where it came from."""
+    def described(self, about: Mapping[str, Any]) -> str:
+        """Say what was studied, behind `N candidate releases of`; what is not known about it is not said."""
+
+    def public_settings(self, point: Point) -> Point:
+        """Return how the release of a point is made as everybody may know it: without seeds and names of files."""
 
     def meanings(self, shown: Map) -> list[tuple[str, str]]:
         """List what must be known to read any number of the map, each as a short name and a sentence or two."""

@@ -19,7 +19,7 @@ from sfumato.anonymizers import Maker, Mechanism, UnsafeSeededNoise
 from sfumato.configuration import check_whole
 from sfumato.errors import InfeasibleError, SfumatoError
 from sfumato.kernels import source_digest
-from sfumato.measures import Prepared, Worth
+from sfumato.measures import Prepared, Worth, published_risks
 from sfumato.table import Table
 from sfumato.tradeoff.cache import Cache, mend_cache
 from sfumato.tradeoff.details import details, noisy_details
@@ -127,7 +127,7 @@ class TableWork:
     def key(self) -> str:
         """A digest of everything a point depends on besides its candidate."""
         table = self.table
-        hierarchies = sorted((name, repr(hierarchy)) for name, hierarchy in table.hierarchies.items())
+        hierarchies = sorted((name, hierarchy.content) for name, hierarchy in table.hierarchies.items())
         parts = [self.digest, table.roles, table.missing, hierarchies, self.study.scales, source_digest()]
         return sha256("\n".join(map(repr, parts)).encode()).hexdigest()
 
@@ -207,7 +207,12 @@ def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
         release = maker.anonymize(prepared.table, candidate.requirement, candidate.form, candidate.suppress)
         measured = prepared.measure(release)
         worth = worth_values(measured.worth)
-        return {"measures": dict(measured.values), "details": details(release), "worth": worth}
+        return {
+            "measures": dict(measured.values),
+            "published": published_risks(release, candidate.suppress),
+            "details": details(release),
+            "worth": worth,
+        }
 
     return attempted(point, found)
 

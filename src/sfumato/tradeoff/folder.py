@@ -69,4 +69,5 @@ def read_point(entry: dict[str, Any]) -> Point:
     known = {own.name for own in fields(Point)}
     values = {name: value for name, value in entry.items() if name in known}
     intervals = {name: tuple(ends) for name, ends in from_plain(values.get("intervals", {})).items()}
-    return Point(**{**values, "measures": from_plain(values["measures"]), "intervals": intervals})
+    numbers = {name: from_plain(values.get(name, {})) for name in ("measures", "published")}
+    return Point(**{**values, **numbers, "intervals": intervals})

@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.measures import Prepared
+from sfumato.quiet import Quiet
 from sfumato.requirements.nearest_js import distributions, js, nearest_js
 
 Numbers = NDArray[np.float64]
@@ -55,8 +56,8 @@ STRETCH = 256
 """Populations that one thread looks at at a time."""
 
 
-@dataclass(frozen=True)
-class Limit:
+@dataclass(frozen=True, repr=False)
+class Limit(Quiet):
     """A line under the map: for every P_loss a U_loss that no truthful release of the table can be below."""
 
     points: tuple[tuple[float, float], ...]

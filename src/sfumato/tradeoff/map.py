@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.anonymizers import is_noisy
+from sfumato.configuration import without_seed
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
 from sfumato.tradeoff.limit import Limit
@@ -18,12 +19,13 @@ from sfumato.tradeoff.limit import Limit
 if TYPE_CHECKING:
     from sfumato.tradeoff.choosing import Choice
     from sfumato.tradeoff.explorable import Explorable
+    from sfumato.tradeoff.picture import Picture
     from sfumato.tradeoff.scoring import Scores
 
 BASELINES = ("without-quasi", "without-sensitive", "one-item", "original")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Point:
     """One candidate on the map: its configuration, what became of it, and its measures."""
 
@@ -37,6 +39,9 @@ class Point:
 
     reason: str | None = None
     measures: Mapping[str, float] = field(default_factory=dict)
+    published: Mapping[str, float] = field(default_factory=dict)
+    """Bounds of risks that follow from the published file and its promise alone (`measures.published_risks`)."""
+
     details: Mapping[str, Any] = field(default_factory=dict)
     """What a person may want to see of the release: group sizes, worst groups, some records. Internal."""
 
@@ -63,14 +68,17 @@ class Point:
         """Whether its release is boxes with noisy counts, so that nothing that counts records is known of it."""
         return is_noisy(self.anonymizer)
 
+    def __repr__(self) -> str:
+        return f"<Point: {without_seed(self.anonymizer)}, {self.requirement}, {self.form}, {self.status}>"
+
     def has(self, measures: Sequence[str]) -> bool:
         """Say whether all these measures are known."""
         return self.status == "measured" and all(name in self.measures for name in measures)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Map:
-    """The points of a study."""
+    """The points of a study. A notebook shows of it what everybody may see: `public`, `chart`, `details`."""
 
     study: Explorable
     points: tuple[Point, ...]
@@ -81,9 +89,13 @@ class Map:
     """Below which no truthful release can lie on p_loss and u_loss; None where it is not known."""
 
     def __getitem__(self, id: str) -> Point:
-        for point in self.points:
-            if point.id == id:
-                return point
+        """Return a point by its id, or by the one it has on the public map."""
+        from sfumato.tradeoff.public import public_ids  # it is about maps, so it cannot be imported before them
+
+        names = [point.id for point in self.points]
+        names = names if id in names else public_ids(self)
+        if id in names:
+            return self.points[names.index(id)]
         raise BadInputError(f"there is no point {id!r} on this map; it has {len(self.points)} points")
 
     def frontier(self, *measures: str) -> list[Point]:
@@ -152,11 +164,31 @@ class Map:
                 columns[name] = [point.measures.get(name) for point in self.points]
         return pa.table(columns)
 
-    def _repr_mimebundle_(self, **options: Any) -> Any:
-        """Show the map as a chart in a notebook."""
-        from sfumato.tradeoff.chart import map_chart  # Altair is slow to import, and a map is seldom shown
+    def public(self) -> Map:
+        """Return what may leave the house of this map, and nothing else: `docs/public.md` says what and why."""
+        from sfumato.tradeoff.public import public_map  # it is about maps, so it cannot be imported before them
 
-        return map_chart(self)._repr_mimebundle_(**options)
+        return public_map(self)
+
+    def details(self, point: Point | str) -> Mapping[str, Any]:
+        """Return what a person may want to see of a release: groups and records. Internal; a file does not keep it."""
+        return (self[point] if isinstance(point, str) else point).details
+
+    def chart(self, x: str | None = None, y: str | None = None, *, internal: bool = False) -> Picture:
+        """Draw the map as everybody may see it; with `internal` as it is, for the publisher's eyes."""
+        from sfumato.tradeoff.picture import picture  # Altair is slow to import, and a map is seldom shown
+
+        return picture(self if internal else self.public(), x, y)
+
+    def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Show the public map as a picture in a notebook, which needs no network for it."""
+        data, metadata = self.chart()._repr_mimebundle_(**options)
+        return data | {"text/plain": repr(self)}, metadata
+
+    def __repr__(self) -> str:
+        states = [point.status for point in self.points]
+        counts = ", ".join(f"{states.count(state):,} {state}" for state in dict.fromkeys(states))
+        return f"<Map {self.study.name}: {counts or 'no points'}>"
 
 
 def cost(name: str, value: float) -> float:

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from sfumato.configuration import check_number
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
+from sfumato.quiet import Quiet
 from sfumato.requirements import KAnonymity, LDiversity, requirement
 from sfumato.tradeoff.answers import Answer, answered, check_losses, said
 from sfumato.tradeoff.bounds import Bound, check_measure, number
@@ -24,9 +25,11 @@ from sfumato.tradeoff.map import Map, Point, non_dominated
 LOSSES = ("loss", "generalization_loss", "suppression_loss")
 
 
-@dataclass(frozen=True)
-class Placed:
+@dataclass(frozen=True, repr=False)
+class Placed(Quiet):
     """A point of a map, with the measures that a question is about."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("point",)
 
     point: Point
     values: Mapping[str, float]

@@ -15,10 +15,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
+from sfumato.quiet import Quiet
 from sfumato.tradeoff.limit import AXES
 
 if TYPE_CHECKING:
@@ -49,9 +50,11 @@ class Frame:
         return [*steps, (self.x[1], steps[-1][1])]
 
 
-@dataclass(frozen=True)
-class Part:
+@dataclass(frozen=True, repr=False)
+class Part(Quiet):
     """What the releases of one anonymizer in one form give to the frontier."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("anonymizer", "form")
 
     anonymizer: str
     form: str
@@ -71,9 +74,11 @@ class Part:
     """Where that is: values of the first measure, from and to."""
 
 
-@dataclass(frozen=True)
-class Scores:
+@dataclass(frozen=True, repr=False)
+class Scores(Quiet):
     """The scores of a map: of all releases together, of each anonymizer's, and of the limit."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("axes",)
 
     axes: tuple[str, str]
     union: float

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import tomlkit
 
 from sfumato.anonymizers import FullDomain, Maker, anonymizer
-from sfumato.configuration import check_choice, check_number, parse
+from sfumato.configuration import check_choice, check_number, parse, without_seed
 from sfumato.errors import BadInputError
 from sfumato.kinds import KINDS, kind
 from sfumato.measures import MEASURES, READ_NOISY, READERS, Attack, Classification, Queries, Reader, Scales
@@ -24,11 +24,11 @@ from sfumato.release import FORMS, Form
 from sfumato.requirements import Requirement, requirement
 from sfumato.table import DATASETS, Hierarchy, Table, TableDeclaration
 from sfumato.tradeoff.explorable import Explorable
+from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.study_texts import SCHEMA, full_text, known_keys, list_of, seen_from, texts_of, written_texts
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.exploring import TableWork
-    from sfumato.tradeoff.map import Map, Point
 
 
 @dataclass(frozen=True)
@@ -151,11 +151,17 @@ class Study:
 
         return TableWork.of(self, data if data is not None else self.table.open())
 
-    def described(self, about: Mapping[str, Any], public: bool) -> str:
+    def described(self, about: Mapping[str, Any]) -> str:
         """Say which table was studied, and what its columns are."""
         from sfumato.tradeoff.words import studied_table
 
-        return studied_table(self.name, about, public)
+        return studied_table(self.name, about)
+
+    def public_settings(self, point: Point) -> Point:
+        """Return the settings of a point without a seed."""
+        suppress = {name: value for name, value in point.parameters.items() if name == "suppress"}
+        maker = without_seed(point.anonymizer)
+        return Point(point.id, maker, point.form, point.requirement, suppress, point.status)
 
     def meanings(self, shown: Map) -> list[tuple[str, str]]:
         """List the meanings in force."""

@@ -14,6 +14,7 @@ from typing import Any
 
 from sfumato.measures import Classification
 from sfumato.measures.worth import CONFIDENCE
+from sfumato.quiet import Quiet
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.words import counted, listed
 
@@ -41,8 +42,8 @@ METHODS = {
 }
 
 
-@dataclass(frozen=True)
-class Verdicts:
+@dataclass(frozen=True, repr=False)
+class Verdicts(Quiet):
     """What the releases of a map are worth for the workload of its study."""
 
     shown: Map

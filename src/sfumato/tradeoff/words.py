@@ -5,11 +5,11 @@ Read from the texts of a point alone, so that a map read back from a file speaks
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from math import exp
 from typing import Any
 
+from sfumato.configuration import OPTION
 from sfumato.requirements import (
     AlphaK,
     BetaLikeness,
@@ -49,9 +49,6 @@ MAKERS = {
     "dp-privtree": "PrivTree",
     "dp-grid": "Adaptive private grid",
 }
-OPTION = re.compile(r'[^\s"]+(?:"(?:[^"]|"")*")?')
-"""The name or one option of an anonymizer; a value in quotes may hold blanks."""
-
 FORMS = {
     "generalization": "published as ranges",
     "bucketization": "published in buckets with exact quasi-identifiers",
@@ -83,12 +80,22 @@ def settings(point: Point) -> str:
     return ", ".join([*parts, f"at most {_percent(left_out)} of the records left out"] if left_out else parts)
 
 
-def studied_table(name: str, about: Mapping[str, Any], public: bool) -> str:
+def origin_in_words(name: str, about: Mapping[str, Any]) -> str:
+    """Say where data came from, where that is known and not their name."""
+    return "" if about.get("origin") in (None, name) else f" ({about['origin']})"
+
+
+def size_in_words(about: Mapping[str, Any]) -> str:
+    """Say how many records there are, exactly or as far as that may be said, with a comma behind; or nothing."""
+    size = counted(int(about["records"]), "record") if "records" in about else about.get("size", "")
+    return f"{size}, " if size else ""
+
+
+def studied_table(name: str, about: Mapping[str, Any]) -> str:
     """Say which table a map is about: its records, what an outsider may know, what nobody should learn."""
     quasi, sensitive = list(about.get("quasi", ())), list(about.get("sensitive", ()))
-    origin = "" if public or about.get("origin") in (None, name) else f" ({about['origin']})"
     text = (
-        f"the table {name}{origin} were tried: {counted(int(about.get('records', 0)), 'record')}, "
+        f"the table {name}{origin_in_words(name, about)} were tried: {size_in_words(about)}"
         f"{counted(len(quasi), 'quasi-identifier')} an outsider may know ({listed(quasi)})"
     )
     return text + (f", and the sensitive {listed(sensitive)} nobody should learn. " if sensitive else ". ")

@@ -10,6 +10,7 @@ import numpy as np
 
 from sfumato.errors import SfumatoError
 from sfumato.measures.disclosure import THRESHOLDS
+from sfumato.quiet import Quiet
 from sfumato.transactions.answering import Reader
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.inferring import Linking
@@ -28,8 +29,8 @@ class BasketProblem:
     reason: str
 
 
-@dataclass(frozen=True)
-class BasketCheck:
+@dataclass(frozen=True, repr=False)
+class BasketCheck(Quiet):
     """What is said of baskets as they stand."""
 
     baskets: str

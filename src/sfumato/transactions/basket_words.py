@@ -7,7 +7,7 @@ from typing import Any
 
 from sfumato.configuration import Configured
 from sfumato.measures.of_baskets import ESTIMATORS
-from sfumato.tradeoff.words import counted, listed
+from sfumato.tradeoff.words import counted, listed, origin_in_words, size_in_words
 from sfumato.transactions.item_queries import ItemQueries
 from sfumato.transactions.policy import (
     BasketRequirement,
@@ -89,14 +89,10 @@ def settings(
     return "; ".join(parts)
 
 
-def studied_baskets(name: str, about: Mapping[str, Any], public: bool) -> str:
+def studied_baskets(name: str, about: Mapping[str, Any]) -> str:
     """Say which baskets a map is about."""
-    origin = "" if public or about.get("origin") in (None, name) else f" ({about['origin']})"
-    items, records = (int(about.get(key, 0)) for key in ("items", "records"))
-    text = (
-        f"the baskets {name}{origin} were tried: {counted(records, 'record')}, each a set of some of "
-        f"{counted(items, 'item')}"
-    )
+    items = f"some of {counted(int(about['items']), 'item')}" if "items" in about else "items"
+    text = f"the baskets {name}{origin_in_words(name, about)} were tried: {size_in_words(about)}each a set of {items}"
     return text + (" that lie in a tree. " if about.get("tree") else ". ")
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import BadInputError
 from sfumato.kernels import kernel
+from sfumato.quiet import Quiet
 from sfumato.table import Hierarchy
 from sfumato.table.building import in_order
 
@@ -25,8 +26,8 @@ SHOWN = 3
 """How many items a message names before it says how many there are."""
 
 
-@dataclass(frozen=True, eq=False)
-class Baskets:
+@dataclass(frozen=True, eq=False, repr=False)
+class Baskets(Quiet):
     """The distinct baskets of a data set with how often each occurs.
 
     >>> own = baskets_of([{"a", "b"}, {"b"}, {"b", "a"}])
@@ -112,7 +113,7 @@ class Baskets:
         for array in (self.starts, self.codes, self.weights):
             made.update(np.ascontiguousarray(array).tobytes())
         if self.tree is not None:
-            made.update(repr(self.tree.levels).encode())
+            made.update(repr(self.tree.content).encode())
         return made.hexdigest()
 
     def basket(self, distinct: int) -> tuple[str, ...]:

@@ -14,14 +14,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.quiet import Quiet
 from sfumato.table.hierarchy import set_text
 from sfumato.transactions.baskets import Baskets, Codes, Counts, rows_once, weighted_counts
 
 SUPPRESSED = -1
 
 
-@dataclass(frozen=True, eq=False)
-class Recoding:
+@dataclass(frozen=True, eq=False, repr=False)
+class Recoding(Quiet):
     """For every item the part it is published as, and what the parts are called."""
 
     parts: Codes
@@ -102,8 +103,8 @@ def _set_label(members: list[str], known: frozenset[str]) -> str:
     return written
 
 
-@dataclass(frozen=True, eq=False)
-class Recoded:
+@dataclass(frozen=True, eq=False, repr=False)
+class Recoded(Quiet):
     """Baskets as they are published: one row per distinct original basket, every part once per row."""
 
     starts: Counts
@@ -116,8 +117,8 @@ class Recoded:
     labels: tuple[str, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class BasketRelease:
+@dataclass(frozen=True, eq=False, repr=False)
+class BasketRelease(Quiet):
     """Baskets and what is published of them."""
 
     baskets: Baskets

@@ -14,6 +14,7 @@ from sfumato.configuration import check_whole
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
 from sfumato.measures.of_baskets import ESTIMATORS
+from sfumato.quiet import Quiet
 from sfumato.transactions.answering import LONGEST, Reader
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.inferring import Linking, matching_distribution, rho, sensitive_codes
@@ -59,8 +60,8 @@ class BasketScales:
         return PreparedBaskets(self, baskets)
 
 
-@dataclass(frozen=True)
-class BasketMeasures:
+@dataclass(frozen=True, repr=False)
+class BasketMeasures(Quiet):
     """The measures of one release, and between which values they lie over workloads."""
 
     values: Mapping[str, float]
@@ -72,8 +73,8 @@ class BasketMeasures:
         return self.values[name]
 
 
-@dataclass(frozen=True, eq=False)
-class PreparedBaskets:
+@dataclass(frozen=True, eq=False, repr=False)
+class PreparedBaskets(Quiet):
     """Scales with everything drawn that all releases share."""
 
     scales: BasketScales

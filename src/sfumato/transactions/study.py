@@ -45,6 +45,7 @@ from sfumato.transactions.item_queries import ItemQueries
 from sfumato.transactions.losing import ItemLosses
 from sfumato.transactions.policy import (
     BasketRequirement,
+    PrivacyConstraints,
     SuppressionLimit,
     UtilityConstraints,
     basket_requirement,
@@ -56,6 +57,8 @@ from sfumato.transactions.scales import BasketScales, PreparedBaskets
 
 NOTHING = basket_requirement("km-anonymity k=1 m=1")
 AXES = ("itemset_risk", "query_utility")
+FILE = "a file"
+"""What a file is called where its name may not be told."""
 
 
 OPTIONS = {"anonymizer": "--with", "requirement": "--require", "utility": "--utility", "limit": "--limit"}
@@ -175,9 +178,19 @@ class BasketStudy:
         """Return the same study with another seed of the random queries."""
         return replace(self, scales=replace(self.scales, queries=replace(self.scales.queries, seed=seed)))
 
-    def described(self, about: Mapping[str, Any], public: bool) -> str:
+    def described(self, about: Mapping[str, Any]) -> str:
         """Say which baskets were studied."""
-        return studied_baskets(self.name, about, public)
+        return studied_baskets(self.name, about)
+
+    def public_settings(self, point: Point) -> Point:
+        """Return the settings of a point without the names of files."""
+        own = BasketCandidate.of(point)
+        requirement, utility = own.requirement, own.utility
+        if isinstance(requirement, PrivacyConstraints):
+            requirement = replace(requirement, file=FILE)
+        if utility is not None and utility.file is not None:
+            utility = replace(utility, file=FILE)
+        return replace(BasketCandidate(own.anonymizer, requirement, utility, own.limit).point(), parameters={})
 
     def meanings(self, shown: Map) -> list[tuple[str, str]]:
         """List the meanings in force."""

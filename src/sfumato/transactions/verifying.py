@@ -13,6 +13,7 @@ from itertools import islice
 
 import numpy as np
 
+from sfumato.quiet import Quiet
 from sfumato.transactions.baskets import Codes, Counts, equal_rows, taken_rows, weighted_counts
 from sfumato.transactions.counting import rare_itemsets
 from sfumato.transactions.policy import BasketRequirement, CompleteKAnonymity, Itemset, KMAnonymity, PrivacyConstraints
@@ -21,8 +22,8 @@ from sfumato.transactions.recoding import BasketRelease, Recoded
 SHOWN = 3
 
 
-@dataclass(frozen=True)
-class Weak:
+@dataclass(frozen=True, repr=False)
+class Weak(Quiet):
     """A published set of parts and how many records have it."""
 
     support: int

@@ -1,0 +1,46 @@
+"""A map as a picture that shows wherever it is put: no script and no network, so a notebook shows it offline too."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from dataclasses import dataclass
+from typing import Any
+
+from vl_convert import vegalite_to_png, vegalite_to_svg
+
+from sfumato.quiet import Quiet
+from sfumato.tradeoff.chart import drawn_axes, map_chart
+from sfumato.tradeoff.map import Map
+
+SHARPNESS = 2
+"""Pixels of the picture per point of the chart."""
+
+
+@dataclass(frozen=True, repr=False)
+class Picture(Quiet):
+    """A drawn chart, as its Vega-Lite specification."""
+
+    specification: str
+
+    def png(self) -> bytes:
+        """Return the picture as a PNG."""
+        drawn: bytes = vegalite_to_png(self.specification, scale=SHARPNESS)
+        return drawn
+
+    def svg(self) -> str:
+        """Return the picture as an SVG."""
+        drawn: str = vegalite_to_svg(self.specification)
+        return drawn
+
+    def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Show itself in a notebook, in the size of the chart."""
+        image = self.png()
+        width = int.from_bytes(image[16:20], "big") // SHARPNESS  # where a PNG says how wide it is
+        data = {"image/png": b64encode(image).decode("ascii"), "text/plain": repr(self)}
+        return data, {"image/png": {"width": width}}
+
+
+def picture(shown: Map, x: str | None = None, y: str | None = None) -> Picture:
+    """Draw a map on two measures, or on those it opens on."""
+    usual = drawn_axes(shown)
+    return Picture(map_chart(shown, x or usual[0], y or usual[1]).to_json())
