@@ -6,7 +6,6 @@ that says nothing of individual records: no seed, nothing of what was suppressed
 
 from __future__ import annotations
 
-import json
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -16,6 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from sfumato import documents
 from sfumato.anonymizers import Maker, Mondrian
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
@@ -27,6 +27,17 @@ from sfumato.requirements import Requirement
 from sfumato.tradeoff.words import listed, rule
 
 SCHEMA = 1
+WHAT = "a certificate of sfumato"
+FILE = documents.fields({"name": documents.text, "sha256": documents.text})
+NOISY = documents.fields({"epsilon": documents.number, "in_words": documents.text})
+CERTIFICATE = documents.fields(
+    {
+        "files": documents.listed(FILE, least=1),
+        "promise": documents.fields({}, {"differential_privacy": NOISY, "why_not_checked": documents.text}),
+    }
+)
+"""What is read of a certificate when it comes back."""
+
 LIBRARIES = ("sfumato", "numpy", "numba", "duckdb", "pyarrow")
 TELL_OF_SUPPRESSED = ("suppressed", "suppression_loss", "generalization_loss", "loss", "discernibility")
 """Measures from which the number of suppressed records follows: not for the public.
@@ -198,16 +209,11 @@ def _verify(release: Release, requirement: Requirement, name: str) -> list[str]:
 
 def read_certificate(path: Path) -> dict[str, Any]:
     """Read a certificate back."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BadInputError(f"{path}: cannot be read ({error.strerror or error})") from None
-    except ValueError as error:
-        raise BadInputError(f"{path}: not a certificate ({error})") from None
-    if not isinstance(content, dict) or content.get("kind") != "sfumato certificate":
-        raise BadInputError(f"{path}: not a certificate of sfumato")
-    if content.get("schema") != SCHEMA:
-        raise BadInputError(f"{path}: schema {content.get('schema')!r} is not known to this version")
+    head = documents.fields({"kind": documents.one_of("sfumato certificate"), "schema": documents.plain})
+    content: dict[str, Any] = documents.read_json(path, WHAT, head)
+    if content["schema"] != SCHEMA:
+        raise BadInputError(f"{path}: schema {content['schema']!r} is not known to this version")
+    documents.in_shape(content, str(path), WHAT, CERTIFICATE)
     return content
 
 

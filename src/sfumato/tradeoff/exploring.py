@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from hashlib import sha256
@@ -17,14 +18,15 @@ import numpy as np
 
 from sfumato.anonymizers import Maker, Mechanism, UnsafeSeededNoise
 from sfumato.configuration import check_whole
-from sfumato.errors import InfeasibleError, SfumatoError
+from sfumato.documents import fields, parse_json, text
+from sfumato.errors import BadInputError, InfeasibleError, SfumatoError
 from sfumato.kernels import source_digest
 from sfumato.measures import Prepared, Worth
 from sfumato.plain import to_plain
 from sfumato.table import Table
 from sfumato.tradeoff.details import details, noisy_details
 from sfumato.tradeoff.explorable import Explorable
-from sfumato.tradeoff.folder import limit_values, read_limit, read_point
+from sfumato.tradeoff.folder import POINT, limit_values, limited, read_limit, read_point
 from sfumato.tradeoff.limit import AXES, Limit, limit
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.study import Candidate, Study, read_study
@@ -34,6 +36,9 @@ Own = TypeVar("Own", bound=Hashable)
 
 Progress = Callable[[int, int, str], None]
 """Told after every candidate: how many are done, of how many, and which was the last."""
+
+KEPT_POINT = fields({"key": text, "point": POINT})
+"""A line of the cache that holds a point."""
 
 
 def explore(
@@ -108,7 +113,8 @@ class Exploration(Generic[Own]):
         kept = self.cache.read_text("ascii", "replace") if self.cache is not None and self.cache.is_file() else ""
         for line in kept.split("\n"):
             if line.startswith(f'{{"limit of": "{key}"') and line.endswith("}"):
-                return read_limit(json.loads(line))
+                with suppress(BadInputError):  # damaged: worked out anew
+                    return read_limit(parse_json(line, str(self.cache), "a kept limit", limited))
         found = self.work.limit()
         if self.cache is not None:
             with self.cache.open("a", encoding="ascii") as stream:
@@ -268,12 +274,9 @@ def _read_cache(cache: Path | None) -> dict[str, Point]:
     if cache is None or not cache.is_file():
         return found
     for line in cache.read_text(encoding="ascii", errors="replace").split("\n"):
-        try:
-            entry = json.loads(line)
-            fields = entry["point"]
-            found[entry["key"]] = read_point(fields)
-        except (ValueError, KeyError, TypeError):
-            continue
+        with suppress(BadInputError):
+            entry = parse_json(line, str(cache), "a kept point", KEPT_POINT)
+            found[entry["key"]] = read_point(entry["point"])
     return found
 
 
