@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from sfumato.anonymizers import assigned
 from sfumato.anonymizers.anonymizer import checked, checked_households
 from sfumato.anonymizers.full_domain import transformed
-from sfumato.engines import DuckDBEngine
 from sfumato.documents import (
     fields,
     flag,
@@ -34,6 +33,7 @@ from sfumato.documents import (
     text,
     whole,
 )
+from sfumato.engines import DuckDBEngine
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.kernels import kernel
 from sfumato.plain import json_text
