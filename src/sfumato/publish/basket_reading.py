@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from pyarrow import parquet
 from pyarrow import types as arrow_types
 
+from sfumato.engines.reading import text_encoding
 from sfumato.errors import BadInputError
 
 Shown = frozenset[str]
@@ -135,10 +137,11 @@ def read_published(
 
 
 def _text(path: Path, encoding: str) -> str:
+    text_encoding(encoding)
     raw = path.read_bytes()
     try:
         return (gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).decode(encoding).removeprefix("\ufeff")
-    except (UnicodeDecodeError, LookupError, OSError):
+    except (UnicodeError, OSError, EOFError, zlib.error):
         raise BadInputError(f"{path}: not {encoding} text; give its encoding (--encoding)") from None
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from sfumato.anonymizers import Maker, Mechanism, UnsafeSeededNoise
 from sfumato.configuration import check_whole
 from sfumato.documents import fields, parse_json, text
-from sfumato.errors import BadInputError, InfeasibleError, SfumatoError
+from sfumato.errors import BadInputError, InfeasibleError, SfumatoError, lacks_memory
 from sfumato.kernels import source_digest
 from sfumato.measures import Prepared, Worth
 from sfumato.plain import to_plain
@@ -36,6 +36,9 @@ Own = TypeVar("Own", bound=Hashable)
 
 Progress = Callable[[int, int, str], None]
 """Told after every candidate: how many are done, of how many, and which was the last."""
+
+NO_MEMORY = "there was not enough memory for it; work with fewer threads (--workers 1) or take a larger machine"
+"""Why a point failed that is tried again next time, since it says nothing of the candidate."""
 
 KEPT_POINT = fields({"key": text, "point": POINT})
 """A line of the cache that holds a point."""
@@ -97,7 +100,8 @@ class Exploration(Generic[Own]):
         """Make and measure candidates, each kept at once; none is begun after `ends` on the monotonic clock."""
         for candidate, point in _all(candidates, lambda own: self._measure(own), self.workers, ends):
             self._known[self.key(candidate)] = point
-            _add_to_cache(self.cache, self.key(candidate), point)
+            if point.reason != NO_MEMORY:
+                _add_to_cache(self.cache, self.key(candidate), point)
             yield candidate, point
 
     def map(
@@ -234,7 +238,8 @@ def attempted(point: Point, found: Callable[[], Mapping[str, Any]]) -> Point:
     except SfumatoError as error:
         point = replace(point, status="failed", reason=str(error))
     except Exception as error:  # one anonymizer's defect must not cost the others' results
-        point = replace(point, status="failed", reason=f"{type(error).__name__}: {error}")
+        reason = NO_MEMORY if lacks_memory(error) else f"{type(error).__name__}: {error}"
+        point = replace(point, status="failed", reason=reason)
     return replace(point, seconds=time.perf_counter() - started)
 
 
