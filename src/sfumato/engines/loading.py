@@ -35,7 +35,7 @@ def connect() -> duckdb.DuckDBPyConnection:
 
 
 def _address_space() -> int | None:
-    """Return how many bytes the shell allows (ulimit -v), of which DuckDB, which looks at the machine, knows nothing."""
+    """Return how many bytes the shell allows (ulimit -v): DuckDB looks at the machine, and knows nothing of that."""
     try:
         import resource  # not on every system
     except ImportError:
