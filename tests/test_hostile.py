@@ -71,10 +71,13 @@ anonymizers = ["without-quasi", "original"]
 """
 DEGENERATE = {
     "independent": [(age, place, ill) for age in (20, 30, 40) for place in "ab" for ill in ("flu", "cold")] * 3,
+    "constant quasi-identifiers": [(20, "a", "xyz"[i % 3]) for i in range(12)],
+    "all different": [(20 + i, f"z{i}", f"ill{i}") for i in range(8)],
+}
+ONE_VALUE = {
     "one sensitive value": [(20 + i % 9, "ab"[i % 2], "flu") for i in range(30)],
     "all equal": [(20, "a", "flu")] * 12,
     "one record": [(20, "a", "flu")],
-    "constant quasi-identifiers": [(20, "a", "xyz"[i % 3]) for i in range(12)],
 }
 
 
@@ -83,17 +86,29 @@ def write_table(path, rows):
     return path
 
 
+def explored(folder, rows):
+    """Explore the study of a table in a folder."""
+    write_table(folder / "t.csv", rows)
+    (folder / "study.toml").write_text(STUDY)
+    return run("explore", "study.toml", "--out", "map", "--workers", "1")
+
+
 @pytest.mark.parametrize("kind", DEGENERATE)
 def test_a_table_with_nothing_to_trade_is_explored_and_chosen_from(kind, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    write_table(tmp_path / "t.csv", DEGENERATE[kind])
-    (tmp_path / "study.toml").write_text(STUDY)
-    code, said = run("explore", "study.toml", "--out", "map", "--workers", "1")
+    code, said = explored(tmp_path, DEGENERATE[kind])
     assert code == 0, said
-    points = json.loads((tmp_path / "map/points.json").read_text())
-    assert "score" not in points
-    assert not [point["reason"] for point in points["points"] if "Error:" in (point["reason"] or "")]
+    content = json.loads((tmp_path / "map/points.json").read_text())
+    assert "score" not in content or kind == "all different"
+    assert not [point["reason"] for point in content["points"] if "Error:" in (point["reason"] or "")]
     assert_ended_well(*run("choose", "map"), "map")
+
+
+@pytest.mark.parametrize("kind", ONE_VALUE)
+def test_a_sensitive_column_of_one_value_is_refused_in_a_sentence(kind, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, said = explored(tmp_path, ONE_VALUE[kind])
+    assert code == 2 and "t.csv: the sensitive attribute 'ill' has one value only" in said
 
 
 @pytest.mark.parametrize("trivial, revealed, said", [(0.0, 0.4, "whole table"), (0.2, 0.0, "one value")])
@@ -441,7 +456,7 @@ def test_duckdb_keeps_to_the_limit_of_the_shell(monkeypatch):
     from sfumato.engines.loading import connect
 
     monkeypatch.setattr(resource, "getrlimit", lambda _: (2 << 30, 2 << 30))
-    assert connect().sql("SELECT current_setting('memory_limit')").fetchone() == ("1.0 GiB",)
+    assert connect().execute("SELECT current_setting('memory_limit')").fetchone() == ("1.0 GiB",)
 
 
 def test_a_point_that_lacked_memory_is_tried_again(tmp_path, monkeypatch):
