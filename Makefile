@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 .PHONY: demo test quick clean
 
 # What a person waits for between two edits: every room once, nothing that explores a bundled table.
-QUICK := cli configuration
+QUICK := cli dotted_dates hierarchies map_questions mapping matching requirements verdicts
 
 demo: $(VENV)/.installed
 	$(BIN)/sfumato explore adult --out demo

@@ -20,7 +20,7 @@ CLOSED_PIPE = 141
 class _Pipe(io.FileIO):
     """A pipe that ends the program when it is closed at the other end; what is still buffered goes nowhere."""
 
-    def write(self, data: Any, /) -> int | None:
+    def write(self, data: Any, /) -> int:
         """Write bytes."""
         try:
             return super().write(data)
