@@ -14,8 +14,8 @@ publish it and prove what it promises.
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False  # typing's own takes longer to import than all the rest that stands before the command line
 __version__ = "0.1.0"
 _ROOMS = (
     "errors",

@@ -59,9 +59,8 @@ HIERARCHY = {
     "missing": flag,
     "observed": flag,
 }
-ROLES = fields(
-    dict.fromkeys(("quasi", "sensitive", "neutral", "identifier"), listed(text)), {"household": optional(text)}
-)
+COLUMN_ROLES = ("quasi", "sensitive", "neutral", "identifier")
+ROLES = fields(dict.fromkeys(COLUMN_ROLES, listed(text)), {"household": optional(text)})
 MAPPING = fields(
     {
         "requirement": text,
@@ -140,8 +139,9 @@ def read_mapping(path: str | Path) -> Mapping:
         raise BadInputError(f"{path}: not a mapping that this version of sfumato can read")
     in_shape(content, str(path), WHAT, MAPPING)
     with named(str(path)):
-        columns = {role: tuple(names) if isinstance(names, list) else names for role, names in content["roles"].items()}
-        roles = Roles(**columns)
+        columns = content["roles"]
+        quasi, sensitive, neutral, identifier = (tuple(columns[role]) for role in COLUMN_ROLES)
+        roles = Roles(quasi, sensitive, neutral, identifier, columns.get("household"))
         hierarchies = {name: _hierarchy(name, entry) for name, entry in content["hierarchies"].items()}
         wanted = requirement(content["requirement"])
         width = len(roles.quasi)

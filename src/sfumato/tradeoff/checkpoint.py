@@ -84,7 +84,7 @@ def write_checkpoint(path: Path, key: str, own: Snapshot, known: Iterable[bytes]
         "polished": own.polished,
         "bits": bits,
     }
-    arrays = {
+    arrays: dict[str, NDArray[Any]] = {
         "individuals": own.evolved.individuals,
         "rank": own.evolved.rank,
         "crowding": own.evolved.crowding,
