@@ -3,7 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check clean
+.PHONY: demo test quick clean
+
+# What a person waits for between two edits: every room once, nothing that explores a bundled table.
+QUICK := cli dotted_dates hierarchies map_questions mapping matching requirements verdicts
 
 demo: $(VENV)/.installed
 	$(BIN)/sfumato explore adult --out demo
@@ -13,6 +16,11 @@ test: $(VENV)/.tested
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict
 	$(BIN)/pytest -n 2 --dist loadfile
+
+quick: $(VENV)/.tested
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pytest -n 2 -q $(QUICK:%=tests/test_%.py)
 
 $(VENV)/.installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from sfumato.commands import COMMANDS
-from sfumato.errors import BadInputError, SfumatoError
+from sfumato.errors import BadInputError, SfumatoError, lacks_memory
+from sfumato.pipes import end_quietly_when_closed
 
 app = typer.Typer(
     name="sfumato",
@@ -44,26 +45,32 @@ for command in COMMANDS:
 
 def main() -> None:
     """Run the command line; every error is a sentence, never a traceback."""
+    end_quietly_when_closed()
     try:
         app()
     except SfumatoError as error:
         _fail(str(error), error.exit_code)
     except KeyboardInterrupt:
         _fail("stopped", 130)
-    except OSError as error:
-        _fail(
-            f"{error.filename or 'a file'}: {error.strerror or error}; nothing was published", BadInputError.exit_code
-        )
-    except MemoryError:
-        _fail("there is not enough memory for this table", BadInputError.exit_code)
     except Exception as error:
         if os.environ.get("SFUMATO_DEBUG"):
             raise
-        _fail(
-            f"this should not have happened ({type(error).__name__}: {error}); nothing was published. "
-            "Please report it, with what SFUMATO_DEBUG=1 prints",
-            BadInputError.exit_code,
+        _fail(f"{_sentence(error)}; nothing was published", BadInputError.exit_code)
+
+
+def _sentence(error: Exception) -> str:
+    """Say what went wrong that no room has a sentence for."""
+    if lacks_memory(error):
+        return (
+            "there is not enough memory for this; close other programs, raise the limit (ulimit -v), work with fewer "
+            "threads (--workers 1) or take a larger machine"
         )
+    if isinstance(error, OSError):
+        return f"{error.filename or 'a file'}: {error.strerror or error}"
+    return (
+        f"this should not have happened ({type(error).__name__}: {error}): please report it, with what SFUMATO_DEBUG=1 "
+        "prints"
+    )
 
 
 def _fail(message: str, code: int) -> None:

@@ -134,16 +134,16 @@ def check_number(name: str, value: object, *, least: float, strict: bool = False
     if not good:
         bound = f"more than {least:g}" if strict else f"at least {least:g}"
         limit = "" if most == math.inf else f" and at most {most:g}"
-        raise BadInputError(f"{name} must be a number of {bound}{limit}, not {_shown(value)}")
+        raise BadInputError(f"{name} must be a number of {bound}{limit}, not {shortened(value)}")
 
 
 def check_whole(name: str, value: object, *, least: int) -> None:
     """Raise unless the value is a whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= LARGEST:
-        raise BadInputError(f"{name} must be a whole number of at least {least}, not {_shown(value)}")
+        raise BadInputError(f"{name} must be a whole number of at least {least}, not {shortened(value)}")
 
 
-def _shown(value: object) -> str:
+def shortened(value: object) -> str:
     """Show a value in a message, shortened."""
     try:
         text = repr(value)
@@ -156,4 +156,4 @@ def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
     """Raise unless the value is one of the choices."""
     allowed = list(choices)
     if value not in allowed:
-        raise BadInputError(f"{name} must be one of {', '.join(allowed)}, not {_shown(value)}")
+        raise BadInputError(f"{name} must be one of {', '.join(allowed)}, not {shortened(value)}")

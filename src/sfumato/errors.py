@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 
 class SfumatoError(Exception):
     """Base of all errors that carry a sentence for the user; the command line prints it without a traceback."""
@@ -25,3 +27,15 @@ class InfeasibleError(SfumatoError):
     """No release of this kind satisfies the requirement: says which part fails and what would do (exit code 1)."""
 
     exit_code = 1
+
+
+def lacks_memory(error: BaseException) -> bool:
+    """Say whether something failed for want of memory, as Python, DuckDB, the loader or the system have it."""
+    text = str(error)
+    return (
+        isinstance(error, MemoryError)
+        or type(error).__name__ == "OutOfMemoryException"  # DuckDB's, which need not be imported to know it
+        or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+        or (isinstance(error, RuntimeError) and "can't start new thread" in text)
+        or (isinstance(error, ImportError) and ("cannot allocate memory" in text or "failed to map segment" in text))
+    )

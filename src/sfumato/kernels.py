@@ -45,7 +45,7 @@ numba = _imported_numba()
 Function = TypeVar("Function", bound=Callable[..., object])
 PACKAGE = Path(__file__).resolve().parent
 OURS = re.compile("sfumato-[0-9a-f]{16}")
-KEPT_FOLDERS = 4
+KEPT_FOLDERS = 12
 """Cache folders of other versions of the sources that are left in place; older ones are removed."""
 
 DECORATED = re.compile(r"^@kernel\b", re.MULTILINE)

@@ -28,7 +28,7 @@ from sfumato.engines.protocol import (
     Tuples,
 )
 from sfumato.engines.statements import column_facts, published, shuffled
-from sfumato.errors import BadInputError
+from sfumato.errors import BadInputError, lacks_memory
 
 MOST_ENUMERATED = 20_000
 """Up to about so many distinct texts of a column are counted as an enumeration."""
@@ -281,6 +281,8 @@ class DuckDBEngine:
         try:
             return save(query, names, str(path))
         except (duckdb.Error, pa.ArrowException) as error:
+            if lacks_memory(error):
+                raise
             raise OSError(str(error).splitlines()[0]) from None
 
     def _save_csv(self, query: str, names: list[str], temporary: str) -> int:

@@ -10,7 +10,7 @@ import duckdb
 import pyarrow as pa
 
 from sfumato.engines.reading import DelimitedText, checked_header, existing_file, explained, rewritten, sniff
-from sfumato.errors import BadInputError
+from sfumato.errors import BadInputError, lacks_memory
 
 PANDAS_INDEX = "__index_level_"
 READERS = {
@@ -28,7 +28,20 @@ def connect() -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
     connection.execute("SET preserve_insertion_order = true")
     connection.execute("SET enable_progress_bar = false")
+    allowed = _address_space()
+    if allowed is not None:
+        connection.execute(f"SET memory_limit = '{allowed // 2}B'")
     return connection
+
+
+def _address_space() -> int | None:
+    """Return how many bytes the shell allows (ulimit -v): DuckDB looks at the machine, and knows nothing of that."""
+    try:
+        import resource  # not on every system
+    except ImportError:
+        return None
+    allowed = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if allowed == resource.RLIM_INFINITY else allowed
 
 
 def load_file(
@@ -46,12 +59,16 @@ def load_file(
             _load_text(connection, text, na)
             return text.header
         except duckdb.Error as error:
+            if lacks_memory(error):
+                raise
             if "state machine" not in str(error):
                 raise explained(path, str(error), len(text.header)) from None
     with rewritten(text, encoding) as copy:
         try:
             _load_text(connection, copy, na)
         except duckdb.Error as error:
+            if lacks_memory(error):
+                raise
             raise explained(path, str(error), len(text.header)) from None
     return text.header
 
@@ -65,8 +82,15 @@ def view_parquet(connection: duckdb.DuckDBPyConnection, path: Path) -> tuple[str
         source = f"read_parquet({_path(path)}, hive_partitioning = false)"
         connection.execute(f"CREATE VIEW rows AS SELECT * FROM {source} AS file({columns})")
     except (duckdb.Error, pa.ArrowException) as error:
-        raise BadInputError(f"{path}: the file cannot be read ({str(error).splitlines()[0]})") from None
+        raise unreadable(path, error) from None
     return names
+
+
+def unreadable(path: Path | str, error: Exception) -> Exception:
+    """Say in a sentence that a file cannot be read; a lack of memory is none of the file's faults and stays itself."""
+    if lacks_memory(error):
+        return error
+    return BadInputError(f"{path}: the file cannot be read ({str(error).splitlines()[0]})")
 
 
 def load_frame(connection: duckdb.DuckDBPyConnection, frame: Any, origin: str, na: Sequence[str]) -> tuple[str, ...]:
@@ -110,7 +134,7 @@ def _load_other(connection: duckdb.DuckDBPyConnection, path: Path, reader: str, 
         checked_header(str(path), names)
         _store(connection, relation, na)
     except (duckdb.Error, pa.ArrowException) as error:
-        raise BadInputError(f"{path}: the file cannot be read ({str(error).splitlines()[0]})") from None
+        raise unreadable(path, error) from None
     return names
 
 

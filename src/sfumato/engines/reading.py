@@ -23,6 +23,8 @@ OPEN_FILES = Path("/dev/fd")
 """Where the operating system shows the open files of a process by their numbers."""
 
 NEEDS_QUOTES = re.compile(r'[",\r\n]')
+NO_TEXT_FILES = ("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape")
+"""Encodings of Python's that write names of hosts and source code, never a file of text."""
 
 SNIFFED = 1 << 20
 """How many characters of a text file are looked at to find its delimiter and header."""
@@ -68,7 +70,7 @@ def sniff(path: Path, encoding: str, delimiter: str | None) -> tuple[DelimitedTe
         header = next(csv.reader(io.StringIO(sample, newline=""), delimiter=chosen))
     plain_ends = sample.replace("\r\n", "")
     mixed = "\r" in plain_ends or ("\r\n" in sample and "\n" in plain_ends)
-    rewrite = _canonical(encoding) != "utf-8" or mixed or any("\n" in name for name in header)
+    rewrite = text_encoding(encoding) != "utf-8" or mixed or any("\n" in name for name in header)
     return DelimitedText(path, chosen, tuple(header)), rewrite
 
 
@@ -99,11 +101,14 @@ def csv_line(cells: Sequence[str]) -> str:
     return ",".join('"' + cell.replace('"', '""') + '"' if NEEDS_QUOTES.search(cell) else cell for cell in cells) + "\n"
 
 
-def _canonical(encoding: str) -> str:
+def text_encoding(encoding: str) -> str:
+    """Return the name of an encoding that a file of text may have, UTF-8 for all that read alike."""
     try:
-        "".encode(encoding)
         name = codecs.lookup(encoding).name
-    except LookupError:
+        if name in NO_TEXT_FILES:
+            raise LookupError
+        "".encode(name)  # what turns bytes into bytes, or texts into texts, refuses
+    except (LookupError, UnicodeError, ValueError):
         raise BadInputError(f"unknown encoding {encoding!r}; try utf-8, latin-1 or utf-16") from None
     return "utf-8" if name in ("utf-8", "utf-8-sig", "ascii") else name
 
@@ -111,7 +116,7 @@ def _canonical(encoding: str) -> str:
 @contextmanager
 def opened_text(path: Path, encoding: str) -> Iterator[IO[str]]:
     """Open a text file, compressed or not, turning what goes wrong while reading into a sentence."""
-    name = _canonical(encoding)
+    name = text_encoding(encoding)
     try:
         with _open_bytes(path) as raw:
             yield io.TextIOWrapper(raw, encoding="utf-8-sig" if name == "utf-8" else name, newline="")
@@ -141,7 +146,7 @@ def _undecodable(path: Path, encoding: str) -> BadInputError:
             line += 1
             try:
                 content.decode(encoding)
-            except UnicodeDecodeError:
+            except UnicodeError:
                 break
     return BadInputError(
         f"{path}, line {line}: the bytes are not {encoding} text; name the encoding (--encoding latin-1)"

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
+from sfumato.documents import fields, in_shape, listed, mapped, read_json, text
 from sfumato.errors import BadInputError
 from sfumato.transactions import BasketRelease, BasketRequirement
 
 KIND = "sfumato mapping of baskets"
+WHAT = "a mapping or a certificate of baskets"
+WORDS = mapped(listed(text))
+"""Which items each published item stands for."""
 
 
 def basket_mapping(release: BasketRelease, requirement: BasketRequirement) -> dict[str, Any]:
@@ -54,14 +57,10 @@ def legend_of(release: BasketRelease) -> dict[str, list[str]]:
 
 def read_legend(path: Path) -> dict[str, list[str]]:
     """Read which items stand behind published ones from a mapping or a certificate."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BadInputError(f"{path}: cannot be read ({error.strerror or error})") from None
-    except ValueError as error:
-        raise BadInputError(f"{path}: neither a mapping nor a certificate of baskets ({error})") from None
-    if isinstance(content, dict) and content.get("kind") == KIND:
-        return {label: own for piece in content["pieces"] for label, own in piece["published"].items()}
-    if isinstance(content, dict) and "legend" in content:
+    content = read_json(path, WHAT, fields({}, {"legend": WORDS}))
+    if content.get("kind") == KIND:
+        in_shape(content, str(path), WHAT, fields({"pieces": listed(fields({"published": WORDS}))}))
+        return {label: items for piece in content["pieces"] for label, items in piece["published"].items()}
+    if "legend" in content:
         return dict(content["legend"])
-    raise BadInputError(f"{path}: neither a mapping nor a certificate of baskets")
+    raise BadInputError(f"{path}: not {WHAT}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from pyarrow import parquet
 from pyarrow import types as arrow_types
 
 from sfumato.engines.formulas import is_formula, unescaped
+from sfumato.engines.reading import text_encoding
 from sfumato.errors import BadInputError
 
 Shown = frozenset[str]
@@ -141,10 +143,11 @@ def read_published(
 
 
 def _text(path: Path, encoding: str) -> str:
+    text_encoding(encoding)
     raw = path.read_bytes()
     try:
         return (gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).decode(encoding).removeprefix("\ufeff")
-    except (UnicodeDecodeError, LookupError, OSError):
+    except (UnicodeError, OSError, EOFError, zlib.error):
         raise BadInputError(f"{path}: not {encoding} text; give its encoding (--encoding)") from None
 
 

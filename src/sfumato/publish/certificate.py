@@ -7,16 +7,17 @@ the same with a part `for_your_eyes`, and nothing of that part may leave the hou
 
 from __future__ import annotations
 
-import json
+import dataclasses
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from sfumato.documents import fields, in_shape, listed, number, one_of, plain, read_json, text
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
 from sfumato.publish.audit import Audit
@@ -29,6 +30,17 @@ from sfumato.tradeoff import Candidate
 from sfumato.tradeoff.words import rule
 
 SCHEMA = 1
+WHAT = "a certificate of sfumato"
+FILE = fields({"name": text, "sha256": text})
+NOISY = fields({"epsilon": number, "in_words": text})
+CERTIFICATE = fields(
+    {
+        "files": listed(FILE, least=1),
+        "promise": fields({}, {"differential_privacy": NOISY, "why_not_checked": text}),
+    }
+)
+"""What is read of a certificate when it comes back."""
+
 LIBRARIES = ("sfumato", "numpy", "numba", "duckdb", "pyarrow")
 ALONE = "confirmed by the file alone (Q is then that of its own rows)"
 NOT_SHOWN = "no sensitive column is in the file, which tells nothing of one"
@@ -203,7 +215,7 @@ def _households(suppress: float) -> str:
 
 def without_seed(maker: Any) -> Any:
     """Return the anonymizer as anybody may know it: with the usual seed."""
-    usual = {own.name: own.default for own in fields(maker) if own.name == "seed"}
+    usual = {own.name: own.default for own in dataclasses.fields(maker) if own.name == "seed"}
     return replace(maker, **usual)
 
 
@@ -258,16 +270,11 @@ def file_digest(path: Path) -> str:
 
 def read_certificate(path: Path) -> dict[str, Any]:
     """Read a certificate back."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BadInputError(f"{path}: cannot be read ({error.strerror or error})") from None
-    except ValueError as error:
-        raise BadInputError(f"{path}: not a certificate ({error})") from None
-    if not isinstance(content, dict) or content.get("kind") != "sfumato certificate":
-        raise BadInputError(f"{path}: not a certificate of sfumato")
-    if content.get("schema") != SCHEMA:
-        raise BadInputError(f"{path}: schema {content.get('schema')!r} is not known to this version")
+    head = fields({"kind": one_of("sfumato certificate"), "schema": plain})
+    content: dict[str, Any] = read_json(path, WHAT, head)
+    if content["schema"] != SCHEMA:
+        raise BadInputError(f"{path}: schema {content['schema']!r} is not known to this version")
+    in_shape(content, str(path), WHAT, CERTIFICATE)
     return content
 
 

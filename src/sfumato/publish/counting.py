@@ -18,6 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.engines import DuckDBEngine, Engine
+from sfumato.engines.loading import unreadable
 from sfumato.errors import BadInputError
 from sfumato.table import DATASETS, Table, TableDeclaration
 
@@ -119,7 +120,7 @@ class Source:
                     list(pool.map(lambda place, batch=batch: code(batch, place), range(len(names))))
                     counts.append(batch.column(len(names)).to_numpy().astype(np.int64))
         except (duckdb.Error, pa.ArrowException) as error:
-            raise BadInputError(f"{self.origin}: the file cannot be read ({str(error).splitlines()[0]})") from None
+            raise unreadable(self.origin, error) from None
         columns = {
             name: TextColumn(tuple(texts), np.concatenate(codes) if codes else np.zeros(0, np.int32))
             for name, texts, codes in zip(names, known, parts, strict=True)

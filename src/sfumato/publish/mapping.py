@@ -7,7 +7,6 @@ also values that were suppressed: it is for the publisher.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping as Entries
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,6 +18,21 @@ from numpy.typing import NDArray
 from sfumato.anonymizers import assigned
 from sfumato.anonymizers.anonymizer import checked, checked_households
 from sfumato.anonymizers.full_domain import transformed
+from sfumato.documents import (
+    fields,
+    flag,
+    in_shape,
+    listed,
+    mapped,
+    named,
+    number_or_infinity,
+    one_of,
+    optional,
+    plain,
+    read_json,
+    text,
+    whole,
+)
 from sfumato.engines import DuckDBEngine
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.kernels import kernel
@@ -31,7 +45,31 @@ from sfumato.table.table import Missing, Unknown, with_roles
 
 SCHEMA = 1
 KIND = "sfumato mapping"
+WHAT = "a mapping of sfumato"
 Codes = NDArray[np.int32]
+
+CODE = whole(0, 2**31 - 1)
+HIERARCHY = {
+    "levels": listed(fields({"starts": listed(CODE), "labels": listed(text)}), least=1),
+    "widths": listed(number_or_infinity),
+    "scale": one_of("category", "number", "date"),
+    "firsts": listed(number_or_infinity),
+    "lasts": listed(number_or_infinity),
+    "continuous": flag,
+    "missing": flag,
+    "observed": flag,
+}
+COLUMN_ROLES = ("quasi", "sensitive", "neutral", "identifier")
+ROLES = fields(dict.fromkeys(COLUMN_ROLES, listed(text)), {"household": optional(text)})
+MAPPING = fields(
+    {
+        "requirement": text,
+        "roles": ROLES,
+        "missing": one_of("value", "drop"),
+        "levels": listed(whole(0, 1000)),
+        "hierarchies": mapped(fields(HIERARCHY)),
+    }
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,42 +133,60 @@ def mapping_of(release: Release | NoisyRelease, wanted: Requirement) -> Mapping:
 def read_mapping(path: str | Path) -> Mapping:
     """Read a mapping back."""
     path = Path(path)
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        if content["kind"] == "sfumato certificate":
-            raise BadInputError(
-                f"{path}: this is a certificate, not a mapping; `sfumato release --mapping` writes one of a release "
-                "that recodes values (a differentially private one does not: it has none)"
-            )
-        if content["kind"] != KIND or content["schema"] != SCHEMA:
-            raise BadInputError(f"{path}: not a mapping that this version of sfumato can read")
-        named = content["roles"]
-        quasi, sensitive, neutral, identifier = (
-            tuple(named[role]) for role in ("quasi", "sensitive", "neutral", "identifier")
+    content = read_json(path, WHAT, fields({"kind": text, "schema": plain}))
+    if content["kind"] == "sfumato certificate":
+        raise BadInputError(
+            f"{path}: this is a certificate, not a mapping; `sfumato release --mapping` writes one of a release "
+            "that recodes values (a differentially private one does not: it has none)"
         )
-        roles = Roles(quasi, sensitive, neutral, identifier, named.get("household"))
+    if content["kind"] != KIND or content["schema"] != SCHEMA:
+        raise BadInputError(f"{path}: not a mapping that this version of sfumato can read")
+    in_shape(content, str(path), WHAT, MAPPING)
+    with named(str(path)):
+        columns = content["roles"]
+        quasi, sensitive, neutral, identifier = (tuple(columns[role]) for role in COLUMN_ROLES)
+        roles = Roles(quasi, sensitive, neutral, identifier, columns.get("household"))
+        hierarchies = {name: _hierarchy(name, entry) for name, entry in content["hierarchies"].items()}
+        wanted = requirement(content["requirement"])
         width = len(roles.quasi)
-        return Mapping(
-            requirement(content["requirement"]),
-            roles,
-            content["missing"],
-            {name: _hierarchy(own) for name, own in content["hierarchies"].items()},
-            tuple(content["levels"]),
-            np.array(content["lo"], np.int32).reshape(-1, width),
-            np.array(content["hi"], np.int32).reshape(-1, width),
-        )
-    except OSError as error:
-        raise BadInputError(f"{path}: cannot be read ({error.strerror or error})") from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BadInputError(f"{path}: not a mapping of sfumato ({error!r})") from None
+        in_shape(content, str(path), WHAT, fields(dict.fromkeys(("lo", "hi"), listed(listed(CODE, width)))))
+        lo, hi = (np.array(content[end], np.int32).reshape(-1, width) for end in ("lo", "hi"))
+        mapping = Mapping(wanted, roles, content["missing"], hierarchies, tuple(content["levels"]), lo, hi)
+        _check_recoding(mapping)
+    return mapping
 
 
-def _hierarchy(entry: dict[str, Any]) -> Hierarchy:
-    levels = tuple(Level(tuple(own["starts"]), tuple(own["labels"])) for own in entry["levels"])
+def _hierarchy(name: str, entry: dict[str, Any]) -> Hierarchy:
+    levels = tuple(Level(tuple(level["starts"]), tuple(level["labels"])) for level in entry["levels"])
     ends = {
         name: tuple(float(value) for value in entry[name]) for name in ("widths", "firsts", "lasts")
     }  # infinities are texts
-    return Hierarchy(**{**entry, **ends, "levels": levels})
+    with named(f"the hierarchy of column {name!r}"):
+        return Hierarchy(**{key: entry[key] for key in HIERARCHY} | ends | {"levels": levels})
+
+
+def _check_recoding(mapping: Mapping) -> None:
+    """Raise unless every level and every end of a box lies in its column's domain."""
+    names = sorted(mapping.roles.quasi)
+    lacking = [name for name in names if name not in mapping.hierarchies]
+    if lacking:
+        raise BadInputError(f"not {WHAT} (it has no hierarchy of the quasi-identifier {lacking[0]!r})")
+    hierarchies = [mapping.hierarchies[name] for name in names]
+    if bool(mapping.levels) == bool(len(mapping.lo)) or len(mapping.lo) != len(mapping.hi):
+        raise BadInputError(f"not {WHAT} (it needs levels, or as many lower as upper ends of boxes)")
+    if mapping.levels and len(mapping.levels) != len(names):
+        raise BadInputError(f"not {WHAT} (it needs one level for each of {len(names)} quasi-identifiers)")
+    for name, hierarchy, level in zip(names, hierarchies, mapping.levels, strict=False):
+        if level > hierarchy.height:
+            raise BadInputError(
+                f"not {WHAT} (column {name!r} has no level {level}; its last one is {hierarchy.height})"
+            )
+    sizes = np.array([hierarchy.size for hierarchy in hierarchies])
+    for box, a in np.argwhere((mapping.lo > mapping.hi) | (mapping.hi >= sizes)):
+        raise BadInputError(
+            f"not {WHAT} (box {box + 1} has {mapping.lo[box, a]} to {mapping.hi[box, a]} in column {names[a]!r}, whose "
+            f"leaves are 0 to {sizes[a] - 1})"
+        )
 
 
 def apply(mapping: Mapping, path: str | Path, rest: Unknown = "refuse", **reading: Any) -> Release:

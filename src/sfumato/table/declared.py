@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 
+from sfumato.documents import parse_toml, read_text
 from sfumato.errors import BadInputError
 from sfumato.table.building import flat, from_level_table, prefixes, tree
 from sfumato.table.hierarchy import Hierarchy, read_number
@@ -126,11 +126,8 @@ def read_hierarchies(path: Path) -> dict[str, Declared]:
         if not found:
             raise BadInputError(f"{path}: no file named <table>_hierarchy_<column>.csv in this folder")
         return found
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise BadInputError(f"{path}: there is no such file or folder") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-        raise BadInputError(f"{path}: not a readable TOML file ({error})") from None
+    if not path.exists():
+        raise BadInputError(f"{path}: there is no such file or folder")
+    content = parse_toml(read_text(path), str(path))
     content.pop("schema", None)
     return content

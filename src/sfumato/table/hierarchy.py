@@ -364,7 +364,8 @@ def _check_levels(hierarchy: Hierarchy) -> None:
     if len(hierarchy.levels[-1].starts) != 1:
         raise BadInputError(f"the last level of a hierarchy must be the one root {ROOT!r}")
     for finer, coarser in pairwise(hierarchy.levels):
-        if not set(coarser.starts) <= set(finer.starts) or coarser.starts[0] != 0:
+        rising = all(one < next_one for one, next_one in pairwise(coarser.starts))
+        if not rising or not set(coarser.starts) <= set(finer.starts) or coarser.starts[:1] != (0,):
             raise BadInputError("not a tree: a node of a hierarchy's level cuts through a node of the level below")
     if not all(width > 0 and np.isfinite(width) for width in hierarchy.widths):
         raise BadInputError("the widths of a hierarchy's leaves must be positive, finite numbers")

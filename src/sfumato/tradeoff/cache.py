@@ -13,14 +13,17 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from sfumato.documents import fields, in_shape, parse_json, text
+from sfumato.errors import BadInputError
 from sfumato.plain import to_plain
 from sfumato.release import staged
 from sfumato.release.staging import PRIVATE, writable
-from sfumato.tradeoff.folder import limit_values, read_limit, read_point
+from sfumato.tradeoff.folder import POINT, limit_values, limited, read_limit, read_point
 from sfumato.tradeoff.limit import Limit
 from sfumato.tradeoff.map import Point
 
 CHECK = "check"
+KEPT_POINT = fields({"key": text, "point": POINT})
 
 
 class Cache:
@@ -82,11 +85,14 @@ def _entries(path: Path | None) -> tuple[list[dict[str, Any]], int]:
 def _entry(line: str) -> dict[str, Any] | None:
     """Read a line; None where it is not what was written."""
     try:
-        entry = json.loads(line)
+        entry: dict[str, Any] = parse_json(line, "a cache", "a kept entry", fields({CHECK: text}))
         check = entry.pop(CHECK)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        if check != _sum(entry):
+            return None
+        in_shape(entry, "a cache", "a kept entry", KEPT_POINT if "point" in entry else limited)
+    except BadInputError:  # also what another version of this program wrote
         return None
-    return entry if check == _sum(entry) else None
+    return entry
 
 
 def _line(entry: Mapping[str, Any]) -> str:

@@ -1,9 +1,9 @@
 """A search between two generations, in memory and on disk, so that it can be stopped at any moment and goes on exactly.
 
 What a search knows of vectors it met is not kept, only which they were: few are met again, and their facts can be
-worked out anew. The file holds plain arrays (npz), nothing that could be executed, and a digest of everything the
-search depends on: table, problem, space, solver and version of this program. A file that does not fit its check sum is
-taken for damaged; its owner alone can read it.
+worked out anew. The file holds plain arrays (npz), nothing that could be executed, a digest of everything the search
+depends on (table, problem, space, solver and version of this program), and one of all that it holds: what was changed
+since it was written is not believed. Its owner alone can read it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.cut_space import Bits
+from sfumato.documents import fields, parse_json, text
+from sfumato.errors import BadInputError
 from sfumato.kernels import source_digest
 from sfumato.release import staged
 
@@ -81,8 +83,7 @@ def write_checkpoint(path: Path, key: str, own: Snapshot, known: Iterable[bytes]
         "polished": own.polished,
         "bits": bits,
     }
-    arrays = {
-        "about": np.array(json.dumps(about)),
+    arrays: dict[str, NDArray[Any]] = {
         "individuals": own.evolved.individuals,
         "rank": own.evolved.rank,
         "crowding": own.evolved.crowding,
@@ -91,41 +92,54 @@ def write_checkpoint(path: Path, key: str, own: Snapshot, known: Iterable[bytes]
         "facts": own.facts,
         "done": _packed(done, bits),
     }
+    signed = {**about, "content": _content(about, arrays)}
     with staged([path], private=[path]) as [draft], draft.open("wb") as stream:
-        np.savez(stream, check=np.array(_sum(arrays)), **arrays)
+        np.savez(stream, about=np.array(json.dumps(signed)), **arrays)  # type: ignore[arg-type]
 
 
 def read_checkpoint(path: Path, key: str) -> Snapshot | None:
     """Read a snapshot; None where the file belongs to another search. Raises ValueError where it cannot be read."""
     try:
         with np.load(path, allow_pickle=False) as file:
-            held = {name: file[name] for name in file.files}
-            if str(held.pop("check")) != _sum(held):
-                raise ValueError("it does not fit its check sum")
-            about = json.loads(str(held["about"]))
-            if about["key"] != key:
-                return None
-            bits = about["bits"]
-            return Snapshot(
-                about["generation"],
-                Evolved(held["individuals"], held["rank"], held["crowding"], about["random"]),
-                _unpacked(held["known"], bits),
-                held["vectors"],
-                held["facts"],
-                about["limit"],
-                _unpacked(held["done"], bits),
-                about["polished"],
-            )
-    except (OSError, EOFError, KeyError, TypeError, NotImplementedError, BadZipFile, zlib.error) as error:
+            held = dict(file)
+    except (
+        OSError,
+        EOFError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        NotImplementedError,
+        BadZipFile,
+        zlib.error,
+    ) as error:
         raise ValueError(str(error)) from None
+    try:
+        about = parse_json(str(held.pop("about", "")), str(path), "a checkpoint", fields({"key": text}))
+    except BadInputError as error:
+        raise ValueError(str(error)) from None
+    if about["key"] != key:
+        return None
+    if about.pop("content", None) != _content(about, held):
+        raise ValueError(f"{path}: not what was written")
+    bits = about["bits"]
+    return Snapshot(
+        about["generation"],
+        Evolved(held["individuals"], held["rank"], held["crowding"], about["random"]),
+        _unpacked(held["known"], bits),
+        held["vectors"],
+        held["facts"],
+        about["limit"],
+        _unpacked(held["done"], bits),
+        about["polished"],
+    )
 
 
-def _sum(arrays: Mapping[str, NDArray[Any]]) -> str:
-    """Digest arrays with their names, types and shapes."""
-    digest = sha256()
-    for name, own in sorted(arrays.items()):
-        digest.update(f"{name} {own.dtype.str} {own.shape}\n".encode())
-        digest.update(np.ascontiguousarray(own).tobytes())
+def _content(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
+    """Digest all that a checkpoint holds."""
+    digest = sha256(json.dumps(about, sort_keys=True).encode())
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()
 
 

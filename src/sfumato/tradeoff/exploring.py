@@ -17,7 +17,7 @@ import numpy as np
 
 from sfumato.anonymizers import Maker, Mechanism, UnsafeSeededNoise
 from sfumato.configuration import check_whole
-from sfumato.errors import InfeasibleError, SfumatoError
+from sfumato.errors import InfeasibleError, SfumatoError, lacks_memory
 from sfumato.kernels import source_digest
 from sfumato.measures import Prepared, Worth, published_risks
 from sfumato.table import Table
@@ -33,6 +33,9 @@ Own = TypeVar("Own", bound=Hashable)
 
 Progress = Callable[[int, int, str], None]
 """Told after every candidate: how many are done, of how many, and which was the last."""
+
+NO_MEMORY = "there was not enough memory for it; work with fewer threads (--workers 1) or take a larger machine"
+"""Why a point failed that is tried again next time, since it says nothing of the candidate."""
 
 
 def explore(
@@ -92,7 +95,8 @@ class Exploration(Generic[Own]):
     def measured(self, candidates: Iterable[Own], ends: float | None = None) -> Iterator[tuple[Own, Point]]:
         """Make and measure candidates, each kept at once; none is begun after `ends` on the monotonic clock."""
         for candidate, point in _all(candidates, lambda own: self._measure(own), self.workers, ends):
-            self.cache.add_point(self.key(candidate), point)
+            if point.reason != NO_MEMORY:
+                self.cache.add_point(self.key(candidate), point)
             yield candidate, point
 
     def map(
@@ -227,7 +231,8 @@ def attempted(point: Point, found: Callable[[], Mapping[str, Any]]) -> Point:
     except SfumatoError as error:
         point = replace(point, status="failed", reason=str(error))
     except Exception as error:  # one anonymizer's defect must not cost the others' results
-        point = replace(point, status="failed", reason=f"{type(error).__name__}: {error}")
+        reason = NO_MEMORY if lacks_memory(error) else f"{type(error).__name__}: {error}"
+        point = replace(point, status="failed", reason=reason)
     return replace(point, seconds=time.perf_counter() - started)
 
 

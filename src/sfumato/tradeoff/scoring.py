@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from sfumato.tradeoff.map import Map, Point
 
 Place = tuple[float, float]
+NOTHING = 1e-9
+"""A stretch that is not longer is none: measures that are equal by definition differ by rounding."""
 
 
 @dataclass(frozen=True)
@@ -96,11 +98,20 @@ def frame_of(shown: Map, axes: Sequence[str]) -> Frame:
                 "a score on p_loss and u_loss needs the map's limit, which this map does not have: explore the study "
                 "again (a table without large populations has none)"
             )
+        if shown.limit.revealed <= NOTHING:
+            raise BadInputError(
+                "there is no score on p_loss and u_loss: the sensitive column has one value, so nobody can lose privacy"
+            )
+        if shown.limit.trivial <= NOTHING:
+            raise BadInputError(
+                "there is no score on p_loss and u_loss: every large population has the sensitive values of the whole "
+                "table, so the release without quasi-identifiers loses nothing either"
+            )
         return Frame((0.0, shown.limit.revealed), (0.0, shown.limit.trivial))
     places = [place(point, axes) for point in shown.points if drawable(point, axes)]
-    ends = [(min(own), max(own)) for own in zip(*places, strict=True)]
-    for name, own in zip(axes, ends or [(0.0, 0.0)] * 2, strict=True):
-        if own[0] == own[1]:
+    ends = [(min(values), max(values)) for values in zip(*places, strict=True)] or [(0.0, 0.0)] * 2
+    for name, (least, most) in zip(axes, ends, strict=True):
+        if most - least <= NOTHING:
             raise BadInputError(
                 f"there is no score on {x} and {y}: all points of the map have the same {name}, or none"
             )

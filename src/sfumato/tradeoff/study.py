@@ -5,7 +5,6 @@ The value is what stands in `study.toml`, so it can be read, written, compared a
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
@@ -17,6 +16,7 @@ import tomlkit
 
 from sfumato.anonymizers import FullDomain, Maker, anonymizer
 from sfumato.configuration import check_choice, check_number, parse, without_seed
+from sfumato.documents import named, parse_toml, read_text
 from sfumato.errors import BadInputError
 from sfumato.kinds import KINDS, kind
 from sfumato.measures import MEASURES, READ_NOISY, READERS, Attack, Classification, Queries, Reader, Scales
@@ -240,24 +240,17 @@ class Study:
 
 def study_from_toml(text: str, origin: str = "study.toml") -> Explorable:
     """Read a study of any kind: the section that it has says what it is about."""
-    try:
-        content = tomllib.loads(text)
-        section = next((own for own in KINDS if own in content), "table")
+    content = parse_toml(text, origin)
+    section = next((own for own in KINDS if own in content), "table")
+    with named(origin):
         return kind(section).study_of(content, origin)  # type: ignore[no-any-return]
-    except tomllib.TOMLDecodeError as error:
-        raise BadInputError(f"{origin}: not a readable TOML file ({error})") from None
-    except BadInputError as error:
-        raise BadInputError(f"{origin}: {error}" if not str(error).startswith(origin) else str(error)) from None
 
 
 def read_study(name: str) -> Explorable:
     """Read a study from a file, or take the bundled one of bundled data."""
     path = Path(name)
     if path.is_file():
-        try:
-            return study_from_toml(path.read_text(encoding="utf-8"), name)
-        except UnicodeDecodeError:
-            raise BadInputError(f"{path}: not UTF-8 text; save it as UTF-8") from None
+        return study_from_toml(read_text(path), name)
     if name in DATASETS:
         return bundled_study(name)
     known = {own: section for section in KINDS for own in kind(section).bundled_names()}

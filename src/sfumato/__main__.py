@@ -1,0 +1,24 @@
+"""The threshold: where the command line starts, before anything is imported that takes time.
+
+Most of a short command is spent importing, so Ctrl-C usually falls there. The script `sfumato` and `python -m sfumato`
+begin here, with nothing but Python's own modules loaded: an interruption ends in a word and exit code 130.
+"""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command line, and end quietly when it is interrupted while it is still being loaded."""
+    try:
+        from sfumato.cli import main as run
+
+        run()
+    except KeyboardInterrupt:
+        print("sfumato: stopped", file=sys.stderr)
+        raise SystemExit(130) from None
+
+
+if __name__ == "__main__":
+    main()
