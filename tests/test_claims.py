@@ -24,6 +24,8 @@ def test_nothing_to_judge_is_neither_yes_nor_no():
     assert all_of([]) is None
     assert all_of([True, True]) is True
     assert all_of(answer for answer in (True, False)) is False
+    assert all_of([True, None]) is None
+    assert all_of([None, False, True]) is False
 
 
 def test_a_claim_is_called_what_came_out():

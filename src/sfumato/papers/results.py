@@ -54,10 +54,12 @@ class Claim:
         return {**asdict(self), "verdict": self.verdict}
 
 
-def all_of(comparisons: Iterable[bool]) -> bool | None:
-    """Say whether all comparisons hold; None where there are none, so that nothing holds for want of a release."""
+def all_of(comparisons: Iterable[bool | None]) -> bool | None:
+    """Say whether all comparisons hold: no where one does not, None where one was not tested or there are none."""
     answers = list(comparisons)
-    return all(answers) if answers else None
+    if False in answers:
+        return False
+    return None if not answers or None in answers else True
 
 
 @dataclass(frozen=True)
