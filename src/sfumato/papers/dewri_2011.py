@@ -107,8 +107,8 @@ def _front_claims(study: Dewri2011) -> Iterable[Claim]:
         text = f"eta {eta:.0%}: there are flat stretches: k grows by half or more for at most one point of loss"
         stretches = [[round(value, 4) for value in own] for own in flat[:10]]
         large = [point for point in study.frontiers[Problem2(eta)] if point.values["k"] >= FLAT_FROM]
-        holds, over = bool(flat) if large else None, _over(large, "k")
-        yield Claim(id, text, "locally flat regions", stretches, holds, status, _where_flat(flat), over)
+        found = bool(flat) if large else None
+        yield Claim(id, text, "locally flat regions", stretches, found, status, _where_flat(flat), _over(large, "k"))
 
 
 def _over(points: Sequence[FrontierPoint], name: str) -> str:

@@ -88,8 +88,8 @@ def _curve_claims(study: LiLi2009) -> Iterable[Claim]:
     drawn = {other: leads[other] for other in (K, L, DELTA)}
     holds = all_of(lead.below for lead in drawn.values())
     over = "; ".join(f"{other}: {lead.over}" for other, lead in drawn.items())
-    ours = {other: lead.content() for other, lead in drawn.items()}
-    yield Claim("t-below-k-l-delta", text, "t-closeness performs better", ours, holds, tested_over=over)
+    ranges = {other: lead.content() for other, lead in drawn.items()}
+    yield Claim("t-below-k-l-delta", text, "t-closeness performs better", ranges, holds, tested_over=over)
     strict = leads[STRICT_DELTA]
     yield Claim(
         "t-below-delta-infinite",
@@ -116,9 +116,9 @@ def _curve_claims(study: LiLi2009) -> Iterable[Claim]:
     yield Claim(
         "u-loss-below-trivial", text, "all below .05", [round(max(losses), 4), round(limit, 4)], max(losses) < limit
     )
-    over = {f"t={value:g}": round(own["p_loss"], 4) for (name, value, _), own in study.measures.items() if name == T}
+    ours = {f"t={value:g}": round(own["p_loss"], 4) for (name, value, _), own in study.measures.items() if name == T}
     bounded = all(own["p_loss"] <= value + 1e-9 for (name, value, _), own in study.measures.items() if name == T)
-    yield Claim("t-bounds-p-loss", "P_loss of a t-close release is at most t", "P_loss <= t", over, bounded)
+    yield Claim("t-bounds-p-loss", "P_loss of a t-close release is at most t", "P_loss <= t", ours, bounded)
 
 
 @dataclass(frozen=True)
