@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
+from sfumato.measures import Learned
 from sfumato.papers import brickell_shmatikov_2008 as paper
 
 REQUIRED = {
@@ -50,6 +52,10 @@ def test_claims_are_measured(results):
     assert artificial["a4"]["without-quasi"] < 0.6 and artificial["a4"]["without-sensitive"] < 0.6
     assert "l=6" not in {point["x"] for point in results.figures[0].curves[0].points}  # infeasible for marital-status
     assert claims["adversary-gains-more"].ours["sanitizations"] == 4 * 2 + 2
+    assert claims["adversary-gains-more"].tested_over.startswith(
+        "10 sanitizations of figures 1, 2, 3, 4; 2 of the grid"
+    )
+    assert claims["li-li-reply"].ours["of"] == claims["li-li-reply-losses"].ours["of"] == 10
 
 
 def test_pictures_are_bars(results, tmp_path):
@@ -77,3 +83,49 @@ def test_the_artificial_table_needs_both_halves():
     assert paper._artificial(found).holds
     assert not paper._artificial({"a4": found["a4"] | {"a_know": 0.1}}).holds
     assert not paper._artificial({"a4": found["a4"] | {"accuracy": 0.9}}).holds
+
+
+def sanitized(label, groups=2, **measured):
+    return SimpleNamespace(label=label, release=SimpleNamespace(groups=groups), measured=measured)
+
+
+def test_the_reply_counts_what_its_label_says():
+    """Of utility .4 is lost and of privacy .5 given up: .6 is kept, more than .5; then .7 and .5, .2 and .1."""
+    ends = SimpleNamespace(trivial={"u_loss": 0.1}, intact={"p_loss": 0.6}, infeasible={})
+    own = [sanitized("k", u_loss=0.1 * u, p_loss=0.6 * p) for u, p in ((0.4, 0.5), (0.7, 0.5), (0.2, 0.1))]
+    study = SimpleNamespace(all=[(ends, each) for each in own], over="3 sanitizations")
+    kept, lost = paper._replies(study)
+    assert kept.ours["releases that keep a larger share of utility than they give up of privacy"] == 2
+    assert lost.ours["releases that lose a smaller share of utility than they give up of privacy"] == 1
+    assert (kept.ours["of"], kept.holds, lost.holds) == (3, True, False)
+
+
+def test_l_diversity_goes_on_to_12_and_is_not_tested_where_all_is_one_group():
+    assert paper.GRID["l-diversity l={} variant=recursive c=3"] == tuple(range(2, 13))
+    lacking = {"l-diversity l=12 variant=recursive c=3": "even all records in one group are not enough"}
+    finding = SimpleNamespace(intact={"a_know": 0.2}, infeasible=lacking, made=[sanitized("l=6", a_know=0.15)])
+    claim = paper._l_diversity(finding)
+    assert claim.holds and claim.tested_over.startswith("l=6") and claim.tested_over.endswith("satisfies l=12")
+    finding.made = [*finding.made, sanitized("l=11", a_know=0.08)]
+    assert paper._l_diversity(finding).holds is False
+    finding.made = [sanitized("l=11", groups=1, a_know=0.0)]
+    assert paper._l_diversity(finding).holds is None
+
+
+def test_table_3_looks_at_both_of_its_columns():
+    finding = SimpleNamespace(intact={"a_know": 0.2, "a_acc": 0.1}, made=[sanitized("k=10", a_know=0.1, a_acc=0.05)])
+    assert paper._table_3(finding).holds
+    finding.made = [sanitized("k=10", a_know=0.1, a_acc=0.15)]
+    assert not paper._table_3(finding).holds
+
+
+def test_a_second_certain_drop_breaks_alone_but_not_most():
+    def learned(*accuracies):
+        return Learned({"decision-tree": {"accuracy": accuracies}})
+
+    same = (learned(0.5, 0.6, 0.7), learned(0.52, 0.6, 0.68))
+    table_2 = {"marital-status": (learned(0.8, 0.81, 0.82), learned(0.6, 0.61, 0.62)), "salary": same}
+    most, alone = paper._drops(table_2)
+    assert most.holds and alone.holds
+    most, alone = paper._drops(table_2 | {"sex": (learned(0.5, 0.51, 0.52), learned(0.45, 0.46, 0.47))})
+    assert most.holds and not alone.holds

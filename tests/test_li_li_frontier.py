@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from sfumato.errors import BadInputError
@@ -89,6 +91,23 @@ def test_claims_and_figures(study):
     for curve in figures["frontier"].curves[:-2]:
         ups = [point["y"] for point in curve.points]
         assert ups == sorted(ups, reverse=True)
+
+
+def test_where_mondrian_is_the_best_or_absent_nobody_is_held_against_it():
+    def accuracies(**losses):
+        points = {}
+        for name, loss in losses.items():
+            measures = {"p_loss": 0.04, "u_loss": loss, "u_loss_em": loss, "definetti_accuracy": 0.2}
+            points[name] = SimpleNamespace(measures=measures, has=lambda names: True)
+        fake = SimpleNamespace(
+            panels=(SimpleNamespace(sets=dict.fromkeys(losses)),), points=lambda panel, name: [points[name]]
+        )
+        return li_li_frontier._attacked(fake).holds
+
+    assert accuracies(mondrian_dense=0.03, exchange=0.02) is True
+    assert accuracies(mondrian_dense=0.01, exchange=0.02) is None
+    assert accuracies(exchange=0.02) is None
+    assert accuracies() is None
 
 
 def test_the_generalized_form_has_no_makers_of_buckets(study):

@@ -189,6 +189,24 @@ def test_a_release_that_breaks_its_promise_fails_the_reproduction(small_file):
     assert not paper._feasible([own]).holds and not paper._bounded_risk([own]).holds
 
 
+def test_an_anonymizer_without_a_release_within_the_bound_is_not_beaten(small_file):
+    """k = 2 and 3 leave risks above .2, so nobody is in the range of figure 7; it is no proof that AA is worse."""
+    own = RUMap(read_baskets(small_file), (2, 3))
+    assert min(run.point.measures["itemset_risk"] for run in own.runs) > 0.2
+    claims = [paper._set_based_beats_aa([own]), *paper._compared([own])]
+    assert [claim.holds for claim in claims] == [None] * 3
+    assert all("risk up to 0.2" in claim.tested_over for claim in claims)
+
+
+def test_a_curve_without_a_knee_is_told_as_not_tested(small_file):
+    own = RUMap(read_baskets(small_file), (2,))
+    claims = list(paper._knee_of_figure_5(own))
+    assert [(claim.id, claim.holds) for claim in claims] == [
+        ("figure-5-knee-half", None),
+        ("figure-5-knee-expanded", None),
+    ]
+
+
 def test_bms_webview_2_at_one_k(shared):
     baskets, diagnoses = opened([shared / "data" / "transactions" / "bms_webview_2.dat.gz"])
     assert diagnoses is None and baskets.size == 77_512 and baskets.tree.size == 3_340

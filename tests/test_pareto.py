@@ -589,6 +589,29 @@ def test_flat_stretches_are_found_where_they_are():
     assert _flat_stretches(front) == [(10, 0.2, 15, 0.21)]
 
 
+def test_relaxing_is_not_tested_where_nothing_fits_the_smaller_loss():
+    from types import SimpleNamespace
+
+    from sfumato.papers import dewri_2011 as paper
+    from sfumato.tradeoff import Frontier, FrontierPoint
+
+    def claim(*values):
+        points = tuple(FrontierPoint("", {"k": k, "l_frequency": l, "loss": loss}, None) for k, l, loss in values)
+        front = Frontier(paper.FREQUENCY, points, np.zeros((len(points), 0), bool), 0)
+        return paper._relaxing(SimpleNamespace(frontiers={paper.FREQUENCY: front}))
+
+    assert claim((20, 4, 0.195), (20, 5, 0.205)).holds
+    assert claim((20, 4, 0.195), (20, 5, 0.25)).holds is False
+    assert claim((20, 5, 0.205)).holds is None
+
+
+def test_a_question_without_an_answer_is_not_tested():
+    from sfumato.papers.dewri_2011 import _reaches
+
+    assert (_reaches(2600, 2528), _reaches(2500, 2528)) == (True, False)
+    assert _reaches(None, 2528) is None and _reaches(900, None) is None
+
+
 def test_a_short_reproduction_says_what_it_found():
     from sfumato.papers.dewri_2011 import reproduce
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
+import pyarrow as pa
 import pytest
 
+import sfumato
 from sfumato.cli import main
-from sfumato.papers import reproduce
+from sfumato.measures import Queries, Scales
+from sfumato.papers import li_li_tie, reproduce
 from sfumato.papers.li_li_2009 import LiLi2009
 
 REQUIRED = {
@@ -60,10 +64,73 @@ def test_results_are_written_with_one_picture_per_figure(li_li, tmp_path):
     assert set(results["figures"]) == {"2a", "2b", "3a", "3b", "3c"}
     assert all({"id", "claim", "paper", "ours", "holds", "status"} <= set(claim) for claim in results["claims"])
     *families, floor = results["figures"]["2a"]
-    assert [len(curve["points"]) for curve in families] == [8] * 5
+    assert [len(curve["points"]) for curve in families] == [8] * 5 + [1, 1]
     assert floor["label"] == "limit" and floor["points"][-1]["y"] == 0
     for name in results["figures"]:
         assert (tmp_path / f"figure-{name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_both_baselines_are_points_of_figures_2a_and_2b(li_li):
+    original = LiLi2009().original
+    for figure in li_li.figures[:2]:
+        places = {curve.label: [(point["x"], point["y"]) for point in curve.points] for curve in figure.curves}
+        assert places["baseline: no quasi-identifiers"] == [(pytest.approx(0), pytest.approx(0.0483, abs=1e-4))]
+        assert places["baseline: original"] == [(original["p_loss"], pytest.approx(0))]
+
+
+def test_what_no_curve_reaches_is_not_tested(li_li):
+    claims = {claim.id: claim for claim in li_li.claims}
+    drawn, strict = claims["t-below-k-l-delta"], claims["t-below-delta-infinite"]
+    assert set(drawn.ours) == {"k-anonymity", "l-diversity", "semantic privacy (absent ignored)"}
+    assert all(own["from"] < own["to"] for own in drawn.ours.values())
+    reach = {curve.label: [point["x"] for point in curve.points] for curve in li_li.figures[0].curves}
+    assert min(reach["t-closeness"]) > max(reach["semantic privacy (absent infinite)"])
+    assert strict.holds is None and strict.status == "reported"
+
+
+def test_rounding_up_is_what_lets_queries_on_more_attributes_select_more(li_li):
+    selected = next(claim for claim in li_li.claims if claim.id == "realised-selectivity").ours
+    up, nearest = ([own[f"qd={qd}"] for qd in (2, 3, 4, 5, 6)] for own in (selected["up"], selected["nearest"]))
+    assert up[-1] > 1.5 * up[0] and nearest[-1] < nearest[0]
+
+
+def test_queries_select_what_their_values_select_in_the_table():
+    """The share that a workload selects, counted record by record on a table small enough."""
+    table = sfumato.read(
+        pa.table({"a": list("xyzxyzxx"), "b": list("uvuvuvuv"), "s": list("ppqqrrpp")}),
+        quasi=["a", "b"],
+        sensitive=["s"],
+    )
+    study = SimpleNamespace(table=table, prepared=Scales().prepare(table))
+    queries = Queries(dimensions=2, selectivity=0.3, number=50, sanity=0)
+    workload = queries.workload(table.cells, study.prepared.points, 0)
+    cells, selected = table.cells, 0
+    for query, used in enumerate(workload.regions.used):
+        for code, value, count in zip(cells.codes, cells.values[:, 0], cells.counts, strict=True):
+            fits = (bank[row][leaf] for bank, row, leaf in zip(workload.regions.selections, used, code, strict=True))
+            selected += int(count) * (all(fits) and bool(workload.values[query, value]))
+    assert LiLi2009.selected(study, queries) == pytest.approx(selected / 50 / 8)
+
+
+def test_a_tie_on_seen_records_and_less_on_unseen_ones():
+    """Groups {p, p, q} and {q, q, q}: 5 of 6 are guessed from their group, 4 by the commonest value."""
+    table = sfumato.read(pa.table({"a": list("xxxyyy"), "s": list("ppqqqq")}), quasi=["a"], sensitive=["s"])
+    release = sfumato.anonymize(table, "k-anonymity k=3", "mondrian")
+    assert li_li_tie._gain_on_seen(release) == pytest.approx(1 / 6)
+    assert sfumato.measure(release)["a_acc"] == pytest.approx(1 / 6)
+    left_out = table.cells.records  # every record is left out once: of p p q the rest is p q (a tie, so q) or p p
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(li_li_tie, "FOLDS", left_out)
+        assert li_li_tie._gain_on_unseen(release) == pytest.approx(3 / 6 - 4 / 6)
+
+
+def test_claims_of_section_3_and_of_delta_below_1_are_in_the_table(li_li):
+    claims = {claim.id: claim for claim in li_li.claims}
+    assert claims["tie"].holds and claims["tie"].ours == 0
+    unseen = claims["tie-on-unseen-records"].ours
+    assert unseen["of"] == 32 and unseen["widest gap"] < 0
+    assert claims["one-class-below-delta-1"].ours["semantic privacy (absent infinite)"]["delta=0.8"] == 3
+    assert not claims["one-class-below-delta-1"].holds
 
 
 def test_the_paper_has_64_releases_and_the_strict_reading_of_delta(li_li):
