@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from sfumato.errors import BadInputError
+from sfumato.interrupts import unfinished
 
 DELIMITERS = ",;\t|"
 SNIFFED = 1 << 20
@@ -70,7 +71,7 @@ def sniff(path: Path, encoding: str, delimiter: str | None) -> tuple[DelimitedTe
 @contextmanager
 def rewritten(text: DelimitedText, encoding: str) -> Iterator[DelimitedText]:
     """Copy a text file record by record to plain UTF-8 with commas and one kind of line end, for as long as needed."""
-    with tempfile.TemporaryDirectory(prefix="sfumato-") as folder:
+    with tempfile.TemporaryDirectory(prefix="sfumato-") as folder, unfinished(Path(folder)):
         copy = Path(folder) / "copy.csv"
         with (
             _wide_fields(),

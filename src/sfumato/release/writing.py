@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from sfumato.engines import Layout, Placement, Texts
 from sfumato.errors import BadInputError
+from sfumato.interrupts import finishing, unfinished
 from sfumato.table import Hierarchy, distinct_rows
 
 if TYPE_CHECKING:
@@ -85,21 +86,25 @@ def staged(targets: Sequence[Path]) -> Iterator[list[Path]]:
     A reader sees whole files or none. Whatever happens, no draft stays.
     """
     drafts: list[Path] = []
-    try:
-        for target in targets:
-            handle, name = tempfile.mkstemp(f".part{target.suffix}", f".{target.name[:100]}.", target.parent)
-            os.close(handle)
-            drafts.append(Path(name))
-        yield drafts
-        for draft in drafts:
-            with draft.open("rb+") as stream:
-                os.fsync(stream.fileno())
-            draft.chmod(0o666 & ~_umask())
-        for draft, target in reversed(list(zip(drafts, targets, strict=True))):
-            draft.replace(target)
-    finally:
-        for draft in drafts:
-            draft.unlink(missing_ok=True)
+    with ExitStack() as held:
+        try:
+            for target in targets:
+                with finishing():
+                    handle, name = tempfile.mkstemp(f".part{target.suffix}", f".{target.name[:100]}.", target.parent)
+                    os.close(handle)
+                    drafts.append(Path(name))
+                    held.enter_context(unfinished(drafts[-1]))
+            yield drafts
+            for draft in drafts:
+                with draft.open("rb+") as stream:
+                    os.fsync(stream.fileno())
+                draft.chmod(0o666 & ~_umask())
+            with finishing():
+                for draft, target in reversed(list(zip(drafts, targets, strict=True))):
+                    draft.replace(target)
+        finally:
+            for draft in drafts:
+                draft.unlink(missing_ok=True)
 
 
 def _umask() -> int:

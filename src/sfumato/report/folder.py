@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.plain import json_text
+from sfumato.release import staged
 from sfumato.report.limit import scores_of
 from sfumato.report.writing import write_picture, write_report
 from sfumato.tradeoff import Map, Point
@@ -34,9 +35,9 @@ def save_map(shown: Map, folder: Path) -> list[Path]:
     }
     written = []
     for name, text in texts.items():
-        draft = folder / f".{name}.part"
-        draft.write_text(text, encoding="utf-8")
-        written.append(draft.replace(folder / name))
+        with staged([folder / name]) as [draft]:
+            draft.write_text(text, encoding="utf-8")
+        written.append(folder / name)
     write_report(shown, folder / "report.html")
     write_report(shown, folder / "report-public.html", public=True)
     write_picture(shown, folder / "map.png")
