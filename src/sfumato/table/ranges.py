@@ -18,7 +18,7 @@ from sfumato.errors import BadInputError
 from sfumato.table.hierarchy import ROOT, Hierarchy, Level, Scale, stretch_notations, write_number
 
 Number = int | float | Decimal
-MOST_LEAVES = 4_000_000
+MOST_LEAVES = 2_000_000
 """A domain with more leaves than this is refused: it needs a coarser resolution."""
 
 LARGEST = 2**53
