@@ -94,9 +94,8 @@ def main() -> None:
             continue
         with tempfile.TemporaryDirectory() as folder:
             write_case(Path(folder), kind, rows, leaves, values)
-            print(
-                f"| {leaves:,} {kind} | {rows:,} | {values:,} | {explored(Path(folder), given.sources, given.gigabytes)} |"
-            )
+            ended = explored(Path(folder), given.sources, given.gigabytes)
+            print(f"| {leaves:,} {kind} | {rows:,} | {values:,} | {ended} |", flush=True)
 
 
 if __name__ == "__main__":
