@@ -162,8 +162,8 @@ def naive_bayes(release: Published, points: Points, content: Numbers) -> Evidenc
     of leaves that no box tells apart stands for each of them: their mass is the same share of it for every value.
     """
     boxes, cut = release.boxes, []
-    for a, own in enumerate(release.cells.quasi):
-        cut.append(Stretches.of(own.hierarchy, boxes.lo[:, a], boxes.hi[:, a]))
+    for a, quasi in enumerate(release.cells.quasi):
+        cut.append(Stretches.of(quasi.hierarchy, boxes.lo[:, a], boxes.hi[:, a]))
     starts = np.cumsum([0, *(own.size for own in cut)], dtype=np.int32)
     joint, rows = np.empty((int(starts[-1]), content.shape[1])), np.empty(points.codes.shape, np.int32)
     for a, own in enumerate(cut):

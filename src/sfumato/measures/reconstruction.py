@@ -140,8 +140,8 @@ class Entries:
     @cached_property
     def model_rows(self) -> tuple[Codes, int]:
         """The rows of the model that speak of every entry, and how many there are: one for every leaf that occurs."""
-        rows, known = np.empty(self.codes.shape, np.int32), 0
-        for a in range(rows.shape[1]):
+        rows, known = np.empty_like(self.codes), 0
+        for a in range(len(self.codes.T)):
             occurring, number = np.unique(self.codes[:, a], return_inverse=True)
             rows[:, a] = number + known
             known += len(occurring)

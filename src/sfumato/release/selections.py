@@ -187,8 +187,8 @@ def is_selected(bank: Bank, selection: int, leaf: int) -> bool:
     """Say whether a leaf is selected."""
     word = bank.words[selection]
     if word < 0:
-        return bank.first[selection] <= leaf < bank.end[selection]
-    return (bank.bits[word + (leaf >> 6)] >> np.uint64(leaf & 63)) & np.uint64(1) == np.uint64(1)
+        return bool(bank.first[selection] <= leaf < bank.end[selection])
+    return bool((bank.bits[word + (leaf >> 6)] >> np.uint64(leaf & 63)) & np.uint64(1))
 
 
 @kernel
@@ -197,14 +197,14 @@ def width_below(bank: Bank, attribute: int, selection: int, leaf: int) -> float:
     word, base = bank.words[selection], bank.leaves[attribute]
     if word < 0:
         first, last = bank.first[selection], min(leaf, bank.end[selection])
-        return bank.cumulative[base + last] - bank.cumulative[base + first] if last > first else 0.0
+        return float(bank.cumulative[base + last] - bank.cumulative[base + first]) if last > first else 0.0
     shift = bank.shifts[attribute]
     block = leaf >> shift
     total = bank.below[bank.sums[selection] + block]
     for own in range(block << shift, leaf):
         if (bank.bits[word + (own >> 6)] >> np.uint64(own & 63)) & np.uint64(1):
             total += bank.widths[base + own]
-    return total
+    return float(total)
 
 
 @kernel
