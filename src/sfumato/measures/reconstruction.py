@@ -140,7 +140,7 @@ class Entries:
     @cached_property
     def model_rows(self) -> tuple[Codes, int]:
         """The rows of the model that speak of every entry, and how many there are: one for every leaf that occurs."""
-        rows, known = np.empty_like(self.codes), 0
+        rows, known = np.empty_like(self.codes, order="C"), 0
         for a in range(len(self.codes.T)):
             occurring, number = np.unique(self.codes[:, a], return_inverse=True)
             rows[:, a] = number + known
