@@ -187,7 +187,8 @@ def test_counts_are_spread_by_width_and_zeros_stay_zeros(data, leaves):
         for leaf in range(lo, hi + 1):
             expected[leaf] += own * widths[leaf] / sum(widths[lo : hi + 1])
     lo, hi = (np.array(own, np.int32) for own in zip(*boxes, strict=True))
-    found = spread_over_leaves(lo, hi, np.concatenate([[0.0], np.cumsum(widths)]), content)
+    found = np.empty(expected.shape)
+    spread_over_leaves(lo, hi, np.concatenate([[0.0], np.cumsum(widths)]), content, found)
     assert found == pytest.approx(expected) and ((found == 0) == (expected == 0)).all()
 
 
@@ -324,7 +325,7 @@ def test_points_are_drawn_as_boxes_spread_them(release):
 @given(plain.small_cells(sensitive=(1, 1)), st.integers(0, 5))
 def test_half_ranges_are_half_of_every_domain(cells, seed):
     workload = Queries(reading="half-range", number=30, seed=seed).workload(cells, Points.of(cells), 0)
-    banks = [bank[workload.regions.used[:, a]] for a, bank in enumerate(workload.regions.selections)]
+    banks = [bank.masks[workload.regions.used[:, a]] for a, bank in enumerate(workload.regions.selections)]
     assert (workload.regions.used >= 0).all()
     for selected in (*banks, workload.values):
         assert (selected.sum(axis=1) == ceil(selected.shape[1] / 2)).all()
@@ -337,7 +338,7 @@ def test_half_ranges_start_anywhere_and_have_answers(adult):
     workload = Scales(queries=HALF_RANGES).prepare(adult).workloads[0]
     assert workload.regions.size == 2000 and (workload.answers > 0).all()
     hours = [quasi.name for quasi in adult.cells.quasi].index("hours-per-week")
-    first = workload.regions.selections[hours][workload.regions.used[:, hours]].argmax(axis=1)
+    first = workload.regions.selections[hours].masks[workload.regions.used[:, hours]].argmax(axis=1)
     assert set(first.tolist()) == set(range(50)), "99 leaves, ranges of 50"
     assert 0.015 < np.median(workload.answers) / adult.cells.records < 0.03
 

@@ -54,7 +54,9 @@ def test_a_population_is_the_same_as_interval_region_and_selection(cells, min_su
     found = large_populations(cells, min_support)
     for lo, hi, used in zip(found.lo, found.hi, found.regions.used, strict=True):
         for a, quasi in enumerate(cells.quasi):
-            selected = np.ones(quasi.hierarchy.size, bool) if used[a] < 0 else found.regions.selections[a][used[a]]
+            selected = (
+                np.ones(quasi.hierarchy.size, bool) if used[a] < 0 else found.regions.selections[a].masks[used[a]]
+            )
             assert np.flatnonzero(selected).tolist() == list(range(lo[a], hi[a] + 1))
 
 

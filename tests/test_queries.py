@@ -38,7 +38,7 @@ def regions_of(workload):
     """Every query as sets of leaves, None where it does not look at an attribute."""
     return [
         [
-            None if used < 0 else set(np.flatnonzero(workload.regions.selections[a][used]).tolist())
+            None if used < 0 else set(np.flatnonzero(workload.regions.selections[a].masks[used]).tolist())
             for a, used in enumerate(row)
         ]
         for row in workload.regions.used
@@ -114,7 +114,7 @@ def test_queries_select_the_stated_share_of_values(cells, queries):
         check(values)
         for a, used in enumerate(row):
             if used >= 0:
-                check(workload.regions.selections[a][used])
+                check(workload.regions.selections[a].masks[used])
 
 
 def test_both_readings_on_a_large_domain():

@@ -19,6 +19,7 @@ from sfumato.measures.reconstruction import Entries, weighted_estimates
 from sfumato.release import bucketization
 from sfumato.release.regions import Points, Regions, are_points, overlap_estimates
 from sfumato.release.release import Assignment
+from sfumato.release.selections import Selections
 from sfumato.tradeoff import Grid, Study, explore, read_study
 from sfumato.tradeoff.measured_problem import MeasuredProblem
 from strategies import tries
@@ -35,8 +36,7 @@ def adult():
 def dealt_of(release, attribute=0, rounds=5):
     """The entries of a release, and what the reader deals to them."""
     entries = Entries.of(release, Points.of(release.cells))
-    hierarchies = [quasi.hierarchy for quasi in release.cells.quasi]
-    return entries, EmReader(rounds).dealt(entries, release.histograms.of(attribute).astype(float), hierarchies)
+    return entries, EmReader(rounds).dealt(entries, release.histograms.of(attribute).astype(float))
 
 
 def by_group_and_point(people, dealt):
@@ -118,7 +118,7 @@ def everything_apart(cells):
     used = np.full((size + 1, len(cells.quasi)), -1, np.int32)
     used[:size, 0] = np.arange(size)
     banks = [np.eye(size, dtype=np.bool_), *(np.ones((1, q.hierarchy.size), np.bool_) for q in cells.quasi[1:])]
-    return Regions(tuple(banks), used)
+    return Regions(tuple(Selections.of(q.hierarchy, bank) for q, bank in zip(cells.quasi, banks, strict=True)), used)
 
 
 @st.composite
@@ -131,7 +131,7 @@ def some_regions(draw, cells):
         bank = draw(st.lists(st.lists(st.booleans(), min_size=size, max_size=size), min_size=1, max_size=3))
         banks.append(np.array(bank, np.bool_))
         used[:, a] = draw(st.lists(st.integers(-1, len(bank) - 1), min_size=number, max_size=number))
-    return Regions(tuple(banks), used)
+    return Regions(tuple(Selections.of(q.hierarchy, bank) for q, bank in zip(cells.quasi, banks, strict=True)), used)
 
 
 @tries(60)
@@ -159,12 +159,13 @@ def test_boxes_agree_with_the_plain_twin_and_the_likelihood_never_falls(release,
     content = content_of(release, 0)
     weights = EmReader(rounds).leaf_weights(release, content)
     for a, own in enumerate(weights):
-        assert np.allclose(own.T, expected[a], atol=1e-5)
+        assert np.allclose(own.weights.T, expected[a], atol=1e-5)
     assert all(later >= earlier - 1e-9 for earlier, later in zip(told, told[1:], strict=False)), told
     found = weighted_estimates(release, regions, weights, content)
     for r in range(regions.size):
         chosen = [
-            set(np.flatnonzero(regions.selections[a][u])) if u >= 0 else None for a, u in enumerate(regions.used[r])
+            set(np.flatnonzero(regions.selections[a].masks[u])) if u >= 0 else None
+            for a, u in enumerate(regions.used[r])
         ]
         for s in range(found.shape[1]):
             guess = sum(

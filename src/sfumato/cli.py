@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
+from sfumato import interrupts
 from sfumato.commands import COMMANDS
-from sfumato.errors import BadInputError, SfumatoError, lacks_memory
+from sfumato.errors import BadInputError, SfumatoError, StoppedError, lacks_memory
 from sfumato.pipes import end_quietly_when_closed
 
 app = typer.Typer(
@@ -44,18 +45,30 @@ for command in COMMANDS:
 
 
 def main() -> None:
-    """Run the command line; every error is a sentence, never a traceback."""
+    """Run the command line; every error is a sentence, never a traceback, and Ctrl-C ends it within seconds."""
     end_quietly_when_closed()
     try:
+        code = interrupts.run(_command)
+    except StoppedError as error:
+        code = _failed(str(error), error.exit_code)
+    raise SystemExit(code)
+
+
+def _command() -> int:
+    """Run one command and return its exit code."""
+    try:
         app()
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    except StoppedError:
+        raise
     except SfumatoError as error:
-        _fail(str(error), error.exit_code)
-    except KeyboardInterrupt:
-        _fail("stopped", 130)
+        return _failed(str(error), error.exit_code)
     except Exception as error:
         if os.environ.get("SFUMATO_DEBUG"):
             raise
-        _fail(f"{_sentence(error)}; nothing was published", BadInputError.exit_code)
+        return _failed(f"{_sentence(error)}; nothing was published", BadInputError.exit_code)
+    return 0
 
 
 def _sentence(error: Exception) -> str:
@@ -73,9 +86,11 @@ def _sentence(error: Exception) -> str:
     )
 
 
-def _fail(message: str, code: int) -> None:
-    print(f"sfumato: {message}", file=sys.stderr)
-    raise SystemExit(code)
+def _failed(message: str, code: int) -> int:
+    """Say why, unless the reason is that Ctrl-C was pressed."""
+    if not interrupts.pressed():
+        print(f"sfumato: {message}", file=sys.stderr)
+    return code
 
 
 if __name__ == "__main__":

@@ -23,6 +23,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from sfumato.interrupts import removed_when_left
+
 
 def _imported_numba() -> Any:
     """Import numba; on the command line, where nobody else's kernels run, without the .3 s it takes to look for scipy.
@@ -101,7 +103,7 @@ def cache_folder() -> Path:
             return folder
     temporary = tempfile.mkdtemp(prefix="sfumato-numba-")
     atexit.register(shutil.rmtree, temporary, ignore_errors=True)
-    return Path(temporary)
+    return removed_when_left(Path(temporary))
 
 
 def _candidates() -> list[Path]:

@@ -117,13 +117,15 @@ def _alike(table: Table, populations: Populations) -> tuple[Codes, NDArray[np.bo
     Returns the numbers of every cell, and for every attribute (from its start on) the selections x numbers.
     """
     rows, banks = [], []
-    widest = max(max(bank.shape[0] for bank in populations.regions.selections), 1)
-    for a, bank in enumerate(populations.regions.selections):
-        classes, kind = np.unique(bank, axis=1, return_inverse=True) if len(bank) else (bank[:, :1], None)
-        codes = table.cells.codes[:, a]
-        rows.append(np.zeros(len(codes), np.int32) if kind is None else kind.ravel()[codes].astype(np.int32))
-        padded = np.zeros((widest, max(classes.shape[1], 1)), np.bool_)
-        padded[: len(classes), : classes.shape[1]] = classes
+    widest = max(*map(len, populations.regions.selections), 1)
+    for a, own in enumerate(populations.regions.selections):
+        cuts = np.unique(np.concatenate([[0], own.first, own.end]))  # no node ends between two of them
+        inside = (own.first[:, None] <= cuts) & (cuts < own.end[:, None])
+        classes, kind = np.unique(inside, axis=1, return_inverse=True) if len(own) else (inside, np.zeros(1, np.int64))
+        between = np.searchsorted(cuts, table.cells.codes[:, a], side="right") - 1
+        rows.append(kind.ravel()[between].astype(np.int32))
+        padded = np.zeros((widest, classes.shape[1]), np.bool_)
+        padded[: len(classes)] = classes
         banks.append(padded)
     starts = np.cumsum([0, *(bank.shape[1] for bank in banks)], dtype=np.int64)
     return np.stack(rows, axis=1), np.concatenate(banks, axis=1), starts

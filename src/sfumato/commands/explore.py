@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.commands.common import announce_first_run, counted, folder_named, make_folder, print_json, progress
-from sfumato.errors import BadInputError, StoppedError
+from sfumato.errors import BadInputError
+from sfumato.interrupts import last_words
 
 if TYPE_CHECKING:
     from sfumato.tradeoff import Map, Point
@@ -81,15 +82,13 @@ def explore(
     if sentence := mend_cache(folder / "cache.jsonl"):
         typer.echo(f"note: {sentence}", err=True)
     announce_first_run()
-    try:
+    with last_words("stopped; what was measured is kept, the same command goes on from there"):
         with progress("releases" if seconds is None else "seconds") as told:
             if seconds is None:
                 shown = explored(given, folder / "cache.jsonl", workers, told)
             else:
                 shown = tune(of_table(given), seconds, folder / "cache.jsonl", workers, told)
-    except KeyboardInterrupt:
-        raise StoppedError("stopped; what was measured is kept, the same command goes on from there") from None
-    files = save_map(shown, folder)
+        files = save_map(shown, folder)
     for notice in shown.about["notices"]:
         typer.echo(f"note: {notice}", err=True)
     frontier = shown.frontier()

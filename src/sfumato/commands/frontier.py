@@ -10,10 +10,12 @@ import typer
 
 from sfumato.commands.common import announce_first_run, counted, folder_named, make_folder, print_json, progress
 from sfumato.errors import BadInputError, StoppedError
+from sfumato.interrupts import last_words
 
 if TYPE_CHECKING:
     from sfumato.tradeoff import Answer, Frontier, FrontierPoint, Study
 
+GOES_ON = "stopped; what was found is kept, the same command goes on from there"
 CHECKPOINT = "search.npz"
 """Where a search that was stopped goes on from."""
 
@@ -48,7 +50,8 @@ def frontier(
 ) -> None:
     """Search the frontier of a problem over all cuts, and put it on a map for choose and release.
 
-    Ctrl-C or --seconds ends it early with the best so far; the same command goes on from there.
+    --seconds ends the search early with the map of the best so far; Ctrl-C ends all, and shows the best so far without
+    a map. The same command goes on from there.
     """
     from sfumato.anonymizers import cut_space
     from sfumato.report import PUBLIC_FILES, save_map
@@ -77,19 +80,21 @@ def frontier(
         typer.echo(f"note: {begun}", err=True)
     if sentence := mend_cache(folder / "cache.jsonl"):
         typer.echo(f"note: {sentence}", err=True)
-    with progress("generations") as told:
+    with last_words(GOES_ON), progress("generations") as told:
         found = search.run(seconds, told, checkpoint=kept)
     if found.stopped and not len(found):
         raise StoppedError("stopped before the first generation was done, so there is nothing to show or to go on from")
+    if found.stopped == "interrupted":  # the best so far, and no map: whoever presses Ctrl-C wants it to end
+        if not as_json:
+            _print(found)
+        raise StoppedError(GOES_ON)
     asked = None if loss is None else answer(f"Within a loss of {loss:g}:", found, loss, relaxed)
     files: list[Path] = []
     if wanted.publishable and len(found):
-        try:
+        with last_words(GOES_ON):
             with progress("releases") as told:
                 shown = explore(_study(given, found, points, asked), folder / "cache.jsonl", workers, told, table)
-        except KeyboardInterrupt:
-            raise StoppedError("stopped; what was found is kept, the same command goes on from there") from None
-        files = save_map(shown, folder)
+            files = save_map(shown, folder)
     if as_json:
         values = [{**point.values, "cuts": point.cuts} for point in found]
         chosen = None if asked is None else [dict(point.values) for point in asked.best]

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from sfumato.engines.reading import DelimitedText, checked_header, existing_file, explained, rewritten, sniff
 from sfumato.errors import BadInputError, lacks_memory
+from sfumato.interrupts import interruptible
 
 PANDAS_INDEX = "__index_level_"
 READERS = {
@@ -25,7 +26,7 @@ READERS = {
 
 def connect() -> duckdb.DuckDBPyConnection:
     """Open a database of our own in memory."""
-    connection = duckdb.connect()
+    connection: duckdb.DuckDBPyConnection = interruptible(duckdb.connect())
     connection.execute("SET preserve_insertion_order = true")
     connection.execute("SET enable_progress_bar = false")
     allowed = _address_space()

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from sfumato.errors import BadInputError
+from sfumato.interrupts import unfinished
 
 DELIMITERS = ",;\t|"
 OPEN_FILES = Path("/dev/fd")
@@ -86,7 +87,9 @@ def rewritten(text: DelimitedText, encoding: str) -> Iterator[DelimitedText]:
             target = stack.enter_context(tempfile.TemporaryFile("w", encoding="utf-8", newline=""))
             copy = OPEN_FILES / str(target.fileno())
         else:
-            copy = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sfumato-"))) / "copy.csv"
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sfumato-")))
+            stack.enter_context(unfinished(folder))
+            copy = folder / "copy.csv"
             target = stack.enter_context(copy.open("w", encoding="utf-8", newline=""))
         with wide_fields(), opened_text(text.path, encoding) as source:
             target.writelines(map(csv_line, csv.reader(source, delimiter=text.delimiter)))

@@ -23,6 +23,7 @@ from sfumato.measures.classifiers import LEAST_LEAF, Forest
 from sfumato.measures.divergence import densities_at
 from sfumato.release import Published, Release
 from sfumato.release.regions import Points
+from sfumato.release.stretches import Stretches
 from sfumato.table import distinct_rows
 from sfumato.table.cells import find_sensitive
 
@@ -36,6 +37,9 @@ DRAWS = 5
 
 TOLERANCE = 1e-9
 """Beliefs and totals closer than this are equal: sums come out a little different in another order."""
+
+AT_ONCE = 4_000_000
+"""So many numbers are held at a time to spread counts over leaves."""
 
 
 @dataclass(frozen=True)
@@ -154,16 +158,20 @@ class Evidence:
 def naive_bayes(release: Published, points: Points, content: Numbers) -> Evidence:
     """Learn how often each leaf of each quasi-identifier goes with each value, as if they were independent.
 
-    Nothing is smoothed: P(leaf | s) is the mass of s that boxes put there / all mass of s, as in the paper.
+    Nothing is smoothed: P(leaf | s) is the mass of s that boxes put there / all mass of s, as in the paper. A stretch
+    of leaves that no box tells apart stands for each of them: their mass is the same share of it for every value.
     """
-    parts = []
-    for a, own in enumerate(release.cells.quasi):
-        lo, hi = (np.ascontiguousarray(ends[:, a]) for ends in (release.boxes.lo, release.boxes.hi))
-        parts.append(spread_over_leaves(lo, hi, own.hierarchy.cumulative, content))
-    starts = np.cumsum([0, *map(len, parts[:-1])], dtype=np.int32)
+    boxes, cut = release.boxes, []
+    for a, quasi in enumerate(release.cells.quasi):
+        cut.append(Stretches.of(quasi.hierarchy, boxes.lo[:, a], boxes.hi[:, a]))
+    starts = np.cumsum([0, *(own.size for own in cut)], dtype=np.int32)
+    joint, rows = np.empty((int(starts[-1]), content.shape[1])), np.empty(points.codes.shape, np.int32)
+    for a, own in enumerate(cut):
+        ends = own.of_leaves(boxes.lo[:, a]), own.of_leaves(boxes.hi[:, a])
+        spread_over_leaves(*ends, own.cumulative, content, joint[starts[a] : starts[a + 1]])
+        rows[:, a] = starts[a] + own.of_leaves(points.codes[:, a])
     totals = content.sum(axis=0)
-    rows = np.ascontiguousarray(points.codes + starts)
-    return Evidence(likelihoods(np.concatenate(parts), totals), rows, 1.0, logarithms(totals), totals)
+    return Evidence(likelihoods(joint, totals), rows, 1.0, logarithms(totals), totals)
 
 
 def pairs(release: Published, points: Points, content: Numbers) -> Evidence:
@@ -223,8 +231,10 @@ def drawn_points(
 
 
 def likelihoods(joint: Numbers, totals: Numbers) -> Numbers:
-    """Divide joint masses (rows x values) by the totals of the values and take logarithms."""
-    return logarithms(joint / np.where(totals > 0, totals, 1.0))
+    """Divide joint masses (rows x values) by the totals of the values and take logarithms, all in their place."""
+    joint /= np.where(totals > 0, totals, 1.0)
+    with np.errstate(divide="ignore"):
+        return np.log(joint, out=joint)
 
 
 def logarithms(numbers: Numbers) -> Numbers:
@@ -261,12 +271,27 @@ def share_right(guess: Counts, confidence: Numbers, counts: Numbers, top: float)
     return float((found * taken).sum()) / number
 
 
+# -- what boxes put on leaves -----------------------------------------------------------------------------------------
+
+
+def spread_over_leaves(lo: Codes, hi: Codes, cumulative: Numbers, content: Numbers, found: Numbers) -> None:
+    """Spread the counts of boxes over the leaves of one attribute, by width: into `found`, leaves x values.
+
+    Values are taken some at a time, so that what is needed besides stays small.
+    """
+    leaves, values = found.shape
+    some = max(AT_ONCE // (2 * leaves), 1)
+    for first in range(0, values, some):
+        columns = slice(first, first + some)
+        found[:, columns] = spread_values(lo, hi, cumulative, np.ascontiguousarray(content[:, columns]))
+
+
 # -- kernels ---------------------------------------------------------------------------------------------------------
 
 
 @kernel
-def spread_over_leaves(lo: Codes, hi: Codes, cumulative: Numbers, content: Numbers) -> Numbers:
-    """Spread the counts of boxes over the leaves of one attribute, by width: leaves x values.
+def spread_values(lo: Codes, hi: Codes, cumulative: Numbers, content: Numbers) -> Numbers:
+    """Spread the counts of boxes over leaves: leaves x values.
 
     An interval of leaves is the union of a few nodes of a binary tree over all leaves; each box is added to these, and
     in the end every node to the two below it. So long intervals cost a logarithm, and as nothing is ever
@@ -292,11 +317,10 @@ def spread_over_leaves(lo: Codes, hi: Codes, cumulative: Numbers, content: Numbe
         for s in range(values):
             nodes[2 * node, s] += nodes[node, s]
             nodes[2 * node + 1, s] += nodes[node, s]
-    found = np.empty((leaves, values))
     for leaf in range(leaves):
         for s in range(values):
-            found[leaf, s] = nodes[leaves + leaf, s] * (cumulative[leaf + 1] - cumulative[leaf])
-    return found
+            nodes[leaves + leaf, s] *= cumulative[leaf + 1] - cumulative[leaf]
+    return nodes[leaves:]
 
 
 @kernel

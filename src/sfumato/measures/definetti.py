@@ -46,8 +46,7 @@ def definetti(release: Release, reader: EmReader | None = None, on: str | None =
     position = find_sensitive(release.cells.sensitive, on)
     entries = Entries.of(release, Points.of(release.cells))
     histograms = release.histograms.of(position).astype(np.float64)
-    hierarchies = [quasi.hierarchy for quasi in release.cells.quasi]
-    return guessed(release, entries, (reader or EmReader()).dealt(entries, histograms, hierarchies), position)
+    return guessed(release, entries, (reader or EmReader()).dealt(entries, histograms), position)
 
 
 def guessed(release: Release, entries: Entries, dealt: Numbers, sensitive: int) -> DeFinetti:

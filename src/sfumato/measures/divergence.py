@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sfumato.kernels import kernel
 from sfumato.release import Published, Release
 from sfumato.release.regions import Points
+from sfumato.release.stretches import Stretches
 from sfumato.table import Cells, Hierarchy
 
 Numbers = NDArray[np.float64]
@@ -83,10 +84,10 @@ def densities_at(codes: Codes, lo: Codes, hi: Codes, content: Numbers, hierarchi
     cumulative = [own.cumulative for own in hierarchies]
     starts = np.cumsum([0, *(len(own) for own in cumulative[:-1])], dtype=np.int64)
     narrow = narrowest(lo, hi, hierarchies)
-    ends = (np.ascontiguousarray(lo[:, narrow]), np.ascontiguousarray(hi[:, narrow]))
-    offsets, listed = boxes_by_leaf(*ends, hierarchies[narrow].size)
-    joined = np.concatenate(cumulative)
-    return densities(codes, lo, hi, np.ascontiguousarray(content), joined, starts, narrow, offsets, listed)
+    cut = Stretches.of(hierarchies[narrow], lo[:, narrow], hi[:, narrow])
+    offsets, listed = boxes_by_leaf(cut.of_leaves(lo[:, narrow]), cut.of_leaves(hi[:, narrow]), cut.size)
+    place, joined = cut.of_leaves(codes[:, narrow]), np.concatenate(cumulative)
+    return densities(codes, lo, hi, np.ascontiguousarray(content), joined, starts, place, offsets, listed)
 
 
 def narrowest(lo: Codes, hi: Codes, hierarchies: Sequence[Hierarchy]) -> int:
@@ -121,16 +122,15 @@ def densities(
     content: Numbers,
     cumulative: Numbers,
     starts: Counts,
-    narrow: int,
+    place: Codes,
     offsets: Counts,
     listed: Counts,
 ) -> Numbers:
-    """Add up for every point its share of each box that covers it, found by the narrowest attribute."""
+    """Add up for every point its share of each box that covers it, found by its place in the narrowest attribute."""
     d = codes.shape[1]
     out = np.zeros((len(codes), content.shape[1]))
     for i in range(len(codes)):
-        leaf = codes[i, narrow]
-        for entry in range(offsets[leaf], offsets[leaf + 1]):
+        for entry in range(offsets[place[i]], offsets[place[i] + 1]):
             b = listed[entry]
             share = 1.0
             for a in range(d):

@@ -2,8 +2,8 @@
 
 A query selects values of `dimensions` random quasi-identifiers and of the sensitive attribute. With
 `reading="query"` it selects ceil(|A| sel^(1/(qd+1))) of the |A| values of each attribute, so that a query on
-independent, uniform attributes selects `selectivity` of the records or a little more (Xiao & Tao 2006, "Anatomy"; public
-code that quotes the formula rounds up as well, see `papers/li_li_queries`); with
+independent, uniform attributes selects `selectivity` of the records or a little more (Xiao & Tao 2006, "Anatomy";
+public code that quotes the formula rounds up as well, see `papers/li_li_queries`); with
 `reading="attribute"` it selects `selectivity` of the values of each (Li & Li's literal text). The selected values are
 drawn at random (`select="values"`) or are a range (`"range"`).
 
@@ -14,9 +14,9 @@ are taken in the order of their hierarchy's leaves.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from math import ceil
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +24,17 @@ from numpy.typing import NDArray
 from sfumato.configuration import Configured, check_choice, check_number, check_whole
 from sfumato.errors import BadInputError
 from sfumato.release.regions import Members, Points, Regions
+from sfumato.release.selections import Selections, choose_smallest, one_after_another, unpacked, words_for
 from sfumato.table import Cells
 
 Numbers = NDArray[np.float64]
+Counts = NDArray[np.int64]
+Words = NDArray[np.uint64]
 MOST_DRAWS = 100
 """How many times as many queries are drawn as are asked for, in search of some with an answer above zero."""
+
+AT_ONCE = 4_000_000
+"""So many random numbers are drawn at a time."""
 
 
 @dataclass(frozen=True)
@@ -102,8 +108,14 @@ class Queries(Configured):
         for a, quasi in enumerate(cells.quasi):
             asking = np.flatnonzero(used[:, a] >= 0)
             used[asking, a] = np.arange(len(asking))
-            banks.append(self._selections(quasi.hierarchy.size, dimensions, max(len(asking), 1), rng))
-        values = self._selections(cells.sensitive[sensitive].size, dimensions, self.number, rng)
+            drawn = self._selected(quasi.hierarchy.size, dimensions, max(len(asking), 1), rng)
+            if isinstance(drawn, Stretch):
+                banks.append(Selections.stretches(quasi.hierarchy, drawn.first, drawn.end))
+            else:
+                banks.append(Selections.scattered(quasi.hierarchy, drawn))
+        size = cells.sensitive[sensitive].size
+        drawn = self._selected(size, dimensions, self.number, rng)
+        values = drawn.masks(size) if isinstance(drawn, Stretch) else unpacked(drawn, size)
         regions = Regions(tuple(banks), used)
         return Workload(regions, Members.of(points, regions), values, np.zeros(self.number))
 
@@ -113,16 +125,32 @@ class Queries(Configured):
             return 0.5
         return self.selectivity ** (1 / (dimensions + 1)) if self.reading == "query" else self.selectivity
 
-    def _selections(self, size: int, dimensions: int, number: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    def _selected(self, size: int, dimensions: int, number: int, rng: np.random.Generator) -> Stretch | Words:
+        """Draw the values that each of so many queries selects from `size`: a stretch of them, or bits."""
         share = self._share(dimensions)
         whole = ceil(size * share - 1e-9) if self.rounding == "up" else round(size * share)
         selected = min(max(whole, 1), size)
         if self.select == "range" or self.reading == "half-range":
-            first = rng.integers(0, size - selected + 1, number)[:, None]
-            leaf = np.arange(size)
-            return (leaf >= first) & (leaf < first + selected)
-        rank = np.argsort(np.argsort(rng.random((number, size)), axis=1), axis=1)
-        return rank < selected
+            first = rng.integers(0, size - selected + 1, number)
+            return Stretch(first, first + selected)
+        bits = np.zeros((number, words_for(size)), np.uint64)
+        rows = max(AT_ONCE // size, 1)
+        for start in range(0, number, rows):
+            part = bits[start : start + rows]
+            choose_smallest(rng.random((len(part), size)), selected, part)
+        return bits
+
+
+class Stretch(NamedTuple):
+    """Values from `first` to before `end`, one stretch for every query."""
+
+    first: Counts
+    end: Counts
+
+    def masks(self, size: int) -> NDArray[np.bool_]:
+        """Say of every one of so many values whether it is selected."""
+        value = np.arange(size)
+        return (value >= self.first[:, None]) & (value < self.end[:, None])
 
 
 HALF_RANGES = Queries(reading="half-range", number=2000, sanity=0)
@@ -141,9 +169,10 @@ class Workload:
     answers: Numbers
 
     def only(self, kept: NDArray[np.int64], answers: Numbers) -> Workload:
-        """Keep some of the queries."""
-        regions = Regions(self.regions.selections, self.regions.used[kept])
-        return Workload(regions, self.members, self.values[kept], answers[kept])
+        """Keep some of the queries, with these answers."""
+        if len(kept) == len(self.answers):
+            return replace(self, answers=answers)
+        return Workload(self.regions.only(kept), self.members, self.values[kept], answers[kept])
 
     def errors(self, histograms: Numbers, least: float) -> Numbers:
         """Return the relative errors of estimated histograms (queries x values), relative to at least `least`."""
@@ -153,9 +182,11 @@ class Workload:
 
 
 def joined(points: Points, parts: list[Workload]) -> Workload:
-    """Join draws to one workload, each bank behind the other."""
+    """Join draws to one workload, each bank behind the other; a single draw has all the queries there are."""
+    if len(parts) == 1:
+        return parts[0]
     attributes = range(len(parts[0].regions.selections))
-    banks = tuple(np.concatenate([part.regions.selections[a] for part in parts]) for a in attributes)
+    banks = tuple(one_after_another([part.regions.selections[a] for part in parts]) for a in attributes)
     used = []
     before = np.zeros(len(banks), np.int32)
     for part in parts:

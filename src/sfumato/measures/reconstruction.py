@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -29,8 +30,10 @@ from sfumato.configuration import Configured, check_whole
 from sfumato.kernels import kernel
 from sfumato.measures.attack import spread_over_leaves
 from sfumato.release import Release
-from sfumato.release.regions import Points, Regions, shown_intervals, side_by_side
-from sfumato.table import Hierarchy, distinct_rows
+from sfumato.release.regions import Points, Regions, shown_intervals
+from sfumato.release.selections import Bank, is_selected, width_below
+from sfumato.release.stretches import Stretches
+from sfumato.table import distinct_rows
 
 Numbers = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -76,12 +79,11 @@ class EmReader(Configured):
     def __post_init__(self) -> None:
         check_whole("rounds", self.rounds, least=0)
 
-    def dealt(self, entries: Entries, histograms: Numbers, hierarchies: Sequence[Hierarchy]) -> Numbers:
+    def dealt(self, entries: Entries, histograms: Numbers) -> Numbers:
         """Deal the sensitive values of every group among its entries: entries x values, both margins kept."""
-        offsets = np.cumsum([0, *(own.size for own in hierarchies)], dtype=np.int32)
-        rows = np.ascontiguousarray(entries.codes + offsets[:-1])
+        rows, known = entries.model_rows
         values, scaling = histograms.shape[1], histograms.copy()
-        model = np.ones((int(offsets[-1]), values))
+        model = np.ones((known, values))
         totals, nothing = histograms.sum(axis=0), np.empty((0, values))
         usual = None
         for _ in range(self.rounds):
@@ -89,27 +91,29 @@ class EmReader(Configured):
             deal_groups(rows, entries.starts, entries.mass, histograms, model, scaling, counts, nothing)
             usual = counts.sum(axis=1) / totals.sum() if usual is None else usual
             before, model = model, relative(learned(counts, usual, totals))
-            if np.abs(model - before).max() <= STILL:
+            if largest_change(model, before, np.ones(known)) <= STILL:
                 break
-        found = np.empty((len(rows), values))
+        found = np.zeros((len(rows), values))
         deal_groups(rows, entries.starts, entries.mass, histograms, model, scaling, np.zeros(model.shape), found)
         return found
 
-    def leaf_weights(self, release: Release, content: Numbers) -> list[Numbers]:
-        """Learn from boxes how the records of every value fall on the leaves: per quasi-identifier leaves x values."""
+    def leaf_weights(self, release: Release, content: Numbers) -> list[LeafWeights]:
+        """Learn from boxes how the records of every value fall on the leaves of every quasi-identifier."""
         totals = content.sum(axis=0)
         found = []
         for a, own in enumerate(release.cells.quasi):
-            lo, hi = (np.ascontiguousarray(ends[:, a]) for ends in (release.boxes.lo, release.boxes.hi))
-            weights = np.repeat(np.asarray(own.hierarchy.widths, np.float64)[:, None], content.shape[1], axis=1)
+            ends = (release.boxes.lo[:, a], release.boxes.hi[:, a])
+            cut = Stretches.of(own.hierarchy, *ends)
+            lo, hi = map(cut.of_leaves, ends)
+            weights = np.repeat(cut.widths[:, None], content.shape[1], axis=1)
             usual = None
             for _ in range(self.rounds):
                 counts = spread_by_weight(lo, hi, weights, content)
                 usual = counts.sum(axis=1) / totals.sum() if usual is None else usual
                 before, weights = weights, learned(counts, usual, totals)
-                if np.abs(weights - before).max() <= STILL:
+                if largest_change(weights, before, cut.widest / cut.widths) <= STILL:
                     break
-            found.append(weights)
+            found.append(LeafWeights(cut, weights))
         return found
 
 
@@ -133,6 +137,16 @@ class Entries:
     of_assignment: Counts
     """The entry to which every row of the release's assignment belongs."""
 
+    @cached_property
+    def model_rows(self) -> tuple[Codes, int]:
+        """The rows of the model that speak of every entry, and how many there are: one for every leaf that occurs."""
+        rows, known = np.empty_like(self.codes, order="C"), 0
+        for a in range(len(self.codes.T)):
+            occurring, number = np.unique(self.codes[:, a], return_inverse=True)
+            rows[:, a] = number + known
+            known += len(occurring)
+        return rows, known
+
     @staticmethod
     def of(release: Release, points: Points) -> Entries:
         """Find the entries of a release."""
@@ -155,6 +169,20 @@ class Entries:
         return found
 
 
+@dataclass(frozen=True, eq=False)
+class LeafWeights:
+    """How the records of every value fall on the leaves of one attribute, in each stretch by the width of leaves."""
+
+    cut: Stretches
+    weights: Numbers
+    """Stretches x values."""
+
+
+def largest_change(after: Numbers, before: Numbers, shares: Numbers) -> float:
+    """Return the most by which a number moved, of rows that stand for several the share of the largest of them."""
+    return float((np.abs(after - before).max(axis=1) * shares).max(initial=0.0))
+
+
 def learned(counts: Numbers, usual: Numbers, totals: Numbers) -> Numbers:
     """Count the model anew: P(leaf | value) from dealt records, smoothed towards all records (`usual`)."""
     found: Numbers = (counts + SMOOTHING * usual[:, None]) / (totals + SMOOTHING)
@@ -172,8 +200,8 @@ def spread_by_weight(lo: Codes, hi: Codes, weights: Numbers, content: Numbers) -
     """Spread the counts of boxes over the leaves of one attribute, each value by its own weights: leaves x values."""
     whole = _per_interval(lo, hi + 1, weights)
     per_weight = np.divide(content, whole, out=np.zeros(content.shape), where=whole > 0)
-    leaves = np.arange(len(weights) + 1, dtype=np.float64)
-    alike = spread_over_leaves(lo, hi, leaves, per_weight * (hi + 1 - lo)[:, None])  # every leaf as much as the next
+    leaves, alike = np.arange(len(weights) + 1, dtype=np.float64), np.empty(weights.shape)
+    spread_over_leaves(lo, hi, leaves, per_weight * (hi + 1 - lo)[:, None], alike)  # every leaf as much as the next
     return alike * weights
 
 
@@ -184,29 +212,28 @@ def _per_interval(lo: Codes, end: Codes, weights: Numbers) -> Numbers:
     return found
 
 
-def weighted_estimates(release: Release, regions: Regions, weights: Sequence[Numbers], content: Numbers) -> Numbers:
+def weighted_estimates(release: Release, regions: Regions, learned: Sequence[LeafWeights], content: Numbers) -> Numbers:
     """Estimate the sensitive counts inside every region from boxes, each value spread by its own weights."""
-    boxes, shown = release.boxes, shown_intervals(release)
-    inverse = []
-    for a, own in enumerate(weights):
+    shown = shown_intervals(release)
+    lo, end, inverse = np.empty_like(shown.lo), np.empty_like(shown.end), []
+    for a, own in enumerate(learned):
         stretch = slice(int(shown.offsets[a]), int(shown.offsets[a + 1]))
-        whole = _per_interval(shown.lo[stretch], shown.end[stretch], own)
+        lo[stretch], end[stretch] = own.cut.of_leaves(shown.lo[stretch]), own.cut.of_leaves(shown.end[stretch])
+        whole = _per_interval(lo[stretch], end[stretch], own.weights)
         inverse.append(np.divide(1.0, whole, out=np.zeros(whole.shape), where=whole > 0))
-    bank, starts = side_by_side(regions.selections)
-    leaves = np.cumsum([0, *map(len, weights)], dtype=np.int64)
-    assert len(content) == len(boxes.lo)
+    assert len(content) == len(release.boxes.lo)
     return combine_weights(
-        bank,
-        starts,
+        regions.bank,
         regions.used,
         shown.order,
-        shown.lo,
-        shown.end,
+        lo,
+        end,
         np.concatenate(inverse),
         shown.offsets,
         shown.number,
-        np.concatenate(list(weights)),
-        leaves,
+        np.concatenate([own.weights for own in learned]),
+        np.cumsum([0, *(own.cut.size for own in learned)], dtype=np.int64),
+        np.concatenate([own.cut.bounds for own in learned]),
         np.ascontiguousarray(content),
     )
 
@@ -228,77 +255,84 @@ def deal_groups(
     """Deal every group's values among its entries by the model, and count per leaf what was dealt.
 
     `rows` are the rows of the model that speak of every entry. `scaling` holds the factors of every group's values and
-    is where the next round starts from; `counts` is added to; `found` is filled where it is not empty.
+    is where the next round starts from; `counts` is added to; `found`, all zeros, is filled where it is not empty.
+    Only the values that a group has are looked at.
     """
     values = histograms.shape[1]
-    largest = 0
+    largest = most = 0
     for g in range(len(starts) - 1):
-        largest = max(largest, starts[g + 1] - starts[g])
-    odds = np.empty((largest, values))
+        present = 0
+        for s in range(values):
+            present += histograms[g, s] > 0
+        largest, most = max(largest, starts[g + 1] - starts[g]), max(most, present)
+    odds, held = np.empty((largest, most)), np.empty(values, np.int64)
     for g in range(len(starts) - 1):
-        first, number = starts[g], starts[g + 1] - starts[g]
+        first, number, present = starts[g], starts[g + 1] - starts[g], 0
+        for s in range(values):
+            if histograms[g, s] > 0:
+                held[present] = s
+                present += 1
         for i in range(number):
-            for s in range(values):
-                odds[i, s] = 1.0
+            for j in range(present):
+                odds[i, j] = 1.0
             for a in range(rows.shape[1]):
                 row = rows[first + i, a]
-                for s in range(values):
-                    odds[i, s] *= model[row, s]
-            for s in range(values):
-                odds[i, s] = max(odds[i, s], LEAST_ODDS)
-        balance(odds, number, mass, first, histograms, scaling, g)
+                for j in range(present):
+                    odds[i, j] *= model[row, held[j]]
+            for j in range(present):
+                odds[i, j] = max(odds[i, j], LEAST_ODDS)
+        balance(odds, number, mass, first, histograms, scaling, g, held[:present])
         for i in range(number):
             for a in range(rows.shape[1]):
                 row = rows[first + i, a]
-                for s in range(values):
-                    counts[row, s] += odds[i, s]
+                for j in range(present):
+                    counts[row, held[j]] += odds[i, j]
         if len(found) > 0:
             for i in range(number):
-                for s in range(values):
-                    found[first + i, s] = odds[i, s]
+                for j in range(present):
+                    found[first + i, held[j]] = odds[i, j]
 
 
 @kernel
 def balance(
-    odds: Numbers, number: int, mass: Numbers, first: int, histograms: Numbers, scaling: Numbers, g: int
+    odds: Numbers, number: int, mass: Numbers, first: int, histograms: Numbers, scaling: Numbers, g: int, held: Counts
 ) -> None:
     """Scale columns and rows in turn until they add up to the group's histogram and to the entries' records.
 
     In the end rows add up exactly, columns to within `BALANCED` (nearly so, in the rare groups where some shares have
-    to vanish and `MOST_SCALINGS` is reached); `odds` are then what is dealt.
+    to vanish and `MOST_SCALINGS` is reached); `odds` are then what is dealt. `held` are the values of the group.
     """
-    values = histograms.shape[1]
-    factor, reached = np.empty(number), np.empty(values)
+    present = len(held)
+    factor, reached = np.empty(number), np.empty(present)
     size = 0.0
-    for s in range(values):
-        size += histograms[g, s]
+    for j in range(present):
+        size += histograms[g, held[j]]
     for turn in range(MOST_SCALINGS):
         if turn > 0:
-            for s in range(values):
-                scaling[g, s] = histograms[g, s] / reached[s]
-        for s in range(values):
-            reached[s] = 0.0
+            for j in range(present):
+                scaling[g, held[j]] = histograms[g, held[j]] / reached[j]
+        for j in range(present):
+            reached[j] = 0.0
         for i in range(number):
             total = 0.0
-            for s in range(values):
-                total += odds[i, s] * scaling[g, s]
+            for j in range(present):
+                total += odds[i, j] * scaling[g, held[j]]
             factor[i] = mass[first + i] / total
-            for s in range(values):
-                reached[s] += factor[i] * odds[i, s]
+            for j in range(present):
+                reached[j] += factor[i] * odds[i, j]
         worst = 0.0
-        for s in range(values):
-            worst = max(worst, abs(reached[s] * scaling[g, s] - histograms[g, s]))
+        for j in range(present):
+            worst = max(worst, abs(reached[j] * scaling[g, held[j]] - histograms[g, held[j]]))
         if worst <= BALANCED * size:
             break
     for i in range(number):
-        for s in range(values):
-            odds[i, s] *= factor[i] * scaling[g, s]
+        for j in range(present):
+            odds[i, j] *= factor[i] * scaling[g, held[j]]
 
 
 @kernel
 def combine_weights(
-    bank: NDArray[np.bool_],
-    starts: Counts,
+    bank: Bank,
     used: Codes,
     order: Counts,
     lo: Codes,
@@ -307,14 +341,16 @@ def combine_weights(
     offsets: Counts,
     shown: Codes,
     weights: Numbers,
-    leaves: Counts,
+    stretches: Counts,
+    bounds: Codes,
     content: Numbers,
 ) -> Numbers:
     """For every region multiply the boxes' shares of its attributes, value by value, and add up the boxes' content.
 
-    As `combine_overlaps` of `release.regions`, but every value has its own weights of leaves: the leaves of attribute
-    a stand at `leaves[a]:leaves[a + 1]` of `weights`. Nothing is multiplied where a box is wholly inside, and what
-    intervals have in common with a region is kept for the next region that selects the same.
+    As `combine_overlaps` of `release.regions`, but every value has its own weights: those of the stretches of attribute
+    a stand at `stretches[a]:stretches[a + 1]` of `weights`, and `lo` and `end` are stretches. Nothing is multiplied
+    where a box is wholly inside, and what intervals have in common with a region is kept for the next region that
+    selects the same.
     """
     boxes, values = content.shape
     estimates = np.zeros((len(used), values))
@@ -330,8 +366,9 @@ def combine_weights(
                 continue
             if selection[a] != used[r, a]:
                 selection[a] = used[r, a]
-                own = weights[leaves[a] : leaves[a + 1]]
-                cut_intervals(bank[starts[a] + used[r, a]], own, lo, end, inverse, offsets[a : a + 2], common, extent)
+                own = weights[stretches[a] : stretches[a + 1]]
+                share_of = selected_shares(bank, a, used[r, a], bounds[stretches[a] + a : stretches[a + 1] + a + 1])
+                cut_intervals(share_of, own, lo, end, inverse, offsets[a : a + 2], common, extent)
             kept = 0
             for i in range(number):
                 b = met[i]
@@ -358,8 +395,23 @@ def combine_weights(
 
 
 @kernel
+def selected_shares(bank: Bank, attribute: int, used: int, bounds: Codes) -> Numbers:
+    """Say which share of the width of every stretch is selected."""
+    shares = np.empty(len(bounds) - 1)
+    selection, base = bank.starts[attribute] + used, bank.leaves[attribute]
+    before = width_below(bank, attribute, selection, bounds[0])
+    for i in range(len(shares)):
+        until = width_below(bank, attribute, selection, bounds[i + 1])
+        shares[i] = (until - before) / (bank.cumulative[base + bounds[i + 1]] - bank.cumulative[base + bounds[i]])
+        before = until
+        if bounds[i + 1] - bounds[i] == 1:
+            shares[i] = 1.0 if is_selected(bank, selection, bounds[i]) else 0.0
+    return shares
+
+
+@kernel
 def cut_intervals(
-    chosen: NDArray[np.bool_],
+    chosen: Numbers,
     weights: Numbers,
     lo: Codes,
     end: Codes,
@@ -368,16 +420,19 @@ def cut_intervals(
     common: Numbers,
     extent: Counts,
 ) -> None:
-    """Work out which share of every interval of one attribute the chosen leaves are, value by value."""
+    """Work out which share of every interval of one attribute the chosen parts of stretches are, value by value."""
     values = weights.shape[1]
-    below, selected = np.zeros((len(weights) + 1, values)), np.zeros(len(weights) + 1, np.int64)
-    for leaf in range(len(weights)):
-        selected[leaf + 1] = selected[leaf] + chosen[leaf]
+    below = np.zeros((len(weights) + 1, values))
+    some, all_ = np.zeros(len(weights) + 1, np.int64), np.zeros(len(weights) + 1, np.int64)
+    for i in range(len(weights)):
+        some[i + 1] = some[i] + (chosen[i] > 0.0)
+        all_[i + 1] = all_[i] + (chosen[i] == 1.0)
         for s in range(values):
-            below[leaf + 1, s] = below[leaf, s] + weights[leaf, s] * chosen[leaf]
+            below[i + 1, s] = below[i, s] + weights[i, s] * chosen[i]
     for i in range(between[0], between[1]):
-        inside = selected[end[i]] - selected[lo[i]]
-        extent[i] = OUTSIDE if inside == 0 else WHOLLY if inside == end[i] - lo[i] else PARTLY
+        number = end[i] - lo[i]
+        inside, wholly = some[end[i]] - some[lo[i]], all_[end[i]] - all_[lo[i]]
+        extent[i] = OUTSIDE if inside == 0 else WHOLLY if wholly == number else PARTLY
         if extent[i] == PARTLY:
             for s in range(values):
                 common[i, s] = (below[end[i], s] - below[lo[i], s]) * inverse[i, s]

@@ -109,6 +109,7 @@ class Prepared:
             self.task.ready()
         if self.table.cells.sensitive:
             assert self.population_truth is not None and self.workloads is not None
+            assert self.populations.regions.bank is not None
         return self
 
     def measure(self, release: Published) -> Measured:
@@ -163,7 +164,7 @@ class Prepared:
         own = slice(int(cells.spans[sensitive]), int(cells.spans[sensitive + 1]))
         assert release.histograms is not None
         histograms = release.histograms.of(sensitive).astype(np.float64)
-        dealt = reader.dealt(entries, histograms, [quasi.hierarchy for quasi in cells.quasi])
+        dealt = reader.dealt(entries, histograms)
         if are_points(release):
             points = entries.by_point(dealt, self.points)
             answers = workload.members.sums(points)

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.anonymizers import CutVector
+from sfumato.interrupts import unfinished
 from sfumato.measures import measure
 from sfumato.papers.dewri_figures import figures
 from sfumato.papers.dewri_study import (
@@ -186,7 +187,7 @@ def _audited(study: Dewri2011, problem: Problem4, point: FrontierPoint) -> bool:
     """Write the release of a point and audit the file."""
     release, roles = study.release(problem, point), study.sensitive.roles
     require = str(point.candidate.requirement)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, unfinished(Path(folder)):
         path = Path(folder) / "release.csv"
         release.to_csv(path)
         found = audit(path, roles.quasi, roles.sensitive, require=require, suppressed="keep")

@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from sfumato.interrupts import unfinished
 from sfumato.transactions import BasketRelease, Baskets
 from sfumato.transactions.baskets import Counts
 from sfumato.transactions.writing import write_baskets
@@ -50,7 +51,7 @@ def checked(release: BasketRelease) -> Checked:
 
 def checked_file(release: BasketRelease) -> Checked:
     """Write a release, and check the file: what a reader can count, and that it shows all records and no others."""
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, unfinished(Path(folder)):
         rows = Counter(read_rows(write_baskets(release, Path(folder) / "release.csv")))
     names = called(release)
     expected: Counter[Row] = Counter()

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from sfumato.configuration import check_number
 from sfumato.kernels import kernel
 from sfumato.release.regions import Points, Regions
-from sfumato.table import Cells
+from sfumato.release.selections import Selections
+from sfumato.table import Cells, Hierarchy
 from sfumato.table.distinct import number_rows
 
 Numbers = NDArray[np.float64]
@@ -75,26 +76,36 @@ def large_populations(cells: Cells, min_support: float, points: Points | None = 
     points = Points.of(cells) if points is None else points
     weights = np.bincount(points.of_cell, weights=cells.counts).astype(np.int64)
     order = sorted(range(len(cells.quasi)), key=lambda a: (-cells.quasi[a].hierarchy.size, a))
-    nodes = [_inner_intervals(cells, a) for a in order]
-    least = int(np.ceil(min_support * cells.records - 1e-9))
+    least = max(int(np.ceil(min_support * cells.records - 1e-9)), 1)
+    codes, nodes, within = np.empty((len(points.codes), len(order)), np.int32), [], []
+    occurring = np.empty(len(order), np.int64)
+    for depth, a in enumerate(order):
+        known, codes[:, depth] = np.unique(points.codes[:, a], return_inverse=True)
+        occurring[depth] = len(known)
+        frequent, places = _frequent_nodes(cells.quasi[a].hierarchy, known, codes[:, depth], weights, least)
+        nodes.append(frequent)
+        within.append(places)
     starts = np.cumsum([0, *map(len, nodes)], dtype=np.int64)
     found, supports, plan, kept = search(
-        np.ascontiguousarray(points.codes[:, order]),
-        weights,
-        np.array([cells.quasi[a].hierarchy.size for a in order], np.int64),
-        np.concatenate(nodes).astype(np.int64).reshape(-1, 2),
-        starts,
-        max(least, 1),
-        LONGEST_PLAN,
+        codes, weights, occurring, np.concatenate(within).reshape(-1, 2), starts, least, LONGEST_PLAN
     )
     return _as_populations(cells, points, order, nodes, found, supports, Plan(*plan) if kept else None)
 
 
-def _inner_intervals(cells: Cells, attribute: int) -> NDArray[np.int64]:
-    """List every node but the root, each interval once."""
-    hierarchy = cells.quasi[attribute].hierarchy
-    root = (0, hierarchy.size - 1)
-    return np.array([node for node in hierarchy.nodes if node != root], np.int64).reshape(-1, 2)
+def _frequent_nodes(
+    hierarchy: Hierarchy, known: Codes, codes: Codes, weights: Counts, least: int
+) -> tuple[Counts, Counts]:
+    """List the nodes but the root that have enough records at all, each interval once.
+
+    Returns their first and last leaves, and their first and last places among the leaves that occur (`known`): a
+    search among these costs what occurs, however large the domain is.
+    """
+    below = np.concatenate([[0], np.cumsum(np.bincount(codes, weights=weights, minlength=len(known)))])
+    intervals = hierarchy.node_intervals
+    intervals = intervals[intervals[:, 1] - intervals[:, 0] < hierarchy.size - 1]
+    first, end = np.searchsorted(known, intervals[:, 0]), np.searchsorted(known, intervals[:, 1], side="right")
+    frequent = below[end] - below[first] >= least
+    return intervals[frequent], np.stack([first, end - 1], axis=1)[frequent]
 
 
 def _as_populations(
@@ -110,16 +121,14 @@ def _as_populations(
     used = np.full((len(found), len(order)), -1, np.int32)
     lo = np.zeros((len(found), len(order)), np.int32)
     hi = np.tile(np.array([quasi.hierarchy.size - 1 for quasi in cells.quasi], np.int32), (len(found), 1))
-    selections: list[NDArray[np.bool_]] = [np.zeros((0, 0), np.bool_)] * len(order)
+    selections: dict[int, Selections] = {}
     for depth, a in enumerate(order):
         chosen = found[:, depth] >= 0
-        # Only nodes that some population has: few days of a century are frequent, and all would take gigabytes.
         frequent, used[chosen, a] = np.unique(found[chosen, depth], return_inverse=True)
         own = nodes[depth][frequent]
-        leaf = np.arange(cells.quasi[a].hierarchy.size)
-        selections[a] = (leaf >= own[:, :1]) & (leaf <= own[:, 1:])
+        selections[a] = Selections.stretches(cells.quasi[a].hierarchy, own[:, 0], own[:, 1] + 1)
         lo[chosen, a], hi[chosen, a] = own[used[chosen, a], 0], own[used[chosen, a], 1]
-    return Populations(points, Regions(tuple(selections), used), lo, hi, supports, plan)
+    return Populations(points, Regions(tuple(selections[a] for a in range(len(order))), used), lo, hi, supports, plan)
 
 
 @kernel

@@ -7,15 +7,16 @@ values of its group's histogram. For point boxes (a bucketization) this is exact
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels import kernel
 from sfumato.release.release import Published, Release
+from sfumato.release.selections import Bank, Selections, bank_of, is_selected, width_below
 from sfumato.table import Cells, distinct_rows
 
 Numbers = NDArray[np.float64]
@@ -27,8 +28,8 @@ Codes = NDArray[np.int32]
 class Regions:
     """Many regions: for every attribute a bank of selections of leaves, and which one each region uses (-1: all)."""
 
-    selections: tuple[NDArray[np.bool_], ...]
-    """Per attribute an array (selections, leaves): which leaves are selected."""
+    selections: tuple[Selections, ...]
+    """Per attribute the selections of its leaves."""
 
     used: Codes
     """An array (regions, attributes) of indices into the banks."""
@@ -37,6 +38,20 @@ class Regions:
     def size(self) -> int:
         """The number of regions."""
         return len(self.used)
+
+    @cached_property
+    def bank(self) -> Bank:
+        """The selections as kernels read them."""
+        return bank_of(self.selections)
+
+    def only(self, kept: Counts) -> Regions:
+        """Keep some of the regions, and of the selections those that they use."""
+        used, selections = self.used[kept], []
+        for a, own in enumerate(self.selections):
+            asking = used[:, a] >= 0
+            wanted, used[asking, a] = np.unique(used[asking, a], return_inverse=True)
+            selections.append(own.only(wanted))
+        return Regions(tuple(selections), used)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,14 +89,10 @@ def are_points(release: Published) -> bool:
 
 def overlap_estimates(release: Published, regions: Regions) -> Numbers:
     """Estimate the sensitive counts inside every region from boxes: regions x values."""
-    shown, banks = shown_intervals(release), []
-    for a, own in enumerate(release.cells.quasi):
-        selected = np.cumsum(regions.selections[a] * np.asarray(own.hierarchy.widths), axis=1)
-        banks.append(np.concatenate([np.zeros((len(selected), 1)), selected], axis=1))
-    bank, starts = side_by_side(banks)
+    shown = shown_intervals(release)
     content = np.ascontiguousarray(release.content)
     intervals = (shown.lo, shown.end, shown.inverse, shown.offsets, shown.number)
-    return combine_overlaps(bank, starts, regions.used, shown.order, *intervals, content)
+    return combine_overlaps(regions.bank, regions.used, shown.order, *intervals, content)
 
 
 def shown_intervals(release: Published) -> Intervals:
@@ -115,19 +126,9 @@ class Intervals(NamedTuple):
     """The attributes, those of narrow boxes first: they are missed most often."""
 
 
-def side_by_side(banks: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], Counts]:
-    """Put the rows of several arrays below each other, padded to one width; return where each starts."""
-    starts = np.cumsum([0, *map(len, banks[:-1])], dtype=np.int64)
-    joined = np.zeros((sum(map(len, banks)), max(bank.shape[1] for bank in banks)), banks[0].dtype)
-    for start, bank in zip(starts, banks, strict=True):
-        joined[start : start + len(bank), : bank.shape[1]] = bank
-    return joined, starts
-
-
 @kernel
 def combine_overlaps(
-    bank: Numbers,
-    starts: Counts,
+    bank: Bank,
     used: Codes,
     order: Counts,
     lo: Codes,
@@ -151,9 +152,10 @@ def combine_overlaps(
         for a in order:
             if used[r, a] < 0:
                 continue
-            row, start = starts[a] + used[r, a], offsets[a]
+            own, start = bank.starts[a] + used[r, a], offsets[a]
             for i in range(offsets[a + 1] - start):
-                common[i] = (bank[row, end[start + i]] - bank[row, lo[start + i]]) * inverse[start + i]
+                inside = width_below(bank, a, own, end[start + i]) - width_below(bank, a, own, lo[start + i])
+                common[i] = inside * inverse[start + i]
             kept = 0
             if number < 0:
                 for b in range(boxes):
@@ -191,8 +193,7 @@ class Members:
     @staticmethod
     def of(points: Points, regions: Regions) -> Members:
         """Find the points inside every region."""
-        bank, starts = side_by_side(regions.selections)
-        return Members(*find_members(points.codes, bank, starts, regions.used))
+        return Members(*find_members(points.codes, regions.bank, regions.used))
 
     def sums(self, values: Numbers) -> Numbers:
         """Add up the values (points x columns) of every region's points."""
@@ -200,7 +201,7 @@ class Members:
 
 
 @kernel
-def find_members(codes: Codes, bank: NDArray[np.bool_], starts: Counts, used: Codes) -> tuple[Counts, Codes]:
+def find_members(codes: Codes, bank: Bank, used: Codes) -> tuple[Counts, Codes]:
     """List the points inside every region."""
     offsets = np.zeros(len(used) + 1, np.int64)
     members = np.empty(len(codes) + 1024, np.int32)
@@ -214,7 +215,7 @@ def find_members(codes: Codes, bank: NDArray[np.bool_], starts: Counts, used: Co
         for p in range(len(codes)):
             inside = True
             for a in range(used.shape[1]):
-                if used[r, a] >= 0 and not bank[starts[a] + used[r, a], codes[p, a]]:
+                if used[r, a] >= 0 and not is_selected(bank, bank.starts[a] + used[r, a], codes[p, a]):
                     inside = False
                     break
             if inside:

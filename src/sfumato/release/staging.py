@@ -10,11 +10,12 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from secrets import token_hex
 
 from sfumato.errors import BadInputError
+from sfumato.interrupts import finishing, unfinished
 
 PRIVATE = 0o600
 """The mode of what shows records: for its owner alone."""
@@ -74,23 +75,27 @@ def staged(targets: Sequence[Path], private: Collection[Path] = ()) -> Iterator[
     everything is as it was before. Those of the targets that are `private` can be read by their owner alone.
     """
     drafts: list[Path] = []
-    try:
-        for target in targets:
-            with writable(target):
-                handle, name = tempfile.mkstemp(f".part{target.suffix}", f".{target.name[:NAME_KEPT]}.", target.parent)
-                os.close(handle)
-            drafts.append(Path(name))
-        with writable(targets[0]):
-            yield drafts
-        for draft, target in zip(drafts, targets, strict=True):
-            with writable(target):
-                with draft.open("rb+") as stream:
-                    os.fsync(stream.fileno())
-                draft.chmod(PRIVATE if target in private else 0o666 & ~_umask())
-        _rename(drafts, targets)
-    finally:
-        for draft in drafts:
-            draft.unlink(missing_ok=True)
+    with ExitStack() as held:
+        try:
+            for target in targets:
+                with finishing(), writable(target):
+                    start, end = f".{target.name[:NAME_KEPT]}.", f".part{target.suffix}"
+                    handle, name = tempfile.mkstemp(end, start, target.parent)
+                    os.close(handle)
+                    drafts.append(Path(name))
+                    held.enter_context(unfinished(drafts[-1]))
+            with writable(targets[0]):
+                yield drafts
+            for draft, target in zip(drafts, targets, strict=True):
+                with writable(target):
+                    with draft.open("rb+") as stream:
+                        os.fsync(stream.fileno())
+                    draft.chmod(PRIVATE if target in private else 0o666 & ~_umask())
+            with finishing():
+                _rename(drafts, targets)
+        finally:
+            for draft in drafts:
+                draft.unlink(missing_ok=True)
 
 
 def _rename(drafts: Sequence[Path], targets: Sequence[Path]) -> None:

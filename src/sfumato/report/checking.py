@@ -43,6 +43,8 @@ def _study(check: Check) -> Iterator[str]:
     infeasible = [own for own in check.problems if own.kind == "infeasible"]
     if not check.problems:
         yield f"The study {check.study!r} can be explored: nothing speaks against its {_candidates(check.candidates)}."
+    if check.effort is not None and not failed:
+        yield f"Exploring it takes {check.effort.in_words}, as an order of magnitude."
     for found, what in ((failed, "would fail"), (infeasible, "have no release")):
         if found:
             verb = what if len(found) > 1 else what.replace("have", "has")

@@ -12,13 +12,16 @@ from math import isfinite
 from sfumato.errors import BadInputError
 from sfumato.table.building import flat, prefixes
 from sfumato.table.hierarchy import Hierarchy, read_date
-from sfumato.table.ranges import MOST_LEAVES, dates, numeric
+from sfumato.table.ranges import dates, numeric
 
 MOST_CATEGORIES = 10_000
 """A text column with more distinct values than this gets no automatic hierarchy."""
 
 MOST_CODES = 100_000
 """More codes than this are taken for the identifiers of persons, not for places or the like."""
+
+FINEST = 100_000
+"""An automatic numeric domain has fewer leaves than this: its resolution becomes coarser."""
 
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|nan|inf|infinity)\s*", re.IGNORECASE)
 LEADING_ZERO = re.compile(r"0\d+")
@@ -70,7 +73,7 @@ def _numbers(values: Sequence[str]) -> Hierarchy:
     low, high = min(numbers), max(numbers)
     if low == high:
         return flat(values, observed=True)
-    span = rounded_span(low, high, min(_last_digit(number) for number in numbers), MOST_LEAVES // 2)
+    span = rounded_span(low, high, min(_last_digit(number) for number in numbers), FINEST)
     return numeric(
         span.lower, span.upper, span.resolution, intervals=span.intervals, continuous=span.continuous, observed=True
     )

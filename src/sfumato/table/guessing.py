@@ -21,11 +21,19 @@ import numpy as np
 from sfumato.configuration import check_whole
 from sfumato.engines import ColumnFacts, DistinctValues, Engine
 from sfumato.quiet import Quiet
-from sfumato.table.automatic import FEW, MOST_CATEGORIES, MOST_CODES, looks_like_codes, looks_numeric, rounded_span
+from sfumato.table.automatic import (
+    FEW,
+    FINEST,
+    MOST_CATEGORIES,
+    MOST_CODES,
+    looks_like_codes,
+    looks_numeric,
+    rounded_span,
+)
 from sfumato.table.hierarchy import read_date, read_number
 from sfumato.table.likeness import Likeness, likeness_of, vocabulary_of
 from sfumato.table.naming import Meaning, Role, meaning_of
-from sfumato.table.ranges import LARGEST, MOST_LEAVES
+from sfumato.table.ranges import LARGEST
 from sfumato.table.table import LOOKS
 
 SAMPLE = 100_000
@@ -125,7 +133,7 @@ class Column(Quiet):
         if facts.numbers == facts.present and _holds(facts.lowest) and _holds(facts.highest):
             return "numbers" if facts.decimals else "whole numbers"
         if facts.days == facts.present and facts.first and facts.last:
-            return "dates" if (facts.last - facts.first).days < MOST_LEAVES / 2 else "categories"
+            return "dates" if (facts.last - facts.first).days < FINEST else "categories"
         if facts.shortest == facts.longest and facts.distinct > FEW and looks_like_codes(self.examined):
             return "codes"
         return "text" if self.is_prose else "categories"

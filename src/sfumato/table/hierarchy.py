@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
+from math import isinf
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -116,9 +117,8 @@ class Hierarchy(Quiet):
     def ancestors(self) -> NDArray[np.int32]:
         """For every level and leaf, the index of the node above that leaf: an array (levels, leaves)."""
         table = np.empty((len(self.levels), self.size), dtype=np.int32)
-        leaf = np.arange(self.size)
-        for row, level in zip(table, self.levels, strict=True):
-            row[:] = np.searchsorted(np.asarray(level.starts), leaf, side="right") - 1
+        for row, bounds in zip(table, self._bounds, strict=True):
+            row[:] = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
         return table
 
     @cached_property
@@ -134,6 +134,19 @@ class Hierarchy(Quiet):
         return found
 
     @cached_property
+    def node_intervals(self) -> NDArray[np.int64]:
+        """The first and the last leaf of every node once, in the order of `nodes`."""
+        parts = [np.stack([starts[:-1], starts[1:] - 1], axis=1) for starts in self._bounds]
+        found = np.concatenate(parts)
+        _, first = np.unique(found[:, 0] * self.size + found[:, 1], return_index=True)
+        return found[np.sort(first)]
+
+    @cached_property
+    def _bounds(self) -> tuple[NDArray[np.int64], ...]:
+        """The starts of every level's nodes, and behind them the number of leaves."""
+        return tuple(np.array([*level.starts, self.size], np.int64) for level in self.levels)
+
+    @cached_property
     def intervals(self) -> dict[str, tuple[int, int]]:
         """The interval of every label (a node that is repeated on the next level may have two)."""
         found: dict[str, tuple[int, int]] = {}
@@ -142,6 +155,11 @@ class Hierarchy(Quiet):
             for start, end, label in zip(level.starts, ends, level.labels, strict=True):
                 found[label] = (start, end - 1)
         return found
+
+    @cached_property
+    def _labels(self) -> frozenset[str]:
+        """All labels."""
+        return frozenset().union(*(level.labels for level in self.levels))
 
     # -- arithmetic ----------------------------------------------------------------------------------------
 
@@ -165,9 +183,8 @@ class Hierarchy(Quiet):
         """Find for many intervals the smallest node that covers each: its own interval."""
         first, last = lo.copy(), hi.copy()
         found = lo == hi
-        for level, above in zip(self.levels, self.ancestors, strict=True):
-            starts = np.asarray(level.starts, np.int32)
-            ends = np.append(starts[1:], np.int32(self.size)) - 1
+        for bounds, above in zip(self._bounds, self.ancestors, strict=True):
+            starts, ends = bounds[:-1], bounds[1:] - 1
             now = ~found & (above[lo] == above[hi])
             first[now], last[now] = starts[above[lo[now]]], ends[above[lo[now]]]
             found |= now
@@ -182,7 +199,7 @@ class Hierarchy(Quiet):
         that do not are left out of sets: only a record that is not published can have put them there.
         A node that has different labels on several levels is called as on `level`, if it is there.
         """
-        label = self._label_at(level, lo, hi) or self.nodes.get((lo, hi))
+        label = (self._label_at(level, lo, hi) if level else None) or self._label(lo, hi)
         if label is not None:
             return label
         with_missing = self.missing and hi == self.size - 1
@@ -192,16 +209,22 @@ class Hierarchy(Quiet):
             return stretch
         members = [stretch] if stretch is not None else self._maximal_nodes(lo, last, present)
         written = set_text(members, with_missing)
-        if written in self.intervals:
+        if written in self._labels:
             written = set_text(members, with_missing, quote_all=True)
-        while written in self.intervals:  # a category that looks like a set
+        while written in self._labels:  # a category that looks like a set
             written = written[:-1] + ",}"
         return written
 
+    def _label(self, lo: int, hi: int) -> str | None:
+        """Name a node as `nodes` does; None where these leaves are no node."""
+        if lo == 0 and hi == self.size - 1 > 0:
+            return ROOT
+        labels = (self._label_at(level, lo, hi) for level in range(len(self.levels)))
+        return next((label for label in labels if label is not None), None)
+
     def _label_at(self, level: int, lo: int, hi: int) -> str | None:
-        own, index = self.levels[level], int(self.ancestors[level, lo])
-        end = (*own.starts, self.size)[index + 1] - 1
-        return own.labels[index] if level and (own.starts[index], end) == (lo, hi) else None
+        bounds, index = self._bounds[level], self.ancestors[level, lo]
+        return self.levels[level].labels[index] if bounds[index] == lo and bounds[index + 1] == hi + 1 else None
 
     def texts(
         self, lo: Codes, hi: Codes, present: NDArray[np.bool_] | None = None, level: int = 0
@@ -217,17 +240,21 @@ class Hierarchy(Quiet):
         if self.scale == "category" or lo == hi:
             return None
         for written in self._stretch_notations(lo, hi):
-            if written not in self.intervals:
+            if written not in self._labels:
                 return written
         return None
 
+    def stretch_texts(self, starts: Sequence[int], ends: Sequence[int]) -> list[str]:
+        """Write many stretches of leaves, each from its start to before its end, of which none but leaves are nodes."""
+        return [self._stretch(lo, end - 1) or self.text(lo, end - 1) for lo, end in zip(starts, ends, strict=True)]
+
     def _stretch_notations(self, lo: int, hi: int) -> list[str]:
         first, last = self.firsts[lo], self.lasts[hi]
-        if np.isinf(first) and np.isinf(last):
+        if isinf(first) and isinf(last):
             return []
-        if np.isinf(last):
+        if isinf(last):
             return [f"{self.write_value(first)}+"]
-        if np.isinf(first):
+        if isinf(first):
             following = hi + 1 < len(self.firsts)
             return [f"<{self.write_value(self.firsts[hi + 1])}" if following else f"<={self.write_value(last)}"]
         half_open = self.continuous and hi < len(self.lasts) - 1
@@ -248,19 +275,18 @@ class Hierarchy(Quiet):
         """Cover leaves `lo..hi` by as few nodes as possible, in order."""
         labels: list[str] = []
         while lo <= hi:
-            end = max(last for first, last in self._nodes_from(lo) if last <= hi)
+            end = max(last for last in self._ends_from(lo) if last <= hi)
             if present is None or not self.observed or present[lo : end + 1].any():
-                labels.append(self.nodes[lo, end])
+                label = self._label(lo, end)
+                assert label is not None
+                labels.append(label)
             lo = end + 1
         return labels
 
-    def _nodes_from(self, lo: int) -> list[tuple[int, int]]:
-        found = []
-        for level, index in zip(self.levels, self.ancestors[:, lo], strict=True):
-            if level.starts[index] == lo:
-                end = level.starts[index + 1] if index + 1 < len(level.starts) else self.size
-                found.append((lo, end - 1))
-        return found
+    def _ends_from(self, lo: int) -> list[int]:
+        """List the last leaves of the nodes that start with a leaf."""
+        starting = zip(self._bounds, self.ancestors[:, lo], strict=True)
+        return [int(bounds[index + 1]) - 1 for bounds, index in starting if bounds[index] == lo]
 
     # -- values --------------------------------------------------------------------------------------------
 
@@ -367,16 +393,26 @@ def _check_levels(hierarchy: Hierarchy) -> None:
         rising = all(one < next_one for one, next_one in pairwise(coarser.starts))
         if not rising or not set(coarser.starts) <= set(finer.starts) or coarser.starts[:1] != (0,):
             raise BadInputError("not a tree: a node of a hierarchy's level cuts through a node of the level below")
-    if not all(width > 0 and np.isfinite(width) for width in hierarchy.widths):
+    widths = np.asarray(hierarchy.widths, np.float64)
+    if not ((widths > 0) & np.isfinite(widths)).all():
         raise BadInputError("the widths of a hierarchy's leaves must be positive, finite numbers")
 
 
 def _check_labels(hierarchy: Hierarchy) -> None:
     size = len(hierarchy.widths)
+    if any(len(level.labels) != len(level.starts) for level in hierarchy.levels):
+        raise BadInputError("every node of a hierarchy needs exactly one label")
+    if len(hierarchy._labels) < sum(len(level.labels) for level in hierarchy.levels):
+        _check_repeated_labels(hierarchy)
+    if size > 1 and hierarchy.levels[-1].labels != (ROOT,):
+        raise BadInputError(f"the root of a hierarchy is written {ROOT!r}, not {hierarchy.levels[-1].labels[0]!r}")
+
+
+def _check_repeated_labels(hierarchy: Hierarchy) -> None:
+    """A label may be repeated on the next level for the same node, and for no other."""
+    size = len(hierarchy.widths)
     seen: dict[str, tuple[int, int]] = {}
     for level in hierarchy.levels:
-        if len(level.labels) != len(level.starts):
-            raise BadInputError("every node of a hierarchy needs exactly one label")
         for start, end, label in zip(level.starts, (*level.starts[1:], size), level.labels, strict=True):
             if seen.setdefault(label, (start, end - 1)) != (start, end - 1):
                 first, last = seen[label]
@@ -384,8 +420,6 @@ def _check_labels(hierarchy: Hierarchy) -> None:
                     f"the label {label!r} names two different nodes of a hierarchy (one of {last - first + 1}, one of "
                     f"{end - start} values), so a reader of the file could not tell them apart: rename one of them"
                 )
-    if size > 1 and hierarchy.levels[-1].labels != (ROOT,):
-        raise BadInputError(f"the root of a hierarchy is written {ROOT!r}, not {hierarchy.levels[-1].labels[0]!r}")
 
 
 def _check_domain(hierarchy: Hierarchy) -> None:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
-from math import inf, isfinite
+from math import inf
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.configuration import check_whole
 from sfumato.errors import BadInputError
-from sfumato.table.building import from_level_table
-from sfumato.table.hierarchy import ROOT, Hierarchy, Level, Scale, stretch_notations, write_date, write_number
+from sfumato.table.hierarchy import ROOT, Hierarchy, Level, Scale, stretch_notations, write_number
 
 Number = int | float | Decimal
-MOST_LEAVES = 200_000
+MOST_LEAVES = 2_000_000
 """A domain with more leaves than this is refused: it needs a coarser resolution."""
 
 LARGEST = 2**53
@@ -69,9 +70,11 @@ def numeric(
     unit = _unit(low, high, step)
     edges = _edges(low, high, step, unit, continuous, open_below, open_above)
     firsts, lasts, widths = _stretches(edges, unit, continuous, open_below, open_above)
-    whole = all(end == int(end) and end >= 0 for end in (*firsts, *lasts) if isfinite(end))
+    ends = np.array([firsts, lasts])
+    ends = ends[np.isfinite(ends)]
+    whole = bool(((ends == np.floor(ends)) & (ends >= 0)).all())
     labels = _leaf_labels(firsts, lasts, whole, continuous)
-    groupings: list[NDArray[np.int64]] = []
+    groupings: Sequence[NDArray[Any]] = []
     if intervals:
         groupings = _equal_intervals(edges, [_decimal("intervals", width) for width in intervals], step)
     elif fan_out is not None:
@@ -99,16 +102,23 @@ def dates(
     days = range(start.toordinal(), end.toordinal() + 1)
     if len(days) > MOST_LEAVES:
         raise BadInputError(f"{len(days)} days from {start} to {end} are too many; narrow the bounds")
-    naming: dict[str, Callable[[datetime.date], str]] = {
-        "month": lambda day: f"{day.year:04}-{day.month:02}",
-        "year": lambda day: f"{day.year:04}",
-        "decade": lambda day: f"{day.year // 10 * 10:04}-{day.year // 10 * 10 + 9:04}",
-    }
-    all_days = [datetime.date.fromordinal(day) for day in days]
-    rows = [[write_date(day.toordinal()), *(naming[level](day) for level in levels), ROOT] for day in all_days]
-    stretches = tuple(float(day) for day in days)
-    table = from_level_table(rows)
-    return Hierarchy(table.levels, table.widths, "date", stretches, stretches, observed=observed)
+    every = np.datetime64(start.isoformat()) + np.arange(len(days))
+    years = every.astype("datetime64[Y]").astype(np.int64) + 1970
+    parts = {"month": every.astype("datetime64[M]"), "year": years, "decade": years // 10 * 10}
+    grown = [Level(tuple(range(len(days))), tuple(np.datetime_as_string(every).tolist()))]
+    for level in levels:
+        starts = np.flatnonzero(np.append(True, parts[level][1:] != parts[level][:-1]))
+        grown.append(Level(tuple(starts.tolist()), _date_labels(level, parts[level][starts])))
+    stretches = tuple(map(float, days))
+    levels_above = (*grown, Level((0,), (ROOT,)))
+    return Hierarchy(levels_above, (1.0,) * len(days), "date", stretches, stretches, observed=observed)
+
+
+def _date_labels(level: str, parts: NDArray[Any]) -> tuple[str, ...]:
+    """Write months, years or decades."""
+    if level == "month":
+        return tuple(np.datetime_as_string(parts).tolist())
+    return tuple(f"{year:04}" if level == "year" else f"{year:04}-{year + 9:04}" for year in parts.tolist())
 
 
 def _decimal(name: str, value: Number) -> Decimal:
@@ -145,32 +155,64 @@ def _edges(
     continuous: bool,
     below: Number | None,
     above: Number | None,
-) -> list[Decimal]:
+) -> Edges:
     """List the lower edges of all leaves and, as the last one, the end of the domain."""
     bottom = low if below is None else _decimal("open_below", below)
     top = high if above is None else _decimal("open_above", above)
     if not low <= bottom < top <= high and not (below is None and above is None):
         raise BadInputError(f"open ends must lie within the bounds {low} and {high} and leave values between them")
-    first = (bottom / step).to_integral_value("ROUND_FLOOR")
-    count = int((top / step).to_integral_value("ROUND_FLOOR") - first) + 1
+    first = int((bottom / step).to_integral_value("ROUND_FLOOR"))
+    count = int((top / step).to_integral_value("ROUND_FLOOR")) - first + 1
     if count > MOST_LEAVES:
         raise BadInputError(f"{count} leaves from {low} to {high} are too many; give a resolution coarser than {step}")
-    starts = [max((first + i) * step, bottom) for i in range(count)]
-    if above is not None or (continuous and starts[-1] == high > low):
-        starts = [edge for edge in starts if edge < top]
+    grid = Edges.scale_of(low, high, step, unit, bottom, top)
+    bottom_edge, top_edge, stride = grid.whole(bottom), grid.whole(top), grid.whole(step)
+    starts = [max((first + i) * stride, bottom_edge) for i in range(count)]
+    if above is not None or (continuous and starts[-1] == grid.whole(high) > grid.whole(low)):
+        starts = [edge for edge in starts if edge < top_edge]
     if below is not None:
-        starts = [low if low < bottom else bottom - step, *starts]
+        starts = [grid.whole(low) if low < bottom else bottom_edge - stride, *starts]
+    beyond = grid.whole(high) if continuous else grid.whole(high) + grid.whole(unit)
     if above is not None:
-        return [*starts, top, (high if continuous else high + unit) if high > top else top + step]
-    return [*starts, high if continuous else high + unit]
+        return grid.at([*starts, top_edge, beyond if high > top else top_edge + stride])
+    return grid.at([*starts, beyond])
+
+
+@dataclass(frozen=True, eq=False)
+class Edges:
+    """Numbers on a common grid: whole multiples of 1 / parts, so that a million of them are exact and quick."""
+
+    parts: int
+    places: NDArray[Any]
+    """Whole numbers, as Python's own where they are too large for floating-point numbers to hold."""
+
+    @staticmethod
+    def scale_of(*numbers: Decimal) -> Edges:
+        """Take the coarsest decimal grid on which all these numbers are."""
+        finest = min(0, *(int(number.normalize().as_tuple().exponent) for number in numbers))
+        return Edges(10**-finest, np.zeros(0, np.int64))
+
+    def whole(self, number: Decimal) -> int:
+        """Say at which multiple a number is."""
+        return int(number * self.parts)
+
+    def at(self, places: list[int]) -> Edges:
+        """Put edges on this grid."""
+        small = max(abs(places[0]), abs(places[-1]), self.parts) <= LARGEST
+        return Edges(self.parts, np.array(places, np.int64 if small else object))
+
+    def floats(self, places: NDArray[Any], per: int | None = None) -> list[float]:
+        """Write places as floating-point numbers (or as multiples of a unit), rounded once."""
+        return [float(number) for number in (places / (per or self.parts)).tolist()]
 
 
 def _stretches(
-    edges: list[Decimal], unit: Decimal, continuous: bool, below: Number | None, above: Number | None
+    edges: Edges, unit: Decimal, continuous: bool, below: Number | None, above: Number | None
 ) -> tuple[list[float], list[float], list[float]]:
-    firsts = [float(edge) for edge in edges[:-1]]
-    lasts = [float(edge if continuous else edge - unit) for edge in edges[1:]]
-    widths = [float((b - a) / (1 if continuous else unit)) for a, b in pairwise(edges)]
+    places, step = edges.places, edges.whole(unit)
+    firsts = edges.floats(places[:-1])
+    lasts = edges.floats(places[1:] if continuous else places[1:] - step)
+    widths = edges.floats(np.diff(places), edges.parts if continuous else step)
     if below is not None:
         firsts[0] = -inf
     if above is not None:
@@ -179,6 +221,8 @@ def _stretches(
 
 
 def _leaf_labels(firsts: list[float], lasts: list[float], whole: bool, continuous: bool) -> list[str]:
+    if firsts == lasts and whole:
+        return [str(int(first)) for first in firsts]
     labels = []
     for leaf, (first, last) in enumerate(zip(firsts, lasts, strict=True)):
         if last == inf:
@@ -193,14 +237,14 @@ def _leaf_labels(firsts: list[float], lasts: list[float], whole: bool, continuou
     return labels
 
 
-def _equal_intervals(edges: list[Decimal], widths: list[Decimal], step: Decimal) -> list[NDArray[np.int64]]:
+def _equal_intervals(edges: Edges, widths: list[Decimal], step: Decimal) -> list[NDArray[Any]]:
     for finer, coarser in pairwise([step, *widths]):
         if coarser <= finer or coarser % finer != 0:
             raise BadInputError(
                 f"not a tree: intervals of {coarser} do not consist of whole intervals of {finer}; "
                 "each width must be a multiple of the one before"
             )
-    return [np.array([int((edge / width).to_integral_value("ROUND_FLOOR")) for edge in edges[:-1]]) for width in widths]
+    return [edges.places[:-1] // edges.whole(width) for width in widths]
 
 
 def _fan_out(leaves: int, fan_out: int) -> list[NDArray[np.int64]]:
@@ -234,7 +278,7 @@ def _quantiles(
 
 def _stretch_hierarchy(
     leaves: list[str],
-    groupings: list[NDArray[np.int64]],
+    groupings: Sequence[NDArray[Any]],
     firsts: list[float],
     lasts: list[float],
     widths: list[float],
@@ -251,8 +295,8 @@ def _stretch_hierarchy(
     plain = Hierarchy((bottom, root), tuple(widths), scale, tuple(firsts), tuple(lasts), continuous)
     levels = [bottom]
     for groups in groupings:
-        starts = [0, *(int(i) for i in np.flatnonzero(np.diff(groups)) + 1)]
+        starts = [0, *(np.flatnonzero(groups[1:] != groups[:-1]) + 1).tolist()]
         if 1 < len(starts) < len(levels[-1].starts):
             ends = [*starts[1:], size]
-            levels.append(Level(tuple(starts), tuple(plain.text(a, b - 1) for a, b in zip(starts, ends, strict=True))))
+            levels.append(Level(tuple(starts), tuple(plain.stretch_texts(starts, ends))))
     return Hierarchy((*levels, root), tuple(widths), scale, tuple(firsts), tuple(lasts), continuous, observed=observed)

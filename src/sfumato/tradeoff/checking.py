@@ -20,6 +20,7 @@ from sfumato.quiet import Quiet
 from sfumato.table import Table, distinct_rows
 from sfumato.table.hierarchy import read_number
 from sfumato.table.households import memberships_of, unnamed_pairs
+from sfumato.tradeoff.effort import Effort, effort_of
 from sfumato.tradeoff.study import Study, of_table, read_study
 from sfumato.tradeoff.validating import Problem, problems
 
@@ -137,6 +138,9 @@ class Check(Quiet):
     study: str | None = None
     candidates: int = 0
     problems: tuple[Problem, ...] = ()
+    effort: Effort | None = None
+    """What exploring the study will roughly take."""
+
     notices: tuple[str, ...] = ()
 
     @property
@@ -194,7 +198,13 @@ def check(
         shared = tuple(found.quasi[a] for a in homes.shared)
         found = replace(found, household_column=household, household=homes, shared=shared)
     if study is not None:
-        found = replace(found, study=study.name, candidates=len(study.candidates), problems=problems(study, table))
+        found = replace(
+            found,
+            study=study.name,
+            candidates=len(study.candidates),
+            problems=problems(study, table),
+            effort=effort_of(study, table),
+        )
     return found
 
 
@@ -461,6 +471,7 @@ def _plain_check(own: Check) -> dict[str, Any]:
         },
         "candidates": own.candidates,
         "problems": [vars(problem) for problem in own.problems],
+        "effort": None if own.effort is None else vars(own.effort),
         "valid": own.valid,
         "notices": own.notices,
     }

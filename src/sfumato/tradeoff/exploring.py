@@ -18,6 +18,7 @@ import numpy as np
 from sfumato.anonymizers import Maker, Mechanism, UnsafeSeededNoise
 from sfumato.configuration import check_whole
 from sfumato.errors import InfeasibleError, SfumatoError, lacks_memory
+from sfumato.interrupts import LOOK_SECONDS
 from sfumato.kernels import source_digest
 from sfumato.measures import Prepared, Worth, published_risks
 from sfumato.table import Table
@@ -185,11 +186,11 @@ def _all(
                 running[pool.submit(measured, candidate)] = candidate
             if not running:
                 break
-            finished, _ = wait(running, return_when=FIRST_COMPLETED)
+            finished, _ = wait(running, LOOK_SECONDS, FIRST_COMPLETED)
             for future in finished:
                 yield running.pop(future), future.result()
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+    finally:  # what still runs is of no use to anybody any more: nobody waits for it
+        pool.shutdown(wait=not running, cancel_futures=True)
 
 
 def measured_point(candidate: Candidate, prepared: Prepared) -> Point:

@@ -1,0 +1,157 @@
+"""Ctrl-C ends a command within seconds, wherever it is.
+
+A kernel without the GIL and a query of DuckDB let no signal through while they run. So a command works in a thread of
+its own, and the main thread does nothing but wait. At Ctrl-C it interrupts the queries that run and raises
+KeyboardInterrupt in the working thread, which then ends in its own way; where that takes longer than the grace, what
+is unfinished is removed and the process is left. What was finished stays.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from weakref import WeakSet
+
+from sfumato.errors import StoppedError
+
+EXIT_CODE = StoppedError.exit_code
+
+GRACE_SECONDS = 2.5
+"""So long a command may take to end in its own way."""
+
+LOOK_SECONDS = 0.2
+"""A thread that waits for others looks up so often: while it waits, no exception can be raised in it."""
+
+_unfinished: set[Path] = set()
+_running: WeakSet[Any] = WeakSet()
+_finishing = threading.RLock()
+_pressed = threading.Event()
+_last_words = ["stopped"]
+
+
+@contextmanager
+def unfinished(*paths: Path) -> Iterator[None]:
+    """Say that files or folders are not to be left behind, should the process be left before they are done."""
+    _unfinished.update(paths)
+    try:
+        yield
+    finally:
+        _unfinished.difference_update(paths)
+
+
+def removed_when_left(path: Path) -> Path:
+    """Let a folder that lives as long as the process go with it, also where it is left at once."""
+    _unfinished.add(path)
+    return path
+
+
+@contextmanager
+def finishing() -> Iterator[None]:
+    """Keep Ctrl-C out for the moment in which finished files get their names."""
+    with _finishing:
+        yield
+
+
+@contextmanager
+def last_words(sentence: str) -> Iterator[None]:
+    """Say this, should the work inside be stopped."""
+    _last_words.append(sentence)
+    stopped = False
+    try:
+        yield
+    except KeyboardInterrupt:
+        stopped = True
+        raise
+    finally:
+        if not stopped and not _pressed.is_set():
+            _last_words.pop()
+
+
+def pressed() -> bool:
+    """Say whether Ctrl-C was pressed, so that whatever then fails need not be explained."""
+    return _pressed.is_set()
+
+
+def interruptible(connection: Any) -> Any:
+    """Let the queries of a connection be interrupted by Ctrl-C."""
+    _running.add(connection)
+    return connection
+
+
+def run(work: Callable[[], int]) -> int:
+    """Do a command's work in a thread and return its exit code; at Ctrl-C, say the last words and leave."""
+    ended: list[int | BaseException] = []
+
+    def whole() -> None:
+        try:
+            ended.append(work())
+        except BaseException as error:
+            ended.append(error)
+
+    worker = threading.Thread(target=whole, name="sfumato", daemon=True)
+    worker.start()
+    try:
+        _wait_for(worker)
+    except KeyboardInterrupt:
+        _pressed.set()
+        _interrupt(worker)
+        with suppress(KeyboardInterrupt):  # pressed again: at once
+            worker.join(GRACE_SECONDS)
+        if not ended or ended[0] != 0:
+            _leave(ended[0] if ended else None)
+    if isinstance(ended[0], BaseException):
+        raise ended[0]
+    if ended[0] == EXIT_CODE:
+        print(f"sfumato: {_last_words[-1]}", file=sys.stderr)
+    return ended[0]
+
+
+def _wait_for(worker: threading.Thread) -> None:
+    while worker.is_alive():
+        worker.join(LOOK_SECONDS)
+
+
+def _interrupt(worker: threading.Thread) -> None:
+    """Interrupt what runs, but not while finished files get their names."""
+    with suppress(KeyboardInterrupt), _finishing:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(
+            ctypes.c_ulong(worker.ident or 0), ctypes.py_object(KeyboardInterrupt)
+        )
+    for connection in list(_running):
+        with suppress(Exception):
+            connection.interrupt()
+
+
+def _close_connections() -> None:
+    """Close databases, which removes what they have put on disk; one that still answers a query would wait."""
+    for connection in list(_running):
+        with suppress(Exception):
+            connection.close()
+
+
+def _leave(ended: int | BaseException | None) -> None:
+    """Remove what is unfinished and leave the process, whatever its other threads do."""
+    _finishing.acquire(timeout=GRACE_SECONDS / 2)
+    words = str(ended) if isinstance(ended, StoppedError) else _last_words[-1]
+    with suppress(OSError, ValueError):
+        print(f"sfumato: {words}", file=sys.stderr)
+    closing = threading.Thread(target=_close_connections, daemon=True)
+    closing.start()
+    closing.join(LOOK_SECONDS)
+    for path in list(_unfinished):
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(EXIT_CODE)

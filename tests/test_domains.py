@@ -1,0 +1,232 @@
+"""Large domains and few records: memory follows what is selected and what occurs, and results stay what they were."""
+
+import resource
+import subprocess
+import sys
+import tracemalloc
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import plain_releases as plain
+import sfumato
+from plain_reader import box_weights
+from sfumato.measures import EmReader, Queries
+from sfumato.measures.attack import naive_bayes
+from sfumato.measures.divergence import box_densities
+from sfumato.measures.reconstruction import Entries, weighted_estimates
+from sfumato.release import stretches
+from sfumato.release.populations import large_populations
+from sfumato.release.regions import Members, Points, Regions, overlap_estimates
+from sfumato.release.selections import Selections, choose_smallest, packed, unpacked, words_for
+from sfumato.table import dates, from_level_table, numeric
+from strategies import tries
+
+MANY = 6_000
+WITH_VALUES = plain.releases().filter(lambda release: release.histograms is not None)
+
+
+@st.composite
+def wide_selections(draw):
+    """A domain of thousands of leaves of uneven widths, and some selections of them, as masks and as values."""
+    size = draw(st.sampled_from([1, 63, 64, 65, 4096, 4097, MANY]))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    base = numeric(0, size - 1)
+    widths = rng.choice([1.0, 0.1, 3.0, 1 / 3], size) if draw(st.booleans()) else np.ones(size)
+    hierarchy = sfumato.Hierarchy(base.levels, tuple(widths.tolist()), "number", base.firsts, base.lasts)
+    if draw(st.booleans()):
+        ends = np.sort(rng.integers(0, size + 1, (3, 2)), axis=1)
+        leaf = np.arange(size)
+        masks = (leaf >= ends[:, :1]) & (leaf < ends[:, 1:])
+        return hierarchy, masks, Selections.stretches(hierarchy, ends[:, 0], ends[:, 1])
+    masks = rng.random((3, size)) < rng.random()
+    return hierarchy, masks, Selections.of(hierarchy, masks)
+
+
+class Shown:
+    """A release of one quasi-identifier, as far as estimates read it."""
+
+    def __init__(self, hierarchy, lo, hi, content):
+        self.cells = type("Cells", (), {"quasi": (type("Quasi", (), {"hierarchy": hierarchy}),)})
+        self.boxes = type("Boxes", (), {"lo": lo[:, None], "hi": hi[:, None]})
+        self.content = content
+
+
+@tries(60)
+@given(wide_selections(), st.integers(0, 2**32 - 1))
+def test_selections_hold_and_weigh_what_their_masks_do(selected, seed):
+    hierarchy, masks, selections = selected
+    assert (selections.masks == masks).all()
+    rng = np.random.default_rng(seed)
+    lo, hi = np.sort(rng.integers(0, hierarchy.size, (5, 2)), axis=1).T.astype(np.int32)
+    content = rng.random((5, 2))
+    used = np.array([[0], [1], [2], [-1]], np.int32)
+    found = overlap_estimates(Shown(hierarchy, lo, hi, content), Regions((selections,), used))
+    widths = np.array(hierarchy.widths)
+    for r, mask in enumerate([*masks, np.ones(hierarchy.size, bool)]):
+        inside = [(widths * mask)[a : b + 1].sum() / widths[a : b + 1].sum() for a, b in zip(lo, hi, strict=True)]
+        assert found[r] == pytest.approx(np.array(inside) @ content, rel=1e-9, abs=1e-9)
+    codes = rng.integers(0, hierarchy.size, (20, 1)).astype(np.int32)
+    members = Members.of(Points(codes, np.arange(20)), Regions((selections,), used))
+    for r, mask in enumerate(masks):
+        inside = members.points[members.offsets[r] : members.offsets[r + 1]]
+        assert inside.tolist() == np.flatnonzero(mask[codes[:, 0]]).tolist()
+    kept = Regions((selections,), used).only(np.array([3, 2, 2]))
+    assert kept.used[:, 0].tolist() == [-1, 0, 0] and (kept.selections[0].masks == masks[2:]).all()
+
+
+@tries(60)
+@given(st.integers(1, 300), st.integers(0, 2**32 - 1), st.booleans(), st.data())
+def test_the_smallest_are_chosen_and_of_equal_ones_the_first(size, seed, coarse, data):
+    numbers = np.random.default_rng(seed).random((3, size))
+    numbers = np.floor(numbers * 4) / 4 if coarse else numbers
+    chosen = data.draw(st.integers(1, size))
+    bits = np.zeros((3, words_for(size)), np.uint64)
+    choose_smallest(numbers, chosen, bits)
+    expected = np.argsort(np.argsort(numbers, axis=1, kind="stable"), axis=1) < chosen
+    assert (unpacked(bits, size) == expected).all() and (packed(expected) == bits).all()
+
+
+@tries(60)
+@given(WITH_VALUES, st.integers(0, 4))
+def test_leaves_taken_together_say_what_each_leaf_says(release, rounds):
+    cells, points, results = release.cells, Points.of(release.cells), []
+    workload = Queries(number=8, sanity=0.01).workload(cells, points, 0)
+    content = np.ascontiguousarray(release.content[:, : int(cells.spans[1])])
+    before = stretches.FEW_LEAVES
+    for few in (1000, 0):
+        stretches.FEW_LEAVES = few
+        try:
+            weights = EmReader(rounds).leaf_weights(release, content)
+            guess, confidence = naive_bayes(release, points, content).guesses()
+            read = weighted_estimates(release, workload.regions, weights, content)
+            results.append((guess, confidence, read, box_densities(release, points)))
+        finally:
+            stretches.FEW_LEAVES = before
+    for each, together in zip(*results, strict=True):
+        assert together == pytest.approx(each, rel=1e-9, abs=1e-9)
+    expected, _, _ = box_weights(release, 0, rounds)
+    for a, own in enumerate(weights):
+        cumulative = [sum(expected[a][0][:leaf]) for leaf in own.cut.bounds]
+        assert own.weights[:, 0] == pytest.approx(np.diff(cumulative), abs=1e-5)
+
+
+def test_what_is_dealt_does_not_depend_on_leaves_that_do_not_occur():
+    rows = {"age": [0, 0, 7, 7, 7, 9, 9, 9], "s": list("xyxyzzyx")}
+    dealt = []
+    for upper in (9, 99_999):
+        table = sfumato.read(pa.table(rows), quasi=["age"], sensitive=["s"], hierarchies={"age": numeric(0, upper)})
+        release = sfumato.anonymize(table, "k-anonymity k=4", form="bucketization")
+        entries = Entries.of(release, Points.of(table.cells))
+        dealt.append(EmReader().dealt(entries, release.histograms.of(0).astype(float)))
+    assert (dealt[0] == dealt[1]).all()
+
+
+def peak_of(work) -> int:
+    """The most bytes that Python's arrays took at a time."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_queries_on_a_hundred_thousand_leaves_take_a_bit_per_leaf():
+    rng = np.random.default_rng(1)
+    frame = pa.table({"code": rng.integers(0, 100_000, 301), "s": rng.choice(list("xyz"), 301)})
+    table = sfumato.read(frame, quasi=["code"], sensitive=["s"], hierarchies={"code": numeric(0, 99_999)})
+    points = Points.of(table.cells)
+    workload = Queries(number=200).workload(table.cells, points, 0)
+    assert (
+        peak_of(lambda: Queries(number=200).workload(table.cells, points, 0)) < 100e6
+    )  # a byte per leaf and its sums: 180
+    release = sfumato.anonymize(table, "k-anonymity k=10")
+    assert peak_of(lambda: overlap_estimates(release, workload.regions)) < 5e6
+    assert peak_of(lambda: large_populations(table.cells, 0.01)) < 60e6
+
+
+def test_many_days_and_many_values_stay_small():
+    rng = np.random.default_rng(2)
+    days = np.datetime64("1920-01-01") + rng.integers(0, 36_500, 600)
+    values = np.where(np.arange(600) < 570, np.arange(600), rng.integers(0, 570, 600))
+    frame = pa.table({"born": [str(day) for day in days], "s": [f"v{value}" for value in values]})
+    born = dates("1920-01-01", "2019-12-31")
+    table = sfumato.read(frame, quasi=["born"], sensitive=["s"], hierarchies={"born": born})
+    release = sfumato.anonymize(table, "k-anonymity k=5")
+    points, content = Points.of(table.cells), np.ascontiguousarray(release.content)
+    assert content.shape[1] > 500 and born.size > 36_000  # leaves x values x 8 bytes are 160 MB
+    assert peak_of(lambda: naive_bayes(release, points, content).guesses()) < 60e6
+    assert peak_of(lambda: EmReader().leaf_weights(release, content)) < 60e6
+    entries = Entries.of(release, points)
+    assert peak_of(lambda: EmReader().dealt(entries, release.histograms.of(0).astype(float))) < 60e6
+
+
+@tries(60)
+@given(
+    st.sampled_from(["1", "0.5", "0.1", "7"]).map(Decimal),
+    st.integers(-40, 40),
+    st.integers(0, 60),
+    st.booleans(),
+)
+def test_edges_on_a_grid_are_those_of_exact_decimals(step, start, number, continuous):
+    low, high = start * step, (start + number) * step
+    if continuous and low == high:
+        return
+    hierarchy = numeric(low, high, step, continuous=continuous, intervals=[step * 5])
+    count = number + (not continuous)
+    assert hierarchy.firsts == tuple(float(low + i * step) for i in range(count))
+    groups = [(low + i * step) // (step * 5) if low + i * step >= 0 else None for i in range(count)]
+    if None not in groups and 1 < len(set(groups)) < count:
+        assert len(hierarchy.levels[1].starts) == len(set(groups))
+
+
+def test_days_are_those_of_a_level_table():
+    import datetime
+
+    days = [datetime.date(1999, 12, 30) + datetime.timedelta(i) for i in range(40)]
+    rows = [
+        [str(day), f"{day:%Y-%m}", f"{day:%Y}", f"{day.year // 10 * 10}-{day.year // 10 * 10 + 9}", "*"] for day in days
+    ]
+    assert dates(days[0], days[-1]).levels == from_level_table(rows).levels
+
+
+GIBIBYTES = 4
+SMALL_STUDY = """
+schema = 1
+name = "wide"
+axes = ["p_loss", "u_loss"]
+[table]
+source = "wide.csv"
+quasi = ["code", "sex"]
+sensitive = ["s"]
+[table.hierarchy.code]
+type = "numeric"
+lower = 0
+upper = 99999
+intervals = [10, 100, 1000, 10000]
+[[candidates]]
+anonymizers = ["mondrian"]
+requirements = ["k-anonymity k=10"]
+forms = ["generalization", "bucketization"]
+"""
+
+
+def test_three_hundred_records_with_five_digits_are_explored_in_little_memory(tmp_path):
+    rng = np.random.default_rng(3)
+    rows = [f"{rng.integers(0, 100_000)},{rng.choice(['m', 'f'])},{rng.choice(['x', 'y', 'z'])}" for _ in range(301)]
+    (tmp_path / "wide.csv").write_text("\n".join(["code,sex,s", *rows]) + "\n")
+    (tmp_path / "study.toml").write_text(SMALL_STUDY)
+    command = [sys.executable, "-m", "sfumato.cli", "explore", "study.toml", "--out", "map", "--workers", "2"]
+    limit = GIBIBYTES * 2**30
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, preexec_fn=limited)
+    assert done.returncode == 0, done.stderr
+    assert "2 candidates: 2 measured" in done.stdout

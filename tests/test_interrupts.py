@@ -1,0 +1,163 @@
+"""Ctrl-C: real signals to real processes. One sentence, 130, nothing half-written, and soon."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+from sfumato import interrupts
+
+SOON = 20
+"""Seconds; five are promised, on a machine that does nothing else."""
+
+STUDY = """
+schema = 1
+name = "people"
+[table]
+source = "people.csv"
+quasi = ["age", "town"]
+sensitive = ["illness"]
+[[candidates]]
+anonymizers = ["mondrian", "full-domain"]
+requirements = [{requirements}]
+forms = ["generalization", "bucketization"]
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A table that keeps a command busy for a while, and a study of it."""
+    folder = tmp_path_factory.mktemp("busy")
+    dice = random.Random(1)
+    rows = [f"{dice.randrange(90)},t{dice.randrange(300)},{dice.choice('abcdefgh')}" for _ in range(20_000)]
+    (folder / "people.csv").write_text("\n".join(["age,town,illness", *rows]) + "\n")
+    requirements = ", ".join(f'"k-anonymity k={k}"' for k in range(2, 120))
+    (folder / "study.toml").write_text(STUDY.format(requirements=requirements))
+    return folder
+
+
+def stopped(folder, words, after):
+    """Start a command, press Ctrl-C after a while; return the process, what it said, and how many seconds it took."""
+    command = words if words[0] == sys.executable else [sys.executable, "-m", "sfumato.cli", *words]
+    running = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    after(running)
+    pressed = time.monotonic()
+    os.kill(running.pid, signal.SIGINT)
+    _, said = running.communicate(timeout=120)
+    return running, said, time.monotonic() - pressed
+
+
+def first_seen(path):
+    """Wait until a file has something in it."""
+
+    def wait(running):
+        while running.poll() is None and not (path.exists() and path.stat().st_size):
+            time.sleep(0.02)
+
+    return wait
+
+
+COMMANDS = {
+    "explore": ("explore", "study.toml", "--out", "map"),
+    "anonymize": (
+        *("anonymize", "people.csv", "--quasi", "age,town", "--sensitive", "illness"),
+        *("--require", "k-anonymity k=5", "--with", "full-domain", "--to", "published.csv"),
+    ),
+    "check": ("check", "study.toml"),
+    "audit": ("audit", "people.csv", "--quasi", "age,town", "--sensitive", "illness"),
+    "frontier": ("frontier", "study.toml", "--out", "search"),
+    "reproduce": ("reproduce", "dewri-2011", "--out", "paper"),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_ctrl_c_at_any_moment_is_one_sentence_and_130(folder, command):
+    known = set(folder.iterdir())
+    pause = random.Random(command).uniform(1.5, 5)
+    running, said, seconds = stopped(folder, COMMANDS[command], lambda _: time.sleep(pause))
+    assert "Traceback" not in said
+    if running.returncode == 0:
+        pytest.skip("it ended before it could be stopped")
+    assert running.returncode == 130 and seconds < SOON
+    assert [line for line in said.splitlines() if line.startswith("sfumato: ")] == [said.splitlines()[-1]]
+    assert said.splitlines()[-1].startswith("sfumato: stopped")
+    assert not [path for path in folder.rglob("*") if ".part" in path.name or path.name.startswith("sfumato-")]
+    new = {path.name for path in set(folder.iterdir()) - known}
+    assert new <= {"map", "search", "paper"} and not list(folder.rglob("points.json"))
+
+
+def test_what_was_measured_is_kept_and_the_same_command_goes_on(folder):
+    cache = folder / "kept" / "cache.jsonl"
+    words = ("explore", "study.toml", "--out", "kept", "--workers", "1")
+    running, said, seconds = stopped(folder, words, first_seen(cache))
+    assert running.returncode == 130 and seconds < SOON
+    assert said.splitlines()[-1] == "sfumato: stopped; what was measured is kept, the same command goes on from there"
+    kept = cache.read_text()
+    assert kept.endswith("\n") and kept.count("\n") >= 1
+
+
+WORK = """
+    import sys, tempfile
+    from pathlib import Path
+    import numpy as np
+    from sfumato import interrupts
+    from sfumato.engines.loading import connect
+    from sfumato.kernels import kernel
+    from sfumato.release import staged
+
+    @kernel
+    def forever(start):
+        total = start
+        while total >= 0:
+            total = (total * 3 + 1) % 1000003
+        return total
+
+    def work():
+        with interrupts.last_words("stopped; there"), staged([Path("never.csv")]) as [draft]:
+            draft.write_text("half")
+            with tempfile.TemporaryDirectory(dir=".") as copy, interrupts.unfinished(Path(copy)):
+                print("now", flush=True)
+                {busy}
+        return 0
+
+    sys.exit(interrupts.run(work))
+"""
+BUSY = {
+    "a kernel without the GIL": "forever(7)",
+    "a query": 'connect().sql("SELECT count(*) FROM range(10000000000) a JOIN range(1000) b ON true").fetchall()',
+    "Python": "while True: pass",
+    "something that takes no notice": """
+                while True:
+                    try:
+                        __import__("time").sleep(60)
+                    except KeyboardInterrupt:
+                        pass""",
+}
+
+
+@pytest.mark.parametrize("busy", BUSY)
+def test_nothing_is_so_busy_that_it_cannot_be_left(tmp_path, busy):
+    (tmp_path / "work.py").write_text(textwrap.dedent(WORK.replace("{busy}", BUSY[busy])))
+
+    def begun(running):
+        assert running.stdout.readline() == "now\n"
+        time.sleep(0.3)
+
+    running, said, seconds = stopped(tmp_path, [sys.executable, "work.py"], begun)
+    assert running.returncode == 130 and said == "sfumato: stopped; there\n" and seconds < SOON
+    assert [path.name for path in tmp_path.iterdir()] == ["work.py"]
+
+
+def test_without_ctrl_c_the_exit_code_and_errors_pass():
+    assert interrupts.run(lambda: 7) == 7
+
+    def fails() -> int:
+        raise ValueError("as ever")
+
+    with pytest.raises(ValueError, match="as ever"):
+        interrupts.run(fails)
