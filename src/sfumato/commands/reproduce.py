@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sfumato.commands.common import announce_first_run, make_folder, print_json, progress
 from sfumato.errors import BadInputError
+
+if TYPE_CHECKING:
+    from sfumato.papers import Claim
 
 
 def reproduce(
@@ -45,16 +47,22 @@ def reproduce(
     files = results.write(folder)
     if as_json:
         print_json(
-            {"paper": paper, "claims": [asdict(claim) for claim in results.claims], "files": list(map(str, files))}
+            {"paper": paper, "claims": [claim.content() for claim in results.claims], "files": list(map(str, files))}
         )
     else:
         for claim in results.claims:
-            mark = "holds" if claim.holds else "DOES NOT HOLD" if claim.status == "required" else "differs"
-            typer.echo(f"{mark:14} {claim.id:36} {claim.claim}")
-            if not claim.holds:
-                typer.echo(
-                    f"{'':14} paper: {claim.paper}; ours: {claim.ours}" + (f" ({claim.reason})" if claim.reason else "")
-                )
+            _print_claim(claim)
         typer.echo(f"\nWrote {folder / 'results.json'} and {len(files) - 1} figures.")
     if not results.holds:
         raise typer.Exit(1)
+
+
+def _print_claim(claim: Claim) -> None:
+    """Print what came of a claim and over which range; where it does not hold, both numbers and the reason."""
+    mark = "DOES NOT HOLD" if claim.verdict == "differs" and claim.status == "required" else claim.verdict
+    typer.echo(f"{mark:14} {claim.id:36} {claim.claim}")
+    if claim.tested_over:
+        typer.echo(f"{'':14} tested over: {claim.tested_over}")
+    if not claim.holds:
+        reason = f" ({claim.reason})" if claim.reason else ""
+        typer.echo(f"{'':14} paper: {claim.paper}; ours: {claim.ours}{reason}")

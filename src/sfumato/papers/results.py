@@ -1,8 +1,13 @@
-"""What a reproduction says: claims of the paper with our number beside theirs, and the figures as series."""
+"""What a reproduction says: claims of the paper with our number beside theirs, and the figures as series.
+
+A claim holds or differs over some range (`tested_over`: which parameters, which stretch of an axis). Where no release
+is in the range, it is not tested (`holds` is None), which for a required claim is as bad as not holding: a curve that
+never gets there cannot confirm anything. `all_of` judges many comparisons that way.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import cycle
 from pathlib import Path
@@ -29,11 +34,32 @@ class Claim:
     claim: str
     paper: Any
     ours: Any
-    holds: bool
+    holds: bool | None
+    """None: not tested, since nothing is in the range that the claim speaks of."""
+
     status: str = "required"
     """required: the reproduction fails without it; reported: told with our number and the likely reason."""
 
     reason: str | None = None
+    tested_over: str | None = None
+    """The range over which the claim was tested, where it is not the whole of what the claim names."""
+
+    @property
+    def verdict(self) -> Literal["holds", "differs", "not tested"]:
+        """What came of it, in a word."""
+        return "not tested" if self.holds is None else "holds" if self.holds else "differs"
+
+    def content(self) -> dict[str, Any]:
+        """Return what stands in `results.json`."""
+        return {**asdict(self), "verdict": self.verdict}
+
+
+def all_of(comparisons: Iterable[bool | None]) -> bool | None:
+    """Say whether all comparisons hold: no where one does not, None where one was not tested or there are none."""
+    answers = list(comparisons)
+    if False in answers:
+        return False
+    return None if not answers or None in answers else True
 
 
 @dataclass(frozen=True)
@@ -83,15 +109,15 @@ class Results:
 
     @property
     def holds(self) -> bool:
-        """Whether every required claim holds."""
-        return all(claim.holds for claim in self.claims if claim.status == "required")
+        """Whether every required claim was tested and holds."""
+        return all(claim.holds is True for claim in self.claims if claim.status == "required")
 
     def write(self, folder: Path) -> list[Path]:
         """Write `results.json` and one picture per figure."""
         folder.mkdir(parents=True, exist_ok=True)
         content = {
             "paper": self.paper,
-            "claims": [asdict(claim) for claim in self.claims],
+            "claims": [claim.content() for claim in self.claims],
             "figures": {figure.name: [asdict(curve) for curve in figure.curves] for figure in self.figures},
             **self.more,
         }
