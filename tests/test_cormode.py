@@ -112,7 +112,7 @@ def test_the_variant_by_alphabet_selects_what_the_paper_prints(study):
 def test_the_table_for_census_has_a_many_valued_ordered_sensitive_attribute(study):
     found, _, _ = study
     sensitive = found.prepared[paper.CENSUS.name].table.cells.sensitive[0]
-    assert sensitive.hierarchy.kind == "number" and sensitive.size >= 10
+    assert sensitive.hierarchy.scale == "number" and sensitive.size >= 10
     assert found.rho(paper.CENSUS.name) == pytest.approx(0.11, abs=0.03)
     assert paper.CENSUS.source in ("adult", "adult-train"), "bundled: nothing else may be needed"
 
