@@ -24,7 +24,14 @@ REQUIRED = {
 REPORTED = {
     *("rho", "beta-root", "beta-k-small", "selectivity", "selectivity-alphabet", "k-1024", "k-1024-alphabet"),
     *("falls-sharply-with-l", "l-root-alphabet", "t-levels-off-stop", "t-levels-off-required"),
-    *("t-levels-off-stop-equal", "t-levels-off-required-equal", "epsilon-.01-error", "epsilon-10", "cut-counts"),
+    *(
+        "t-levels-off-stop-equal",
+        "t-levels-off-required-equal",
+        "t-levels-off-stop-alphabet",
+        "epsilon-.01-error",
+        "epsilon-10",
+        "cut-counts",
+    ),
     *("mean-of-8-draws", "classifiers-agree", "high-utility", "dp-no-better-at-high-utility", "all-models-converge"),
     *("dp-at-high-privacy", "quadtree", "epsilon-.5-and-1", "epsilon-1-dominated", "data-size"),
     *("dp-right-and-below-with-less-data", "k-dominates-with-more-data", "heights-alike"),

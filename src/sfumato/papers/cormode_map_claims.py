@@ -288,5 +288,5 @@ def _census_at_a_quarter(census: Curves, rho: float) -> Claim:
         {"breach": None if noisy is None else round(noisy, 4), "errors": costs},
         None if noisy is None else noisy < ALMOST_ZERO,
         "reported",
-        f"{STAND_IN}; between the epsilons .1 and .5 of the grid the breach falls through zero at an error of about .3",
+        f"{STAND_IN}; between the epsilons .1 and .5 of the grid the breach falls through zero, at .3 to .4 of error",
     )
