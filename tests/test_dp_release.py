@@ -554,7 +554,7 @@ def test_audit_checks_the_file_and_promises_no_frequency(run, published, tmp_pat
 
 def test_a_draw_that_leaves_no_record_is_a_file_all_the_same(tmp_path):
     release = DPQuadtree(1.0, 2).draw(memory_table(people(3)))
-    empty = replace(release, counts=np.zeros_like(release.counts))
+    empty = replace(release, drawn=np.zeros_like(release.drawn))
     empty.to_csv(tmp_path / "out.csv")
     check_draft(empty, tmp_path / "out.csv", "csv")
     assert read_rows(tmp_path / "out.csv") == []

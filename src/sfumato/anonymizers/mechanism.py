@@ -9,14 +9,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
-import numpy as np
-
 from sfumato.anonymizers.decomposing import Numbers
 from sfumato.anonymizers.noise import Noise, OpenDPNoise
 from sfumato.anonymizers.private import Codes, Domain, PrivateCells, declared_domain
 from sfumato.configuration import Configured, check_choice, check_number, check_whole
 from sfumato.errors import BadInputError
-from sfumato.release import Form, Guarantee, NoisyRelease, Release, noisy_release
+from sfumato.release import READINGS, Form, Guarantee, NoisyRelease, Release, noisy_release
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.table import Table
 
@@ -32,6 +30,8 @@ class Mechanism(Configured, ABC):
 
     epsilon: float
     counts: str
+    """How negative counts are read: `cut` unless said otherwise, because the file that is written holds whole records,
+    and a map should show what its readers will see; `unbiased` for those who are given the counts themselves."""
 
     name: ClassVar[str]
     noisy: ClassVar[bool] = True
@@ -44,9 +44,8 @@ class Mechanism(Configured, ABC):
         source = OpenDPNoise() if noise is None else noise
         private = PrivateCells(table.cells, source, self.epsilon)
         lo, hi, counts = self.decompose(domain, private)
-        kept = np.maximum(counts, 0.0) if self.counts == "cut" else counts
         guarantee = Guarantee(tuple(private.spent), NEIGHBOURS, public_knowledge(domain))
-        return noisy_release(table, lo, hi, kept, guarantee, publishable=source.safe)
+        return noisy_release(table, lo, hi, counts, guarantee, publishable=source.safe).read(self.counts)
 
     def anonymize(
         self, table: Table, requirement: Requirement, form: Form = "generalization", suppress: float = 0.0
@@ -96,7 +95,7 @@ def assigned(release: Release | NoisyRelease) -> Release:
 def check_budget(epsilon: object, counts: object) -> None:
     """Raise unless these are a budget and a way to treat negative counts."""
     check_number("epsilon", epsilon, least=LEAST_EPSILON, most=MOST_EPSILON)
-    check_choice("counts", counts, ("cut", "unbiased"))
+    check_choice("counts", counts, READINGS)
 
 
 def check_share(name: str, value: object) -> None:

@@ -90,6 +90,7 @@ class Figure:
     x_scale: Literal["linear", "log", "symlog"] = "linear"
     """How x is drawn; symlog is logarithmic but for a stretch around 0."""
 
+    y_scale: Literal["linear", "log"] = "linear"
     bars: bool = False
     """Whether x are names, side by side, each with a bar for every curve."""
 
@@ -183,7 +184,7 @@ def _x(figure: Figure) -> alt.X:
         return alt.X("x:Q", title=figure.x, scale=alt.Scale(type=figure.x_scale))
     ticks = [0, *(digit * power for power in (0.01, 0.1, 1.0, 10.0, 100.0) for digit in (1, 2, 5))]
     return alt.X(
-        "x:Q", title=figure.x, scale=alt.Scale(type="symlog", constant=0.02), axis=alt.Axis(values=ticks, format="~g")
+        "x:Q", title=figure.x, scale=alt.Scale(type="symlog", constant=0.02), axis=alt.Axis(values=ticks, format="~r")
     )
 
 
@@ -196,11 +197,12 @@ def draw_curves(figure: Figure) -> alt.TopLevelMixin:
     ]
     labels = [curve.label for curve in figure.curves]
     x = _x(figure)
-    y = alt.Y("y:Q", title=figure.y)
+    y = alt.Y("y:Q", title=figure.y, scale=alt.Scale(type=figure.y_scale))
     colors = [
         next_color if curve.marks else INK for curve, next_color in zip(figure.curves, cycle(PALETTE), strict=False)
     ]
-    color = alt.Color("label:N", title=None, scale=alt.Scale(domain=labels, range=colors))
+    legend = alt.Legend(labelLimit=0)
+    color = alt.Color("label:N", title=None, scale=alt.Scale(domain=labels, range=colors), legend=legend)
     base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, y=y, color=color)
     joined = base.mark_line(strokeWidth=1.5, opacity=0.8).encode(order="order:Q")
     layers: list[Any] = [

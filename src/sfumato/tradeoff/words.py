@@ -30,6 +30,7 @@ BASELINES = {
 MAKERS = {
     "mondrian": "Mondrian",
     "mode=relaxed": "equal records may be parted",
+    "spread=width": "attributes of many values are cut first",
     "box=region": "whole regions",
     "publish=node": "whole nodes of the hierarchies",
     "cut=range": "cut in the middle of ranges",
