@@ -30,12 +30,13 @@ from sfumato.publish.asking import (
     worst_groups,
 )
 from sfumato.publish.assessing import Profile, baseline, size_measures, worst_of
-from sfumato.publish.counting import Counted, Counts, Source, TextColumn, open_source
+from sfumato.publish.counting import Counted, Counts, Source, TextColumn, open_published, open_source
 from sfumato.publish.covering import Coverage, bucket_coverage, coverage
 from sfumato.publish.losing import losses, observed_hierarchy, unreadable
 from sfumato.publish.matching import Matching, misses_a_value
 from sfumato.publish.notation import Notation
-from sfumato.publish.noticing import missing_notices, notices_of, star_notices
+from sfumato.publish.noticing import empty_notices, missing_notices, notices_of, star_notices
+from sfumato.requirements import requirement
 from sfumato.table import Hierarchy, Table
 from sfumato.table.declared import Declared
 
@@ -113,14 +114,16 @@ def audit(
 
     `original` is the table it was made of: a path, a frame, a bundled name or an open `Table` (whose hierarchies are
     then used). `group` names the column that tells the groups of a bucketized file. `suppressed` says what rows with
-    `*` in all quasi-identifiers are: suppressed records to "leave-out" (the default, unless all rows are such), or a
-    group to "keep". `earlier` is another release of the same people. `household` names the original's column that says
+    `*` in all quasi-identifiers are: suppressed records to "leave-out", or a group to "keep". By default they are a
+    group where `require` decides or all rows are such, and otherwise left out. `earlier` is another release of the same people. `household` names the original's column that says
     who lives together: do members show the same value of what they share? `missing="any"` lets a missing
     quasi-identifier match everything. `na` lists texts that mean missing in the original, and then in the file too;
     `encoding` is that of the published files.
     """
+    if require is not None:
+        requirement(require)
     asked = Question(
-        open_source(path, delimiter, encoding),
+        open_published(path, delimiter, encoding),
         _names(quasi),
         _names(sensitive),
         None if original is None else open_source(original, encoding=original_encoding, na=na),
@@ -129,10 +132,11 @@ def audit(
         household,
         missing,
         tuple(na),
+        require is not None,
     )
     asked.check()
     given = given_hierarchies(asked, original, hierarchies)
-    return _answer(asked, given, require, None if earlier is None else open_source(earlier, delimiter, encoding))
+    return _answer(asked, given, require, None if earlier is None else open_published(earlier, delimiter, encoding))
 
 
 def _answer(asked: Question, given: Mapping[str, Hierarchy], require: str | None, earlier: Source | None) -> Audit:
@@ -163,7 +167,8 @@ def _answer(asked: Question, given: Mapping[str, Hierarchy], require: str | None
         checked = _coverage(asked, domains, given)
         households = _households(asked, domains)
         notices += [words, *unreadable(asked.covering(plain), asked.quasi, domains)]
-    notices += [*missing_notices(asked, plain, matching), *notices_of(asked, attributes, given)]
+    notices += [*empty_notices(asked, plain, attributes), *missing_notices(asked, plain, matching)]
+    notices += [*notices_of(asked, attributes, given)]
     told = matching if matching is not None and not grouped else None
     return Audit(
         file=asked.file.origin,
@@ -276,7 +281,6 @@ def _failures(
     if require is None:
         return ()
     from sfumato.publish.deciding import failures
-    from sfumato.requirements import requirement
 
     if matching is not None:
         return matching.failures(requirement(require))
