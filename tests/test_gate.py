@@ -105,7 +105,7 @@ tokens = st.one_of(
 )
 
 
-@tries(150)
+@tries(60)
 @given(st.lists(st.tuples(tokens, tokens), min_size=1, max_size=12), st.booleans())
 def test_groups_of_json_are_those_of_a_plain_reader(rows, spaced):
     blank = " \n " if spaced else ""
@@ -142,7 +142,7 @@ def plainly(cell):
     return value.hex() if isinstance(value, float) else value
 
 
-@tries(120)
+@tries(50)
 @given(st.data())
 def test_groups_of_parquet_are_those_of_a_plain_reader(data):
     kinds = data.draw(st.lists(st.sampled_from(sorted(values)), min_size=1, max_size=3, unique=True))
@@ -216,12 +216,10 @@ def test_json_that_is_no_table_is_one_sentence(tmp_path, text, why):
 
 def test_long_numbers_and_long_files_of_json_are_read(tmp_path):
     number = "1" * 5000
-    rows = [{"a": "x" * 3000, "b": i % 3} for i in range(1500)]
+    rows = [{"a": "x" * 3000, "b": i % 3} for i in range(1500)]  # several chunks
     text = "\n".join(map(json.dumps, rows)) + f'\n{{"b": {number}}}\n'
     found = sfumato.audit(raw(tmp_path / "x.ndjson", text), ["a", "b"])
     assert (found.records, found.groups, found.uniques) == (1501, 4, 1)
-    table = sfumato.read(tmp_path / "x.ndjson", quasi=["b"])
-    assert table.engine.row_count == 1501
 
 
 # ---------------------------------------------------------------- rows that show nothing

@@ -31,7 +31,7 @@ def fake(candidate, x, y, status="measured"):
 
 
 def family(text, least=0.001, most=0.69, field="t", whole=False):
-    return Family(Candidate(MONDRIAN, requirement(text)), Dial(field, least, most, whole), 0)
+    return Family(Candidate(MONDRIAN, requirement(text)), Dial(field, least, most, whole), (0,))
 
 
 def tuned(curves, rounds):

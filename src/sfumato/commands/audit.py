@@ -38,7 +38,9 @@ def audit(
     ] = None,
     suppressed: Annotated[
         str | None,
-        typer.Option(help="Rows with * in all quasi-identifiers: keep (a group; the default with --require) or leave-out."),
+        typer.Option(
+            help="Rows with * in all quasi-identifiers: keep (a group; the default with --require) or leave-out."
+        ),
     ] = None,
     household: Annotated[
         str | None,

@@ -81,7 +81,9 @@ def _objects(stream: IO[str], path: Path) -> Iterator[Any]:
                 continue
             if position == len(text) and not in_array:
                 return
-            raise BadInputError(f"{path}: the file is no JSON ({error.msg} near {text[position:position + 20]!r})") from None
+            raise BadInputError(
+                f"{path}: the file is no JSON ({error.msg} near {text[position : position + 20]!r})"
+            ) from None
         if ended:
             raise BadInputError(f"{path}: the file is no JSON (something stands after the end of the array)")
         yield value

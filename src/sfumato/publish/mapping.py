@@ -2,7 +2,8 @@
 
 A full-domain release has one level per column. Any other generalization has boxes; a new record goes to the box that
 covers it and loses least. A bucketization recodes nothing, so it has no mapping. Hierarchies travel with the mapping,
-also values that were suppressed: it is for the publisher.
+also values that were suppressed: it is for the publisher. So does what was read as missing, for new data must be read
+as the old were.
 """
 
 from __future__ import annotations
@@ -17,19 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers import assigned
-from sfumato.anonymizers.anonymizer import checked, checked_households
-from sfumato.anonymizers.full_domain import transformed
-from sfumato.engines import DuckDBEngine
-from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.errors import BadInputError
 from sfumato.kernels import kernel
 from sfumato.plain import json_text
-from sfumato.release import Assignment, NoisyRelease, Release, generalization, histograms_of, staged
+from sfumato.release import NoisyRelease, Release, staged
 from sfumato.release.writing import check_target, writable
 from sfumato.requirements import Requirement, requirement
-from sfumato.table import Cells, Hierarchy, Level, Roles, Table, distinct_rows
-from sfumato.table.table import Missing, Unknown, with_roles
+from sfumato.table import Hierarchy, Level, Roles
+from sfumato.table.table import Missing
 
-SCHEMA = 1
+SCHEMA = 2
 KIND = "sfumato mapping"
 Codes = NDArray[np.int32]
 
@@ -41,6 +39,9 @@ class Mapping:
     requirement: Requirement
     roles: Roles
     missing: Missing
+    na: tuple[str, ...]
+    """Texts that were read as missing, beside the empty one."""
+
     hierarchies: Entries[str, Hierarchy]
     levels: tuple[int, ...]
     """One level per quasi-identifier, in the order of their names; empty where there are boxes."""
@@ -58,13 +59,14 @@ class Mapping:
             "requirement": str(self.requirement),
             "roles": asdict(self.roles),
             "missing": self.missing,
+            "na": list(self.na),
             "levels": list(self.levels),
             "lo": self.lo.tolist(),
             "hi": self.hi.tolist(),
             "hierarchies": {name: asdict(own) for name, own in self.hierarchies.items()},
         }
         with writable(target), staged([target]) as [draft]:
-            draft.write_text(json_text(content), encoding="utf-8")
+            draft.write_text(json_text(content, SCHEMA), encoding="utf-8")
         return target
 
 
@@ -78,14 +80,15 @@ def mapping_of(release: Release | NoisyRelease, wanted: Requirement) -> Mapping:
     # a domain of sensitive values that was only observed may be another one in new data
     names |= {own.name: own.hierarchy for own in cells.sensitive if not own.hierarchy.observed}
     table = release.table
+    reading = (wanted, table.roles, table.missing, tuple(table.engine.na), names)
     boxes = np.zeros((0, len(cells.quasi)), np.int32)
     if release.levels:
-        return Mapping(wanted, table.roles, table.missing, names, release.levels, boxes, boxes)
+        return Mapping(*reading, release.levels, boxes, boxes)
     losses = sum(
         quasi.hierarchy.losses(release.boxes.lo[:, a], release.boxes.hi[:, a]) for a, quasi in enumerate(cells.quasi)
     )
     order = np.lexsort((*release.boxes.lo.T[::-1], np.asarray(losses)))
-    return Mapping(wanted, table.roles, table.missing, names, (), release.boxes.lo[order], release.boxes.hi[order])
+    return Mapping(*reading, (), release.boxes.lo[order], release.boxes.hi[order])
 
 
 def read_mapping(path: str | Path) -> Mapping:
@@ -99,7 +102,10 @@ def read_mapping(path: str | Path) -> Mapping:
                 "that recodes values (a differentially private one does not: it has none)"
             )
         if content["kind"] != KIND or content["schema"] != SCHEMA:
-            raise BadInputError(f"{path}: not a mapping that this version of sfumato can read")
+            raise BadInputError(
+                f"{path}: not a mapping that this version of sfumato can read; an earlier version's does not say what was "
+                "read as missing: write it anew (`sfumato release --mapping`)"
+            )
         named = content["roles"]
         quasi, sensitive, neutral, identifier = (
             tuple(named[role]) for role in ("quasi", "sensitive", "neutral", "identifier")
@@ -110,6 +116,7 @@ def read_mapping(path: str | Path) -> Mapping:
             requirement(content["requirement"]),
             roles,
             content["missing"],
+            tuple(content["na"]),
             {name: _hierarchy(own) for name, own in content["hierarchies"].items()},
             tuple(content["levels"]),
             np.array(content["lo"], np.int32).reshape(-1, width),
@@ -126,67 +133,7 @@ def _hierarchy(entry: dict[str, Any]) -> Hierarchy:
     ends = {
         name: tuple(float(value) for value in entry[name]) for name in ("widths", "firsts", "lasts")
     }  # infinities are texts
-    return Hierarchy(**{**entry, **ends, "levels": levels})
-
-
-def apply(mapping: Mapping, path: str | Path, rest: Unknown = "refuse", **reading: Any) -> Release:
-    """Recode a new file as an earlier release was.
-
-    `rest` says what happens to records with values the mapping does not know, that no box covers, or whose group does
-    not satisfy the requirement in the new data: nothing is published (`refuse`), or they are left out (`drop`).
-    """
-    delimiter, encoding = reading.get("delimiter"), reading.get("encoding", "utf-8")
-    engine = DuckDBEngine.from_file(Path(path), delimiter, encoding, reading.get("na", ()))
-    table = with_roles(engine, mapping.roles, mapping.hierarchies, mapping.missing, rest)
-    for name, known in mapping.hierarchies.items():
-        if table.hierarchies[name].missing and not known.missing:
-            raise BadInputError(f"{path}: column {name!r} has missing values, and the mapping knows none; {_LEAVE_OUT}")
-    if mapping.levels:
-        release = transformed(table, mapping.requirement, "generalization", mapping.levels)
-        covered = table.cells.records
-    else:
-        release, covered = _into_boxes(table, mapping)
-    _complain(table.cells, mapping.requirement, covered, release, path, rest)
-    checked(release, mapping.requirement)
-    checked_households(release)
-    return release
-
-
-_LEAVE_OUT = "--rest drop leaves such records out"
-
-
-def _complain(
-    cells: Cells, wanted: Requirement, covered: int, release: Release, path: str | Path, rest: Unknown
-) -> None:
-    """Raise where records are left out and nobody allowed it, or nothing is left."""
-    if release.assignment.records == 0:
-        raise InfeasibleError(f"{path}: no group of the mapping satisfies {wanted} in this data; make a new release")
-    if rest == "refuse" and covered < cells.records:
-        raise InfeasibleError(
-            f"{path}: {cells.records - covered:,} of {cells.records:,} records are covered by no box of the mapping; "
-            f"make a new release, or {_LEAVE_OUT}"
-        )
-    if rest == "refuse" and release.suppressed:
-        raise InfeasibleError(
-            f"{path}: {release.suppressed:,} of {cells.records:,} records are in groups that do not satisfy {wanted} "
-            f"in this data; make a new release, or {_LEAVE_OUT}"
-        )
-
-
-def _into_boxes(table: Table, mapping: Mapping) -> tuple[Release, int]:
-    """Send every cell to its box; leave out what none covers, and groups that are not admitted."""
-    cells = table.cells
-    first, point = distinct_rows(cells.codes)
-    box = find_boxes(cells.codes[first], mapping.lo, mapping.hi)[point]
-    inside = box >= 0
-    used, group = np.unique(box[inside], return_inverse=True)
-    entries = Assignment(np.flatnonzero(inside), group.astype(np.int64), cells.counts[inside])
-    admitted = mapping.requirement.admits(histograms_of(cells, entries, len(used)))
-    kept = admitted[entries.group]
-    number = np.cumsum(admitted) - 1
-    assignment = Assignment(entries.cell[kept], number[entries.group[kept]], entries.count[kept])
-    boxes = used[admitted]
-    return generalization(table, assignment, mapping.lo[boxes], mapping.hi[boxes]), int(cells.counts[inside].sum())
+    return Hierarchy(**{**entry, **ends, "levels": levels, "strange": tuple(entry["strange"])})
 
 
 @kernel

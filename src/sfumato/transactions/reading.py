@@ -105,7 +105,9 @@ def _from_table(
     with connect() as connection:
         if isinstance(source, Path):
             typed = source.suffix.lower() in READERS
-            names = load_typed(connection, source, [""]) if typed else load_file(connection, source, None, encoding, [""])
+            names = (
+                load_typed(connection, source, [""]) if typed else load_file(connection, source, None, encoding, [""])
+            )
         else:
             names = load_frame(connection, source, origin, [""])
         if who is not None and item is not None:
