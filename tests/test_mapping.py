@@ -116,7 +116,7 @@ GOOD = [(20 + i % 10, "fm"[i % 2], ILLS[i % 4], "a") for i in range(40)]
 def test_what_does_not_fit_is_refused_or_left_out(tmp_path, known):
     strange = write(tmp_path / "strange.csv", [*GOOD, (25, "q", "flu", "a")])
     with pytest.raises(
-        sfumato.BadInputError, match="1 have a value that the mapping does not know .sex: 1 record, .*'q'"
+        sfumato.BadInputError, match=r"1 have a value that the mapping does not know .sex: 1 record, .*'q'"
     ):
         apply(known, strange)
     assert apply(known, strange, "drop").left_out.unknown == 1

@@ -45,8 +45,8 @@ def apply(
     release, left_out = recoded.release, recoded.left_out
     if left_out.is_large:
         typer.echo(
-            f"WARNING: {left_out.records:,} of {left_out.of:,} records ({left_out.records / left_out.of:.0%}) are left out. "
-            "What remains may be another population than\nthe table; consider a new release.",
+            f"WARNING: {left_out.records:,} of {left_out.of:,} records ({left_out.records / left_out.of:.0%}) are left "
+            "out. What remains may be another population than\nthe table; consider a new release.",
             err=True,
         )
     if as_json:

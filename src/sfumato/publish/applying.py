@@ -144,8 +144,8 @@ class Applied:
             )
             if verdict.failures or (verdict.coverage is not None and not verdict.coverage.holds):
                 raise InfeasibleError(
-                    f"{target}: the audit of what would be written does not confirm {self.requirement} against the new "
-                    "table; nothing was written: make a new release"
+                    f"{target}: the audit of what would be written does not confirm {self.requirement} against "
+                    "the new table; nothing was written: make a new release"
                 )
         return verdict
 
@@ -182,8 +182,8 @@ def _refusal(path: str | Path, left_out: LeftOut) -> BadInputError | InfeasibleE
     error = BadInputError if left_out.unknown else InfeasibleError
     said = "; ".join(left_out.reasons())
     return error(
-        f"{path}: the mapping does not fit {left_out.records:,} of {left_out.of:,} records: {said}. Make a new release, or "
-        f"--rest drop leaves them out"
+        f"{path}: the mapping does not fit {left_out.records:,} of {left_out.of:,} records: {said}. Make a new "
+        f"release, or --rest drop leaves them out"
     )
 
 

@@ -88,7 +88,7 @@ class Question:
         return counted.where(~stars), left_out
 
     def covering(self, counted: Counted) -> Counted:
-        """Return what the counted texts cover: an empty text what misses, or everything where that matches everything."""
+        """Return what the counted texts cover: an empty text what misses, or everything where it matches all."""
         counted = reread(counted, list(counted.columns), {EMPTY: ""})
         return counted if self.missing == "value" else reread(counted, self.quasi, {"": STAR})
 

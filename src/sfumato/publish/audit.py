@@ -115,10 +115,10 @@ def audit(
     `original` is the table it was made of: a path, a frame, a bundled name or an open `Table` (whose hierarchies are
     then used). `group` names the column that tells the groups of a bucketized file. `suppressed` says what rows with
     `*` in all quasi-identifiers are: suppressed records to "leave-out", or a group to "keep". By default they are a
-    group where `require` decides or all rows are such, and otherwise left out. `earlier` is another release of the same people. `household` names the original's column that says
-    who lives together: do members show the same value of what they share? `missing="any"` lets a missing
-    quasi-identifier match everything. `na` lists texts that mean missing in the original, and then in the file too;
-    `encoding` is that of the published files.
+    group where `require` decides or all rows are such, and otherwise left out. `earlier` is another release of the same
+    people. `household` names the original's column that says who lives together: do members show the same value of
+    what they share? `missing="any"` lets a missing quasi-identifier match everything. `na` lists texts that mean
+    missing in the original, and then in the file too; `encoding` is that of the published files.
     """
     if require is not None:
         requirement(require)

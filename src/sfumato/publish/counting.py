@@ -1,8 +1,8 @@
 """Counting a published file: DuckDB groups equal texts, the rest is arithmetic over the counts it returns.
 
-Every column is read as text, whatever its type: that of a JSON file as it is written, a typed value of a Parquet file as
-a text that no other value of the column has. A missing value is the empty text: a value of its own, never left out. Where
-a published column has both missing values (NULL) and empty texts, its reader tells them apart, and so does the count.
+Every column is read as text, whatever its type: that of a JSON file as it is written, a typed value of Parquet as
+a text that no other value of the column has. A missing value is the empty text: a value of its own, never left out.
+Where a published column has both missing values (NULL) and empty texts, its reader tells them apart, and so do we.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Codes = NDArray[np.int32]
 Counts = NDArray[np.int64]
 STAR = "*"
 EMPTY = "\udc00"
-"""An empty text beside missing values: half of a surrogate pair, which no file holds, so no other value is taken for it."""
+"""An empty text beside missing values: half of a surrogate pair, which no file holds, so it is no other value."""
 
 EMPTY_SHOWN = '""'
 """How it is shown."""
@@ -107,7 +107,7 @@ class Source:
     """Only rows without a missing value in these columns."""
 
     published: bool = False
-    """Whether its readers see the rows as they stand; a table that is read here has no empty texts but missing values."""
+    """Whether its readers see the rows as they stand; in a table that we read an empty text is a missing value."""
 
     @property
     def origin(self) -> str:

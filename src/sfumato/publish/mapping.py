@@ -103,8 +103,8 @@ def read_mapping(path: str | Path) -> Mapping:
             )
         if content["kind"] != KIND or content["schema"] != SCHEMA:
             raise BadInputError(
-                f"{path}: not a mapping that this version of sfumato can read; an earlier version's does not say what was "
-                "read as missing: write it anew (`sfumato release --mapping`)"
+                f"{path}: not a mapping that this version of sfumato can read; an earlier version's does not say what "
+                "was read as missing: write it anew (`sfumato release --mapping`)"
             )
         named = content["roles"]
         quasi, sensitive, neutral, identifier = (

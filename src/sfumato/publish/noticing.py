@@ -31,8 +31,8 @@ def star_notices(asked: Question, plain: Counted, left_out: int) -> list[str]:
     if stars == plain.records:
         return ["every row shows * in all quasi-identifiers: this was taken for one group, not for suppressed records"]
     return [
-        f"rows with * in all quasi-identifiers ({stars:,} of {plain.records:,}) stand in the file and were counted as a "
-        "group, because a requirement decides (--suppressed leave-out takes them for suppressed records)"
+        f"rows with * in all quasi-identifiers ({stars:,} of {plain.records:,}) stand in the file and were counted as "
+        "a group, because a requirement decides (--suppressed leave-out takes them for suppressed records)"
     ]
 
 
