@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+import random
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
+from sfumato.cli import app
 from sfumato.errors import BadInputError
 from sfumato.report.tuning import score_over_time, tuning_section
 from sfumato.requirements import KAnonymity, TCloseness, requirement
@@ -31,7 +34,7 @@ def fake(candidate, x, y, status="measured"):
 
 
 def family(text, least=0.001, most=0.69, field="t", whole=False):
-    return Family(Candidate(MONDRIAN, requirement(text)), Dial(field, least, most, whole), 0)
+    return Family(Candidate(MONDRIAN, requirement(text)), Dial(field, least, most, whole), (0,))
 
 
 def tuned(curves, rounds):
@@ -168,3 +171,39 @@ def test_the_report_draws_the_score_over_time(folder):  # noqa: F811
     section = tuning_section(shown, public=False)
     assert f"own candidates the score was {shown.score(own):.4f}" in section and "<svg" in section
     assert tuning_section(shown, public=True) == ""
+
+
+# ---------------------------------------------------------------- several sensitive columns
+
+
+@pytest.mark.parametrize("sensitive", [["ill", "pay"], ["ill", "pay", "job"]])
+def test_a_budget_a_choice_and_a_release_with_several_sensitive_columns(tmp_path, sensitive):
+    generator = random.Random(5)
+    names = ["age", "sex", "ill", "pay", "job"]
+    values = [range(20, 40), "fm", ["flu", "gout", "none"], ["low", "mid", "high", "top"], "abc"]
+    lines = [",".join(str(generator.choice(list(own))) for own in values) for _ in range(120)]
+    (tmp_path / "t.csv").write_text("\n".join([",".join(names), *lines]))
+    (tmp_path / "study.toml").write_text(
+        f'name = "several"\n[table]\nsource = "{tmp_path / "t.csv"}"\nquasi = ["age", "sex"]\n'
+        f"sensitive = {json.dumps(sensitive)}\n[[candidates]]\n"
+        'anonymizers = ["mondrian"]\nrequirements = ["k-anonymity k=5"]\n'
+    )
+    map_ = tune(str(tmp_path / "study.toml"), tries=8)
+    added = [point for point in map_.points if "t-closeness" in point.requirement]
+    assert added and all(f"on={name}" in point.requirement for point in added for name in sensitive)
+    out, run = tmp_path / "map", CliRunner().invoke
+    explored = run(app, ["explore", str(tmp_path / "study.toml"), "--out", str(out), "--budget", "3s"])
+    assert explored.exit_code == 0, explored.output
+    chosen = json.loads(run(app, ["choose", str(out), "--min", "k=2", "--json"]).stdout)
+    point = chosen["point"]["id"] if isinstance(chosen["point"], dict) else chosen["point"]
+    written = run(app, ["release", str(out), "--point", point, "--to", str(tmp_path / "out.csv")])
+    assert written.exit_code == 0 and (tmp_path / "out.csv").exists(), written.output
+
+
+def test_a_family_asks_the_same_of_every_sensitive_column():
+    text = "k-anonymity k=3 & t-closeness t=0.2 distance=js on=a & t-closeness t=0.2 distance=js on=b"
+    family = Family(Candidate(MONDRIAN, requirement(text)), Dial("t", 0.001, 0.7), (1, 2))
+    assert str(family.at(0.1).requirement) == text.replace("0.2", "0.1")
+    assert family.value_of(family.at(0.1)) == 0.1
+    one_of_them = text.replace("0.2", "0.1", 1)
+    assert family.value_of(Candidate(MONDRIAN, requirement(one_of_them))) is None

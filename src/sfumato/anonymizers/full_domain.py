@@ -11,7 +11,7 @@ import csv
 import io
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
@@ -37,7 +37,7 @@ from sfumato.release import (
     staged,
 )
 from sfumato.requirements import Requirement
-from sfumato.table import Cells, Table, distinct_rows
+from sfumato.table import Cells, Quasi, Table, distinct_rows
 
 Codes = NDArray[np.int32]
 SEARCHES = ("exact", "best-first", "genetic")
@@ -237,15 +237,19 @@ def named_levels(table: Table, levels: Levels) -> dict[str, int]:
 
 def transformed(table: Table, requirement: Requirement, form: Form, levels: Levels) -> Release:
     """Publish one transformation: groups that are not admitted are suppressed."""
-    cells = table.cells
-    lo, hi = np.empty_like(cells.codes), np.empty_like(cells.codes)
-    for a, (quasi, level) in enumerate(zip(cells.quasi, levels, strict=True)):
-        starts = np.asarray(quasi.hierarchy.levels[level].starts, np.int32)
-        above = quasi.hierarchy.ancestors[level][cells.codes[:, a]]
-        lo[:, a] = starts[above]
-        hi[:, a] = (np.append(starts[1:], quasi.hierarchy.size) - 1)[above]
-    release = recoded(table, requirement, form, lo, hi)
+    release = recoded(table, requirement, form, *nodes_at(table.cells.quasi, table.cells.codes, levels))
     return release if form == "bucketization" else replace(release, levels=levels)
+
+
+def nodes_at(quasi: Sequence[Quasi], codes: Codes, levels: Levels) -> tuple[Codes, Codes]:
+    """Find the node above every code at its column's level: the first and the last leaf."""
+    lo, hi = np.empty_like(codes), np.empty_like(codes)
+    for a, (own, level) in enumerate(zip(quasi, levels, strict=True)):
+        starts = np.asarray(own.hierarchy.levels[level].starts, np.int32)
+        above = own.hierarchy.ancestors[level][codes[:, a]]
+        lo[:, a] = starts[above]
+        hi[:, a] = (np.append(starts[1:], own.hierarchy.size) - 1)[above]
+    return lo, hi
 
 
 def recoded(table: Table, requirement: Requirement, form: Form, lo: Codes, hi: Codes) -> Release:

@@ -46,7 +46,9 @@ def audit(
     ] = None,
     suppressed: Annotated[
         str | None,
-        typer.Option(help="Rows with * in all quasi-identifiers: leave-out (the default, unless all are), or keep."),
+        typer.Option(
+            help="Rows with * in all quasi-identifiers: keep (a group; the default with --require) or leave-out."
+        ),
     ] = None,
     household: Annotated[
         str | None,
@@ -93,17 +95,18 @@ def audit(
     from sfumato.publish import audit as audit_file
     from sfumato.publish import read_certificate
     from sfumato.publish.certificate import check_certificate
-    from sfumato.publish.counting import open_source
+    from sfumato.publish.counting import open_published
     from sfumato.publish.noisy_certificate import is_noisy_certificate
 
     if not baskets:
         named = {"--id": id, "--item": item, "--column": column, "--tree": tree, "--legend": legend}
         refuse({**named, "--known": known, "--local": local}, "is about sets of items; say so (--baskets)")
+    wanted = " & ".join(require) if require else None
     if certificate is not None:
         content = read_certificate(certificate)
         check_certificate(content, certificate, file)
         if is_noisy_certificate(content):
-            _print_noisy(content, file, certificate, " & ".join(require), as_json)
+            _print_noisy(content, file, certificate, wanted, as_json)
             return
     if baskets:
         of_tables = {
@@ -120,22 +123,21 @@ def audit(
         refuse(
             of_tables, "is about tables, and --baskets says that the file holds sets of items; leave one of them out"
         )
-        wanted = " & ".join(require) or None
         at = id, item, column
         audit_of_baskets(
             file, wanted, original, known, at, tree, legend, local, delimiter, encoding, escaped_formulas, as_json
         )
         return
-    source = open_source(file, delimiter, encoding, escaped=escaped_formulas)
+    source = open_published(file, delimiter, encoding, escaped_formulas)
     names = [*source.engine.columns]
-    names += [] if sensitive_table is None else open_source(sensitive_table, delimiter, encoding).engine.columns
+    names += [] if sensitive_table is None else open_published(sensitive_table, delimiter, encoding).engine.columns
     found = audit_file(
         source if sensitive_table is None else file,
         quasi=columns(quasi, names),
         sensitive=columns(sensitive, names),
         original=original,
         group=group,
-        require=" & ".join(require) or None,
+        require=wanted,
         hierarchies=hierarchies,
         earlier=earlier,
         suppressed=suppressed,  # type: ignore[arg-type]
@@ -155,9 +157,9 @@ def audit(
         raise typer.Exit(1)
 
 
-def _print_noisy(content: dict[str, Any], file: Path, certificate: Path, require: str, as_json: bool) -> None:
+def _print_noisy(content: dict[str, Any], file: Path, certificate: Path, require: str | None, as_json: bool) -> None:
     """Say what can be said of a differentially private file: that it is the certified one, and what that promises."""
-    if require:
+    if require is not None:
         raise BadInputError(
             f"{file}: nobody is behind the rows of a differentially private release, so {require} can neither hold "
             "nor fail of it; leave out --require, or leave out --certificate to measure the rows all the same"

@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.engines.formulas import MARK, runs, unescaped
-from sfumato.engines.loading import READERS, connect, literal, load_file, load_frame, view_parquet
+from sfumato.engines.loading import READERS, WHOLE_KINDS, connect, literal, load_file, load_frame, view_parquet
 from sfumato.engines.protocol import (
     Coding,
     ColumnFacts,
@@ -37,10 +37,13 @@ MOST_ENUMERATED = 20_000
 class DuckDBEngine:
     """Rows in an in-process DuckDB; columns are called c0, c1, ... inside, so any name is a good name outside."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, names: tuple[str, ...], origin: str) -> None:
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, names: tuple[str, ...], origin: str, na: Sequence[str] = ()
+    ) -> None:
         self._connection = connection
         self._names = names
         self._origin = origin
+        self._na = tuple(na)
         self._links = count()
         self._lock = Lock()
         self._viewed: Path | None = None
@@ -53,7 +56,7 @@ class DuckDBEngine:
     ) -> DuckDBEngine:
         """Read a file: delimited text with a header, or any format that DuckDB reads by itself."""
         connection = connect()
-        return cls(connection, load_file(connection, path, delimiter, encoding, na), str(path))
+        return cls(connection, load_file(connection, path, delimiter, encoding, ["", *na]), str(path), na)
 
     @classmethod
     def from_escaped_file(cls, path: Path, delimiter: str | None = None, encoding: str = "utf-8") -> DuckDBEngine:
@@ -74,20 +77,26 @@ class DuckDBEngine:
 
     @classmethod
     def for_counting(cls, path: Path, delimiter: str | None = None, encoding: str = "utf-8") -> DuckDBEngine:
-        """Open a file whose texts are only to be counted: a Parquet file is then not loaded."""
-        if READERS.get(path.suffix.lower()) != "read_parquet":
-            return cls.from_file(path, delimiter, encoding)
+        """Open a file whose texts are only to be counted, as they stand: a Parquet file is then not loaded."""
         connection = connect()
+        if READERS.get(path.suffix.lower()) != "read_parquet":
+            return cls(connection, load_file(connection, path, delimiter, encoding, ()), str(path))
         engine = cls(connection, view_parquet(connection, path), str(path))
         engine._viewed = path
         return engine
 
     @classmethod
-    def from_frame(cls, frame: Any, na: Sequence[str] = (), origin: str | None = None) -> DuckDBEngine:
-        """Take a frame of pandas, polars, pyarrow or whatever else speaks the Arrow interface."""
+    def from_frame(
+        cls, frame: Any, na: Sequence[str] = (), origin: str | None = None, as_it_stands: bool = False
+    ) -> DuckDBEngine:
+        """Take a frame of pandas, polars, pyarrow or whatever else speaks the Arrow interface.
+
+        The empty text is a missing value, unless the frame is to be counted as it stands.
+        """
         origin = origin or f"{type(frame).__module__.partition('.')[0]} {type(frame).__name__}"
         connection = connect()
-        return cls(connection, load_frame(connection, frame, origin, na), origin)
+        missing = () if as_it_stands else ("", *na)
+        return cls(connection, load_frame(connection, frame, origin, missing), origin, na)
 
     # -- the verbs -----------------------------------------------------------------------------------------
 
@@ -100,6 +109,20 @@ class DuckDBEngine:
     def origin(self) -> str:
         """The file or kind of frame, for messages."""
         return self._origin
+
+    @property
+    def na(self) -> Sequence[str]:
+        """The texts that were read as missing values, beside the empty one."""
+        return self._na
+
+    def check_single_values(self, column: str) -> None:
+        """Raise where a column holds lists or records, whose texts need not tell them apart."""
+        kind = str(self._connection.sql(f"SELECT c{self._names.index(column)} FROM rows").types[0])
+        if kind.startswith(WHOLE_KINDS) or kind.endswith("]"):
+            raise BadInputError(
+                f"{self._origin}: column {column!r} holds lists or records ({kind}), and only single values can be "
+                "compared; write each of them to a column of its own"
+            )
 
     @cached_property
     def row_count(self) -> int:

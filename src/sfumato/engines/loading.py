@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from sfumato.engines.json_texts import json_texts
 from sfumato.engines.reading import DelimitedText, checked_header, existing_file, explained, rewritten, sniff
 from sfumato.errors import BadInputError, lacks_memory
 from sfumato.interrupts import interruptible
@@ -23,12 +24,19 @@ READERS = {
 }
 """DuckDB's reader for each file ending; everything else is read as delimited text."""
 
+WHOLE_KINDS = ("STRUCT", "MAP", "UNION", "VARIANT", "GEOMETRY")
+"""How a DuckDB type is told whose values are made of several: their texts need not tell them apart."""
+
+MOST_DIGITS = 38
+"""Decimals with more digits than this DuckDB reads as floating point numbers."""
+
 
 def connect() -> duckdb.DuckDBPyConnection:
     """Open a database of our own in memory."""
     connection: duckdb.DuckDBPyConnection = interruptible(duckdb.connect())
     connection.execute("SET preserve_insertion_order = true")
     connection.execute("SET enable_progress_bar = false")
+    connection.execute("SET TimeZone = 'UTC'")  # an instant has one text, wherever it is read
     allowed = _address_space()
     if allowed is not None:
         connection.execute(f"SET memory_limit = '{allowed // 2}B'")
@@ -46,13 +54,23 @@ def _address_space() -> int | None:
 
 
 def load_file(
-    connection: duckdb.DuckDBPyConnection, path: Path, delimiter: str | None, encoding: str, na: Sequence[str]
+    connection: duckdb.DuckDBPyConnection, path: Path, delimiter: str | None, encoding: str, missing: Sequence[str]
 ) -> tuple[str, ...]:
-    """Load a file and return the names of its columns."""
+    """Load a file and return the names of its columns; the texts in `missing` become missing values.
+
+    An empty field of a delimited text is missing in any case, in quotes or not. JSON is loaded as text, as it stands.
+    """
     existing_file(path)
     reader = READERS.get(path.suffix.lower())
+    if reader == "read_parquet":
+        return load_typed(connection, path, missing)
     if reader is not None:
-        return _load_other(connection, path, reader, na)
+        names, texts = json_texts(path)
+        connection.register("given", texts)
+        _store(connection, connection.sql("SELECT * FROM given"), missing)
+        connection.unregister("given")
+        return names
+    na = [text for text in missing if text != ""]
     text, rewrite = sniff(path, encoding, delimiter)
     checked_header(str(path), text.header)
     if not rewrite:
@@ -94,7 +112,9 @@ def unreadable(path: Path | str, error: Exception) -> Exception:
     return BadInputError(f"{path}: the file cannot be read ({str(error).splitlines()[0]})")
 
 
-def load_frame(connection: duckdb.DuckDBPyConnection, frame: Any, origin: str, na: Sequence[str]) -> tuple[str, ...]:
+def load_frame(
+    connection: duckdb.DuckDBPyConnection, frame: Any, origin: str, missing: Sequence[str]
+) -> tuple[str, ...]:
     """Load a frame that speaks the Arrow interface and return the names of its columns; an index is no column."""
     if not isinstance(frame, pa.Table) and not hasattr(frame, "__arrow_c_stream__"):
         raise BadInputError(f"{origin} is neither a path nor a frame that speaks the Arrow interface")
@@ -110,7 +130,7 @@ def load_frame(connection: duckdb.DuckDBPyConnection, frame: Any, origin: str, n
     kept = [i for i, name in enumerate(names) if not name.startswith(PANDAS_INDEX)]
     header = checked_header(origin, tuple(names[i] for i in kept))
     connection.register("given", table.select(kept).rename_columns([f"c{i}" for i in range(len(kept))]))
-    _store(connection, connection.sql("SELECT * FROM given"), na)
+    _store(connection, connection.sql("SELECT * FROM given"), missing)
     connection.unregister("given")
     return header
 
@@ -122,18 +142,21 @@ def _load_text(connection: duckdb.DuckDBPyConnection, text: DelimitedText, na: S
         "quote = '\"', escape = '\"', header = true, auto_detect = false, strict_mode = true)"
     )
     if na:
-        _store(connection, relation, na)
+        _store(connection, relation, ["", *na])
     else:
         relation.create("rows")
 
 
-def _load_other(connection: duckdb.DuckDBPyConnection, path: Path, reader: str, na: Sequence[str]) -> tuple[str, ...]:
+def load_typed(connection: duckdb.DuckDBPyConnection, path: Path, missing: Sequence[str]) -> tuple[str, ...]:
+    """Load a Parquet or JSON file with the types of its values, such as lists."""
+    existing_file(path)
+    reader = READERS[path.suffix.lower()]
     try:
         options = ", hive_partitioning = false" if reader == "read_parquet" else ""
         relation = connection.sql(f"SELECT * FROM {reader}({_path(path)}{options})")
         names = _parquet_names(path) if reader == "read_parquet" else tuple(relation.columns)
         checked_header(str(path), names)
-        _store(connection, relation, na)
+        _store(connection, relation, missing)
     except (duckdb.Error, pa.ArrowException) as error:
         raise unreadable(path, error) from None
     return names
@@ -143,17 +166,24 @@ def _parquet_names(path: Path) -> tuple[str, ...]:
     """Read the true names: DuckDB renames columns that differ in case only."""
     import pyarrow.parquet as pq  # slow to import, and needed for Parquet files alone
 
-    return tuple(pq.ParquetFile(path).schema_arrow.names)
+    schema = pq.ParquetFile(path).schema_arrow
+    for field in schema:
+        if pa.types.is_decimal256(field.type) and field.type.precision > MOST_DIGITS:
+            raise BadInputError(
+                f"{path}: column {field.name!r} holds decimals of {field.type.precision} digits, more than can be told "
+                f"apart here ({MOST_DIGITS}); write them as text"
+            )
+    return tuple(schema.names)
 
 
-def _store(connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, na: Sequence[str]) -> None:
-    """Store a relation as `rows`, the empty text and the texts declared in `na` as missing values."""
-    missing = ", ".join(map(literal, ["", *na]))
+def _store(connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, missing: Sequence[str]) -> None:
+    """Store a relation as `rows`, some texts as missing values."""
+    texts = ", ".join(map(literal, missing))
     columns = []
     for i, (name, kind) in enumerate(zip(relation.columns, relation.types, strict=True)):
         quoted = '"' + name.replace('"', '""') + '"'
-        if na or str(kind) == "VARCHAR":
-            quoted = f"CASE WHEN {quoted}::VARCHAR IN ({missing}) THEN NULL ELSE {quoted} END"
+        if any(missing) or (missing and str(kind) == "VARCHAR"):
+            quoted = f"CASE WHEN {quoted}::VARCHAR IN ({texts}) THEN NULL ELSE {quoted} END"
         columns.append(f"{quoted} AS c{i}")
     relation.query("incoming", f"SELECT {', '.join(columns)} FROM incoming").create("rows")
 

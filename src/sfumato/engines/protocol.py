@@ -154,6 +154,13 @@ class Engine(Protocol):
     def origin(self) -> str:
         """The file or kind of frame, for messages."""
 
+    @property
+    def na(self) -> Sequence[str]:
+        """The texts that were read as missing values, beside the empty one."""
+
+    def check_single_values(self, column: str) -> None:
+        """Raise where the values of a column are lists or records, whose texts need not tell them apart."""
+
     def digest(self) -> str:
         """Return a digest of names and values of all columns, the same for the same content."""
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sfumato.configuration import check_choice
 from sfumato.errors import BadInputError
 from sfumato.publish.assessing import Profile, baseline, leaf_codes
-from sfumato.publish.counting import STAR, Counted, Counts, Source, TextColumn
+from sfumato.publish.counting import EMPTY, STAR, Counted, Counts, Source, TextColumn
 from sfumato.publish.matching import reread
 from sfumato.quiet import Quiet
 from sfumato.table import DATASETS, Hierarchy, Table, bundled, read_hierarchies
@@ -38,6 +38,8 @@ class Question:
     household: str | None = None
     missing: Missing = "value"
     na: tuple[str, ...] = ()
+    gate: bool = False
+    """Whether a requirement decides: then rows that show nothing are a group, unless it was said what they are."""
 
     def check(self) -> None:
         """Raise unless all columns exist and each has one role."""
@@ -71,11 +73,13 @@ class Question:
         """Count the file over the columns that tell groups apart and some more; also the rows of `*` left out."""
         columns = [*(() if self.group is None else (self.group,)), *self.quasi, *more]
         counted = self.file.count(columns)
+        counted = reread(counted, [name for name in more if name in self.sensitive], {EMPTY: ""})
         if self.missing == "any":
             counted = reread(counted, self.quasi, dict.fromkeys(self.na, ""))
         stars = counted.all_stars(self.quasi)
         left_out = int(counted.counts[stars].sum())
-        if self.suppressed == "keep" or left_out == 0 or (self.suppressed is None and left_out == counted.records):
+        kept = self.suppressed == "keep" or (self.suppressed is None and (self.gate or left_out == counted.records))
+        if kept or left_out == 0:
             return counted, 0
         if left_out == counted.records:
             raise BadInputError(
@@ -85,7 +89,8 @@ class Question:
         return counted.where(~stars), left_out
 
     def covering(self, counted: Counted) -> Counted:
-        """Return what the counted texts cover: a missing value everything, where it matches everything."""
+        """Return what the counted texts cover: an empty text what misses, or everything where it matches all."""
+        counted = reread(counted, list(counted.columns), {EMPTY: ""})
         return counted if self.missing == "value" else reread(counted, self.quasi, {"": STAR})
 
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from sfumato.engines import DuckDBEngine
 from sfumato.errors import BadInputError
 from sfumato.plain import json_text
 from sfumato.publish.anatomy_tables import joined_tables
@@ -32,14 +31,15 @@ from sfumato.publish.asking import (
     worst_groups,
 )
 from sfumato.publish.assessing import Profile, baseline, size_measures, worst_of
-from sfumato.publish.counting import Counted, Counts, Source, TextColumn, open_source
+from sfumato.publish.counting import Counted, Counts, Source, TextColumn, open_published, open_source
 from sfumato.publish.covering import Coverage, bucket_coverage, coverage
 from sfumato.publish.losing import losses, observed_hierarchy, unreadable
 from sfumato.publish.matching import Matching, misses_a_value
 from sfumato.publish.notation import Notation
-from sfumato.publish.noticing import missing_notices, notices_of, star_notices
+from sfumato.publish.noticing import empty_notices, missing_notices, notices_of, star_notices
 from sfumato.publish.original import opened_original, roles_in
 from sfumato.quiet import Quiet
+from sfumato.requirements import requirement
 from sfumato.table import Hierarchy, Table
 from sfumato.table.declared import Declared
 
@@ -122,25 +122,23 @@ def audit(
     `original` is the table it was made of: a path, a frame, a bundled name, or what brings hierarchies and (where no
     `quasi` is named) roles along: an open `Table`, the path of a study, the folder of a map. `group` names the column
     that tells the groups of a bucketized file, `sensitive_table` the second of Anatomy's two tables. `suppressed` says
-    what rows with `*` in all quasi-identifiers are: suppressed records to "leave-out" (the default, unless all rows are
-    such), or a group to "keep". `earlier` is another release of the same people. `household` names the original's
-    column that says who lives together: do members show the same value of what they share? `missing="any"` lets a
-    missing quasi-identifier match everything. `na` lists texts that mean missing in the original, and then in the file
-    too; `encoding` is that of the published files. `escaped_formulas` says that the file was written with formulas
-    escaped.
+    what rows with `*` in all quasi-identifiers are: suppressed records to "leave-out", or a group to "keep". By default
+    they are a group where `require` decides or all rows are such, and otherwise left out. `earlier` is another release
+    of the same people. `household` names the original's column that says who lives together: do members show the same
+    value of what they share? `missing="any"` lets a missing quasi-identifier match everything. `na` lists texts that
+    mean missing in the original, and then in the file too; `encoding` is that of the published files.
+    `escaped_formulas` says that the file was written with formulas escaped.
     """
+    if require is not None:
+        requirement(require)
     original = opened_original(
         original, **{"--na": na, "--original-encoding": original_encoding != "utf-8", "--hierarchies": hierarchies}
     )
     if sensitive_table is not None:
         if group is None:
             raise BadInputError("--sensitive-table lists the values of groups: name their column (--group)")
-        path = Source(
-            DuckDBEngine.from_frame(
-                joined_tables(Path(path), Path(sensitive_table), group, encoding, escaped_formulas), (), str(path)
-            )
-        )
-    file = open_source(path, delimiter, encoding, escaped=escaped_formulas and sensitive_table is None)
+        path = joined_tables(Path(path), Path(sensitive_table), group, encoding, escaped_formulas)
+    file = open_published(path, delimiter, encoding, escaped_formulas and sensitive_table is None)
     asked = Question(
         file,
         *roles_in(file.engine.columns, _names(quasi), _names(sensitive), original),
@@ -150,10 +148,11 @@ def audit(
         household,
         missing,
         tuple(na),
+        require is not None,
     )
     asked.check()
     given = given_hierarchies(asked, original, hierarchies)
-    return _answer(asked, given, require, None if earlier is None else open_source(earlier, delimiter, encoding))
+    return _answer(asked, given, require, None if earlier is None else open_published(earlier, delimiter, encoding))
 
 
 def _answer(asked: Question, given: Mapping[str, Hierarchy], require: str | None, earlier: Source | None) -> Audit:
@@ -184,7 +183,8 @@ def _answer(asked: Question, given: Mapping[str, Hierarchy], require: str | None
         checked = _coverage(asked, domains, given)
         households = _households(asked, domains)
         notices += [words, *unreadable(asked.covering(plain), asked.quasi, domains)]
-    notices += [*missing_notices(asked, plain, matching), *notices_of(asked, attributes, given)]
+    notices += [*empty_notices(asked, plain, attributes), *missing_notices(asked, plain, matching)]
+    notices += [*notices_of(asked, attributes, given)]
     told = matching if matching is not None and not grouped else None
     return Audit(
         file=asked.file.origin,
@@ -297,7 +297,6 @@ def _failures(
     if require is None:
         return ()
     from sfumato.publish.deciding import failures
-    from sfumato.requirements import requirement
 
     if matching is not None:
         return matching.failures(requirement(require))

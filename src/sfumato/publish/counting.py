@@ -1,12 +1,14 @@
 """Counting a published file: DuckDB groups equal texts, the rest is arithmetic over the counts it returns.
 
-Every column is read as text, whatever its type. A missing value is the empty text: a value of its own, never left out.
+Every column is read as text, whatever its type: that of a JSON file as it is written, a typed value of Parquet as
+a text that no other value of the column has. A missing value is the empty text: a value of its own, never left out.
+Where a published column has both missing values (NULL) and empty texts, its reader tells them apart, and so do we.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,11 +27,22 @@ from sfumato.table import DATASETS, Table, TableDeclaration
 Codes = NDArray[np.int32]
 Counts = NDArray[np.int64]
 STAR = "*"
+EMPTY = "\udc00"
+"""An empty text beside missing values: half of a surrogate pair, which no file holds, so it is no other value."""
+
+EMPTY_SHOWN = '""'
+"""How it is shown."""
+
 WORKERS = os.cpu_count() or 1
 MOST_KEYS = 1 << 24
 """Up to this many possible keys are numbered by a table of them; more by sorting."""
 
 LARGEST_KEY = 1 << 62
+
+
+def shown_text(text: str) -> str:
+    """Write a counted text for people."""
+    return EMPTY_SHOWN if text == EMPTY else text
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +95,8 @@ class Counted:
 
     def show(self, tuple_number: int, names: Sequence[str]) -> dict[str, str]:
         """Return the texts of one tuple."""
-        return {name: self.columns[name].texts[self.columns[name].codes[tuple_number]] for name in names}
+        columns = ((name, self.columns[name]) for name in names)
+        return {name: shown_text(column.texts[column.codes[tuple_number]]) for name, column in columns}
 
 
 @dataclass(frozen=True)
@@ -92,6 +106,9 @@ class Source:
     engine: Engine
     complete: tuple[str, ...] = ()
     """Only rows without a missing value in these columns."""
+
+    published: bool = False
+    """Whether its readers see the rows as they stand; in a table that we read an empty text is a missing value."""
 
     @property
     def origin(self) -> str:
@@ -104,15 +121,17 @@ class Source:
             if name not in self.engine.columns:
                 known = ", ".join(map(repr, self.engine.columns[:30]))
                 raise BadInputError(f"{self.origin}: there is no column {name!r} ({what}); the columns are {known}")
+            if self.published:
+                self.engine.check_single_values(name)
 
     def count(self, names: Sequence[str]) -> Counted:
         """Count the distinct combinations of texts of some columns."""
         parts: list[list[Codes]] = [[] for _ in names]
-        known: list[dict[str, int]] = [{} for _ in names]
+        known: list[dict[str | None, int]] = [{} for _ in names]
         counts: list[Counts] = []
 
         def code(batch: pa.RecordBatch, place: int) -> None:
-            parts[place].append(_coded(batch.column(place), known[place]))
+            parts[place].append(_coded(batch.column(place), known[place], None if self.published else ""))
 
         try:
             with ThreadPoolExecutor(WORKERS) as pool:
@@ -122,23 +141,27 @@ class Source:
         except (duckdb.Error, pa.ArrowException) as error:
             raise unreadable(self.origin, error) from None
         columns = {
-            name: TextColumn(tuple(texts), np.concatenate(codes) if codes else np.zeros(0, np.int32))
+            name: TextColumn(_named(texts), np.concatenate(codes) if codes else np.zeros(0, np.int32))
             for name, texts, codes in zip(names, known, parts, strict=True)
         }
         return Counted(columns, np.concatenate(counts) if counts else np.zeros(0, np.int64))
 
 
-def open_source(
-    given: Any, delimiter: str | None = None, encoding: str = "utf-8", na: Sequence[str] = (), escaped: bool = False
-) -> Source:
-    """Open a published file or an original: a path, the name of a bundled table, a frame, or an open table.
+def open_published(given: Any, delimiter: str | None = None, encoding: str = "utf-8", escaped: bool = False) -> Source:
+    """Open a published file or frame as its readers see it.
 
     `escaped` says that formulas in a text file were escaped, and are to be read as they were.
     """
     if isinstance(given, Source):
         return given
-    if escaped:
-        return Source(DuckDBEngine.from_escaped_file(Path(given), delimiter, encoding))
+    if not isinstance(given, str | Path):
+        return Source(DuckDBEngine.from_frame(given, as_it_stands=True), published=True)
+    opened = DuckDBEngine.from_escaped_file if escaped else DuckDBEngine.for_counting
+    return Source(opened(Path(given), delimiter, encoding), published=True)
+
+
+def open_source(given: Any, delimiter: str | None = None, encoding: str = "utf-8", na: Sequence[str] = ()) -> Source:
+    """Open an original: a path, the name of a bundled table, a frame, or an open table."""
     if isinstance(given, Table):
         coded = (*given.roles.quasi, *given.roles.sensitive)
         return Source(given.engine, coded if given.missing == "drop" else ())
@@ -151,16 +174,24 @@ def open_source(
     return Source(DuckDBEngine.for_counting(Path(given), delimiter, encoding))
 
 
-def _coded(texts: Any, known: dict[str, int]) -> Codes:
-    """Give every text of a batch its number among all texts seen so far."""
-    found = texts if isinstance(texts, pa.DictionaryArray) else texts.dictionary_encode("encode")
-    numbers = [known.setdefault(text or "", len(known)) for text in found.dictionary.to_pylist()]
-    indices = found.indices
+def _coded(texts: Any, known: dict[str | None, int], missing: str | None) -> Codes:
+    """Give every text of a batch its number among all texts seen so far; `missing` stands for missing values."""
+    coded = texts if isinstance(texts, pa.DictionaryArray) else texts.dictionary_encode("encode")
+    listed = (missing if text is None else text for text in coded.dictionary.to_pylist())
+    numbers = [known.setdefault(text, len(known)) for text in listed]
+    indices = coded.indices
     if indices.null_count:
         indices = indices.cast(pa.int32()).fill_null(len(numbers))
-        numbers.append(known.setdefault("", len(known)))
+        numbers.append(known.setdefault(missing, len(known)))
     codes: Codes = np.asarray(numbers, np.int32)[indices.to_numpy()]
     return codes
+
+
+def _named(texts: Iterable[str | None]) -> tuple[str, ...]:
+    """Call missing values by the empty text, and the empty text otherwise where a column has both."""
+    listed = list(texts)
+    empty = EMPTY if None in listed else ""
+    return tuple("" if text is None else text or empty for text in listed)
 
 
 def number_combinations(columns: Sequence[TextColumn], length: int) -> tuple[Counts, Counts]:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from sfumato.publish.audit import audit
 from sfumato.publish.check_command import Columns
-from sfumato.publish.counting import open_source
+from sfumato.publish.counting import open_published
 from sfumato.release.writing import GROUP
 from sfumato.requirements import Requirement, TCloseness
 
@@ -71,7 +71,7 @@ def read_alone(
 ) -> FileAlone:
     """Audit a file without its original."""
     asked = [str(part) for part in parts if judged_alone(part, columns)]
-    file = open_source(source, delimiter, escaped=escaped_formulas)
+    file = open_published(source, delimiter, escaped=escaped_formulas)
     found = audit(
         file,
         columns.quasi,

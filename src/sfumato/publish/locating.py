@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.publish.counting import Codes, Counted, Counts, TextColumn, number_combinations
+from sfumato.publish.counting import Codes, Counted, Counts, TextColumn, number_combinations, shown_text
 from sfumato.publish.notation import Domain, Mask, Meaning, Notation
 
 MOST_STEPS = 1_000_000_000
@@ -44,7 +44,7 @@ class Combinations:
     def show(self, place: int) -> dict[str, str]:
         """Return the texts of one combination."""
         shown = zip(self.names, self.texts, self.codes[place], strict=True)
-        return {name: texts[code] for name, texts, code in shown}
+        return {name: shown_text(texts[code]) for name, texts, code in shown}
 
     def meanings(self, notations: Mapping[str, Notation]) -> list[list[Meaning]]:
         """Read every text of every column."""

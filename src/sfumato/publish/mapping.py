@@ -2,7 +2,8 @@
 
 A full-domain release has one level per column. Any other generalization has boxes; a new record goes to the box that
 covers it and loses least. A bucketization recodes nothing, so it has no mapping. Hierarchies travel with the mapping,
-also values that were suppressed: it is for the publisher.
+also values that were suppressed: it is for the publisher. So does what was read as missing, for new data must be read
+as the old were.
 """
 
 from __future__ import annotations
@@ -16,8 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers import assigned
-from sfumato.anonymizers.anonymizer import checked, checked_households
-from sfumato.anonymizers.full_domain import transformed
 from sfumato.documents import (
     fields,
     flag,
@@ -33,17 +32,16 @@ from sfumato.documents import (
     text,
     whole,
 )
-from sfumato.engines import DuckDBEngine
-from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.errors import BadInputError
 from sfumato.kernels import kernel
 from sfumato.plain import json_text
 from sfumato.quiet import Quiet
-from sfumato.release import Assignment, NoisyRelease, Release, check_target, generalization, histograms_of, staged
+from sfumato.release import NoisyRelease, Release, check_target, staged
 from sfumato.requirements import Requirement, requirement
-from sfumato.table import Cells, Hierarchy, Level, Roles, Table, distinct_rows
-from sfumato.table.table import Missing, Unknown, with_roles
+from sfumato.table import Hierarchy, Level, Roles
+from sfumato.table.table import Missing
 
-SCHEMA = 1
+SCHEMA = 2
 KIND = "sfumato mapping"
 WHAT = "a mapping of sfumato"
 Codes = NDArray[np.int32]
@@ -58,6 +56,7 @@ HIERARCHY = {
     "continuous": flag,
     "missing": flag,
     "observed": flag,
+    "strange": listed(text),
 }
 COLUMN_ROLES = ("quasi", "sensitive", "neutral", "identifier")
 ROLES = fields(dict.fromkeys(COLUMN_ROLES, listed(text)), {"household": optional(text)})
@@ -66,6 +65,7 @@ MAPPING = fields(
         "requirement": text,
         "roles": ROLES,
         "missing": one_of("value", "drop"),
+        "na": listed(text),
         "levels": listed(whole(0, 1000)),
         "hierarchies": mapped(fields(HIERARCHY)),
     }
@@ -79,6 +79,9 @@ class Mapping(Quiet):
     requirement: Requirement
     roles: Roles
     missing: Missing
+    na: tuple[str, ...]
+    """Texts that were read as missing, beside the empty one."""
+
     hierarchies: Entries[str, Hierarchy]
     levels: tuple[int, ...]
     """One level per quasi-identifier, in the order of their names; empty where there are boxes."""
@@ -102,12 +105,13 @@ class Mapping(Quiet):
             "requirement": str(self.requirement),
             "roles": asdict(self.roles),
             "missing": self.missing,
+            "na": list(self.na),
             "levels": list(self.levels),
             "lo": self.lo.tolist(),
             "hi": self.hi.tolist(),
             "hierarchies": {name: asdict(own) for name, own in self.hierarchies.items()},
         }
-        return json_text(content)
+        return json_text(content, SCHEMA)
 
 
 def mapping_of(release: Release | NoisyRelease, wanted: Requirement) -> Mapping:
@@ -120,14 +124,15 @@ def mapping_of(release: Release | NoisyRelease, wanted: Requirement) -> Mapping:
     # a domain of sensitive values that was only observed may be another one in new data
     names |= {own.name: own.hierarchy for own in cells.sensitive if not own.hierarchy.observed}
     table = release.table
+    reading = (wanted, table.roles, table.missing, tuple(table.engine.na), names)
     boxes = np.zeros((0, len(cells.quasi)), np.int32)
     if release.levels:
-        return Mapping(wanted, table.roles, table.missing, names, release.levels, boxes, boxes)
+        return Mapping(*reading, release.levels, boxes, boxes)
     losses = sum(
         quasi.hierarchy.losses(release.boxes.lo[:, a], release.boxes.hi[:, a]) for a, quasi in enumerate(cells.quasi)
     )
     order = np.lexsort((*release.boxes.lo.T[::-1], np.asarray(losses)))
-    return Mapping(wanted, table.roles, table.missing, names, (), release.boxes.lo[order], release.boxes.hi[order])
+    return Mapping(*reading, (), release.boxes.lo[order], release.boxes.hi[order])
 
 
 def read_mapping(path: str | Path) -> Mapping:
@@ -140,7 +145,10 @@ def read_mapping(path: str | Path) -> Mapping:
             "that recodes values (a differentially private one does not: it has none)"
         )
     if content["kind"] != KIND or content["schema"] != SCHEMA:
-        raise BadInputError(f"{path}: not a mapping that this version of sfumato can read")
+        raise BadInputError(
+            f"{path}: not a mapping that this version of sfumato can read; an earlier version's does not say what was "
+            "read as missing: write it anew (`sfumato release --mapping`)"
+        )
     in_shape(content, str(path), WHAT, MAPPING)
     with named(str(path)):
         columns = content["roles"]
@@ -151,7 +159,8 @@ def read_mapping(path: str | Path) -> Mapping:
         width = len(roles.quasi)
         in_shape(content, str(path), WHAT, fields(dict.fromkeys(("lo", "hi"), listed(listed(CODE, width)))))
         lo, hi = (np.array(content[end], np.int32).reshape(-1, width) for end in ("lo", "hi"))
-        mapping = Mapping(wanted, roles, content["missing"], hierarchies, tuple(content["levels"]), lo, hi)
+        reading = (wanted, roles, content["missing"], tuple(content["na"]), hierarchies)
+        mapping = Mapping(*reading, tuple(content["levels"]), lo, hi)
         _check_recoding(mapping)
     return mapping
 
@@ -161,6 +170,7 @@ def _hierarchy(name: str, entry: dict[str, Any]) -> Hierarchy:
     ends = {
         name: tuple(float(value) for value in entry[name]) for name in ("widths", "firsts", "lasts")
     }  # infinities are texts
+    ends["strange"] = tuple(entry["strange"])
     with named(f"the hierarchy of column {name!r}"):
         return Hierarchy(**{key: entry[key] for key in HIERARCHY} | ends | {"levels": levels})
 
@@ -187,66 +197,6 @@ def _check_recoding(mapping: Mapping) -> None:
             f"not {WHAT} (box {box + 1} has {mapping.lo[box, a]} to {mapping.hi[box, a]} in column {names[a]!r}, whose "
             f"leaves are 0 to {sizes[a] - 1})"
         )
-
-
-def apply(mapping: Mapping, path: str | Path, rest: Unknown = "refuse", **reading: Any) -> Release:
-    """Recode a new file as an earlier release was.
-
-    `rest` says what happens to records with values the mapping does not know, that no box covers, or whose group does
-    not satisfy the requirement in the new data: nothing is published (`refuse`), or they are left out (`drop`).
-    """
-    delimiter, encoding = reading.get("delimiter"), reading.get("encoding", "utf-8")
-    engine = DuckDBEngine.from_file(Path(path), delimiter, encoding, reading.get("na", ()))
-    table = with_roles(engine, mapping.roles, mapping.hierarchies, mapping.missing, rest)
-    for name, known in mapping.hierarchies.items():
-        if table.hierarchies[name].missing and not known.missing:
-            raise BadInputError(f"{path}: column {name!r} has missing values, and the mapping knows none; {_LEAVE_OUT}")
-    if mapping.levels:
-        release = transformed(table, mapping.requirement, "generalization", mapping.levels)
-        covered = table.cells.records
-    else:
-        release, covered = _into_boxes(table, mapping)
-    _complain(table.cells, mapping.requirement, covered, release, path, rest)
-    checked(release, mapping.requirement)
-    checked_households(release)
-    return release
-
-
-_LEAVE_OUT = "--rest drop leaves such records out"
-
-
-def _complain(
-    cells: Cells, wanted: Requirement, covered: int, release: Release, path: str | Path, rest: Unknown
-) -> None:
-    """Raise where records are left out and nobody allowed it, or nothing is left."""
-    if release.assignment.records == 0:
-        raise InfeasibleError(f"{path}: no group of the mapping satisfies {wanted} in this data; make a new release")
-    if rest == "refuse" and covered < cells.records:
-        raise InfeasibleError(
-            f"{path}: {cells.records - covered:,} of {cells.records:,} records are covered by no box of the mapping; "
-            f"make a new release, or {_LEAVE_OUT}"
-        )
-    if rest == "refuse" and release.suppressed:
-        raise InfeasibleError(
-            f"{path}: {release.suppressed:,} of {cells.records:,} records are in groups that do not satisfy {wanted} "
-            f"in this data; make a new release, or {_LEAVE_OUT}"
-        )
-
-
-def _into_boxes(table: Table, mapping: Mapping) -> tuple[Release, int]:
-    """Send every cell to its box; leave out what none covers, and groups that are not admitted."""
-    cells = table.cells
-    first, point = distinct_rows(cells.codes)
-    box = find_boxes(cells.codes[first], mapping.lo, mapping.hi)[point]
-    inside = box >= 0
-    used, group = np.unique(box[inside], return_inverse=True)
-    entries = Assignment(np.flatnonzero(inside), group.astype(np.int64), cells.counts[inside])
-    admitted = mapping.requirement.admits(histograms_of(cells, entries, len(used)))
-    kept = admitted[entries.group]
-    number = np.cumsum(admitted) - 1
-    assignment = Assignment(entries.cell[kept], number[entries.group[kept]], entries.count[kept])
-    boxes = used[admitted]
-    return generalization(table, assignment, mapping.lo[boxes], mapping.hi[boxes]), int(cells.counts[inside].sum())
 
 
 @kernel

@@ -8,9 +8,12 @@ import numpy as np
 
 from sfumato.publish.asking import Attribute, Question
 from sfumato.publish.assessing import Baseline
-from sfumato.publish.counting import Counted
+from sfumato.publish.counting import EMPTY, EMPTY_SHOWN, Counted
 from sfumato.publish.matching import GENEROUS, Matching
 from sfumato.table import Hierarchy
+
+MOST_SHOWN = 5
+"""How many values a sentence names."""
 
 
 def star_notices(asked: Question, plain: Counted, left_out: int) -> list[str]:
@@ -21,9 +24,31 @@ def star_notices(asked: Question, plain: Counted, left_out: int) -> list[str]:
             "suppressed records and left out (--suppressed keep makes them a group)"
         ]
     stars = int(plain.counts[plain.all_stars(asked.quasi)].sum())
+    if not stars:
+        return []
+    if asked.suppressed == "keep":
+        return [f"rows with * in all quasi-identifiers ({stars:,}) were kept as a group, as asked"]
     if stars == plain.records:
         return ["every row shows * in all quasi-identifiers: this was taken for one group, not for suppressed records"]
-    return [f"rows with * in all quasi-identifiers ({stars:,}) were kept as a group, as asked"] if stars else []
+    return [
+        f"rows with * in all quasi-identifiers ({stars:,} of {plain.records:,}) stand in the file and were counted as "
+        "a group, because a requirement decides (--suppressed leave-out takes them for suppressed records)"
+    ]
+
+
+def empty_notices(asked: Question, plain: Counted, attributes: Mapping[str, Attribute]) -> list[str]:
+    """Say where missing values and empty texts are told apart, and where they are not."""
+    notices = [
+        f"column {name!r}: missing values and empty texts (shown as {EMPTY_SHOWN}) were told apart, as a reader of the "
+        "file does"
+        for name in dict.fromkeys((*asked.quasi, *asked.grouping))
+        if EMPTY in plain.columns[name].texts
+    ]
+    for name, own in attributes.items():
+        missing = "" in own.counted.columns[name].texts
+        if missing and EMPTY in asked.file.count((name,)).columns[name].texts:
+            notices.append(f"sensitive column {name!r}: missing values and empty texts were counted as one value")
+    return notices
 
 
 def missing_notices(asked: Question, plain: Counted, matching: Matching | None) -> list[str]:
@@ -68,8 +93,25 @@ def _value_notices(compared: Baseline) -> list[str]:
     elif compared.order != "the hierarchy":
         how = "as numbers" if compared.order == "number" else "as text"
         notices.append(f"t_ordered takes the values of {compared.name!r} {how} in rising order (it has no hierarchy)")
+    notices += _alike(compared)
     strange = [value for value, count in zip(compared.values, compared.counts, strict=True) if count == 0]
     if strange:
-        shown = ", ".join(map(repr, strange[:5]))
+        shown = ", ".join(map(repr, strange[:MOST_SHOWN]))
         notices.append(f"sensitive column {compared.name!r} has values that no original record has: {shown}")
     return notices
+
+
+def _alike(compared: Baseline) -> list[str]:
+    """Name sensitive values that differ in blanks or case only: they count as different, so diversity may be less."""
+    kinds: dict[str, list[str]] = {}
+    for value in compared.values:
+        kinds.setdefault("".join(value.split()).casefold(), []).append(value)
+    alike = [values for values in kinds.values() if len(values) > 1]
+    if not alike:
+        return []
+    shown = "; ".join(", ".join(map(repr, values[:MOST_SHOWN])) for values in alike[:MOST_SHOWN])
+    more = "" if len(alike) <= MOST_SHOWN else f"; and {len(alike) - MOST_SHOWN:,} other sets"
+    return [
+        f"sensitive column {compared.name!r}: values that differ in blanks or case only were counted as different "
+        f"({shown}{more}); if they mean the same, l is less than it says: write them alike"
+    ]

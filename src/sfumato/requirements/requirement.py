@@ -353,6 +353,11 @@ def requirement(text: str) -> Requirement:
     >>> str(requirement("k-anonymity k=10 & t-closeness t=0.20 distance=js"))
     'k-anonymity k=10 & t-closeness t=0.2 distance=js'
     """
+    if not text.replace("&", "").strip():
+        raise BadInputError(
+            f"the requirement {text!r} says nothing, so everything would satisfy it; write for example "
+            '"k-anonymity k=10", parts joined by &'
+        )
     parts = [parse(part, REQUIREMENTS, "requirement") for part in split_outside_quotes(text, "&")]
     return parts[0] if len(parts) == 1 else All(tuple(parts))
 

@@ -67,7 +67,7 @@ class Cells(Quiet):
     quasi: tuple[Quasi, ...]
     sensitive: tuple[Sensitive, ...]
     codes: NDArray[np.int32]
-    """One row per cell, one column per quasi-identifier."""
+    """One row per cell, one column per quasi-identifier; -1 is a value outside of the domain, which no box covers."""
 
     values: NDArray[np.int32]
     """One row per cell, one column per sensitive attribute: an index into its occurring values."""

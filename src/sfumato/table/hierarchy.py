@@ -3,7 +3,8 @@
 The leaves are ordered so that every node is an interval of leaf codes. A box is then a pair of integers per
 attribute, for numbers, dates and categories alike, and everything this module says of an interval of codes
 (its text in a published file, its width, its loss) holds for all of them. A missing value is a leaf of its own,
-after all others; no node below the root contains it together with other leaves.
+after all others; no node below the root contains it together with other leaves. So are values that the declared domain
+lacks but the data have, where these must be counted all the same.
 """
 
 from __future__ import annotations
@@ -75,6 +76,9 @@ class Hierarchy(Quiet):
     missing: bool = False
     """Whether the last leaf is the missing value."""
 
+    strange: tuple[str, ...] = ()
+    """Values outside of the declared domain, each a leaf of its own right below the root, before the missing one."""
+
     observed: bool = False
     """Whether the domain was taken from the values that happen to occur. Then it may not be shown in full."""
 
@@ -97,6 +101,11 @@ class Hierarchy(Quiet):
     def size(self) -> int:
         """The number of leaves, the missing one included."""
         return len(self.widths)
+
+    @property
+    def domain_size(self) -> int:
+        """The number of leaves of the declared domain: without strange values and the missing one."""
+        return self.size - len(self.strange) - int(self.missing)
 
     @property
     def leaves(self) -> tuple[str, ...]:
@@ -293,8 +302,9 @@ class Hierarchy(Quiet):
     def encode(self, values: Sequence[str | None]) -> Codes:
         """Find the leaf code of every value, given as text (None: missing); -1 where the domain has none."""
         missing = self.size - 1 if self.missing else -1
+        strange = {value: self.domain_size + place for place, value in enumerate(self.strange)}
         if self.scale == "category":
-            known = {label: code for code, label in enumerate(self.leaves)}
+            known = {label: code for code, label in enumerate(self.leaves[: self.domain_size])} | strange
             found = [missing if v is None else known.get(v, -1) for v in values]
             return np.array(found, dtype=np.int32)
         read = read_date if self.scale == "date" else read_number
@@ -304,7 +314,29 @@ class Hierarchy(Quiet):
         lasts = np.asarray(self.lasts)[np.clip(codes, 0, None)]
         inside = ((numbers < lasts) | (numbers == self.lasts[-1])) if self.continuous else (numbers <= lasts)
         codes = np.where((codes >= 0) & inside & np.isfinite(numbers), codes, -1)
+        if strange:
+            codes = np.where(codes < 0, [strange.get(v or "", -1) for v in values], codes)
         return np.where(absent, missing, codes).astype(np.int32)
+
+    def with_strange(self, values: Sequence[str]) -> Hierarchy:
+        """Return the same hierarchy with leaves for values that its domain lacks; no record of theirs is published."""
+        if not values:
+            return self
+        numbers = {value: read_number(value) for value in values if np.isfinite(read_number(value))}
+        ordered = sorted(values, key=lambda value: (value not in numbers, numbers.get(value, 0.0), value))
+        labels = _told_apart(ordered, {*self.intervals, ROOT})
+        *below, root = self.levels if self.size > 1 else (self.levels[0], Level((0,), (ROOT,)))
+        end, more = self.size - int(self.missing), len(labels)
+        grown = [
+            Level(
+                (*(start for start in level.starts if start < end), *range(end, self.size + more)),
+                (*level.labels[: sum(start < end for start in level.starts)], *labels, *((MISSING,) * self.missing)),
+            )
+            for level in below
+        ]
+        width = float(np.mean(self.widths))
+        widths = (*self.widths[:end], *((width,) * more), *self.widths[end:])
+        return replace(self, levels=(*grown, root), widths=widths, strange=(*self.strange, *ordered))
 
     def with_missing(self) -> Hierarchy:
         """Return the same hierarchy with a leaf for missing values, the same one if it has it already."""
@@ -321,6 +353,17 @@ class Hierarchy(Quiet):
             return f"{self.write_value(self.firsts[0])} to {self.write_value(self.lasts[-1])}"
         shown = ", ".join(repr(label) for label in self.leaves[:5])
         return shown if self.size <= 5 else f"{shown}, ... ({self.size} values)"
+
+
+def _told_apart(labels: Sequence[str], taken: set[str]) -> tuple[str, ...]:
+    """Put those of some different labels in quotes that are taken already."""
+    written = []
+    for label in labels:
+        quoted = label
+        while quoted in taken or (quoted != label and quoted in labels):
+            quoted = f'"{quoted}"'
+        written.append(quoted)
+    return tuple(written)
 
 
 # -- notations ---------------------------------------------------------------------------------------------
@@ -426,7 +469,7 @@ def _check_domain(hierarchy: Hierarchy) -> None:
     if hierarchy.scale == "category":
         return
     firsts, lasts = np.asarray(hierarchy.firsts), np.asarray(hierarchy.lasts)
-    expected = hierarchy.size - int(hierarchy.missing)
+    expected = hierarchy.domain_size
     apart = lasts[:-1] <= firsts[1:] if hierarchy.continuous else lasts[:-1] < firsts[1:]
     if len(firsts) != expected or len(lasts) != expected or not (firsts <= lasts).all() or not apart.all():
         raise BadInputError("the leaves of a numeric hierarchy must be disjoint stretches in ascending order")

@@ -22,7 +22,7 @@ from sfumato.table.hierarchy import Hierarchy, read_number
 from sfumato.table.households import Memberships, memberships_of, nearly_shared, shared_attributes
 
 Missing = Literal["value", "drop"]
-Unknown = Literal["refuse", "drop"]
+Unknown = Literal["refuse", "count"]
 
 
 @dataclass(frozen=True)
@@ -216,11 +216,12 @@ def with_roles(
 ) -> Table:
     """Find a hierarchy and a coding for every quasi-identifier and sensitive attribute.
 
-    `unknown` says what happens to values that a declared hierarchy does not have: an error, or their records are
-    dropped and counted.
+    `unknown` says what happens to values that a declared hierarchy does not have: an error, or they are counted. Then
+    their records are part of the table and of Q: a sensitive value as a leaf of its own, a quasi-identifier by the
+    code -1, which no box covers.
     """
     check_choice("missing", missing, ("value", "drop"))
-    check_choice("unknown", unknown, ("refuse", "drop"))
+    check_choice("unknown", unknown, ("refuse", "count"))
     check_columns(engine, roles)
     found: dict[str, Hierarchy] = {}
     codings = []
@@ -232,7 +233,13 @@ def with_roles(
         if not distinct.values:
             raise BadInputError(f"{engine.origin}: every record misses a value, so missing='drop' leaves none")
         hierarchy = _hierarchy(engine, name, name in roles.quasi, given.get(name), distinct)
-        if missing == "value" and None in distinct.values and unknown == "refuse" and not hierarchy.missing:
+        if unknown == "count" and name in roles.sensitive:
+            codes = hierarchy.encode(distinct.values)
+            hierarchy = hierarchy.with_strange(
+                [value for value, code in zip(distinct.values, codes, strict=True) if code < 0 and value is not None]
+            )
+        kept = unknown == "refuse" or name in roles.sensitive
+        if missing == "value" and None in distinct.values and kept and not hierarchy.missing:
             hierarchy = hierarchy.with_missing()
             grown.append(name)
         found[name] = hierarchy
@@ -319,7 +326,7 @@ def _coding(
             f"add it to the hierarchy, correct it, or declare it missing (--na {value})"
         )
     known = zip(distinct.values, codes.tolist(), strict=True)
-    kept = {value: code for value, code in known if code >= 0 and (value is not None or missing == "value")}
+    kept = {value: code for value, code in known if value is not None or missing == "value"}
     return Coding(name, kept)
 
 

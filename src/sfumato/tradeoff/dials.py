@@ -8,7 +8,7 @@ k = 5, 10, 20 are as far apart as 50, 100, 200.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -67,27 +67,28 @@ class Family:
 
     example: Candidate
     dial: Dial
-    place: int
-    """Which part of the requirement has the dial; -1 is the maker."""
+    places: tuple[int, ...]
+    """Which parts of the requirement have the dial, all turned alike; none: the maker has it."""
 
     def value_of(self, candidate: Candidate) -> float | None:
         """Return the value of the dial of a member; nothing of a candidate that is none."""
         parts = candidate.requirement.parts
-        if self.place >= len(parts):
+        if any(place >= len(parts) for place in self.places):
             return None
-        owner = candidate.anonymizer if self.place < 0 else parts[self.place]
+        owner = parts[self.places[0]] if self.places else candidate.anonymizer
         value = getattr(owner, self.dial.field, None)
         return value if value is not None and self.at(value) == candidate else None
 
     def at(self, value: float) -> Candidate:
         """Return the member of the family with a value of the dial."""
         example = self.example
-        if self.place < 0:
+        if not self.places:
             maker: Any = example.anonymizer
             return replace(example, anonymizer=replace(maker, **{self.dial.field: value}))
         parts = list(example.requirement.parts)
-        part: Any = parts[self.place]
-        parts[self.place] = replace(part, **{self.dial.field: value})
+        for place in self.places:
+            part: Any = parts[place]
+            parts[place] = replace(part, **{self.dial.field: value})
         return replace(example, requirement=parts[0] if len(parts) == 1 else All(tuple(parts)))
 
     @property
@@ -127,7 +128,7 @@ def families_of(study: Study, table: Table) -> list[Family]:
     suppress = tuple(dict.fromkeys(candidate.suppress for candidate in own)) or (0.0,)
     offered = (
         Candidate(maker, wanted, form, share)
-        for maker, wanted in ((anonymizer(a), requirement(b)) for a, b in OFFERED)
+        for maker, wanted in ((anonymizer(a), _about_each(requirement(b), table)) for a, b in OFFERED)
         for form in forms
         for share in suppress
     )
@@ -144,17 +145,42 @@ def _varies(maker: Maker) -> bool:
     )
 
 
+def _about_each(wanted: Requirement, table: Table) -> Requirement:
+    """Ask the same of every sensitive attribute, where there are several."""
+    names = [attribute.name for attribute in table.cells.sensitive]
+    if not wanted.about_sensitive or len(names) < 2:
+        return wanted
+    alike: Any = wanted
+    return All(tuple(replace(alike, on=name) for name in names))
+
+
 def _families(candidates: Iterable[Candidate], table: Table) -> Iterator[Family]:
     for candidate in candidates:
         if candidate.anonymizer.noisy:
-            yield Family(candidate, Dial("epsilon", *EPSILONS), -1)
+            yield Family(candidate, Dial("epsilon", *EPSILONS), ())
             continue
         parts = candidate.requirement.parts
         if not table.cells.sensitive and any(part.about_sensitive for part in parts):
             continue
-        dials = [(place, dial) for place, part in enumerate(parts) if (dial := dial_of(part, table)) is not None]
-        if dials:  # the last part is the one that people add to vary it
-            yield Family(candidate, dials[-1][1], dials[-1][0])
+        dials = {place: dial for place, part in enumerate(parts) if (dial := dial_of(part, table)) is not None}
+        if (
+            dials
+        ):  # the last part is the one that people add to vary it, with those that ask the same of other attributes
+            last = parts[max(dials)]
+            places = tuple(place for place in dials if _same_but_on(parts[place], last))
+            yield Family(candidate, _common([dials[place] for place in places]), places)
+
+
+def _same_but_on(one: Requirement, other: Requirement) -> bool:
+    """Whether two parts ask the same, though perhaps of different attributes."""
+    own: Any = one
+    return type(one) is type(other) and (one == other or replace(own, on=other.on) == other)
+
+
+def _common(dials: Sequence[Dial]) -> Dial:
+    """Return the dial that reaches as far as each of several of the same field."""
+    most = min(dial.most for dial in dials) if dials[0].field == "l" else max(dial.most for dial in dials)
+    return replace(dials[0], most=most)
 
 
 def dial_of(part: Requirement, table: Table) -> Dial | None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.engines.loading import READERS, connect, load_file, load_frame
+from sfumato.engines.loading import READERS, connect, load_file, load_frame, load_typed
 from sfumato.errors import BadInputError
 from sfumato.table import Hierarchy
 from sfumato.table.building import in_order
@@ -104,9 +104,12 @@ def _from_table(
 ) -> Baskets:
     with connect() as connection:
         if isinstance(source, Path):
-            names = load_file(connection, source, None, encoding, ())
+            typed = source.suffix.lower() in READERS
+            names = (
+                load_typed(connection, source, [""]) if typed else load_file(connection, source, None, encoding, [""])
+            )
         else:
-            names = load_frame(connection, source, origin, ())
+            names = load_frame(connection, source, origin, [""])
         if who is not None and item is not None:
             owner, own = _place(origin, names, who), _place(origin, names, item)
             query = f"SELECT c{owner}::VARCHAR, c{own}::VARCHAR FROM rows"

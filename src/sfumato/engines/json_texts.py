@@ -1,0 +1,119 @@
+"""JSON files as columns of text: every number stands as it is written, because a reader of the file sees it so.
+
+`1`, `1.0` and `1e0` are three texts, and so are two whole numbers that a floating point number could not tell apart.
+A text stands without its quotes, unless its column also holds a number, `true` or `false` that looks the same; then all
+texts of that column keep them. `null` and an absent key are a missing value; lists and objects stand as compact JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+
+from sfumato.engines.reading import checked_header, opened_text
+from sfumato.errors import BadInputError
+
+CHUNK = 1 << 20
+"""How many characters are read at a time."""
+
+
+class Token(str):
+    """What stands in a file without quotes: a number, `true`, `false`, or a whole list or object."""
+
+
+class Pairs(list[tuple[str, Any]]):
+    """The keys of an object with their values, in order, also where a key stands twice."""
+
+
+def json_texts(path: Path) -> tuple[tuple[str, ...], pa.Table]:
+    """Read the objects of a JSON file: one array of them, or one after another; return the names and the columns."""
+    columns: dict[str, list[str | None]] = {}
+    number = 0
+    try:
+        with opened_text(path, "utf-8") as stream:
+            for number, pairs in enumerate(_objects(stream, path), start=1):
+                _add(columns, pairs, number, path)
+        names = checked_header(str(path), tuple(columns))
+        for values in columns.values():
+            values.extend([None] * (number - len(values)))
+        return names, pa.table([_column(values) for values in columns.values()], [f"c{i}" for i in range(len(names))])
+    except RecursionError:
+        raise BadInputError(f"{path}, object {number + 1}: it is nested too deeply; give a table of values") from None
+    except UnicodeEncodeError as error:
+        raise BadInputError(f"{path}: a text is no valid Unicode ({error.reason}); correct it") from None
+
+
+def _add(columns: dict[str, list[str | None]], pairs: Any, number: int, path: Path) -> None:
+    """Put one object's values below those of the objects before it."""
+    if not isinstance(pairs, Pairs):
+        raise BadInputError(f"{path}, object {number}: this is no object; give objects with the columns as keys")
+    for name, value in pairs:
+        column = columns.setdefault(name, [])
+        if len(column) == number:
+            raise BadInputError(f"{path}, object {number}: the key {name!r} stands twice; rename one")
+        column.extend([None] * (number - 1 - len(column)))
+        column.append(value if value is None or type(value) is str else Token(_token(value)))
+
+
+def _objects(stream: IO[str], path: Path) -> Iterator[Any]:
+    """Decode one object after the other; what is cut off at the end of a chunk is tried again with the next one."""
+    decoder = json.JSONDecoder(
+        parse_float=Token, parse_int=Token, parse_constant=Token, object_pairs_hook=Pairs, strict=False
+    )
+    text = stream.read(CHUNK).lstrip()
+    in_array = text.startswith("[")
+    text, position, ended = text.removeprefix("["), 0, False
+    while True:
+        position = _skipped(text, position, ", \t\r\n" if in_array else " \t\r\n")
+        if in_array and text.startswith("]", position):
+            in_array, ended, position = False, True, position + 1
+            continue
+        try:
+            value, position = decoder.raw_decode(text, position)
+        except json.JSONDecodeError as error:
+            more = stream.read(max(CHUNK, len(text) - position))
+            if more:
+                text, position = text[position:] + more, 0
+                continue
+            if position == len(text) and not in_array:
+                return
+            raise BadInputError(
+                f"{path}: the file is no JSON ({error.msg} near {text[position : position + 20]!r})"
+            ) from None
+        if ended:
+            raise BadInputError(f"{path}: the file is no JSON (something stands after the end of the array)")
+        yield value
+
+
+def _skipped(text: str, position: int, blanks: str) -> int:
+    while position < len(text) and text[position] in blanks:
+        position += 1
+    return position
+
+
+def _token(value: Any) -> str:
+    """Write a value that is no text: a number as it stood, a list or an object without blanks."""
+    if isinstance(value, Token):
+        return value
+    if isinstance(value, Pairs):
+        return "{" + ",".join(f"{_quoted(key)}:{_token(own)}" for key, own in value) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_token, value)) + "]"
+    return _quoted(value) if isinstance(value, str) else json.dumps(value)
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _column(values: list[str | None]) -> pa.Array:
+    """Write a column as text, its texts in quotes where one of them looks like something else that stands there."""
+    tokens = {str(value) for value in values if isinstance(value, Token)}
+    alike = tokens and any(value in tokens for value in values if type(value) is str)
+    if alike:
+        values = [_quoted(value) if type(value) is str else value for value in values]
+    return pa.array(values, pa.string())
