@@ -751,6 +751,7 @@ def test_a_sensitive_value_that_no_original_record_has(tmp_path):
 def test_the_audit_shares_no_code_with_the_makers():
     folder = Path(sfumato.__file__).parent / "publish"
     for name in (
+        "anatomy_tables",
         "audit",
         "assessing",
         "counting",
@@ -760,6 +761,7 @@ def test_the_audit_shares_no_code_with_the_makers():
         "losing",
         "matching",
         "notation",
+        "original",
         "repeating",
         "together",
     ):

@@ -53,7 +53,7 @@ requirements = [
   "k-anonymity k=3",
   "k-anonymity k=2 & l-diversity l=2 variant=distinct",
   "t-closeness t=0.4 distance=equal",
-  "delta-disclosure delta=1.5 absent=ignore",
+  "delta-disclosure delta=1.2 absent=ignore",
 ]
 forms = ["generalization", "bucketization"]
 suppress = [0.3]

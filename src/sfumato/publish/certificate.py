@@ -42,7 +42,7 @@ CERTIFICATE = fields(
 """What is read of a certificate when it comes back."""
 
 LIBRARIES = ("sfumato", "numpy", "numba", "duckdb", "pyarrow")
-ALONE = "confirmed by the file alone (Q is then that of its own rows)"
+ALONE = "confirmed by the file alone; where the part speaks of the table, its own rows are taken for it"
 NOT_SHOWN = "no sensitive column is in the file, which tells nothing of one"
 RESTS = "checked by the publisher against the unpublished table; the file alone cannot confirm it"
 EYES = (
