@@ -154,8 +154,8 @@ def apply(mapping: Mapping, path: str | Path, rest: Rest = "refuse", **reading: 
     """Recode a new file as an earlier release was.
 
     `rest` says what happens to records with values the mapping does not know, that no box covers, or whose group does
-    not satisfy the requirement in the new data: nothing is published (`refuse`), or they are left out (`drop`). What the
-    mapping read as missing is missing here too, beside what `na` adds.
+    not satisfy the requirement in the new data: nothing is published (`refuse`), or they are left out (`drop`).
+    What the mapping read as missing is missing here too, beside what `na` adds.
     """
     check_choice("rest", rest, ("refuse", "drop"))
     delimiter, encoding = reading.get("delimiter"), reading.get("encoding", "utf-8")
