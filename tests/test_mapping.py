@@ -197,7 +197,7 @@ def plain_counts(rows, known_ills):
     return sum(map(bool, lacks)), {name: sum(name in own for own in lacks) for name in ("age", "ill", "sex")}
 
 
-@tries(60)
+@tries(25)
 @given(people, newcomers, st.sampled_from(MAKERS), requirements("ill"))
 def test_every_file_keeps_its_promise_against_the_whole_new_table(old, new, maker, require):
     with tempfile.TemporaryDirectory() as folder:
