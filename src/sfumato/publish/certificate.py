@@ -24,7 +24,7 @@ from sfumato.publish.together import Together
 from sfumato.release import Release
 from sfumato.release.writing import GROUP
 from sfumato.requirements import Requirement
-from sfumato.tradeoff.words import listed, rule
+from sfumato.tradeoff.words import listed
 
 SCHEMA = 1
 LIBRARIES = ("sfumato", "numpy", "numba", "duckdb", "pyarrow")
@@ -143,7 +143,7 @@ def without_seed(maker: Any) -> Any:
 
 
 def _part(part: Requirement, form: str) -> dict[str, str]:
-    return {"requirement": str(part), "in_words": rule(part, "bucket" if form == "bucketization" else "group")}
+    return {"requirement": str(part), "in_words": part.rule_in_words("bucket" if form == "bucketization" else "group")}
 
 
 def _warning(caution: Caution) -> dict[str, str]:

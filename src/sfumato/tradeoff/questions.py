@@ -54,7 +54,7 @@ def k_and_l(
     suppress: float = 0.0,
     loss: float = 0.25,
     relaxed: float | None = None,
-    variant: str = "frequency",
+    variant: Literal["frequency", "distinct"] = "frequency",
     on: str | None = None,
     space: CutSpace | None = None,
     solver: NSGA2 | None = None,
