@@ -33,10 +33,9 @@ from sfumato.anonymizers.cutting import (
     Problem,
     code_weights,
     count_values,
-    domain_width,
     only_sizes,
     sizes_admitted,
-    width,
+    spread_of,
 )
 from sfumato.anonymizers.scores import Node, Values, count_targets, middle_of_gap, place_of, places_of, scores_of
 from sfumato.anonymizers.scoring import RANGE, Scoring
@@ -90,13 +89,13 @@ def scored_cut(
 
 @kernel
 def by_spread(problem: Problem, lo: Codes, hi: Codes) -> Counts:
-    """List the attributes that can be cut, the largest share of the domain first, ties in their order."""
+    """List the attributes that can be cut, the widest spread first, ties in their order."""
     spreads, order = np.empty(len(lo)), np.empty(len(lo), np.int64)
     found = 0
     for a in range(len(lo)):
         if lo[a] == hi[a] or not problem.may_cut[a]:
             continue
-        spread = width(problem, a, lo[a], hi[a]) / domain_width(problem, a)
+        spread = spread_of(problem, a, lo[a], hi[a])
         place = found
         while place > 0 and spreads[place - 1] < spread:
             spreads[place], order[place] = spreads[place - 1], order[place - 1]

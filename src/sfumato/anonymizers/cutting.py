@@ -41,6 +41,9 @@ class Problem(NamedTuple):
     may_cut: NDArray[np.bool_]
     """Which attributes may be cut or trimmed."""
 
+    units: Numbers
+    """The unit of each attribute's spread: the width of its domain, or 1."""
+
     stop: Rules
     """A group that these do not admit is not cut any further."""
 
@@ -64,7 +67,11 @@ class Groups(NamedTuple):
 
 
 def problem_of(
-    cells: Cells, requirement: Requirement, stop: Requirement | None = None, height: int | None = None
+    cells: Cells,
+    requirement: Requirement,
+    stop: Requirement | None = None,
+    height: int | None = None,
+    spread: str = "share",
 ) -> Problem:
     """Lay cells and requirement out for the kernels; without a rule to stop, only the requirement ends cutting."""
     widths = [quasi.hierarchy.cumulative for quasi in cells.quasi]
@@ -77,6 +84,7 @@ def problem_of(
         np.array([quasi.hierarchy.size for quasi in cells.quasi], dtype=np.int64),
         requirement.compile(cells.sensitive),
         np.ones(len(cells.quasi), np.bool_),
+        np.array([width[-1] if spread == "share" else 1.0 for width in widths]),
         (KAnonymity(1) if stop is None else stop).compile(cells.sensitive),
         height or 0,
     )
@@ -114,6 +122,12 @@ def width(problem: Problem, attribute: int, lo: int, hi: int) -> float:
 def domain_width(problem: Problem, attribute: int) -> float:
     """Return the width of an attribute's whole domain."""
     return width(problem, attribute, 0, problem.sizes[attribute] - 1)
+
+
+@kernel
+def spread_of(problem: Problem, attribute: int, lo: int, hi: int) -> float:
+    """Return how far leaves lo..hi of an attribute spread, in its unit: the widest attribute is cut first."""
+    return width(problem, attribute, lo, hi) / problem.units[attribute]
 
 
 @kernel

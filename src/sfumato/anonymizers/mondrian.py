@@ -8,15 +8,16 @@
         return one group
 
 It runs on cells: a cell with a count stands for that many records. The spread is the width of the records' range
-over the width of the domain. A *strict* cut keeps records of equal value together, at the boundary between two
-values that halves best; a *relaxed* cut halves exactly and may send equal records, even of one cell, to both sides,
-chosen at random: a choice by their order would betray their sensitive values.
+over the width of the domain (with `spread=width` that width itself). A *strict* cut keeps records of equal value
+together, at the boundary between two values that halves best; a *relaxed* cut halves exactly and may send equal
+records, even of one cell, to both sides, chosen at random: a choice by their order would betray their sensitive values.
 Categories are cut along the leaf order of their hierarchy. With a budget for suppression, records are left out only
 after all cutting, and only where that saves more loss than it costs (`trimming`).
 """
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
@@ -33,7 +34,6 @@ from sfumato.anonymizers.cutting import (
     code_weights,
     count_values,
     divide,
-    domain_width,
     find_ranges,
     may_go_on,
     median_cut,
@@ -43,13 +43,14 @@ from sfumato.anonymizers.cutting import (
     room,
     room_for_boxes,
     sizes_admitted,
+    spread_of,
     taken_left,
-    width,
 )
 from sfumato.anonymizers.scoring import Scoring, check_cut, scoring_of, without_number
 from sfumato.anonymizers.sharing import shared_first
+from sfumato.anonymizers.trimming import trim
 from sfumato.configuration import Option, seed_option
-from sfumato.errors import InfeasibleError
+from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.kernels import kernel
 from sfumato.release import Assignment, Form, Release, bucketization, generalization
 from sfumato.requirements import Requirement
@@ -116,6 +117,14 @@ class Mondrian(Anonymizer):
             words={"": "not cut further where beyond {}, which is no promise"},
         ),
     ] = None
+    spread: Annotated[
+        Literal["share", "width"],
+        Option(
+            "Which attribute is the widest: by its share of the domain, or by its bare width (then an attribute of "
+            "many leaves is cut before one of few).",
+            words={"width": "attributes of many values are cut first"},
+        ),
+    ] = "share"
     height: Annotated[
         int | None,
         Option("How many cuts lie between the table and a group at most; no limit where none is given.", least=1),
@@ -147,7 +156,7 @@ class Mondrian(Anonymizer):
             return self._alike_in_households(table, requirement, budget)
         cells = table.cells
         scoring = self._scoring(table)
-        problem = problem_of(cells, requirement, self._stop, self.height)
+        problem = problem_of(cells, requirement, self._stop, self.height, self.spread)
         relaxed = self.mode == "relaxed"
         state = np.array([secrets.randbits(64) if self.seed is None else self.seed], np.uint64)
         bottom, top = np.zeros(len(cells.quasi), np.int32), (problem.sizes - 1).astype(np.int32)
@@ -197,12 +206,12 @@ class Mondrian(Anonymizer):
         scoring = self._scoring(table)
         bottom = np.zeros(len(cells.quasi), np.int32)
         top = np.array([quasi.hierarchy.size - 1 for quasi in cells.quasi], np.int32)
-        own = problem_of(cells, requirement, self._stop)
+        own = problem_of(cells, requirement, self._stop, spread=self.spread)
         whole = one_group(own, np.arange(cells.size), cells.counts, bottom, top)
         admitted = bool(requirement.admits(cells.baseline)[0])
 
         def cut(problem: Problem, cells: Counts, counts: Counts, region_lo: Codes, region_hi: Codes) -> Groups:
-            problem = problem._replace(stop=own.stop)
+            problem = problem._replace(stop=own.stop, units=own.units)
             return partition(problem, cells, counts, region_lo, region_hi, False, state, scoring)
 
         if not (admitted or budget):
@@ -358,7 +367,7 @@ def find_cut(
     spreads = np.empty(len(lo))
     for a in range(len(lo)):
         can = problem.may_cut[a] and lo[a] < hi[a]
-        spreads[a] = width(problem, a, lo[a], hi[a]) / domain_width(problem, a) if can else -1.0
+        spreads[a] = spread_of(problem, a, lo[a], hi[a]) if can else -1.0
     for _ in range(len(lo)):
         widest = 0
         for a in range(1, len(lo)):

@@ -16,7 +16,6 @@ from sfumato.anonymizers.lattice import Lattice, Node
 from sfumato.anonymizers.rolling import Levels
 
 
-
 @dataclass(frozen=True, eq=False)
 class Objective(ABC):
     """A number to make small. Smaller is better; a transformation that publishes nothing is never asked about."""

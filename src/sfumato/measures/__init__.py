@@ -7,13 +7,14 @@ from sfumato.measures.declaring import Measure
 from sfumato.measures.definetti import DeFinetti, definetti
 from sfumato.measures.groups import Measured, measure, of_groups
 from sfumato.measures.measure import MEASURES, READ_NOISY, RECONSTRUCTED
-from sfumato.measures.queries import HALF_RANGES, Queries
+from sfumato.measures.queries import CLOSED_HALF_RANGES, HALF_RANGES, Queries
 from sfumato.measures.reconstruction import READERS, EmReader, Reader, UniformReader
 from sfumato.measures.scales import Prepared, Scales
 from sfumato.measures.worth import Worth
 from sfumato.release.populations import Populations, large_populations
 
 __all__ = [
+    "CLOSED_HALF_RANGES",
     "HALF_RANGES",
     "MEASURES",
     "READERS",

@@ -8,7 +8,8 @@ drawn at random (`select="values"`) or are a range (`"range"`).
 
 With `reading="half-range"` a query selects a range of half of the leaves of every quasi-identifier and of half of the
 sensitive values, rounded up, each range equally likely to start anywhere it fits (Cormode et al. 2013). Categories
-are taken in the order of their hierarchy's leaves.
+are taken in the order of their hierarchy's leaves. `reading="closed-half-range"` takes both ends of [i, i + n/2] of n
+leaves: n/2 + 1 of them, rounded down, and both values of an attribute that has two.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ from sfumato.release.regions import Members, Points, Regions
 from sfumato.table import Cells
 
 Numbers = NDArray[np.float64]
+HALVES = ("half-range", "closed-half-range")
+"""The readings in which a query takes a range of half of every domain."""
+
 MOST_DRAWS = 100
 """How many times as many queries are drawn as are asked for, in search of some with an answer above zero."""
 
@@ -39,8 +43,11 @@ class Queries(Configured):
     ] = 4
     selectivity: Annotated[float, Option("The share of the domain that is selected.", more_than=0, most=1)] = 0.05
     reading: Annotated[
-        Literal["query", "attribute", "half-range"],
-        Option("Whether the selectivity is that of the whole query, or of every attribute; or half of every domain."),
+        Literal["query", "attribute", "half-range", "closed-half-range"],
+        Option(
+            "Whether the selectivity is that of the whole query, or of every attribute; or a range of half of every "
+            "domain, with one end or both."
+        ),
     ] = "query"
     number: Annotated[int, Option("How many queries.", least=1)] = 1000
     seed: Annotated[int, Option("What decides the queries.", least=0)] = 0
@@ -63,16 +70,21 @@ class Queries(Configured):
     name: ClassVar[str] = "queries"
 
     @property
+    def halves(self) -> bool:
+        """Whether a query takes a range of half of every domain."""
+        return self.reading in HALVES
+
+    @property
     def unread(self) -> tuple[str, ...]:
         """The fields that have no say because the reading decides them."""
-        return ("dimensions", "selectivity", "select", "rounding") if self.reading == "half-range" else ()
+        return ("dimensions", "selectivity", "select", "rounding") if self.halves else ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for own in fields(self):
             if own.name in self.unread and getattr(self, own.name) != own.default:
                 raise BadInputError(
-                    f"{own.name} has no say where reading=half-range: it takes a range of half of every domain; "
+                    f"{own.name} has no say where reading={self.reading}: it takes a range of half of every domain; "
                     f"leave {own.name} out or take another reading"
                 )
 
@@ -98,7 +110,7 @@ class Queries(Configured):
 
     def _draw(self, cells: Cells, points: Points, sensitive: int, rng: np.random.Generator) -> Workload:
         d = len(cells.quasi)
-        dimensions = d if self.reading == "half-range" else min(self.dimensions, d)
+        dimensions = d if self.halves else min(self.dimensions, d)
         chosen = np.argsort(rng.random((self.number, d)), axis=1)[:, :dimensions]
         used = np.full((self.number, d), -1, np.int32)
         np.put_along_axis(used, chosen, 0, axis=1)
@@ -113,15 +125,17 @@ class Queries(Configured):
 
     def _share(self, dimensions: int) -> float:
         """The share of the values of each attribute that a query on so many quasi-identifiers selects."""
-        if self.reading == "half-range":
+        if self.halves:
             return 0.5
         return self.selectivity ** (1 / (dimensions + 1)) if self.reading == "query" else self.selectivity
 
     def _selections(self, size: int, dimensions: int, number: int, rng: np.random.Generator) -> NDArray[np.bool_]:
         share = self._share(dimensions)
         whole = ceil(size * share - 1e-9) if self.rounding == "up" else round(size * share)
+        if self.reading == "closed-half-range":
+            whole = size // 2 + 1
         selected = min(max(whole, 1), size)
-        if self.select == "range" or self.reading == "half-range":
+        if self.select == "range" or self.halves:
             first = rng.integers(0, size - selected + 1, number)[:, None]
             leaf = np.arange(size)
             return (leaf >= first) & (leaf < first + selected)
@@ -131,6 +145,9 @@ class Queries(Configured):
 
 HALF_RANGES = Queries(reading="half-range", number=2000, sanity=0)
 """The queries of Cormode et al. 2013: ranges of half of every domain, 2000 of them with an answer above zero."""
+
+CLOSED_HALF_RANGES = Queries(reading="closed-half-range", number=2000, sanity=0)
+"""The same with both ends of every range taken in, which selects about as much as the paper says its queries do."""
 
 
 @dataclass(frozen=True, eq=False)

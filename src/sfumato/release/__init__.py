@@ -1,6 +1,6 @@
 """What comes out: the release value, and writing it."""
 
-from sfumato.release.noisy import Guarantee, NoisyRelease, Spent, noisy_release
+from sfumato.release.noisy import READINGS, Guarantee, NoisyRelease, Spent, noisy_release
 from sfumato.release.release import (
     FORMS,
     Assignment,
@@ -16,6 +16,7 @@ from sfumato.release.writing import Format, RowLayout, format_of, staged, write_
 
 __all__ = [
     "FORMS",
+    "READINGS",
     "Assignment",
     "Boxes",
     "Form",

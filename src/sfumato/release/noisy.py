@@ -2,23 +2,31 @@
 
 No record is assigned to anything here, so nothing that counts records can read such a release by mistake: the only
 things it knows are its boxes, which came out of the mechanism, and their counts, which came out of it too.
+
+Noise makes counts negative. One draw can be read in two ways: `unbiased`, as it is, so that sums over many boxes are
+right on average; or `cut`, with negative counts made 0, as nobody can draw fewer records than none from a box.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from sfumato.configuration import check_choice
 from sfumato.errors import BadInputError
 from sfumato.release.release import Boxes, Numbers, Published
 from sfumato.release.synthetic import Counts, rounded, synthetic_table
 from sfumato.release.writing import Format, check_not_original, check_target, format_of, staged, writable
 from sfumato.table import Table
+
+READINGS = ("cut", "unbiased")
+"""How negative counts may be read: made 0, or as they are."""
 
 
 @dataclass(frozen=True)
@@ -65,14 +73,17 @@ class NoisyRelease(Published):
 
     table: Table
     boxes: Boxes
-    counts: Numbers
-    """The noisy counts of every box: boxes x all declared values of the sensitive attribute, whether they occur or
-    not; never negative unless they are kept unbiased. This is what is published."""
+    drawn: Numbers
+    """The noisy counts of every box as they were drawn, negative ones too: boxes x all declared values of the
+    sensitive attribute, whether they occur or not."""
 
     guarantee: Guarantee
     details: Mapping[str, Any] = field(default_factory=dict)
     publishable: bool = True
     """Whether its noise is a secret. Noise from a seed is not: then the release serves tests and maps only."""
+
+    reading: str = "unbiased"
+    """How negative counts are read: one of READINGS."""
 
     def __repr__(self) -> str:
         return f"<NoisyRelease: {self.groups:,} boxes, epsilon {self.guarantee.epsilon:g}>"
@@ -81,6 +92,17 @@ class NoisyRelease(Published):
     def groups(self) -> int:
         """The number of boxes."""
         return len(self.boxes.lo)
+
+    @cached_property
+    def counts(self) -> Numbers:
+        """The noisy counts as they are read; this is what is published, and either reading of it costs nothing."""
+        return np.maximum(self.drawn, 0.0) if self.reading == "cut" else self.drawn
+
+    def read(self, reading: str) -> NoisyRelease:
+        """Return the same draw with its negative counts read in this way; no noise is drawn again."""
+        check_choice("reading", reading, READINGS)
+        release = replace(self, reading=reading)
+        return replace(release, boxes=replace(self.boxes, mass=release.counts.sum(axis=1)))
 
     @property
     def content(self) -> Numbers:
@@ -131,7 +153,7 @@ def noisy_release(
     details: Mapping[str, Any] | None = None,
     publishable: bool = True,
 ) -> NoisyRelease:
-    """Make a noisy release of boxes and their counts of all declared values of the one sensitive attribute."""
+    """Make a noisy release of boxes and their drawn counts of all declared values of the one sensitive attribute."""
     lo, hi = np.asarray(lo, np.int32), np.asarray(hi, np.int32)
     boxes = Boxes(lo, hi, counts.sum(axis=1), np.arange(len(lo)))
     return NoisyRelease(table, boxes, counts, guarantee, dict(details or {}), publishable)

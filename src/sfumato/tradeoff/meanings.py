@@ -154,10 +154,11 @@ def _queries(queries: Queries) -> str:
         if queries.sanity
         else "only queries with an answer above zero are asked"
     )
-    if queries.reading == "half-range":
+    if queries.halves:
+        ends = ", both ends taken in" if queries.reading == "closed-half-range" else ""
         return (
             f"query_error asks {queries.number:,} random COUNT queries, each for a range of half of the values of "
-            f"every quasi-identifier and of the sensitive attribute (seed {queries.seed}); {bound}."
+            f"every quasi-identifier and of the sensitive attribute{ends} (seed {queries.seed}); {bound}."
         )
     return (
         f"query_error asks {queries.number:,} random COUNT queries on {queries.dimensions} quasi-identifiers (all, "

@@ -12,6 +12,8 @@ put to a map, where nothing is searched: `map_questions`.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from sfumato.anonymizers import CutSpace
 from sfumato.errors import BadInputError
 from sfumato.table import Table

@@ -17,6 +17,7 @@ FORMS = {
     "bucketization": "published in buckets with exact quasi-identifiers",
 }
 
+
 def settings(point: Point) -> str:
     """Say in a sentence how a release is made.
 

@@ -1,0 +1,118 @@
+"""Ways to read that Cormode et al. 2013 leave open: negative counts, closed ranges, the widest attribute."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sfumato
+from sfumato.anonymizers import MECHANISMS, Mondrian, UnsafeSeededNoise, anonymizer
+from sfumato.errors import BadInputError
+from sfumato.measures import CLOSED_HALF_RANGES, HALF_RANGES, Attack, Queries, Scales, UniformReader
+from sfumato.release.regions import Points
+from sfumato.requirements import KAnonymity
+
+ADULT = {"quasi": ["workclass", "education", "sex", "hours-per-week", "salary"], "sensitive": ["occupation"]}
+
+
+@pytest.fixture(scope="module")
+def adult():
+    return sfumato.load("adult-train", **ADULT)
+
+
+@pytest.fixture(scope="module")
+def drawn(adult):
+    return anonymizer("dp-kd-tree epsilon=0.1 height=8").draw(adult, UnsafeSeededNoise(5))
+
+
+# ---------------------------------------------------------------- negative counts
+
+
+def test_one_draw_is_read_both_ways_without_new_noise(drawn):
+    cut, unbiased = drawn.read("cut"), drawn.read("unbiased")
+    assert unbiased.counts.min() < 0 <= cut.counts.min()
+    assert np.array_equal(cut.counts, np.where(unbiased.counts < 0, 0, unbiased.counts))
+    for release in (cut, unbiased):
+        assert np.array_equal(release.boxes.mass, release.counts.sum(axis=1))
+        assert np.array_equal(release.boxes.lo, drawn.boxes.lo) and release.guarantee == drawn.guarantee
+        assert np.array_equal(release.read("cut").read("unbiased").counts, unbiased.counts)
+
+
+def test_both_readings_write_the_same_synthetic_records(drawn):
+    assert np.array_equal(drawn.read("cut").synthetic_counts, drawn.read("unbiased").synthetic_counts)
+
+
+def test_the_attacker_cuts_negative_counts_in_either_reading(drawn):
+    cut, unbiased = (Attack().run(drawn.read(reading)) for reading in ("cut", "unbiased"))
+    assert cut == unbiased
+
+
+def test_queries_read_what_the_reading_says(adult, drawn):
+    """The one query for everybody: the sum of all counts, too high by all that was cut."""
+    prepared = Scales(queries=HALF_RANGES, reader=UniformReader()).prepare(adult)
+    errors = {
+        reading: np.median(prepared.query_errors(drawn.read(reading), HALF_RANGES, prepared.workloads[0], None))
+        for reading in ("cut", "unbiased")
+    }
+    surplus = -drawn.drawn[drawn.drawn < 0].sum()
+    assert drawn.read("cut").counts.sum() == pytest.approx(drawn.drawn.sum() + surplus)
+    assert errors["unbiased"] < errors["cut"]
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_maps_read_what_the_file_will_hold_unless_told_otherwise(mechanism):
+    assert anonymizer(mechanism.example).counts == "cut"
+
+
+def test_an_unknown_reading_is_named(drawn):
+    with pytest.raises(BadInputError, match="reading must be one of cut, unbiased"):
+        drawn.read("rounded")
+
+
+# ---------------------------------------------------------------- closed ranges
+
+
+def test_closed_ranges_take_both_ends_in(adult):
+    cells = adult.cells
+    workload = Queries(reading="closed-half-range", number=40).workload(cells, Points.of(cells), 0)
+    taken = {
+        quasi.name: set(bank[workload.regions.used[:, a]].sum(axis=1))
+        for a, (quasi, bank) in enumerate(zip(cells.quasi, workload.regions.selections, strict=True))
+    }
+    assert taken == {"workclass": {5}, "education": {9}, "sex": {2}, "hours-per-week": {50}, "salary": {2}}
+    assert set(workload.values.sum(axis=1)) == {8}, "of 14 occupations"
+
+
+def test_closed_ranges_start_anywhere_they_fit(adult):
+    workload = Scales(queries=CLOSED_HALF_RANGES).prepare(adult).workloads[0]
+    education = [quasi.name for quasi in adult.cells.quasi].index("education")
+    selected = workload.regions.selections[education][workload.regions.used[:, education]]
+    first, last = selected.argmax(axis=1), 15 - selected[:, ::-1].argmax(axis=1)
+    assert set(first.tolist()) == set(range(8)) and set((last - first).tolist()) == {8}
+
+
+def test_closed_ranges_take_no_other_shares():
+    with pytest.raises(BadInputError, match="dimensions has no say where reading=closed-half-range"):
+        Queries(reading="closed-half-range", dimensions=2)
+
+
+# ---------------------------------------------------------------- the widest attribute
+
+
+@pytest.mark.parametrize("cut", ["median", "range"])
+def test_the_widest_attribute_is_that_of_the_largest_share_or_of_the_most_leaves(cut):
+    """Sex has all of its 2 leaves here, age 4 of 100: a share of 1 against .04, a width of 2 against 4."""
+    frame = pa.table({"age": [20, 20, 23, 23], "sex": ["f", "m", "f", "m"], "illness": list("abcd")})
+    hierarchies = {"age": {"type": "numeric", "lower": 0, "upper": 99}, "sex": {"type": "flat", "values": ["f", "m"]}}
+    table = sfumato.read(frame, quasi=["age", "sex"], sensitive=["illness"], hierarchies=hierarchies)
+    extents = {}
+    for spread in ("share", "width"):
+        release = Mondrian(spread=spread, cut=cut).anonymize(table, KAnonymity(2))
+        extents[spread] = (release.boxes.hi - release.boxes.lo).tolist()
+    assert extents == {"share": [[3, 0], [3, 0]], "width": [[0, 1], [0, 1]]}
+
+
+def test_an_unknown_spread_is_named():
+    with pytest.raises(BadInputError, match="spread must be one of share, width"):
+        Mondrian(spread="normalised")
