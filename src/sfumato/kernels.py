@@ -59,7 +59,7 @@ def source_digest(*parts: str) -> str:
     digest = hashlib.sha256(f"numba {numba.__version__}".encode())
     for part in parts:
         place = PACKAGE / part
-        for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+        for path in sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]:
             digest.update(path.relative_to(PACKAGE).as_posix().encode())
             digest.update(path.read_bytes())
     return digest.hexdigest()[:16]

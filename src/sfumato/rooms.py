@@ -6,6 +6,7 @@ This is the one list: `docs/design.md` shows it, and a test holds every import a
 from __future__ import annotations
 
 ROOMS = {
+    "rooms": "this list",
     "errors": "the two kinds of refusal",
     "plain": "values for JSON, and back",
     "configuration": "objects that are their configuration, and what their options are",
@@ -27,3 +28,9 @@ ROOMS = {
     "cli": "the door",
 }
 """By name, what is in each."""
+
+
+def up_to(room: str) -> tuple[str, ...]:
+    """Name the rooms up to one, itself included: what its results depend on."""
+    names = list(ROOMS)
+    return tuple(names[: names.index(room) + 1])
