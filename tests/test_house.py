@@ -102,3 +102,16 @@ def test_importing_loads_nothing_heavy(what):
 def test_no_folder_has_more_files_side_by_side_than_a_stranger_can_look_through():
     for folder in [SOURCES, *(path for path in SOURCES.rglob("*") if path.is_dir())]:
         assert len([path for path in folder.glob("*.py") if path.name != "__init__.py"]) <= 15, folder
+
+
+def test_what_the_page_on_extending_says_works_as_it_stands(tmp_path):
+    """In a process of its own, since it adds to the lists of anonymizers, requirements and measures."""
+    page = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+    code = "\n".join(re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL))
+    code += "\nfrom sfumato.catalogue import catalogue, find\n"
+    code += "assert find('runs') and find('no-majority') and find('size_spread')\n"
+    code += "assert catalogue()['anonymizers']['runs']['properties']['length']['minimum'] == 1\n"
+    file = tmp_path / "extending.py"
+    file.write_text(code, encoding="utf-8")
+    done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

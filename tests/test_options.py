@@ -16,7 +16,7 @@ from sfumato.cli import app
 from sfumato.configuration import described, parse
 from sfumato.errors import BadInputError
 
-KINDS = [kind for members in catalogue.SECTIONS.values() for kind in members]
+KINDS = [kind for members in catalogue.sections().values() for kind in members]
 OUTSIDE_TEXTS = {"scales"}
 """Fields that are set from Python only."""
 

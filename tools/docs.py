@@ -28,14 +28,14 @@ def rooms() -> str:
 
 def options(section: str, name: str) -> str:
     """Write the table of options of one kind."""
-    (kind,) = [kind for kind in catalogue.SECTIONS[section] if kind.name == name]
+    (kind,) = [kind for kind in catalogue.sections()[section] if kind.name == name]
     return catalogue.markdown(kind)
 
 
 def section_options(section: str) -> str:
     """Write all kinds of a section with their options."""
     parts = []
-    for kind in catalogue.SECTIONS[section]:
+    for kind in catalogue.sections()[section]:
         has = any(True for _ in catalogue.rows(kind))
         table = f"\n\n{catalogue.markdown(kind)}" if has else ""
         parts.append(f"**`{kind.example or catalogue.text_form(kind)}`**: {catalogue.meaning_of(kind)}{table}")

@@ -25,16 +25,19 @@ from sfumato.transactions.losing import ItemLosses
 from sfumato.transactions.policy import BASKET_REQUIREMENTS, SuppressionLimit, UtilityConstraints
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-SECTIONS: Mapping[str, tuple[type[Configured], ...]] = {
-    "anonymizers": (*ANONYMIZERS, *MECHANISMS),
-    "requirements": REQUIREMENTS,
-    "scales": (Queries, Attack, Classification, *READERS),
-    "searches": (NSGA2, *PROBLEMS),
-    "anonymizers of baskets": CANDIDATES,
-    "requirements of baskets": (*BASKET_REQUIREMENTS, UtilityConstraints, SuppressionLimit),
-    "scales of baskets": (ItemQueries, Linking, ItemLosses),
-}
-"""By what they are for; within each in the order in which they are offered."""
+
+
+def sections() -> Mapping[str, tuple[type[Configured], ...]]:
+    """Return all kinds by what they are for; within each in the order in which they are offered."""
+    return {
+        "anonymizers": (*ANONYMIZERS, *MECHANISMS),
+        "requirements": tuple(REQUIREMENTS),
+        "scales": (Queries, Attack, Classification, *READERS),
+        "searches": (NSGA2, *PROBLEMS),
+        "anonymizers of baskets": CANDIDATES,
+        "requirements of baskets": (*BASKET_REQUIREMENTS, UtilityConstraints, SuppressionLimit),
+        "scales of baskets": (ItemQueries, Linking, ItemLosses),
+    }
 
 
 def meaning_of(kind: type[Configured]) -> str:
@@ -45,12 +48,12 @@ def meaning_of(kind: type[Configured]) -> str:
 def find(name: str) -> list[tuple[str, type[Configured] | Measure]]:
     """Find what has a name, with its section; some names stand for a table's and for baskets' at once."""
     kinds: list[tuple[str, type[Configured] | Measure]] = [
-        (section, kind) for section, members in SECTIONS.items() for kind in members if kind.name == name
+        (section, kind) for section, members in sections().items() for kind in members if kind.name == name
     ]
     if name in MEASURES:
         kinds.append(("measures", MEASURES[name]))
     if not kinds:
-        known = [kind.name for members in SECTIONS.values() for kind in members]
+        known = [kind.name for members in sections().values() for kind in members]
         raise BadInputError(f"nothing is called {name!r}; there are {', '.join(dict.fromkeys([*known, *MEASURES]))}")
     return kinds
 
@@ -116,7 +119,7 @@ def measure_values(measure: Measure) -> dict[str, Any]:
 def catalogue() -> dict[str, Any]:
     """Return all there is by section and name, as plain values."""
     content: dict[str, Any] = {
-        section: {kind.name: schema_of(kind) for kind in members} for section, members in SECTIONS.items()
+        section: {kind.name: schema_of(kind) for kind in members} for section, members in sections().items()
     }
     return content | {"measures": {name: measure_values(measure) for name, measure in MEASURES.items()}}
 

@@ -44,7 +44,7 @@ def _print_all() -> None:
     from sfumato import catalogue
     from sfumato.measures import MEASURES
 
-    for section, members in catalogue.SECTIONS.items():
+    for section, members in catalogue.sections().items():
         typer.echo(f"{section[0].upper()}{section[1:]}")
         for kind in members:
             typer.echo(f"  {kind.name:20} {catalogue.meaning_of(kind)}")

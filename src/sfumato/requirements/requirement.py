@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
@@ -65,6 +65,13 @@ class Requirement(Configured, ABC):
     @abstractmethod
     def rules(self) -> Sequence[Rule]:
         """List the predicates this requirement is made of."""
+
+    def holds(self, counts: Mapping[str, int], shares: Mapping[str, float]) -> bool:
+        """Decide for one group by the plain definition: counts of its sensitive values, and their shares in the table.
+
+        The audit asks this of requirements that it has no definition of its own for; those here have one.
+        """
+        raise BadInputError(f"{self}: the audit has no definition of {self.name}; its class needs a method `holds`")
 
     def rule_in_words(self, group: str = "group") -> str:
         """Say what it asks of every group, to people who know no requirement by name."""
@@ -380,14 +387,14 @@ class AlphaK(Requirement):
         return f"feasible up to k={size} and from alpha={_up(counts.max() / size)}"
 
 
-REQUIREMENTS: tuple[type[Requirement], ...] = (
+REQUIREMENTS: list[type[Requirement]] = [
     KAnonymity,
     LDiversity,
     TCloseness,
     DeltaDisclosure,
     BetaLikeness,
     AlphaK,
-)
+]
 
 
 def requirement(text: str) -> Requirement:
