@@ -123,7 +123,7 @@ def test_another_search_or_a_damaged_file_begins_anew(small, tmp_path):
 def test_another_version_begins_anew(small, tmp_path, monkeypatch):
     path = tmp_path / "search.npz"
     Search(small, Problem2(0.1), solver=SOLVER).run(generations=2, checkpoint=path)
-    monkeypatch.setattr(checkpoints, "source_digest", lambda: "another")
+    monkeypatch.setattr(checkpoints, "source_digest", lambda *parts: "another")
     assert "another search" in Search(small, Problem2(0.1), solver=SOLVER).resume(path)
 
 

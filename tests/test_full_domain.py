@@ -24,7 +24,7 @@ import sfumato
 from sfumato.anonymizers import searching
 from sfumato.anonymizers.full_domain import fixed_levels
 from sfumato.anonymizers.lattice import deficits_of, lattice_of
-from sfumato.anonymizers.objectives import MINIMIZE, joined
+from sfumato.anonymizers.objectives import joined
 from sfumato.anonymizers.rolling import Grouping, merge_few, merge_many
 from sfumato.anonymizers.searching import Search, branch_and_bound, descend, evolve
 from sfumato.anonymizers.sources import Sources
@@ -53,6 +53,8 @@ COLUMNS = [
     "salary-class",
 ]
 EIGHT = [column for column in COLUMNS if column != "occupation"]
+
+MINIMIZE = ("loss", "generalization_loss", "discernibility", "average_group")
 
 
 # -- brute force: every transformation, record by record, from the definitions ---------------------------------

@@ -111,18 +111,23 @@ def test_an_edit_of_anything_but_kernels_and_their_constants_keeps_the_machine_c
     assert (edited["result"], edited["hits"]) == (14, 0), "a constant that a kernel reads is part of its code"
 
 
-def test_the_digest_is_that_of_names_and_contents_of_all_sources(tmp_path, monkeypatch):
+def test_the_digest_of_sources_is_that_of_names_and_contents_of_the_parts_it_is_asked_for(tmp_path, monkeypatch):
     monkeypatch.setattr(kernels, "PACKAGE", tmp_path)
-    digest = kernels.source_digest.__wrapped__
-    seen = [digest()]
     (tmp_path / "room").mkdir()
+
+    def digest():
+        return kernels.source_digest.__wrapped__("room", "b")
+
+    (tmp_path / "b.py").write_text("x = 0")
+    seen = [digest()]
     for name, text in (("room/a.py", "x = 1"), ("room/a.py", "x = 2"), ("b.py", "x = 2")):
         (tmp_path / name).write_text(text)
         seen.append(digest())
-    (tmp_path / "b.py").rename(tmp_path / "c.py")
+    (tmp_path / "room" / "a.py").rename(tmp_path / "room" / "c.py")
     seen.append(digest())
     assert len(set(seen)) == len(seen)
-    (tmp_path / "notes.txt").write_text("not a source")
+    (tmp_path / "room" / "page.html").write_text("not a source")
+    (tmp_path / "other.py").write_text("nobody asked")
     assert digest() == seen[-1]
 
 

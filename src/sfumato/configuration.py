@@ -2,15 +2,26 @@
 
 `k-anonymity k=10`, `l-diversity l=3 variant=distinct on="marital status"`, `mondrian mode=relaxed`: a name, then
 keys with values. A value with blanks or quotes stands in double quotes, inner quotes doubled.
+
+A field says once what it is: its type, and an `Option` with its meaning, bounds and when it applies:
+
+    k: Annotated[int, Option("records that every group has at least", least=1)]
+    c: Annotated[float | None, Option("the factor", more_than=0, when=("variant", "recursive"))] = None
+
+From that follow reading and printing of texts, the checks with their messages, the words for people, the tables in the
+docs, `sfumato options` and JSON Schema (`sfumato.options`).
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
-from dataclasses import MISSING, Field, fields
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from dataclasses import field as dataclass_field
+from functools import cache
+from types import NoneType
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from sfumato.errors import BadInputError
 
@@ -27,20 +38,179 @@ SEED = re.compile(r"seed=\d+")
 PLAIN = re.compile(r"""[^\s"=&]+""")
 
 
+@dataclass(frozen=True)
+class Option:
+    """What one field of a configuration is, said once."""
+
+    meaning: str
+    """In one sentence, or two: what it does."""
+
+    least: float | None = None
+    more_than: float | None = None
+    most: float | None = None
+    when: tuple[str, ...] = ()
+    """A field and the values of it with which this one applies; elsewhere it must be left at its default."""
+
+    needed: str = ""
+    """What to write where it applies and is not given: it has no default then."""
+
+    takes: Literal["", "quasi", "sensitive", "column", "columns", "requirement", "file", "classifiers"] = ""
+    """What a text stands for: a column by its role, a requirement, a file, several with commas."""
+
+    words: Mapping[str, str] = dataclass_field(default_factory=dict)
+    """How single values are put to people; `""` has the way of all others, with `{}` for the value."""
+
+    def __hash__(self) -> int:
+        return hash((self.meaning, self.when))
+
+
+@dataclass(frozen=True)
+class Described:
+    """A field with its option: what forms, docs and checks are made of."""
+
+    name: str
+    type: type
+    """int, float, bool or str."""
+
+    choices: tuple[str, ...]
+    """All that it may be, where that is a list."""
+
+    optional: bool
+    """Whether it may be left unsaid (None)."""
+
+    default: Any
+    """`MISSING` where it must be given."""
+
+    option: Option
+
+    @property
+    def key(self) -> str:
+        """How it is written in texts and files."""
+        return self.name.replace("_", "-")
+
+    def check(self, value: Any) -> None:
+        """Raise unless the value is one that this field takes."""
+        if value is None and self.optional:
+            return
+        option = self.option
+        if self.choices:
+            check_choice(self.key, value, self.choices)
+        elif self.type is int:
+            check_whole(self.key, value, least=_whole(option.least), most=option.most)
+        elif self.type is float:
+            strict = option.more_than is not None
+            least = option.more_than if option.more_than is not None else option.least
+            most = math.inf if option.most is None else option.most
+            check_number(self.key, value, least=-LARGEST if least is None else least, strict=strict, most=most)
+        elif not isinstance(value, self.type):
+            wanted = "true or false" if self.type is bool else "a text"
+            raise BadInputError(f"{self.key} must be {wanted}, not {shortened(value)}")
+
+    def read(self, text: str, value: str) -> Any:
+        """Read a value from its text by the type of the field."""
+        try:
+            if self.type is int:
+                return int(value)
+            if self.type is float:
+                return float(value)
+        except ValueError:
+            wanted = "a whole number" if self.type is int else "a number"
+            raise BadInputError(f"{text!r}: {self.key} must be {wanted}, not {shortened(value)}") from None
+        return value
+
+
+def seed_option(decides: str, when: tuple[str, ...] = ()) -> Option:
+    """Declare the seed of a maker that draws at random; `decides` says what it decides."""
+    secret = (
+        "None draws it from the system, and nobody can repeat it; a number makes the release repeatable, and must then "
+        "be kept as secret as the table."
+    )
+    return Option(f"{decides} {secret}", least=0, when=when)
+
+
+def _whole(least: float | None) -> int:
+    return -int(LARGEST) if least is None else int(least)
+
+
+def described(kind: Any) -> Mapping[str, Described]:
+    """List the fields of a configuration by name, each with its type and its option; fields without one are not."""
+    return _described(kind)
+
+
+@cache
+def _described(kind: Any) -> Mapping[str, Described]:
+    hints = get_type_hints(kind, include_extras=True)
+    found = {}
+    for each in fields(kind):
+        if get_origin(hints[each.name]) is not Annotated:
+            continue
+        inner, *notes = get_args(hints[each.name])
+        option = next((note for note in notes if isinstance(note, Option)), None)
+        if option is not None:
+            types = [own for own in (get_args(inner) if _is_union(inner) else (inner,)) if own is not NoneType]
+            choices = get_args(types[0]) if get_origin(types[0]) is Literal else ()
+            plain = str if choices else types[0]
+            found[each.name] = Described(each.name, plain, choices, _is_union(inner), each.default, option)
+    return found
+
+
+def _is_union(hint: Any) -> bool:
+    return NoneType in get_args(hint)
+
+
+def check_options(value: Any) -> None:
+    """Raise unless every field of a configuration has a value that its option allows, where it applies."""
+    known = described(type(value))
+    for each in known.values():
+        each.check(getattr(value, each.name))
+    for each in known.values():
+        given, (on, *values) = getattr(value, each.name), each.option.when or ("", "")
+        if not on:
+            continue
+        other = getattr(value, on)
+        if other in values and given is None and each.option.needed:
+            raise BadInputError(f"{on}={other} needs {each.key} as well, for example {each.key}={each.option.needed}")
+        if other not in values and given != each.default:
+            allowed = " or ".join(f"{on}={own}" for own in values)
+            raise BadInputError(f"{each.key} belongs to {allowed}, not to {on}={other}")
+
+
 class Configured:
-    """Base of requirements and anonymizers: a frozen dataclass that prints as what a person would type."""
+    """Base of requirements, anonymizers and the like: a frozen dataclass that prints as what a person would type."""
 
     name: ClassVar[str]
+    title: ClassVar[str] = ""
+    """How it is called in a sentence, where that is not its name."""
+
     example: ClassVar[str | None] = None
     """What to type, where that is not plain from the keys."""
 
+    def __post_init__(self) -> None:
+        check_options(self)
+
     def __str__(self) -> str:
-        parts = [self.name]
+        return " ".join([self.name, *(f"{key}={text}" for key, text in self._unusual())])
+
+    def _unusual(self) -> list[tuple[str, str]]:
+        """List what differs from the defaults, as keys and texts."""
+        found = []
         for field in fields(self):  # type: ignore[arg-type]
             value = getattr(self, field.name)
             if field.default is MISSING or value != field.default:
-                parts.append(f"{field.name.replace('_', '-')}={value_text(value)}")
-        return " ".join(parts)
+                found.append((field.name.replace("_", "-"), value_text(value)))
+        return found
+
+    def in_words(self) -> str:
+        """Name it to people, with what is not usual about it in brackets."""
+        known = described(type(self))
+        said = ""
+        for key, text in self._unusual():
+            option = known.get(key.replace("-", "_"))
+            words = {} if option is None else option.option.words
+            phrase = words.get(text, words.get("", f"{key}={{}}")).format(text.strip('"'))
+            said += phrase if phrase.startswith(" ") or not said else f", {phrase}"
+        title = self.title or self.name
+        return f"{title} ({said})" if said else title
 
 
 Kind = TypeVar("Kind", bound=Configured)
@@ -53,7 +223,7 @@ def parse(text: str, kinds: Iterable[type[Kind]], what: str) -> Kind:
     if name not in known:
         raise BadInputError(f"unknown {what} {name!r}; known are {', '.join(known)}")
     kind = known[name]
-    allowed = {field.name.replace("_", "-"): field for field in fields(kind)}  # type: ignore[arg-type]
+    allowed = {each.key: each for each in described(kind).values()}
     values: dict[str, Any] = {}
     for key, value in _tokens(text, rest):
         if key not in allowed:
@@ -61,7 +231,7 @@ def parse(text: str, kinds: Iterable[type[Kind]], what: str) -> Kind:
             raise BadInputError(f"{what} {text.strip()!r}: unknown key {key!r}; the keys of {name} are: {listed}")
         if allowed[key].name in values:
             raise BadInputError(f"{what} {text.strip()!r}: the key {key!r} stands twice")
-        values[allowed[key].name] = _read(text.strip(), allowed[key], value)
+        values[allowed[key].name] = allowed[key].read(text.strip(), value)
     lacking = [key for key, field in allowed.items() if field.default is MISSING and field.name not in values]
     if lacking:
         example = kind.example or f"{name} " + " ".join(f"{key}=..." for key in lacking)
@@ -79,20 +249,6 @@ def _tokens(text: str, rest: str) -> list[tuple[str, str]]:
         found.append((match["key"], match["plain"] if quoted is None else quoted.replace('""', '"')))
         position = match.end()
     return found
-
-
-def _read(text: str, field: Field[Any], value: str) -> Any:
-    """Read a value by the type of its field: whole numbers, numbers, or text."""
-    kind = str(field.type)
-    try:
-        if kind.startswith("int"):
-            return int(value)
-        if kind.startswith("float"):
-            return float(value)
-    except ValueError:
-        wanted = "a whole number" if kind.startswith("int") else "a number"
-        raise BadInputError(f"{text!r}: {field.name} must be {wanted}, not {value!r}") from None
-    return value
 
 
 def value_text(value: object) -> str:
@@ -137,10 +293,12 @@ def check_number(name: str, value: object, *, least: float, strict: bool = False
         raise BadInputError(f"{name} must be a number of {bound}{limit}, not {shortened(value)}")
 
 
-def check_whole(name: str, value: object, *, least: int) -> None:
-    """Raise unless the value is a whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= LARGEST:
-        raise BadInputError(f"{name} must be a whole number of at least {least}, not {shortened(value)}")
+def check_whole(name: str, value: object, *, least: int, most: float | None = None) -> None:
+    """Raise unless the value is a whole number within its bounds."""
+    largest = LARGEST if most is None else most
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= largest:
+        limit = "" if most is None else f" and at most {most:g}"
+        raise BadInputError(f"{name} must be a whole number of at least {least}{limit}, not {shortened(value)}")
 
 
 def shortened(value: object) -> str:

@@ -56,12 +56,14 @@ CONSTANT = re.compile(r"\b[A-Z][A-Z0-9_]+\b")
 
 
 @cache
-def source_digest() -> str:
-    """Digest the sources of the package together with the versions that shape machine code."""
+def source_digest(*parts: str) -> str:
+    """Digest the sources of some files and folders of the package: what something depends on that is kept."""
     digest = hashlib.sha256(f"numba {numba.__version__}".encode())
-    for path in sorted(PACKAGE.rglob("*.py")):
-        digest.update(path.relative_to(PACKAGE).as_posix().encode())
-        digest.update(path.read_bytes())
+    for part in parts:
+        place = PACKAGE / part
+        for path in sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]:
+            digest.update(path.relative_to(PACKAGE).as_posix().encode())
+            digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 

@@ -25,7 +25,7 @@ from sfumato.release import Form, NoisyRelease, Release
 from sfumato.requirements import Requirement, requirement
 from sfumato.table import Table
 
-ANONYMIZERS: tuple[type[Anonymizer], ...] = (
+ANONYMIZERS: list[type[Anonymizer]] = [
     Mondrian,
     FullDomain,
     LocalRecoding,
@@ -38,8 +38,8 @@ ANONYMIZERS: tuple[type[Anonymizer], ...] = (
     WithoutQuasi,
     WithoutSensitive,
     Original,
-)
-MECHANISMS: tuple[type[Mechanism], ...] = (DPKdTree, DPQuadtree, DPKdHybrid, DPPrivTree, DPGrid)
+]
+MECHANISMS: list[type[Mechanism]] = [DPKdTree, DPQuadtree, DPKdHybrid, DPPrivTree, DPGrid]
 Maker = Anonymizer | Mechanism
 """Whatever makes a release: exact and of a requirement, or noisy."""
 

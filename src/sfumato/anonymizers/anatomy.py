@@ -17,14 +17,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.anonymizer import Anonymizer, check_nothing_suppressed, infeasible, published
 from sfumato.anonymizers.redistributing import gathered
-from sfumato.configuration import check_whole
+from sfumato.configuration import seed_option
 from sfumato.errors import BadInputError
 from sfumato.kernels import kernel
 from sfumato.release import Form, Release
@@ -39,20 +39,14 @@ Counts = NDArray[np.int64]
 class Anatomy(Anonymizer):
     """Form buckets of l records with different sensitive values, drawn at random."""
 
-    seed: int | None = None
-    """What decides which records share a bucket. None draws it from the system, and nobody can repeat it; a number
-    makes the release repeatable, and must then be kept as secret as the table."""
-
+    seed: Annotated[int | None, seed_option("Which records share a bucket.")] = None
     name: ClassVar[str] = "anatomy"
+    title: ClassVar[str] = "Anatomy, buckets of different values"
     dealing: ClassVar[str] = (
         "Buckets were drawn without looking at quasi-identifiers (Anatomy). Who learns from all buckets together how "
         "quasi-identifiers and sensitive values go together can guess better within a bucket than its shares say "
         "(deFinetti attack, Kifer 2009); the promise is about the shares."
     )
-
-    def __post_init__(self) -> None:
-        if self.seed is not None:
-            check_whole("seed", self.seed, least=0)
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Draw the buckets, place what is left over, and publish."""

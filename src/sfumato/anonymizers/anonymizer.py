@@ -21,6 +21,9 @@ from sfumato.table.households import ranges
 class Anonymizer(Configured, ABC):
     """Makes releases. Its fields are its whole configuration: same configuration, same table, same release."""
 
+    baseline: ClassVar[str] = ""
+    """Of an end of the map: what it is, in a sentence. Elsewhere nothing."""
+
     noisy: ClassVar[bool] = False
     """Whether its releases are boxes with noisy counts, of which nothing that counts records can be said."""
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from sfumato.anonymizers.redistributing import (
     worst_of,
 )
 from sfumato.anonymizers.sabre import Sabre
-from sfumato.configuration import check_whole
+from sfumato.configuration import seed_option
 from sfumato.release import Form, Release
 from sfumato.requirements import BetaLikeness, Requirement
 from sfumato.requirements.requirement import sensitive_levels
@@ -46,16 +46,10 @@ ROOMS = (1.0, 0.9, 0.75, 0.5, 0.25, 0.0)
 class Burel(Anonymizer):
     """Divide sensitive values into buckets of like frequency, and let groups take records of all in proportion."""
 
-    seed: int | None = None
-    """What decides around which records groups are formed. None draws it from the system, and nobody can repeat it; a
-    number makes the release repeatable, and must then be kept as secret as the table."""
-
+    seed: Annotated[int | None, seed_option("Around which records groups are formed.")] = None
     name: ClassVar[str] = "burel"
+    title: ClassVar[str] = "BUREL, every value in proportion"
     dealing: ClassVar[str] = Sabre.dealing
-
-    def __post_init__(self) -> None:
-        if self.seed is not None:
-            check_whole("seed", self.seed, least=0)
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Bucketize, redistribute and publish."""

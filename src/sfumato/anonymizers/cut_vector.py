@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from sfumato.anonymizers.anonymizer import Anonymizer
 from sfumato.anonymizers.cut_space import leaf_starts, read_cuts
 from sfumato.anonymizers.full_domain import recoded
+from sfumato.configuration import Option
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.release import Form, Release
 from sfumato.requirements import Requirement
@@ -29,14 +30,19 @@ class CutVector(Anonymizer):
     'cut-vector cuts="age=20|40, sex=@0"'
     """
 
-    cuts: str
-    """The value that begins each part, or @ and a level of the hierarchy; an attribute without cuts is shown as *."""
-
+    cuts: Annotated[
+        str,
+        Option(
+            "The value that begins each part, or @ and a level of the hierarchy; an attribute without cuts is shown as "
+            "`*`."
+        ),
+    ]
     name: ClassVar[str] = "cut-vector"
     example: ClassVar[str | None] = 'cut-vector cuts="age=20|40, sex=@0"'
     treats_households_alike = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         read_cuts(self.cuts)
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:

@@ -14,12 +14,18 @@ take n as public; here it is not, so a share of 1 / 100 of the budget asks for i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from sfumato.anonymizers.decomposing import Level, Numbers, consistent, next_attributes, next_level, split
-from sfumato.anonymizers.mechanism import MOST_LEVELS, Mechanism, check_budget, check_share
+from sfumato.anonymizers.mechanism import (
+    MOST_LEVELS,
+    Epsilon,
+    Mechanism,
+    Negatives,
+    share_of_budget,
+)
 from sfumato.anonymizers.private import Codes, Counts, Domain, PrivateCells
 
 SIZE_SHARE = 0.01
@@ -33,24 +39,19 @@ COARSE_SIDE, COARSE_PER_BOX, FINE_PER_BOX = 10, 160.0, 5.0
 class DPGrid(Mechanism):
     """Two grids, the second adapted to the noisy counts of the first; consistent histograms."""
 
-    epsilon: float
-    alpha: float = 0.5
-    """The share of the budget for counts that the coarse grid gets."""
+    epsilon: Epsilon
+    alpha: Annotated[float, share_of_budget("The share of the budget for counts that the coarse grid gets.")] = 0.5
 
-    counts: str = "cut"
-    """cut: negative counts become 0; unbiased: they stay."""
+    counts: Negatives = "cut"
 
     name: ClassVar[str] = "dp-grid"
+    title: ClassVar[str] = "Adaptive private grid"
     example: ClassVar[str | None] = "dp-grid epsilon=1"
     procedure: ClassVar[str] = (
         "The domain is divided into a coarse grid whose boxes are counted with noise; each of them is divided "
         "again, the finer the fuller it seems to be, and counted with noise; then the counts of both grids are "
         "made to add up."
     )
-
-    def __post_init__(self) -> None:
-        check_budget(self.epsilon, self.counts)
-        check_share("alpha", self.alpha)
 
     def decompose(self, domain: Domain, private: PrivateCells) -> tuple[Codes, Codes, Numbers]:
         """Divide the domain twice."""

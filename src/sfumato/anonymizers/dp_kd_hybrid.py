@@ -8,12 +8,20 @@ the budget is shared equally, and all further ones in the middle. Counts are as 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from sfumato.anonymizers.decomposing import CUBE_ROOT, Numbers, consistent, grow, shares, split
-from sfumato.anonymizers.mechanism import Mechanism, check_budget, check_height, check_levels, check_share
+from sfumato.anonymizers.mechanism import (
+    MOST_LEVELS,
+    Epsilon,
+    Mechanism,
+    Negatives,
+    Ratio,
+    check_levels,
+    share_of_budget,
+)
 from sfumato.anonymizers.private import Codes, Counts, Domain, PrivateCells
-from sfumato.configuration import check_number
+from sfumato.configuration import Option
 from sfumato.errors import BadInputError
 
 
@@ -21,21 +29,22 @@ from sfumato.errors import BadInputError
 class DPKdHybrid(Mechanism):
     """Cut at private medians first, in the middle below; noisy histograms on every level, made consistent."""
 
-    epsilon: float
-    height: int
-    switch: int
-    """How many levels are cut at medians; fewer than `height`."""
+    epsilon: Epsilon
+    height: Annotated[int, Option("How many levels the tree has.", least=2, most=MOST_LEVELS)]
+    switch: Annotated[
+        int, Option("How many levels are cut at medians; fewer than `height`.", least=1, most=MOST_LEVELS)
+    ]
 
-    median_share: float = 0.3
-    """The share of the budget that finds the medians; counts get the rest."""
+    median_share: Annotated[
+        float, share_of_budget("The share of the budget that finds the medians; counts get the rest.")
+    ] = 0.3
 
-    ratio: float = CUBE_ROOT
-    """By how much the budget for counts grows from one level to the next."""
+    ratio: Ratio = CUBE_ROOT
 
-    counts: str = "cut"
-    """cut: negative counts become 0; unbiased: they stay."""
+    counts: Negatives = "cut"
 
     name: ClassVar[str] = "dp-kd-hybrid"
+    title: ClassVar[str] = "Private kd-tree above a quadtree"
     example: ClassVar[str | None] = "dp-kd-hybrid epsilon=1 height=8 switch=4"
     procedure: ClassVar[str] = (
         "The domain is cut in two again and again, attributes in turn: on the first levels at a noisy median, "
@@ -44,16 +53,12 @@ class DPKdHybrid(Mechanism):
     )
 
     def __post_init__(self) -> None:
-        check_budget(self.epsilon, self.counts)
-        check_height("height", self.height, least=2)
-        check_height("switch", self.switch)
+        super().__post_init__()
         if self.switch >= self.height:
             raise BadInputError(
                 f"switch must be less than height ({self.height}), not {self.switch}: with medians all the way down "
                 "this is dp-kd-tree"
             )
-        check_share("median_share", self.median_share)
-        check_number("ratio", self.ratio, least=0.1, most=10)
 
     def check_domain(self, domain: Domain) -> None:
         """Raise where the domain has fewer levels."""

@@ -18,42 +18,43 @@ their quadtree of the plane. The attributes are cut in turn in the order of thei
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from sfumato.anonymizers.decomposing import CUBE_ROOT, Numbers, consistent, grow, shares, split
-from sfumato.anonymizers.mechanism import Mechanism, check_budget, check_height, check_levels, check_share
+from sfumato.anonymizers.mechanism import (
+    Epsilon,
+    Height,
+    Mechanism,
+    Negatives,
+    Ratio,
+    check_levels,
+    share_of_budget,
+)
 from sfumato.anonymizers.private import Codes, Counts, Domain, PrivateCells
-from sfumato.configuration import check_number
 
 
 @dataclass(frozen=True)
 class DPKdTree(Mechanism):
     """Cut at private medians; noisy histograms on every level, made consistent."""
 
-    epsilon: float
-    height: int
-    median_share: float = 0.3
-    """The share of the budget that finds the medians; counts get the rest."""
+    epsilon: Epsilon
+    height: Height
+    median_share: Annotated[
+        float, share_of_budget("The share of the budget that finds the medians; counts get the rest.")
+    ] = 0.3
 
-    ratio: float = CUBE_ROOT
-    """By how much the budget for counts grows from one level to the next."""
+    ratio: Ratio = CUBE_ROOT
 
-    counts: str = "cut"
-    """cut: negative counts become 0; unbiased: they stay."""
+    counts: Negatives = "cut"
 
     name: ClassVar[str] = "dp-kd-tree"
+    title: ClassVar[str] = "Private kd-tree"
     example: ClassVar[str | None] = "dp-kd-tree epsilon=1 height=8"
     procedure: ClassVar[str] = (
         "The domain is cut in two again and again, each box at a noisy median of one attribute, attributes in "
         "turn. On every level the sensitive values of every box are counted with noise; then the counts of all "
         "levels are made to add up."
     )
-
-    def __post_init__(self) -> None:
-        check_budget(self.epsilon, self.counts)
-        check_height("height", self.height)
-        check_share("median_share", self.median_share)
-        check_number("ratio", self.ratio, least=0.1, most=10)
 
     def check_domain(self, domain: Domain) -> None:
         """Raise where the domain has fewer levels."""

@@ -18,12 +18,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from sfumato.anonymizers.decomposing import Numbers, next_attributes, next_level, split
-from sfumato.anonymizers.mechanism import MOST_LEVELS, Mechanism, check_budget, check_share
+from sfumato.anonymizers.mechanism import (
+    MOST_LEVELS,
+    Epsilon,
+    Mechanism,
+    Negatives,
+    share_of_budget,
+)
 from sfumato.anonymizers.private import Codes, Domain, PrivateCells
 
 
@@ -31,23 +37,20 @@ from sfumato.anonymizers.private import Codes, Domain, PrivateCells
 class DPPrivTree(Mechanism):
     """Halve boxes as long as they seem to hold enough records; noisy histograms of the final boxes."""
 
-    epsilon: float
-    shape_share: float = 0.5
-    """The share of the budget that decides which boxes are cut; the histograms get the rest."""
+    epsilon: Epsilon
+    shape_share: Annotated[
+        float, share_of_budget("The share of the budget that decides which boxes are cut; the histograms get the rest.")
+    ] = 0.5
 
-    counts: str = "cut"
-    """cut: negative counts become 0; unbiased: they stay."""
+    counts: Negatives = "cut"
 
     name: ClassVar[str] = "dp-privtree"
+    title: ClassVar[str] = "PrivTree"
     example: ClassVar[str | None] = "dp-privtree epsilon=1"
     procedure: ClassVar[str] = (
         "The domain is halved again and again, each box as long as a noisy count says that it holds enough "
         "records. Then the sensitive values of the final boxes are counted with noise."
     )
-
-    def __post_init__(self) -> None:
-        check_budget(self.epsilon, self.counts)
-        check_share("shape_share", self.shape_share)
 
     def decompose(self, domain: Domain, private: PrivateCells) -> tuple[Codes, Codes, Numbers]:
         """Grow the tree, then count."""

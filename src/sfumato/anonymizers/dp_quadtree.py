@@ -18,35 +18,35 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sfumato.anonymizers.decomposing import CUBE_ROOT, Numbers, consistent, grow, shares
-from sfumato.anonymizers.mechanism import Mechanism, check_budget, check_height, check_levels
+from sfumato.anonymizers.mechanism import (
+    Epsilon,
+    Height,
+    Mechanism,
+    Negatives,
+    Ratio,
+    check_levels,
+)
 from sfumato.anonymizers.private import Codes, Counts, Domain, PrivateCells
-from sfumato.configuration import check_number
 
 
 @dataclass(frozen=True)
 class DPQuadtree(Mechanism):
     """Cut in the middle; noisy histograms on every level, made consistent."""
 
-    epsilon: float
-    height: int
-    ratio: float = CUBE_ROOT
-    """By how much the budget grows from one level to the next."""
+    epsilon: Epsilon
+    height: Height
+    ratio: Ratio = CUBE_ROOT
 
-    counts: str = "cut"
-    """cut: negative counts become 0; unbiased: they stay."""
+    counts: Negatives = "cut"
 
     name: ClassVar[str] = "dp-quadtree"
+    title: ClassVar[str] = "Private quadtree"
     example: ClassVar[str | None] = "dp-quadtree epsilon=1 height=8"
     procedure: ClassVar[str] = (
         "The domain is halved again and again, each box in the middle of one attribute, attributes in turn, "
         "whatever the records are. On every level the sensitive values of every box are counted with noise; then "
         "the counts of all levels are made to add up."
     )
-
-    def __post_init__(self) -> None:
-        check_budget(self.epsilon, self.counts)
-        check_height("height", self.height)
-        check_number("ratio", self.ratio, least=0.1, most=10)
 
     def check_domain(self, domain: Domain) -> None:
         """Raise where the domain has fewer levels."""

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ from sfumato.anonymizers.anonymizer import Anonymizer
 from sfumato.anonymizers.exchange_dealing import deal_out, whole_records
 from sfumato.anonymizers.exchange_planning import loss_of_plan, plan_exchange
 from sfumato.anonymizers.exchange_regions import LEAST_RECORDS, Cut, cut_table
-from sfumato.configuration import check_number, check_whole
+from sfumato.configuration import Option, seed_option
 from sfumato.errors import BadInputError
 from sfumato.release import Form, Release, bucketization
 from sfumato.requirements import Requirement
@@ -47,29 +47,26 @@ PARTS = (1, 2, 4)
 class Exchange(Anonymizer):
     """Exchange records between buckets until every histogram is just as near to the table's as required."""
 
-    regions: int = 300
-    """Into how many regions the records are cut at most; time grows with its square."""
-
-    support: float = 0.05
-    """The share of the records from which on a population is large: those are what buckets are made for."""
-
-    seed: int | None = None
-    """What decides which of a region's records of one value are exchanged. None draws it from the system, and nobody
-    can repeat it; a number makes the release repeatable, and must then be kept as secret as the table."""
-
+    regions: Annotated[
+        int, Option("Into how many regions the records are cut at most; time grows with its square.", least=1)
+    ] = 300
+    support: Annotated[
+        float,
+        Option(
+            "The share of the records from which on a population is large: those are what buckets are made for.",
+            more_than=0,
+            most=1,
+        ),
+    ] = 0.05
+    seed: Annotated[int | None, seed_option("Which of a region's records of one value are exchanged.")] = None
     name: ClassVar[str] = "exchange"
+    title: ClassVar[str] = "records exchanged between buckets"
     dealing: ClassVar[str] = (
         "Records were exchanged between buckets because of their sensitive values. The promise is about the histogram "
         "of a bucket. Who knows how this file was made can see which people do not fit their bucket by their "
         "quasi-identifiers, and that they have rather a value which is common among people like them: of them more can "
         "be guessed than the histogram of their bucket says."
     )
-
-    def __post_init__(self) -> None:
-        check_whole("regions", self.regions, least=1)
-        check_number("support", self.support, least=0, strict=True, most=1)
-        if self.seed is not None:
-            check_whole("seed", self.seed, least=0)
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Plan the exchange for several sizes of regions, and publish the best; nothing is ever suppressed."""

@@ -14,17 +14,17 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.anonymizer import Anonymizer, infeasible
 from sfumato.anonymizers.lattice import Lattice, Node, lattice_of
-from sfumato.anonymizers.objectives import AGGREGATES, MINIMIZE, objective
+from sfumato.anonymizers.objectives import objective
 from sfumato.anonymizers.rolling import Levels
 from sfumato.anonymizers.searching import Search, branch_and_bound, decide_all, descend, evolve
-from sfumato.configuration import check_choice, check_number, check_whole, split_outside_quotes
+from sfumato.configuration import Option, check_number, split_outside_quotes
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.release import (
     Assignment,
@@ -40,7 +40,6 @@ from sfumato.requirements import Requirement
 from sfumato.table import Cells, Quasi, Table, distinct_rows
 
 Codes = NDArray[np.int32]
-SEARCHES = ("exact", "best-first", "genetic")
 USUAL_SECONDS = 10.0
 LARGE = 200_000_000
 """An exact search of more transformations than this is not begun."""
@@ -50,47 +49,51 @@ LARGE = 200_000_000
 class FullDomain(Anonymizer):
     """Choose one level per attribute: the transformation of least loss that satisfies the requirement."""
 
-    minimize: str = "loss"
-    """The measure to make small: loss, generalization_loss, discernibility or average_group."""
-
-    aggregate: str = "mean"
-    """How the losses of the attributes are joined: mean, max, or geometric (the mean of 1 + loss, less 1)."""
-
-    weights: str = ""
-    """How much an attribute's loss counts, such as `age=2, sex=0.5`; 1 where nothing is said."""
-
-    levels: str = ""
-    """The levels an attribute may have, such as `age=1..3, sex=0`; 0 (as it is) to the root where nothing is said."""
-
-    search: str = "exact"
-    """exact; or, for a lattice too large to decide, best-first or genetic: the best found in `seconds`."""
-
-    seconds: float | None = None
-    """The time a best-first or genetic search may take; 10 where nothing is said."""
-
-    seed: int = 0
-    """For a genetic search: where its random numbers start."""
-
+    minimize: Annotated[
+        Literal["loss", "generalization_loss", "discernibility", "average_group"], Option("The measure to make small.")
+    ] = "loss"
+    aggregate: Annotated[
+        Literal["mean", "max", "geometric"],
+        Option(
+            "How the losses of the attributes are joined: mean, max, or geometric (the mean of 1 + loss, less 1).",
+            when=("minimize", "loss", "generalization_loss"),
+        ),
+    ] = "mean"
+    weights: Annotated[
+        str,
+        Option(
+            "How much an attribute's loss counts, such as `age=2, sex=0.5`; 1 where nothing is said.",
+            when=("minimize", "loss", "generalization_loss"),
+        ),
+    ] = ""
+    levels: Annotated[
+        str,
+        Option(
+            "The levels an attribute may have, such as `age=1..3, sex=0`; 0 (as it is) to the root where nothing is "
+            "said."
+        ),
+    ] = ""
+    search: Annotated[
+        Literal["exact", "best-first", "genetic"],
+        Option("exact; or, for a lattice too large to decide, best-first or genetic: the best found in `seconds`."),
+    ] = "exact"
+    seconds: Annotated[
+        float | None,
+        Option(
+            "The time a best-first or genetic search may take; 10 where nothing is said.",
+            more_than=0,
+            when=("search", "best-first", "genetic"),
+        ),
+    ] = None
+    seed: Annotated[
+        int, Option("Where the random numbers of a genetic search start.", least=0, when=("search", "genetic"))
+    ] = 0
     name: ClassVar[str] = "full-domain"
+    title: ClassVar[str] = "one level per column"
     treats_households_alike = True
 
     def __post_init__(self) -> None:
-        check_choice("minimize", self.minimize, MINIMIZE)
-        check_choice("aggregate", self.aggregate, AGGREGATES)
-        check_choice("search", self.search, SEARCHES)
-        check_whole("seed", self.seed, least=0)
-        if self.aggregate != "mean" and self.minimize not in ("loss", "generalization_loss"):
-            raise BadInputError(
-                f"aggregate={self.aggregate} joins losses of attributes; minimize={self.minimize} has none"
-            )
-        if self.weights and self.minimize not in ("loss", "generalization_loss"):
-            raise BadInputError(f"weights belong to the losses of attributes; minimize={self.minimize} has none")
-        if self.seconds is not None:
-            check_number("seconds", self.seconds, least=0, strict=True)
-            if self.search == "exact":
-                raise BadInputError("an exact search takes the time it takes; seconds belongs to search=best-first")
-        if self.seed and self.search != "genetic":
-            raise BadInputError(f"search={self.search} draws nothing at random; seed belongs to search=genetic")
+        super().__post_init__()
         _entries("weights", self.weights)
         _entries("levels", self.levels)
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 import secrets
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ from sfumato.anonymizers.curve import Points, points_on_curve
 from sfumato.anonymizers.cutting import Codes, Counts, Problem, only_sizes, problem_of
 from sfumato.anonymizers.local_recoding import deal
 from sfumato.anonymizers.scores import mean_loss
-from sfumato.configuration import check_number, check_whole
+from sfumato.configuration import Option, seed_option
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.kernels import kernel
 from sfumato.release import Assignment, Form, Release
@@ -54,20 +54,19 @@ MOST_BLOCKS = 2_048
 class Hilbert(Anonymizer):
     """Cut the Hilbert order of the records into groups, best for k-anonymity; or find the largest k within a loss."""
 
-    within: float | None = None
-    """The most loss that is allowed (0 to 1); what is required is then the least, and the most is looked for."""
-
-    seed: int | None = None
-    """For k-anonymity: what decides which of several records with equal quasi-identifiers go where. None draws it from
-    the system, and nobody can repeat it; a number makes the release repeatable, and must then be kept secret."""
-
+    within: Annotated[
+        float | None,
+        Option(
+            "The most loss that is allowed; what is required is then the least, and the most is looked for.",
+            least=0,
+            most=1,
+        ),
+    ] = None
+    seed: Annotated[
+        int | None, seed_option("Which of several records with equal quasi-identifiers go where, for k-anonymity.")
+    ] = None
     name: ClassVar[str] = "hilbert"
-
-    def __post_init__(self) -> None:
-        if self.within is not None:
-            check_number("within", self.within, least=0, most=1)
-        if self.seed is not None:
-            check_whole("seed", self.seed, least=0)
+    title: ClassVar[str] = "cut along a Hilbert curve"
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Cut the curve, once or as often as it takes to find the largest parameter within the loss."""

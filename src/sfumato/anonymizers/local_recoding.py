@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from sfumato.anonymizers.full_domain import FullDomain
 from sfumato.anonymizers.grouping import NONE, Grouping, grouping_of
 from sfumato.anonymizers.regrouping import MOST_PORTIONS, house_leftovers, regroup, workshop_for
 from sfumato.anonymizers.sweeping import Codes, Counts, Domain, domain_of, level_vectors, sweep
-from sfumato.configuration import check_whole
+from sfumato.configuration import Option, seed_option
 from sfumato.kernels import kernel
 from sfumato.release import Assignment, Form, Release, bucketization, generalization
 from sfumato.requirements import Requirement
@@ -35,19 +35,13 @@ from sfumato.table import Cells, Table
 class LocalRecoding(Anonymizer):
     """Publish nodes of the hierarchies, each group generalized only as far as its own records need."""
 
-    passes: int = 3
-    """How often groups are dissolved and formed anew; 0 leaves them as the sweep has made them."""
-
-    seed: int | None = None
-    """What decides which of several records with equal quasi-identifiers go where. None draws it from the system, and
-    nobody can repeat it; a number makes the release repeatable, and must then be kept as secret as the table."""
-
+    passes: Annotated[
+        int,
+        Option("How often groups are dissolved and formed anew; 0 leaves them as the sweep has made them.", least=0),
+    ] = 3
+    seed: Annotated[int | None, seed_option("Which of several records with equal quasi-identifiers go where.")] = None
     name: ClassVar[str] = "local-recoding"
-
-    def __post_init__(self) -> None:
-        check_whole("passes", self.passes, least=0)
-        if self.seed is not None:
-            check_whole("seed", self.seed, least=0)
+    title: ClassVar[str] = "a node for every group"
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Find groups, and publish them in the form asked for.

@@ -7,14 +7,14 @@ is checked, and the guarantee lies in how the release was drawn.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from sfumato.anonymizers.decomposing import Numbers
 from sfumato.anonymizers.noise import Noise, OpenDPNoise
 from sfumato.anonymizers.private import Codes, Domain, PrivateCells, declared_domain
-from sfumato.configuration import Configured, check_choice, check_number, check_whole
+from sfumato.configuration import Configured, Option
 from sfumato.errors import BadInputError
-from sfumato.release import READINGS, Form, Guarantee, NoisyRelease, Release, noisy_release
+from sfumato.release import Form, Guarantee, NoisyRelease, Release, noisy_release
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.table import Table
 
@@ -22,18 +22,45 @@ LEAST_EPSILON, MOST_EPSILON = 1e-6, 1000
 MOST_LEVELS = 20
 """A tree of more levels would have more than a million boxes."""
 
+Epsilon = Annotated[
+    float,
+    Option(
+        "The budget: how much the release may depend on any one record. Smaller protects more.",
+        least=LEAST_EPSILON,
+        most=MOST_EPSILON,
+    ),
+]
+Negatives = Annotated[
+    Literal["cut", "unbiased"],
+    Option(
+        "How negative counts are read: `cut` to 0, because the file that is written holds whole records, and a map "
+        "should show what its readers will see; `unbiased` for those who are given the counts themselves."
+    ),
+]
+Height = Annotated[
+    int, Option("How many levels the tree has: more would make more than a million boxes.", least=1, most=MOST_LEVELS)
+]
+Ratio = Annotated[
+    float, Option("By how much the budget for counts grows from one level to the next.", least=0.1, most=10)
+]
+
+
+def share_of_budget(meaning: str) -> Option:
+    """Declare a share of the budget that leaves something on both sides."""
+    return Option(meaning, more_than=0, most=0.99)
+
+
 NEIGHBOURS = "one record more or less (one record is one person; the number of records is not public)"
 
 
 class Mechanism(Configured, ABC):
     """Draws noisy releases. Two draws differ: the noise cannot be seeded."""
 
-    epsilon: float
-    counts: str
-    """How negative counts are read: `cut` unless said otherwise, because the file that is written holds whole records,
-    and a map should show what its readers will see; `unbiased` for those who are given the counts themselves."""
+    epsilon: Epsilon
+    counts: Negatives
 
     name: ClassVar[str]
+    baseline: ClassVar[str] = ""
     noisy: ClassVar[bool] = True
     procedure: ClassVar[str]
     """What it does, in words for whoever reads a certificate."""
@@ -90,26 +117,6 @@ def assigned(release: Release | NoisyRelease) -> Release:
     if isinstance(release, NoisyRelease):
         raise BadInputError("this cannot be done with a differentially private release: it assigns no records")
     return release
-
-
-def check_budget(epsilon: object, counts: object) -> None:
-    """Raise unless these are a budget and a way to treat negative counts."""
-    check_number("epsilon", epsilon, least=LEAST_EPSILON, most=MOST_EPSILON)
-    check_choice("counts", counts, READINGS)
-
-
-def check_share(name: str, value: object) -> None:
-    """Raise unless the value is a share that leaves something on both sides."""
-    check_number(name, value, least=0, strict=True, most=0.99)
-
-
-def check_height(name: str, value: object, least: int = 1) -> None:
-    """Raise unless the value is a number of levels that a tree can have."""
-    check_whole(name, value, least=least)
-    if isinstance(value, int) and value > MOST_LEVELS:
-        raise BadInputError(
-            f"{name} must be at most {MOST_LEVELS}, not {value}: more levels make more than a million boxes"
-        )
 
 
 def check_levels(height: int, domain: Domain) -> None:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,10 +46,10 @@ from sfumato.anonymizers.cutting import (
     spread_of,
     taken_left,
 )
-from sfumato.anonymizers.scoring import CUTS, Scoring, check_cut, scoring_of, without_number
+from sfumato.anonymizers.scoring import Scoring, check_cut, scoring_of, without_number
 from sfumato.anonymizers.sharing import shared_first
 from sfumato.anonymizers.trimming import trim
-from sfumato.configuration import check_choice, check_whole
+from sfumato.configuration import Option, seed_option
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.kernels import kernel
 from sfumato.release import Assignment, Form, Release, bucketization, generalization
@@ -63,54 +63,80 @@ from sfumato.table import Table
 class Mondrian(Anonymizer):
     """Cut at the median of the widest attribute as long as both halves satisfy the requirement."""
 
-    mode: str = "strict"
-    """strict: equal records stay together; relaxed: they may be split between two groups."""
-
-    box: str = "tight"
-    """tight: publish the range of a group's records; region: publish the whole part of the domain it was cut to."""
-
-    publish: str = "box"
-    """box: publish just that; node: publish for every attribute the smallest node of its hierarchy around it."""
-
-    seed: int | None = None
-    """For relaxed cuts: what decides which of several equal records go where. None draws it from the system, and
-    nobody can repeat it; a number makes the release repeatable, and must then be kept as secret as the table."""
-
-    cut: str = "median"
-    """median: halve the widest attribute; otherwise the admitted cut that is best by a score (`cuts`): range,
-    variance, loss, or information-gain of a target."""
-
-    target: str | None = None
-    """The column that somebody wants to predict: cut by its information gain, or by its variance."""
-
-    stop: str | None = None
-    """A requirement beyond which a group is not cut any further, as Cormode et al. 2013 use t-closeness. No promise:
-    a group is cut as long as it satisfies this, so its parts may not."""
-
-    spread: str = "share"
-    """Which attribute is the widest: by its share of the domain, or by its bare width (then an attribute of many leaves
-    is cut before one of few)."""
-
-    height: int | None = None
-    """How many cuts lie between the table and a group at most; no limit where none is given."""
-
+    mode: Annotated[
+        Literal["strict", "relaxed"],
+        Option(
+            "Whether equal records stay together, or may be split between two groups.",
+            words={"relaxed": "equal records may be parted"},
+        ),
+    ] = "strict"
+    box: Annotated[
+        Literal["tight", "region"],
+        Option(
+            "Whether the range of a group's records is published, or the whole part of the domain it was cut to.",
+            words={"region": "whole regions"},
+        ),
+    ] = "tight"
+    publish: Annotated[
+        Literal["box", "node"],
+        Option(
+            "Whether just that is published, or for every attribute the smallest node of its hierarchy around it.",
+            words={"node": "whole nodes of the hierarchies"},
+        ),
+    ] = "box"
+    seed: Annotated[
+        int | None, seed_option("Which of several equal records go where in relaxed cuts.", when=("mode", "relaxed"))
+    ] = None
+    cut: Annotated[
+        Literal["median", "range", "variance", "loss", "information-gain"],
+        Option(
+            "Where to cut: the median of the widest attribute; otherwise the admitted cut that is best by a score: the "
+            "middle of the range, the variance, the loss, or what is learnt of a target.",
+            words={
+                "range": "cut in the middle of ranges",
+                "variance": "cut where values vary most",
+                "loss": "cut where the loss falls most",
+                "information-gain": "cut where most is learnt",
+            },
+        ),
+    ] = "median"
+    target: Annotated[
+        str | None,
+        Option(
+            "The column that somebody wants to predict: cut by its information gain, or by its variance.",
+            takes="column",
+            words={"": " of {}"},
+        ),
+    ] = None
+    stop: Annotated[
+        str | None,
+        Option(
+            "A requirement beyond which a group is not cut any further, as Cormode et al. 2013 use t-closeness. No "
+            "promise: a group is cut as long as it satisfies this, so its parts may not.",
+            takes="requirement",
+            words={"": "not cut further where beyond {}, which is no promise"},
+        ),
+    ] = None
+    spread: Annotated[
+        Literal["share", "width"],
+        Option(
+            "Which attribute is the widest: by its share of the domain, or by its bare width (then an attribute of "
+            "many leaves is cut before one of few).",
+            words={"width": "attributes of many values are cut first"},
+        ),
+    ] = "share"
+    height: Annotated[
+        int | None,
+        Option("How many cuts lie between the table and a group at most; no limit where none is given.", least=1),
+    ] = None
     name: ClassVar[str] = "mondrian"
+    title: ClassVar[str] = "Mondrian"
 
     def __post_init__(self) -> None:
-        check_choice("mode", self.mode, ("strict", "relaxed"))
-        check_choice("cut", self.cut, CUTS)
+        super().__post_init__()
         check_cut(self.cut, self.target, self.mode)
-        if self.seed is not None:
-            check_whole("seed", self.seed, least=0)
-            if self.mode == "strict":
-                raise BadInputError("mondrian mode=strict draws nothing at random; seed belongs to mode=relaxed")
-        if self.height is not None:
-            check_whole("height", self.height, least=1)
         if self.stop is not None:
             read_requirement(self.stop)
-        check_choice("spread", self.spread, ("share", "width"))
-        check_choice("box", self.box, ("tight", "region"))
-        check_choice("publish", self.publish, ("box", "node"))
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Partition the cells, spend the budget, and publish the groups in the form asked for."""

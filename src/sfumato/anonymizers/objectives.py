@@ -15,8 +15,6 @@ from typing import ClassVar
 from sfumato.anonymizers.lattice import Lattice, Node
 from sfumato.anonymizers.rolling import Levels
 
-AGGREGATES = ("mean", "max", "geometric")
-
 
 @dataclass(frozen=True, eq=False)
 class Objective(ABC):
@@ -117,7 +115,6 @@ class AverageGroup(Objective):
         return 1.0 if low is None else max(1.0, (self.lattice.records - self.budget) / low.all_groups)
 
 
-MINIMIZE = ("loss", "generalization_loss", "discernibility", "average_group")
 """The measures a search can minimize, by the names they have on the map."""
 
 

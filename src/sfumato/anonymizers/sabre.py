@@ -15,7 +15,7 @@ groups (the paper stops there); and worst cases that are exact where they can be
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from sfumato.anonymizers.redistributing import (
     redistributed,
     worst_of,
 )
-from sfumato.configuration import check_whole
+from sfumato.configuration import seed_option
 from sfumato.errors import BadInputError
 from sfumato.release import Form, Release
 from sfumato.requirements import Requirement, TCloseness
@@ -50,20 +50,14 @@ SERVES = "t-closeness distance=equal, hierarchical or js"
 class Sabre(Anonymizer):
     """Divide sensitive values into buckets, and let every group take records of all buckets in proportion."""
 
-    seed: int | None = None
-    """What decides around which records groups are formed. None draws it from the system, and nobody can repeat it; a
-    number makes the release repeatable, and must then be kept as secret as the table."""
-
+    seed: Annotated[int | None, seed_option("Around which records groups are formed.")] = None
     name: ClassVar[str] = "sabre"
+    title: ClassVar[str] = "SABRE, every value in proportion"
     dealing: ClassVar[str] = (
         "Every group took the nearest records of each bucket of sensitive values that were left when its turn came. "
         "Around whom and in which order was drawn at random; but that a record lies far from the others of its group "
         "can hint at a value that was used up near them."
     )
-
-    def __post_init__(self) -> None:
-        if self.seed is not None:
-            check_whole("seed", self.seed, least=0)
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Bucketize, redistribute and publish."""

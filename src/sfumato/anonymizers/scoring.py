@@ -14,7 +14,6 @@ Counts = NDArray[np.int64]
 Numbers = NDArray[np.float64]
 
 RANGE, VARIANCE, LOSS, GAIN, TARGET_VARIANCE = 1, 2, 3, 4, 5
-CUTS = ("median", "range", "variance", "loss", "information-gain")
 KINDS = {"range": RANGE, "variance": VARIANCE, "loss": LOSS, "information-gain": GAIN}
 LOOKED_UP = 1 << 16
 """n ln n is looked up for smaller n."""

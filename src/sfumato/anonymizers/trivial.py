@@ -23,6 +23,7 @@ class WithoutQuasi(Anonymizer):
     """One group of all records, every quasi-identifier `*`: only the sensitive values remain."""
 
     name: ClassVar[str] = "without-quasi"
+    baseline: ClassVar[str] = "No quasi-identifier is published, only the sensitive values"
     treats_households_alike = True
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
@@ -45,6 +46,7 @@ class WithoutSensitive(Anonymizer):
     """The quasi-identifiers as they are, and no sensitive attribute."""
 
     name: ClassVar[str] = "without-sensitive"
+    baseline: ClassVar[str] = "No sensitive value is published, only the exact quasi-identifiers"
     treats_households_alike = True
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
@@ -59,6 +61,7 @@ class Original(Anonymizer):
     """The table as it is: groups are records that agree in all quasi-identifiers. A baseline, not a protection."""
 
     name: ClassVar[str] = "original"
+    baseline: ClassVar[str] = "The original table as it is: no loss, full risk"
     treats_households_alike = True
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:

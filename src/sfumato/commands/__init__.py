@@ -9,10 +9,11 @@ from sfumato.commands.datasets import datasets
 from sfumato.commands.explore import explore
 from sfumato.commands.frontier import frontier
 from sfumato.commands.init import init
+from sfumato.commands.options import options
 from sfumato.commands.release import release
 from sfumato.commands.reproduce import reproduce
 
-COMMANDS = (datasets, init, check, anonymize, explore, frontier, choose, release, apply, audit, reproduce)
+COMMANDS = (datasets, options, init, check, anonymize, explore, frontier, choose, release, apply, audit, reproduce)
 """In the order in which `--help` lists them."""
 
 __all__ = ["COMMANDS"]

@@ -11,12 +11,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import combinations
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.configuration import Configured, check_choice, check_number, check_whole
+from sfumato.configuration import Configured, Option
 from sfumato.errors import BadInputError
 from sfumato.kernels import kernel
 from sfumato.measures.classifiers import LEAST_LEAF, Forest
@@ -31,7 +31,6 @@ Numbers = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Codes = NDArray[np.int32]
 
-KINDS = ("naive-bayes", "pairs", "random-forest")
 DRAWS = 5
 """How many times a random attack is repeated unless that is said."""
 
@@ -75,31 +74,29 @@ class Attacked:
 class Attack(Configured):
     """How the attacker learns, and whom he guesses."""
 
-    kind: str = "naive-bayes"
-    """naive-bayes: every quasi-identifier by itself. pairs: every two of them together. random-forest: a classifier on
-    points drawn from the boxes."""
-
-    top: float = 1.0
-    """The share of records to guess: those where the attacker is most confident."""
-
-    seed: int | None = None
-    """Of a random-forest; 0 where none is given."""
-
-    draws: int | None = None
-    """How many times a random-forest draws points and grows; 5 where nothing is said."""
-
+    kind: Annotated[
+        Literal["naive-bayes", "pairs", "random-forest"],
+        Option(
+            "How the attacker learns: every quasi-identifier by itself, every two of them together, or a classifier on "
+            "points drawn from the boxes."
+        ),
+    ] = "naive-bayes"
+    top: Annotated[
+        float,
+        Option("The share of records to guess: those where the attacker is most confident.", more_than=0, most=1),
+    ] = 1.0
+    seed: Annotated[
+        int | None, Option("Of a random-forest; 0 where none is given.", least=0, when=("kind", "random-forest"))
+    ] = None
+    draws: Annotated[
+        int | None,
+        Option(
+            "How many times a random-forest draws points and grows; 5 where nothing is said.",
+            least=1,
+            when=("kind", "random-forest"),
+        ),
+    ] = None
     name: ClassVar[str] = "attack"
-
-    def __post_init__(self) -> None:
-        check_choice("kind", self.kind, KINDS)
-        check_number("top", self.top, least=0, strict=True, most=1)
-        if self.seed is not None:
-            check_whole("seed", self.seed, least=0)
-        if self.draws is not None:
-            check_whole("draws", self.draws, least=1)
-        for key in ("seed", "draws"):
-            if self.kind != "random-forest" and getattr(self, key) is not None:
-                raise BadInputError(f"{key} belongs to kind=random-forest; {self.kind} draws nothing at random")
 
     def run(self, release: Published, on: str | None = None) -> Attacked:
         """Attack one sensitive attribute of a release (the only one, where none is named)."""

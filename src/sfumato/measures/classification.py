@@ -13,12 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
 from sfumato.anonymizers.trivial import Original, WithoutQuasi, WithoutSensitive
-from sfumato.configuration import Configured, check_choice, check_whole
+from sfumato.configuration import Configured, Option, check_choice
 from sfumato.errors import BadInputError
 from sfumato.measures.classifiers import CLASSIFIERS
 from sfumato.measures.records import Counts, Folds, Records, deal, folds_of, records_of
@@ -46,22 +46,24 @@ class Classification(Configured):
     name: ClassVar[str] = "classification"
     example: ClassVar[str] = "classification target=COLUMN classifiers=decision-tree,naive-bayes"
 
-    target: str
-    classifiers: str = "decision-tree,naive-bayes"
-    folds: int = 10
-    seed: int = 0
-    test: str = "release"
-    sample: int = 100_000
+    target: Annotated[str, Option("The column that is learned.", takes="column")]
+    classifiers: Annotated[str, Option("By whom, with commas between.", takes="classifiers")] = (
+        "decision-tree,naive-bayes"
+    )
+    folds: Annotated[int, Option("Into how many parts records are divided to test on each.", least=2)] = 10
+    seed: Annotated[int, Option("What decides the folds.", least=0)] = 0
+    test: Annotated[
+        Literal["release", "original"],
+        Option("Whether a test record shows what its release shows of it, or its original values."),
+    ] = "release"
+    sample: Annotated[int, Option("Of more records than this, so many are drawn; 0 takes all.", least=0)] = 100_000
 
     def __post_init__(self) -> None:
-        if not isinstance(self.target, str) or not self.target:
+        super().__post_init__()
+        if not self.target:
             raise BadInputError(f"target must name the column to learn, not {self.target!r}")
         for classifier in self.methods:
             check_choice("classifiers", classifier, CLASSIFIERS)
-        check_whole("folds", self.folds, least=2)
-        check_whole("seed", self.seed, least=0)
-        check_whole("sample", self.sample, least=0)
-        check_choice("test", self.test, ("release", "original"))
 
     @property
     def methods(self) -> tuple[str, ...]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
-from typing import Literal
+from typing import Any, Literal
 
 
 @dataclass(frozen=True)
@@ -23,3 +24,6 @@ class Measure:
 
     said_of: Literal["table", "baskets"] = "table"
     """What it is said of: a release of a table, or one of sets of items."""
+
+    function: Callable[[Any], float] | None = None
+    """What works it out from a release; those that share their work have none and are worked out together."""

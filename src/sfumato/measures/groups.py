@@ -92,6 +92,9 @@ def measure(release: Release) -> Measured:
         found = [own[name] for own in by_sensitive.values()]
         if found:
             values[name] = min(found) if MEASURES[name].better == "higher" else max(found)
+    for name, declared in MEASURES.items():
+        if declared.function is not None and not (declared.needs_sensitive and release.histograms is None):
+            values[name] = declared.function(release)
     ordered = {name: values[name] for name in MEASURES if name in values}
     return Measured(ordered, by_sensitive)
 

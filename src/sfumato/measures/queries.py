@@ -17,12 +17,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from math import ceil
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.configuration import Configured, check_choice, check_number, check_whole
+from sfumato.configuration import Configured, Option
 from sfumato.errors import BadInputError
 from sfumato.release.regions import Members, Points, Regions
 from sfumato.release.selections import Selections, choose_smallest, one_after_another, unpacked, words_for
@@ -45,20 +45,35 @@ AT_ONCE = 4_000_000
 class Queries(Configured):
     """A random workload of COUNT queries."""
 
-    dimensions: int = 4
-    """Quasi-identifiers in a predicate; all of them where there are fewer."""
-
-    selectivity: float = 0.05
-    reading: str = "query"
-    number: int = 1000
-    seed: int = 0
-    sanity: float = 0.001
-    """Relative errors are taken to at least this share of the records; 0 takes queries with an answer above zero."""
-
-    select: str = "values"
-    rounding: str = "up"
-    """How the number of selected values becomes a whole number: up, or to the nearest (at least one)."""
-
+    dimensions: Annotated[
+        int, Option("Quasi-identifiers in a predicate; all of them where there are fewer.", least=1)
+    ] = 4
+    selectivity: Annotated[float, Option("The share of the domain that is selected.", more_than=0, most=1)] = 0.05
+    reading: Annotated[
+        Literal["query", "attribute", "half-range", "closed-half-range"],
+        Option(
+            "Whether the selectivity is that of the whole query, or of every attribute; or a range of half of every "
+            "domain, with one end or both."
+        ),
+    ] = "query"
+    number: Annotated[int, Option("How many queries.", least=1)] = 1000
+    seed: Annotated[int, Option("What decides the queries.", least=0)] = 0
+    sanity: Annotated[
+        float,
+        Option(
+            "Relative errors are taken to at least this share of the records; 0 takes queries with an answer above "
+            "zero.",
+            least=0,
+            most=1,
+        ),
+    ] = 0.001
+    select: Annotated[Literal["values", "range"], Option("Whether single values are selected, or a range of them.")] = (
+        "values"
+    )
+    rounding: Annotated[
+        Literal["up", "nearest"],
+        Option("How the number of selected values becomes a whole number: up, or to the nearest (at least one)."),
+    ] = "up"
     name: ClassVar[str] = "queries"
 
     @property
@@ -72,14 +87,7 @@ class Queries(Configured):
         return ("dimensions", "selectivity", "select", "rounding") if self.halves else ()
 
     def __post_init__(self) -> None:
-        check_whole("dimensions", self.dimensions, least=1)
-        check_number("selectivity", self.selectivity, least=0, strict=True, most=1)
-        check_choice("reading", self.reading, ("query", "attribute", *HALVES))
-        check_whole("number", self.number, least=1)
-        check_whole("seed", self.seed, least=0)
-        check_number("sanity", self.sanity, least=0, most=1)
-        check_choice("select", self.select, ("values", "range"))
-        check_choice("rounding", self.rounding, ("up", "nearest"))
+        super().__post_init__()
         for own in fields(self):
             if own.name in self.unread and getattr(self, own.name) != own.default:
                 raise BadInputError(

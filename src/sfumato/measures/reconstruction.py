@@ -21,12 +21,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.configuration import Configured, check_whole
+from sfumato.configuration import Configured, Option
 from sfumato.kernels import kernel
 from sfumato.measures.attack import spread_over_leaves
 from sfumato.release import Release
@@ -73,11 +73,8 @@ class EmReader(Configured):
     in what the model believes rather than in what is true. The number is fixed, never chosen by looking at the truth.
     """
 
-    rounds: int = 5
+    rounds: Annotated[int, Option("Rounds of model and dealing; 0 is the uniform reading.", least=0)] = 5
     name: ClassVar[str] = "em"
-
-    def __post_init__(self) -> None:
-        check_whole("rounds", self.rounds, least=0)
 
     def dealt(self, entries: Entries, histograms: Numbers) -> Numbers:
         """Deal the sensitive values of every group among its entries: entries x values, both margins kept."""

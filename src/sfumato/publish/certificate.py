@@ -27,7 +27,6 @@ from sfumato.publish.file_alone import FileAlone
 from sfumato.release import Release
 from sfumato.requirements import Requirement
 from sfumato.tradeoff import Candidate
-from sfumato.tradeoff.words import rule
 
 SCHEMA = 1
 WHAT = "a certificate of sfumato"
@@ -224,7 +223,7 @@ def _part(part: Requirement, form: str, columns: Columns, alone: FileAlone) -> d
     confirmed = str(part) in alone.confirmed
     return {
         "requirement": str(part),
-        "in_words": rule(part, "bucket" if form == "bucketization" else "group"),
+        "in_words": part.rule_in_words("bucket" if form == "bucketization" else "group"),
         "confirmed_by_the_file": confirmed,
         "checked": ALONE if confirmed else RESTS if columns.sensitive else NOT_SHOWN,
     }

@@ -92,7 +92,19 @@ def _judge(part: Requirement, sizes: Counts, profile: Profile | None) -> Judged:
         BetaLikeness: _likeness,
         AlphaK: _alpha_k,
     }
-    return judges[type(part)](part, profile)
+    judge = judges.get(type(part), _by_its_own_definition)
+    return judge(part, profile)
+
+
+def _by_its_own_definition(part: Requirement, profile: Profile) -> Judged:
+    """Ask the requirement itself, group by group: for those that were added to this tool."""
+    values = profile.baseline.values
+    shares = dict(zip(values, profile.baseline.shares.tolist(), strict=True))
+    counts: list[dict[str, int]] = [{} for _ in profile.sizes]
+    for group, value, count in zip(profile.group, profile.value, profile.count, strict=True):
+        counts[group][values[value]] = int(count)
+    admitted = np.array([part.holds(own, shares) for own in counts], np.bool_)
+    return admitted, admitted.astype(np.float64), f"{int(admitted.sum()):,} of {len(admitted):,} groups"
 
 
 def _diversity(part: LDiversity, profile: Profile) -> Judged:

@@ -8,21 +8,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.configuration import (
-    Configured,
-    check_choice,
-    check_number,
-    check_whole,
-    parse,
-    split_outside_quotes,
-)
+from sfumato.configuration import Configured, Option, parse, split_outside_quotes
 from sfumato.errors import BadInputError
 from sfumato.requirements import distances, predicates
 from sfumato.requirements.predicates import Rules, groups_admitted
@@ -33,13 +26,21 @@ from sfumato.table.hierarchy import write_number
 Rule = tuple[int, float, float]
 """A kind of predicate and its two parameters."""
 
+On = Annotated[
+    str | None, Option("The sensitive column it is about; needed only where there are several.", takes="sensitive")
+]
 DISTANCES = {
     "equal": predicates.EQUAL,
     "ordered": predicates.ORDERED,
     "hierarchical": predicates.HIERARCHICAL,
     "js": predicates.JS,
 }
-VARIANTS = ("frequency", "distinct", "entropy", "recursive")
+DISTANCE_WORDS = {
+    "equal": "half L1",
+    "ordered": "earth mover's, ordered values",
+    "hierarchical": "earth mover's, value hierarchy",
+    "js": "Jensen-Shannon",
+}
 
 
 class Requirement(Configured, ABC):
@@ -64,6 +65,25 @@ class Requirement(Configured, ABC):
     @abstractmethod
     def rules(self) -> Sequence[Rule]:
         """List the predicates this requirement is made of."""
+
+    def holds(self, counts: Mapping[str, int], shares: Mapping[str, float]) -> bool:
+        """Decide for one group by the plain definition: counts of its sensitive values, and their shares in the table.
+
+        The audit asks this of requirements that it has no definition of its own for; those here have one.
+        """
+        raise BadInputError(f"{self}: the audit has no definition of {self.name}; its class needs a method `holds`")
+
+    def rule_in_words(self, group: str = "group") -> str:
+        """Say what it asks of every group, to people who know no requirement by name."""
+        return str(self)
+
+    @property
+    def _value(self) -> str:
+        return f"value of {self.on}" if self.on else "sensitive value"
+
+    @property
+    def _values(self) -> str:
+        return f"values of {self.on}" if self.on else "sensitive values"
 
     @abstractmethod
     def would_admit(self, size: int, counts: NDArray[np.int64], attribute: Sensitive | None) -> str:
@@ -140,11 +160,12 @@ class KAnonymity(Requirement):
     'k-anonymity k=10'
     """
 
-    k: int
+    k: Annotated[int, Option("How many records every group has at least.", least=1)]
     name: ClassVar[str] = "k-anonymity"
 
-    def __post_init__(self) -> None:
-        check_whole("k", self.k, least=1)
+    def rule_in_words(self, group: str = "group") -> str:
+        """Say how large groups are."""
+        return f"every {group} at least {self.k:,} {'record' if self.k == 1 else 'records'}"
 
     @property
     def about_sensitive(self) -> bool:
@@ -168,24 +189,37 @@ class LDiversity(Requirement):
     recursive: r_1 < c (r_l + ... + r_m) (Machanavajjhala et al. 2006).
     """
 
-    l: float  # noqa: E741
-    variant: str
-    c: float | None = None
-    on: str | None = None
+    l: Annotated[float, Option("How diverse the sensitive values of every group are at least.", least=1)]  # noqa: E741
+    variant: Annotated[
+        Literal["frequency", "distinct", "entropy", "recursive"],
+        Option(
+            "What diversity is: no share above 1/l, at least l different values, an entropy of at least ln l, or "
+            "recursive (c, l)-diversity."
+        ),
+    ]
+    c: Annotated[
+        float | None,
+        Option("The factor of recursive diversity.", more_than=0, when=("variant", "recursive"), needed="3"),
+    ] = None
+    on: On = None
     name: ClassVar[str] = "l-diversity"
     example: ClassVar[str | None] = "l-diversity l=3 variant=distinct (or frequency, entropy, recursive with c=3)"
 
     def __post_init__(self) -> None:
-        check_choice("variant", self.variant, VARIANTS)
-        check_number("l", self.l, least=1)
+        super().__post_init__()
         if self.variant in ("distinct", "recursive") and not float(self.l).is_integer():
             raise BadInputError(f"l must be a whole number for variant={self.variant}, not {self.l!r}")
-        if self.variant == "recursive":
-            if self.c is None:
-                raise BadInputError("l-diversity variant=recursive needs c as well, for example c=3")
-            check_number("c", self.c, least=0, strict=True)
-        elif self.c is not None:
-            raise BadInputError(f"c belongs to variant=recursive, not to variant={self.variant}")
+
+    def rule_in_words(self, group: str = "group") -> str:
+        """Say how diverse groups are, by the variant."""
+        match self.variant:
+            case "frequency":
+                return f"no {self._value} above 1/{self.l:g} ({100 / self.l:.3g} %) of a {group}"
+            case "distinct":
+                return f"at least {self.l:g} different {self._values} in every {group}"
+            case "entropy":
+                return f"every {group} at least as diverse as {self.l:g} equally frequent {self._values}"
+        return f"recursive ({self.c:g}, {self.l:g})-diversity of {self._values} in every {group}"
 
     def rules(self) -> Sequence[Rule]:
         """List the one predicate of the variant."""
@@ -219,15 +253,21 @@ class TCloseness(Requirement):
     distance: equal (half L1), ordered and hierarchical (earth mover's), js (Jensen-Shannon, in nats).
     """
 
-    t: float
-    distance: str
-    on: str | None = None
+    t: Annotated[
+        float, Option("How far the sensitive values of a group may be from the whole table's.", least=0, most=1)
+    ]
+    distance: Annotated[
+        Literal["equal", "ordered", "hierarchical", "js"],
+        Option("How far is measured: half L1, earth mover's over ordered values or a hierarchy, Jensen-Shannon."),
+    ]
+    on: On = None
     name: ClassVar[str] = "t-closeness"
     example: ClassVar[str | None] = "t-closeness t=0.2 distance=equal (or ordered, hierarchical, js)"
 
-    def __post_init__(self) -> None:
-        check_choice("distance", self.distance, DISTANCES)
-        check_number("t", self.t, least=0, most=1)
+    def rule_in_words(self, group: str = "group") -> str:
+        """Say how near groups are to the whole table."""
+        words = DISTANCE_WORDS[self.distance]
+        return f"the {self._values} of every {group} within {self.t:g} of the whole table's ({words})"
 
     def rules(self) -> Sequence[Rule]:
         """List the one predicate of the distance."""
@@ -256,14 +296,19 @@ class DeltaDisclosure(Requirement):
     and then merging two good groups may give a bad one.
     """
 
-    delta: float
-    absent: str = "infinite"
-    on: str | None = None
+    delta: Annotated[float, Option("The bound of |ln(p/q)| for every group and value.", more_than=0)]
+    absent: Annotated[
+        Literal["infinite", "ignore"],
+        Option("Whether a value that is absent from a group is infinitely far, or is not compared."),
+    ] = "infinite"
+    on: On = None
     name: ClassVar[str] = "delta-disclosure"
 
-    def __post_init__(self) -> None:
-        check_number("delta", self.delta, least=0, strict=True)
-        check_choice("absent", self.absent, ("infinite", "ignore"))
+    def rule_in_words(self, group: str = "group") -> str:
+        """Say by which factor shares may differ from the table's."""
+        extra = "" if self.absent == "infinite" else f", values absent from a {group} not counted"
+        times = f"{math.exp(self.delta):.3g} times as frequent or as rare"
+        return f"no {self._value} {times} in a {group} as in the table{extra}"
 
     @property
     def monotone(self) -> bool:  # type: ignore[override]
@@ -294,15 +339,19 @@ class BetaLikeness(Requirement):
     basic: (p - q)/q <= beta; enhanced: (p - q)/q <= min(beta, -ln q).
     """
 
-    beta: float
-    variant: str
-    on: str | None = None
+    beta: Annotated[float, Option("How much more frequent, relatively, a value may be in a group.", more_than=0)]
+    variant: Annotated[
+        Literal["basic", "enhanced"],
+        Option("(p - q)/q at most beta, or at most the smaller of beta and -ln q."),
+    ]
+    on: On = None
     name: ClassVar[str] = "beta-likeness"
     example: ClassVar[str | None] = "beta-likeness beta=2 variant=basic (or enhanced)"
 
-    def __post_init__(self) -> None:
-        check_number("beta", self.beta, least=0, strict=True)
-        check_choice("variant", self.variant, ("basic", "enhanced"))
+    def rule_in_words(self, group: str = "group") -> str:
+        """Say by which factor a value may be more frequent than in the table."""
+        extra = "" if self.variant == "basic" else ", frequent values less"
+        return f"no {self._value} more than {1 + self.beta:g} times as frequent in a {group} as in the table{extra}"
 
     def rules(self) -> Sequence[Rule]:
         """List the one predicate of the variant."""
@@ -319,14 +368,15 @@ class BetaLikeness(Requirement):
 class AlphaK(Requirement):
     """At least k records, and no sensitive value with a share above alpha (Wong et al. 2006, general form)."""
 
-    alpha: float
-    k: int
-    on: str | None = None
+    alpha: Annotated[float, Option("The largest share of a sensitive value in a group.", more_than=0, most=1)]
+    k: Annotated[int, Option("How many records every group has at least.", least=1)]
+    on: On = None
     name: ClassVar[str] = "alpha-k"
 
-    def __post_init__(self) -> None:
-        check_number("alpha", self.alpha, least=0, strict=True, most=1)
-        check_whole("k", self.k, least=1)
+    def rule_in_words(self, group: str = "group") -> str:
+        """Say how large groups are, and which share a value may have."""
+        share = f"{100 * self.alpha:.3g} %"
+        return f"every {group} at least {self.k:,} records and no {self._value} above {share} of a {group}"
 
     def rules(self) -> Sequence[Rule]:
         """List the two predicates: the size and the largest share."""
@@ -337,14 +387,14 @@ class AlphaK(Requirement):
         return f"feasible up to k={size} and from alpha={_up(counts.max() / size)}"
 
 
-REQUIREMENTS: tuple[type[Requirement], ...] = (
+REQUIREMENTS: list[type[Requirement]] = [
     KAnonymity,
     LDiversity,
     TCloseness,
     DeltaDisclosure,
     BetaLikeness,
     AlphaK,
-)
+]
 
 
 def requirement(text: str) -> Requirement:

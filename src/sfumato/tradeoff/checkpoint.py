@@ -25,11 +25,16 @@ from sfumato.documents import fields, parse_json, text
 from sfumato.errors import BadInputError
 from sfumato.kernels import source_digest
 from sfumato.release import staged
+from sfumato.rooms import up_to
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.pareto import Search
 
 Numbers = NDArray[np.float64]
+
+SEARCH = ("archive", "evaluating", "evolving", "measured_problem", "pareto", "problems", "seeds", "variation")
+SOURCES = tuple(f"tradeoff/{name}" for name in SEARCH)
+"""What a search is made of: a checkpoint of other sources is not gone on with."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,8 @@ def key_of(search: Search) -> str:
     table = search.table
     start = None if search.start is None else search.start.tobytes()
     parts = [table.engine.digest(), table.roles, table.missing, search.problem, search.space, search.solver, start]
-    return sha256("\n".join(map(repr, [*parts, source_digest()])).encode()).hexdigest()
+    sources = source_digest(*up_to("measures"), *SOURCES)
+    return sha256("\n".join(map(repr, [*parts, sources])).encode()).hexdigest()
 
 
 def write_checkpoint(path: Path, key: str, own: Snapshot, known: Iterable[bytes], done: Iterable[bytes]) -> None:

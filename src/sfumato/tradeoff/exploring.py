@@ -21,6 +21,7 @@ from sfumato.errors import InfeasibleError, SfumatoError, lacks_memory
 from sfumato.interrupts import LOOK_SECONDS
 from sfumato.kernels import source_digest
 from sfumato.measures import Prepared, Worth, published_risks
+from sfumato.rooms import up_to
 from sfumato.table import Table
 from sfumato.tradeoff.cache import Cache, mend_cache
 from sfumato.tradeoff.details import details, noisy_details
@@ -133,8 +134,9 @@ class TableWork:
         """A digest of everything a point depends on besides its candidate."""
         table = self.table
         hierarchies = sorted((name, hierarchy.content) for name, hierarchy in table.hierarchies.items())
-        parts = [self.digest, table.roles, table.missing, hierarchies, self.study.scales, source_digest()]
-        return sha256("\n".join(map(repr, parts)).encode()).hexdigest()
+        parts = [self.digest, table.roles, table.missing, hierarchies, self.study.scales]
+        sources = source_digest(*up_to("measures"), "tradeoff/exploring", "tradeoff/details")
+        return sha256("\n".join(map(repr, [*parts, sources])).encode()).hexdigest()
 
     @cached_property
     def candidates(self) -> Sequence[Candidate]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from sfumato.anonymizers import CutSpace, CutVector
 from sfumato.anonymizers.cut_space import Bits
-from sfumato.configuration import check_number, parse
+from sfumato.configuration import Option, parse
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.measures import MEASURES, RECONSTRUCTED, Prepared, Scales, UniformReader
 from sfumato.requirements import requirement
@@ -25,17 +25,17 @@ from sfumato.tradeoff.study import Candidate
 class MeasuredProblem(Problem):
     """Any two or more of our measures as objectives, under any requirement, on the releases themselves."""
 
-    minimize: str
-    """The measures, such as `p_loss, u_loss`; those of which more is better are made large."""
-
-    require: str = "k-anonymity k=1"
-    suppress: float = 0.0
+    minimize: Annotated[
+        str, Option("The measures, such as `p_loss, u_loss`; those of which more is better are made large.")
+    ]
+    require: Annotated[str, Option("What every release must satisfy.", takes="requirement")] = "k-anonymity k=1"
+    suppress: Annotated[float, Option("The largest share of the records that may be left out.", least=0, most=1)] = 0.0
     scales: Scales = Scales()  # noqa: RUF009
     name: ClassVar[str] = "measured"
     example: ClassVar[str | None] = 'measured minimize="p_loss, u_loss" require="k-anonymity k=10"'
 
     def __post_init__(self) -> None:
-        check_number("suppress", self.suppress, least=0, most=1)
+        super().__post_init__()
         requirement(self.require)
         if len(self.objectives) < 2:
             raise BadInputError('minimize must name two measures or more, such as minimize="p_loss, u_loss"')

@@ -16,14 +16,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice, product
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers import CutSpace, cut_space
 from sfumato.anonymizers.cut_space import Bits
-from sfumato.configuration import Configured, check_choice, check_number, check_whole
+from sfumato.configuration import Configured, Option, check_choice, check_number
 from sfumato.errors import BadInputError
 from sfumato.table import Table
 from sfumato.tradeoff.archive import Archive, Frontier
@@ -40,7 +40,6 @@ MOST_VECTORS = 5_000_000
 """No larger space is looked at as a whole."""
 
 CHUNK = 20_000
-OPERATORS = ("own", "paper")
 BATCH = 40
 """Points of the archive whose neighbours a local search works out at a time."""
 
@@ -52,24 +51,19 @@ BETWEEN = 5.0
 class NSGA2(Configured):
     """How to search. The defaults of the first four are the paper's for problems 1 and 2."""
 
-    population: int = 200
-    generations: int = 250
-    crossover: float = 0.9
-    mutation: float = 0.1
-    operators: str = "own"
-    """own: begins with seeds and full-domain levels, mutates constrained attributes too, ends with a local search; or
-    paper."""
-
-    seed: int = 0
+    population: Annotated[int, Option("Vectors of a generation.", least=4)] = 200
+    generations: Annotated[int, Option("How many generations.", least=1)] = 250
+    crossover: Annotated[float, Option("How often two vectors are crossed.", least=0, most=1)] = 0.9
+    mutation: Annotated[float, Option("How often a vector is changed.", least=0, most=1)] = 0.1
+    operators: Annotated[
+        Literal["own", "paper"],
+        Option(
+            "own: begins with seeds and full-domain levels, mutates constrained attributes too, ends with a local "
+            "search; or as in the paper."
+        ),
+    ] = "own"
+    seed: Annotated[int, Option("Where the random numbers start.", least=0)] = 0
     name: ClassVar[str] = "nsga2"
-
-    def __post_init__(self) -> None:
-        check_whole("population", self.population, least=4)
-        check_whole("generations", self.generations, least=1)
-        check_number("crossover", self.crossover, least=0, most=1)
-        check_number("mutation", self.mutation, least=0, most=1)
-        check_choice("operators", self.operators, OPERATORS)
-        check_whole("seed", self.seed, least=0)
 
 
 class Search:

@@ -17,7 +17,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from sfumato.anonymizers import cut_counting as counting
 from sfumato.anonymizers.cut_counting import GENERALIZED, LEAST, PRIVACY, SMALLEST, SUPPRESSED, WEIGHTED
 from sfumato.anonymizers.cut_space import Bits
 from sfumato.anonymizers.cut_table import CutTable
-from sfumato.configuration import Configured, check_choice, check_number
+from sfumato.configuration import Configured, Option
 from sfumato.errors import BadInputError
 from sfumato.requirements import KAnonymity, LDiversity, Requirement
 from sfumato.table import Table
@@ -38,7 +38,17 @@ Judge = Callable[[Bits], Numbers]
 """Works out vectors: an array (vectors, rows, facts). Called by several threads."""
 
 PRIVACIES = {"k": counting.SIZE, "l-frequency": counting.FREQUENCY, "l-distinct": counting.DISTINCT}
-LOSSES = ("generalization_loss", "loss")
+Privacy = Annotated[
+    Literal["k", "l-frequency", "l-distinct"], Option("What is made large: the size of groups, or their diversity.")
+]
+On = Annotated[
+    str | None, Option("The sensitive column of diversity; needed only where there are several.", takes="sensitive")
+]
+Eta = Annotated[float, Option("The largest share of the records that may be suppressed.", least=0, most=1)]
+Minimized = Annotated[
+    Literal["generalization_loss", "loss"],
+    Option("Which loss is made small: as in the paper, or with the suppressed records."),
+]
 DIGITS = 12
 """Costs that agree to so many digits are equal: losses are sums whose order depends on the cuts."""
 
@@ -84,8 +94,8 @@ class Problem(Configured, ABC):
 class Counted(Problem):
     """A problem that the kernels of `cut_counting` work out."""
 
-    privacy: str
-    on: str | None
+    privacy: Privacy
+    on: On
 
     @property
     @abstractmethod
@@ -132,13 +142,10 @@ class Counted(Problem):
 class Problem1(Counted):
     """No suppression: as much privacy for the average record, and as little generalization loss, as possible."""
 
-    privacy: str = "k"
-    on: str | None = None
+    privacy: Privacy = "k"
+    on: On = None
     name: ClassVar[str] = "problem-1"
     kind = counting.KEEP_ALL
-
-    def __post_init__(self) -> None:
-        check_choice("privacy", self.privacy, PRIVACIES)
 
     @property
     def objectives(self) -> tuple[str, ...]:
@@ -158,19 +165,13 @@ class Problem1(Counted):
 class Problem2(Counted):
     """At most a share eta is suppressed: as much privacy for all that is left, and as little loss, as possible."""
 
-    eta: float
-    privacy: str = "k"
-    on: str | None = None
-    minimize: str = "generalization_loss"
-    """As in the paper; or loss, with the suppressed records."""
+    eta: Eta
+    privacy: Privacy = "k"
+    on: On = None
+    minimize: Minimized = "generalization_loss"
 
     name: ClassVar[str] = "problem-2"
     kind = counting.LIMITED
-
-    def __post_init__(self) -> None:
-        check_number("eta", self.eta, least=0, most=1)
-        check_choice("privacy", self.privacy, PRIVACIES)
-        check_choice("minimize", self.minimize, LOSSES)
 
     @property
     def share(self) -> float:
@@ -191,13 +192,10 @@ class Problem2(Counted):
 class Problem3(Counted):
     """Whatever falls short of the mean privacy is suppressed: that mean, generalization and suppression loss."""
 
-    privacy: str = "k"
-    on: str | None = None
+    privacy: Privacy = "k"
+    on: On = None
     name: ClassVar[str] = "problem-3"
     kind = counting.FREE
-
-    def __post_init__(self) -> None:
-        check_choice("privacy", self.privacy, PRIVACIES)
 
     @property
     def objectives(self) -> tuple[str, ...]:
@@ -221,28 +219,23 @@ class Problem3(Counted):
 class Problem4(Counted):
     """(k, l)-safe with at most a share eta suppressed: k, l, and as little loss as possible."""
 
-    eta: float
-    variant: str = "frequency"
-    """What l is: frequency (definition 4) or distinct (section 4.3)."""
-
-    order: str = "sound"
-    """sound; or paper, which is not: what it claims need not hold, and it is never published."""
-
-    preferred: str = "l"
-    """With order=paper: which of k and l is preferred, l or k. The sound form finds all pairs and prefers none."""
-
-    on: str | None = None
-    minimize: str = "generalization_loss"
+    eta: Eta
+    variant: Annotated[
+        Literal["frequency", "distinct"], Option("What l is: frequency (definition 4) or distinct (section 4.3).")
+    ] = "frequency"
+    order: Annotated[
+        Literal["sound", "paper"],
+        Option("sound; or paper, which is not: what it claims need not hold, and it is never published."),
+    ] = "sound"
+    preferred: Annotated[
+        Literal["l", "k"],
+        Option(
+            "Which of k and l is preferred; the sound form finds all pairs and prefers none.", when=("order", "paper")
+        ),
+    ] = "l"
+    on: On = None
+    minimize: Minimized = "generalization_loss"
     name: ClassVar[str] = "problem-4"
-
-    def __post_init__(self) -> None:
-        check_number("eta", self.eta, least=0, most=1)
-        check_choice("variant", self.variant, ("frequency", "distinct"))
-        check_choice("order", self.order, ("sound", "paper"))
-        check_choice("preferred", self.preferred, ("l", "k"))
-        check_choice("minimize", self.minimize, LOSSES)
-        if self.order == "sound" and self.preferred != "l":
-            raise BadInputError("preferred belongs to order=paper; the sound form finds all pairs of k and l")
 
     @property
     def privacy(self) -> str:  # type: ignore[override]

@@ -12,6 +12,8 @@ put to a map, where nothing is searched: `map_questions`.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from sfumato.anonymizers import CutSpace
 from sfumato.errors import BadInputError
 from sfumato.table import Table
@@ -54,7 +56,7 @@ def k_and_l(
     suppress: float = 0.0,
     loss: float = 0.25,
     relaxed: float | None = None,
-    variant: str = "frequency",
+    variant: Literal["frequency", "distinct"] = "frequency",
     on: str | None = None,
     space: CutSpace | None = None,
     solver: NSGA2 | None = None,

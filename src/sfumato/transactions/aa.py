@@ -14,11 +14,11 @@ only lift further. Supports of nodes are unions of rows and do not change, so a 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from sfumato.configuration import check_whole
+from sfumato.configuration import Option
 from sfumato.kernels import kernel
 from sfumato.table import Hierarchy
 from sfumato.transactions.anonymizer import BasketAnonymizer, Task, check_enough_records
@@ -33,13 +33,14 @@ from sfumato.transactions.recoding import BasketRelease, global_release
 class TreeBased(BasketAnonymizer):
     """Generalization to nodes of the tree of items; where there is none, to one made of their order."""
 
-    fanout: int = 5
-    """How many children a node of the automatic tree has (used only where the baskets have no tree)."""
+    fanout: Annotated[
+        int,
+        Option(
+            "How many children a node of the automatic tree has (used only where the baskets have no tree).", least=2
+        ),
+    ] = 5
 
     requirements: ClassVar[tuple[type[BasketRequirement], ...]] = (KMAnonymity,)
-
-    def __post_init__(self) -> None:
-        check_whole("fanout", self.fanout, least=2)
 
     def tree_for(self, baskets: Baskets) -> Hierarchy:
         """Return the tree of the baskets, or the automatic one."""

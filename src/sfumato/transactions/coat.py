@@ -17,16 +17,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sfumato.transactions.merging import SetBased
+from sfumato.transactions.merging import Merged, Order, Price, SetBased, Visit
 
 
 @dataclass(frozen=True)
 class COAT(SetBased):
     """Generalize within utility constraints, and suppress what they leave no other way."""
 
-    order: str = "descending"
-    seed: str = "least"
-    visit: str = "stay"
-    loss: str = "subsets"
+    order: Order = "descending"
+    seed: Merged = "least"
+    visit: Visit = "stay"
+    loss: Price = "subsets"
     name: ClassVar[str] = "coat"
     keeps_utility_constraints: ClassVar[bool] = True

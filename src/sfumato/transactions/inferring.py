@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.configuration import Configured, check_whole
+from sfumato.configuration import Configured, Option
 from sfumato.errors import BadInputError
 from sfumato.kernels import kernel
 from sfumato.transactions.answering import Reader
@@ -31,19 +31,12 @@ MOST_INFERRED_FROM = 2
 class Linking(Configured):
     """The empirical attack: some items of every person are known; how many records fit?"""
 
-    persons: int = 5000
-    """Persons who are attacked, drawn at random; all where there are no more."""
-
-    below: int = 5
-    """Fewer records that fit are too few."""
-
-    seed: int = 0
+    persons: Annotated[
+        int, Option("Persons who are attacked, drawn at random; all where there are no more.", least=1)
+    ] = 5000
+    below: Annotated[int, Option("Fewer records that fit are too few.", least=1)] = 5
+    seed: Annotated[int, Option("What decides who is attacked, and what is known.", least=0)] = 0
     name: ClassVar[str] = "linking"
-
-    def __post_init__(self) -> None:
-        check_whole("persons", self.persons, least=1)
-        check_whole("below", self.below, least=1)
-        check_whole("seed", self.seed, least=0)
 
     def draw(self, baskets: Baskets, known: int) -> list[Itemset]:
         """Draw what is known of the persons: so many items of each at random, all where a person has fewer."""

@@ -16,20 +16,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from sfumato.configuration import Configured, check_choice, check_number, check_whole
+from sfumato.configuration import Configured, Option
 from sfumato.errors import BadInputError
-from sfumato.measures.of_baskets import ESTIMATORS
 from sfumato.transactions.answering import Reader
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.itemsets import Rows, frequent_pairs
 from sfumato.transactions.lines import numbered_lines, split_line
 from sfumato.transactions.policy import Itemset
 
-KINDS = ("transaction", "uniform-items", "frequency-weighted", "frequent-pairs", "file")
 LARGEST = 5
 MOST_DRAWS = 200
 """How many times as many queries are drawn as are asked for, in search of some that a record answers."""
@@ -43,42 +41,38 @@ class ItemQueries(Configured):
     'item-queries size=3 estimator=expanded'
     """
 
-    kind: str = "transaction"
-    size: int = 2
-    """Items in a query."""
-
-    number: int = 1000
-    workloads: int = 5
-    seed: int = 0
-    estimator: str = "half"
-    """How a reader answers from a published set of items; all of them are measured, this one is called `are`."""
-
-    joint: str = "product"
-    """Two items of a query in one published set: the product of their odds, or the exact odds of both."""
-
-    sanity: float = 0.0
-    """Errors are relative to at least this share of the records."""
-
-    top: float = 0.01
-    """Of frequent-pairs: the share of the pairs that is called frequent."""
-
-    file: str | None = None
-
+    kind: Annotated[
+        Literal["transaction", "uniform-items", "frequency-weighted", "frequent-pairs", "file"],
+        Option("Where the items of a query come from."),
+    ] = "transaction"
+    size: Annotated[int, Option("Items in a query.", least=1, most=LARGEST)] = 2
+    number: Annotated[int, Option("Queries in a workload.", least=1)] = 1000
+    workloads: Annotated[int, Option("How many workloads, over which intervals are taken.", least=1)] = 5
+    seed: Annotated[int, Option("What decides the queries.", least=0)] = 0
+    estimator: Annotated[
+        Literal["half", "expanded", "nonempty", "uniform"],
+        Option(
+            "How a reader answers from a published set of items; all of them are measured, this one is called `are`."
+        ),
+    ] = "half"
+    joint: Annotated[
+        Literal["product", "exact"],
+        Option("Two items of a query in one published set: the product of their odds, or the exact odds of both."),
+    ] = "product"
+    sanity: Annotated[float, Option("Errors are relative to at least this share of the records.", least=0, most=1)] = (
+        0.0
+    )
+    top: Annotated[
+        float, Option("Of frequent-pairs: the share of the pairs that is called frequent.", more_than=0, most=1)
+    ] = 0.01
+    file: Annotated[
+        str | None,
+        Option("The file of queries, one per line.", takes="file", when=("kind", "file"), needed="queries.txt"),
+    ] = None
     name: ClassVar[str] = "item-queries"
 
     def __post_init__(self) -> None:
-        check_choice("kind", self.kind, KINDS)
-        check_whole("size", self.size, least=1)
-        check_number("size", self.size, least=1, most=LARGEST)
-        for key in ("number", "workloads"):
-            check_whole(key, getattr(self, key), least=1)
-        check_whole("seed", self.seed, least=0)
-        check_choice("estimator", self.estimator, ESTIMATORS)
-        check_choice("joint", self.joint, ("product", "exact"))
-        check_number("sanity", self.sanity, least=0, most=1)
-        check_number("top", self.top, least=0, strict=True, most=1)
-        if (self.kind == "file") != (self.file is not None):
-            raise BadInputError("item-queries kind=file needs file=..., and only that kind has a file")
+        super().__post_init__()
         if self.kind == "frequent-pairs" and self.size != 2:
             raise BadInputError(f"item-queries kind=frequent-pairs asks for pairs: size must be 2, not {self.size}")
 

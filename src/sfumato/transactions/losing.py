@@ -10,12 +10,12 @@ share of the records that show it. 2^I overflows every number, so sums are taken
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.configuration import Configured, check_choice
+from sfumato.configuration import Configured, Option
 from sfumato.errors import BadInputError
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.recoding import SUPPRESSED, BasketRelease
@@ -27,21 +27,20 @@ Numbers = NDArray[np.float64]
 class ItemLosses(Configured):
     """How losses are counted, where the papers leave room."""
 
-    leaf_zero: str = "yes"
-    """Whether an item that is published as itself costs nothing in NCP, or 1/I as the words of the paper have it."""
-
-    singletons: str = "yes"
-    """Whether items that are published as themselves count in UL."""
-
-    weights: str = "one"
-    """The weight of a published set in UL: one, or by the tree the mean distance of its items."""
-
+    leaf_zero: Annotated[
+        Literal["yes", "no"],
+        Option(
+            "Whether an item that is published as itself costs nothing in NCP, or 1/I as the paper's words have it."
+        ),
+    ] = "yes"
+    singletons: Annotated[
+        Literal["yes", "no"], Option("Whether items that are published as themselves count in UL.")
+    ] = "yes"
+    weights: Annotated[
+        Literal["one", "tree"],
+        Option("The weight of a published set in UL: one, or by the tree the mean distance of its items."),
+    ] = "one"
     name: ClassVar[str] = "item-losses"
-
-    def __post_init__(self) -> None:
-        for key in ("leaf_zero", "singletons"):
-            check_choice(key.replace("_", "-"), getattr(self, key), ("yes", "no"))
-        check_choice("weights", self.weights, ("one", "tree"))
 
     def measure(self, release: BasketRelease) -> dict[str, float]:
         """Return ncp, ul, ul_log2 and the shares suppressed; ul only where it can be written."""

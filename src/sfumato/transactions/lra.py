@@ -11,11 +11,11 @@ k^m-anonymous. An item may be published differently in different pieces.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from sfumato.configuration import check_whole
+from sfumato.configuration import Option
 from sfumato.transactions.aa import TreeBased, lifted
 from sfumato.transactions.anonymizer import Task, check_enough_records
 from sfumato.transactions.baskets import Baskets, Codes, Counts, taken_rows
@@ -28,14 +28,11 @@ from sfumato.transactions.recoding import BasketRelease
 class LRA(TreeBased):
     """AA in each of several pieces of similar baskets."""
 
-    pieces: int = 10
-    """About how many pieces; fewer where one would have fewer than k records with items."""
+    pieces: Annotated[
+        int, Option("About how many pieces; fewer where one would have fewer than k records with items.", least=1)
+    ] = 10
 
     name: ClassVar[str] = "lra"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_whole("pieces", self.pieces, least=1)
 
     def release(self, task: Task) -> BasketRelease:
         """Sort, cut, and anonymize every piece."""

@@ -14,12 +14,12 @@ merge renews the entries of one cluster. Larger sets are found by enumeration on
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.configuration import check_choice
+from sfumato.configuration import Option
 from sfumato.transactions.anonymizer import BasketAnonymizer, Task, check_enough_records
 from sfumato.transactions.baskets import Codes, Counts, rows_once
 from sfumato.transactions.clusters import ALIVE, NONE, Clusters, clusters_of
@@ -28,10 +28,25 @@ from sfumato.transactions.policy import BasketRequirement, KMAnonymity, PrivacyC
 from sfumato.transactions.recoding import BasketRelease, global_release, set_recoding
 from sfumato.transactions.serving import present_supports, serve_pairs, serve_sets, size_prices
 
-ORDERS = ("descending", "ascending")
-SEEDS = ("least", "any")
-VISITS = ("stay", "once", "round")
-LOSSES = ("subsets", "size")
+Order = Annotated[
+    Literal["descending", "ascending"],
+    Option("Which constraint comes next: the one in the most records (`descending`) or in the fewest (`ascending`)."),
+]
+Merged = Annotated[
+    Literal["least", "any"],
+    Option("What is merged: the constraint's cluster of `least` support, or `any` of them, whichever costs less."),
+]
+Visit = Annotated[
+    Literal["stay", "once", "round"],
+    Option(
+        "Whether a constraint is served until it holds (`stay`), or merged `once` and queued again by its new support, "
+        "or merged once in a `round`, behind all that wait."
+    ),
+]
+Price = Annotated[
+    Literal["subsets", "size"],
+    Option("How a merge is priced: support times number of `subsets` of the new part (UL), or times its `size`."),
+]
 LISTED = 50_000
 """Of sets of three and more items so many, the most urgent, are queued at a time."""
 
@@ -46,26 +61,11 @@ Choices = tuple[bool, bool, bool, bool, NDArray[np.float64]]
 class SetBased(BasketAnonymizer):
     """Set-based generalization under privacy constraints, by merging clusters of items."""
 
-    order: str
-    """Which constraint comes next: the one in the most records (`descending`) or in the fewest (`ascending`)."""
-
-    seed: str
-    """What is merged: the constraint's cluster of `least` support, or `any` of them, whichever costs less."""
-
-    visit: str
-    """Whether a constraint is served until it holds (`stay`), or merged `once` and queued again by its new support, or
-    merged once in a `round`, behind all that wait."""
-
-    loss: str
-    """How a merge is priced: support times number of `subsets` of the new part (UL), or times its `size`."""
-
+    order: Order
+    seed: Merged
+    visit: Visit
+    loss: Price
     requirements: ClassVar[tuple[type[BasketRequirement], ...]] = (KMAnonymity, PrivacyConstraints)
-
-    def __post_init__(self) -> None:
-        check_choice("order", self.order, ORDERS)
-        check_choice("seed", self.seed, SEEDS)
-        check_choice("visit", self.visit, VISITS)
-        check_choice("loss", self.loss, LOSSES)
 
     def choices(self, items: int) -> Choices:
         """Return the choices as kernels read them."""

@@ -16,17 +16,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sfumato.transactions.merging import SetBased
+from sfumato.transactions.merging import Merged, Order, Price, SetBased, Visit
 
 
 @dataclass(frozen=True)
 class PCTA(SetBased):
     """Merge clusters of items, any two at a time, with no utility constraints and nothing suppressed."""
 
-    order: str = "descending"
-    seed: str = "any"
-    visit: str = "once"
-    loss: str = "subsets"
+    order: Order = "descending"
+    seed: Merged = "any"
+    visit: Visit = "once"
+    loss: Price = "subsets"
     name: ClassVar[str] = "pcta"
 
 

@@ -18,11 +18,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from sfumato.configuration import Configured, check_choice, check_number, check_whole, parse
+from sfumato.configuration import Configured, Option, parse
 from sfumato.errors import BadInputError
 from sfumato.transactions.baskets import Baskets, Codes, items_in_words
 from sfumato.transactions.lines import numbered_lines, separator_of, split_line
@@ -46,26 +46,19 @@ class KMAnonymity(BasketRequirement):
     'km-anonymity k=5 m=2'
     """
 
-    k: int
-    m: int
+    k: Annotated[int, Option("How many records fit at least.", least=1)]
+    m: Annotated[int, Option("How many items of a person may be known.", least=1)]
     name: ClassVar[str] = "km-anonymity"
     example: ClassVar[str | None] = "km-anonymity k=5 m=2"
-
-    def __post_init__(self) -> None:
-        check_whole("k", self.k, least=1)
-        check_whole("m", self.m, least=1)
 
 
 @dataclass(frozen=True)
 class CompleteKAnonymity(BasketRequirement):
     """Every published basket is that of at least k records: whatever is known of a person's items, k records fit."""
 
-    k: int
+    k: Annotated[int, Option("How many records fit at least.", least=1)]
     name: ClassVar[str] = "k-anonymity"
     example: ClassVar[str | None] = "k-anonymity k=5"
-
-    def __post_init__(self) -> None:
-        check_whole("k", self.k, least=1)
 
 
 @dataclass(frozen=True)
@@ -75,17 +68,15 @@ class PrivacyConstraints(BasketRequirement):
     A suppressed item is dropped from its constraints; what remains of them must hold.
     """
 
-    k: int
-    file: str
-    protect_subsets: str = "yes"
-    """Whether who knows only some of the items of a line is kept out as well (`yes`), or only who knows all (`no`)."""
+    k: Annotated[int, Option("How many records fit at least.", least=1)]
+    file: Annotated[str, Option("The file of sets of items, one per line.", takes="file")]
+    protect_subsets: Annotated[
+        Literal["yes", "no"],
+        Option("Whether who knows only some of the items of a line is kept out as well, or only who knows all."),
+    ] = "yes"
 
     name: ClassVar[str] = "privacy-constraints"
     example: ClassVar[str | None] = "privacy-constraints k=5 file=known.txt"
-
-    def __post_init__(self) -> None:
-        check_whole("k", self.k, least=1)
-        check_choice("protect-subsets", self.protect_subsets, ("yes", "no"))
 
     def itemsets(self, baskets: Baskets) -> list[Itemset]:
         """Read the constraints as codes of items, shorter ones first; an item that no basket has is an error."""
@@ -119,18 +110,19 @@ class UtilityConstraints(Configured):
     An item that no line names is on its own: it is published as it is or not at all.
     """
 
-    file: str | None = None
-    level: int | None = None
-    """A level of the tree of items, counted from the leaves (1: the nodes just above the items)."""
+    file: Annotated[str | None, Option("A file: the items of a line may be published together.", takes="file")] = None
+    level: Annotated[
+        int | None,
+        Option("A level of the tree of items, counted from the leaves (1: the nodes just above the items).", least=0),
+    ] = None
 
     name: ClassVar[str] = "utility-constraints"
     example: ClassVar[str | None] = "utility-constraints file=groups.txt, or utility-constraints level=1"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if (self.file is None) == (self.level is None):
             raise BadInputError(f"utility-constraints need either a file or a level of the tree; write {self.example}")
-        if self.level is not None:
-            check_whole("level", self.level, least=0)
 
     def blocks(self, baskets: Baskets) -> Codes:
         """Say for every item which block it belongs to; items may be generalized within their block only."""
@@ -164,13 +156,11 @@ class UtilityConstraints(Configured):
 class SuppressionLimit(Configured):
     """How much may be left out: a share of the items, or of their occurrences in records."""
 
-    share: float = 0.0
-    of: str = "items"
+    share: Annotated[float, Option("The largest share that may be left out.", least=0, most=1)] = 0.0
+    of: Annotated[Literal["items", "occurrences"], Option("Of the items, or of their occurrences in records.")] = (
+        "items"
+    )
     name: ClassVar[str] = "suppression"
-
-    def __post_init__(self) -> None:
-        check_number("share", self.share, least=0, most=1)
-        check_choice("of", self.of, ("items", "occurrences"))
 
     def used(self, baskets: Baskets, suppressed: Iterable[int]) -> float:
         """Return the share that suppressing these items takes."""

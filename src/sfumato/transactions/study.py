@@ -21,6 +21,7 @@ from sfumato.configuration import check_choice, parse
 from sfumato.errors import BadInputError
 from sfumato.kernels import source_digest
 from sfumato.measures import MEASURES, Classification
+from sfumato.rooms import up_to
 from sfumato.tradeoff.exploring import attempted
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.study_texts import (
@@ -242,7 +243,8 @@ class BasketWork:
     @cached_property
     def key(self) -> str:
         """A digest of everything a point depends on besides its candidate."""
-        parts = [self.baskets.digest, self.study.scales, self._files(), source_digest()]
+        parts = [self.baskets.digest, self.study.scales, self._files()]
+        parts.append(source_digest(*up_to("measures"), "transactions"))
         return sha256("\n".join(map(repr, parts)).encode()).hexdigest()
 
     def _files(self) -> list[tuple[str, str]]:

@@ -8,11 +8,11 @@ unite the cuts (the higher node wins), and let AA lift what sets of items of sev
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from sfumato.configuration import check_whole
+from sfumato.configuration import Option
 from sfumato.transactions.aa import TreeBased, lifted
 from sfumato.transactions.anonymizer import Task, check_enough_records
 from sfumato.transactions.baskets import Baskets, Codes, rows_once
@@ -25,14 +25,9 @@ from sfumato.transactions.recoding import BasketRelease, global_release
 class VPA(TreeBased):
     """AA for parts of the items, then for all of them."""
 
-    parts: int = 4
-    """How many parts of the items, each a run of leaves of the tree."""
+    parts: Annotated[int, Option("How many parts of the items, each a run of leaves of the tree.", least=1)] = 4
 
     name: ClassVar[str] = "vpa"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_whole("parts", self.parts, least=1)
 
     def release(self, task: Task) -> BasketRelease:
         """Anonymize every part of the items, then all of them from the united cut on."""

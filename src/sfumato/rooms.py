@@ -1,0 +1,36 @@
+"""The rooms of the house, in the order in which data walks through them: each uses only rooms above it.
+
+This is the one list: `docs/design.md` shows it, and a test holds every import against it.
+"""
+
+from __future__ import annotations
+
+ROOMS = {
+    "rooms": "this list",
+    "errors": "the two kinds of refusal",
+    "plain": "values for JSON, and back",
+    "configuration": "objects that are their configuration, and what their options are",
+    "kernels": "the decorator of numba kernels, and where machine code is kept",
+    "kinds": "which kinds of study there are",
+    "engines": "who does the heavy lifting on rows",
+    "table": "what comes in: roles, hierarchies, cells, bundled tables",
+    "requirements": "what a release must satisfy",
+    "release": "what comes out: boxes, groups, histograms; regions; writing",
+    "anonymizers": "who makes releases, one file or folder per algorithm",
+    "measures": "what we say of a release: risk, utility, attacks",
+    "tradeoff": "comparing: study, exploration, map, search, choice, limit",
+    "transactions": "the same walk for sets of items",
+    "catalogue": "everything that can be chosen, as data",
+    "publish": "leaving the house: publication, certificate, audit",
+    "papers": "the five reproductions, one folder per paper",
+    "report": "looking: page, pictures, the folder that `explore` writes",
+    "commands": "one file per command; wiring",
+    "cli": "the door",
+}
+"""By name, what is in each."""
+
+
+def up_to(room: str) -> tuple[str, ...]:
+    """Name the rooms up to one, itself included: what its results depend on."""
+    names = list(ROOMS)
+    return tuple(names[: names.index(room) + 1])

@@ -1,0 +1,117 @@
+"""The guards of the house: rooms in their order, every name documented, nothing heavy behind a plain import."""
+
+import ast
+import doctest
+import importlib
+import inspect
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sfumato
+from sfumato.rooms import ROOMS
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES = ROOT / "src" / "sfumato"
+ORDER = list(ROOMS)
+MODULES = sorted(module.name for module in pkgutil.walk_packages(sfumato.__path__, "sfumato."))
+
+
+def room_of(module):
+    return module.split(".")[1] if "." in module else "cli"
+
+
+def imported(path):
+    """The modules of sfumato that a file imports anywhere, also inside functions and for types alone."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "sfumato")
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "sfumato":
+            names = [alias.name for alias in node.names]
+            yield from (
+                [f"sfumato.{name}" for name in names if name in ROOMS] if node.module == "sfumato" else [node.module]
+            )
+
+
+def test_no_import_between_rooms_points_back():
+    backwards, looked = [], 0
+    for path in SOURCES.rglob("*.py"):
+        parts = path.relative_to(SOURCES).with_suffix("").parts
+        if parts in (("__init__",), ("__main__",)):
+            continue
+        for module in imported(path):
+            looked += 1
+            if ORDER.index(room_of(module)) > ORDER.index(parts[0]):
+                backwards.append(f"{'/'.join(parts)} imports {module}")
+    assert looked > 1000
+    assert backwards == []
+
+
+def test_every_file_and_folder_of_the_package_is_a_room():
+    names = {path.stem for path in SOURCES.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
+    assert names - {"__init__", "__main__", "__pycache__"} == set(ROOMS)
+
+
+def test_the_made_parts_of_the_docs_are_up_to_date():
+    done = subprocess.run([sys.executable, "tools/docs.py", "--check"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    design = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    shown = re.findall(
+        r"^\| `(\w+)` \|", design.split("<!-- made: rooms -->")[1].split("<!-- end -->")[0], re.MULTILINE
+    )
+    assert shown == ORDER
+
+
+def test_every_public_name_has_a_docstring_and_stands_in_the_reference():
+    page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    for name in sfumato.__all__:
+        thing = getattr(sfumato, name)
+        if inspect.isclass(thing) or callable(thing):
+            assert (thing.__doc__ or "").strip() and not thing.__doc__.startswith(f"{name}("), f"{name} says what it is"
+        assert f"| `{name}` |" in page
+
+
+@pytest.mark.parametrize("room", [room for room in ORDER if (SOURCES / room).is_dir()])
+def test_all_doctests_of_a_room_hold(room):
+    for name in MODULES:
+        if name.split(".")[1] == room:
+            failed, _ = doctest.testmod(importlib.import_module(name))
+            assert failed == 0, name
+
+
+def test_there_are_doctests_at_all():
+    finder = doctest.DocTestFinder()
+    modules = (importlib.import_module(name) for name in MODULES)
+    assert sum(len(found.examples) for module in modules for found in finder.find(module)) >= 20
+
+
+HEAVY = ("numba", "numpy", "pyarrow", "duckdb", "sklearn", "scipy", "altair", "pymoo", "opendp", "pandas", "jinja2")
+
+
+@pytest.mark.parametrize("what", ["import sfumato", "import sfumato.cli"])
+def test_importing_loads_nothing_heavy(what):
+    code = f"import sys; {what}; print(*sorted({{name.split('.')[0] for name in sys.modules}} & set({HEAVY!r})))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+def test_no_folder_has_more_files_side_by_side_than_a_stranger_can_look_through():
+    for folder in [SOURCES, *(path for path in SOURCES.rglob("*") if path.is_dir())]:
+        assert len([path for path in folder.glob("*.py") if path.name != "__init__.py"]) <= 15, folder
+
+
+def test_what_the_page_on_extending_says_works_as_it_stands(tmp_path):
+    """In a process of its own, since it adds to the lists of anonymizers, requirements and measures."""
+    page = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+    code = "\n".join(re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL))
+    code += "\nfrom sfumato.catalogue import catalogue, find\n"
+    code += "assert find('runs') and find('no-majority') and find('size_spread')\n"
+    code += "assert catalogue()['anonymizers']['runs']['properties']['length']['minimum'] == 1\n"
+    file = tmp_path / "extending.py"
+    file.write_text(code, encoding="utf-8")
+    done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,87 @@
+"""Fill the parts of the docs that are made of the code: tables of options, the list of rooms, the reference.
+
+    python tools/docs.py          writes them
+    python tools/docs.py --check  says which file is out of date, exit code 1
+
+A part stands between `<!-- made: WHAT -->` and `<!-- end -->`. A test runs the check.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import sfumato
+from sfumato import catalogue
+from sfumato.rooms import ROOMS
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+PART = re.compile(r"<!-- made: (?P<what>.+?) -->\n.*?<!-- end -->", re.DOTALL)
+
+
+def rooms() -> str:
+    """Write the rooms as a table, in their order."""
+    lines = [f"| `{name}` | {what} |" for name, what in ROOMS.items()]
+    return "\n".join(["| room | what is in it |", "| --- | --- |", *lines])
+
+
+def options(section: str, name: str) -> str:
+    """Write the table of options of one kind."""
+    (kind,) = [kind for kind in catalogue.sections()[section] if kind.name == name]
+    return catalogue.markdown(kind)
+
+
+def section_options(section: str) -> str:
+    """Write all kinds of a section with their options."""
+    parts = []
+    for kind in catalogue.sections()[section]:
+        has = any(True for _ in catalogue.rows(kind))
+        table = f"\n\n{catalogue.markdown(kind)}" if has else ""
+        parts.append(f"**`{kind.example or catalogue.text_form(kind)}`**: {catalogue.meaning_of(kind)}{table}")
+    return "\n\n".join(parts)
+
+
+def reference() -> str:
+    """Write every public name with the first line of its docstring."""
+    lines = ["| name | what it is |", "| --- | --- |"]
+    for name in sorted(sfumato.__all__, key=str.lower):
+        thing = getattr(sfumato, name)
+        said = "All measures by name." if name == "MEASURES" else (thing.__doc__ or "").strip().split("\n")[0]
+        lines.append(f"| `{name}` | {said.replace('|', chr(92) + '|')} |")
+    return "\n".join(lines)
+
+
+def made(what: str) -> str:
+    """Write one part by its name."""
+    kind, _, rest = what.partition(" ")
+    if kind == "rooms":
+        return rooms()
+    if kind == "reference":
+        return reference()
+    if kind == "options":
+        section, _, name = rest.partition(": ")
+        return options(section, name) if name else section_options(section)
+    raise SystemExit(f"docs: nobody makes {what!r}")
+
+
+def filled(text: str) -> str:
+    """Return a page with all its made parts anew."""
+    return PART.sub(lambda part: f"<!-- made: {part['what']} -->\n{made(part['what'])}\n<!-- end -->", text)
+
+
+def main() -> None:
+    """Write the pages, or say which are out of date."""
+    stale = []
+    for page in sorted(DOCS.glob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        if filled(text) != text:
+            stale.append(page.name)
+            if "--check" not in sys.argv:
+                page.write_text(filled(text), encoding="utf-8")
+    if "--check" in sys.argv and stale:
+        raise SystemExit(f"out of date: {', '.join(stale)}; run python tools/docs.py")
+
+
+if __name__ == "__main__":
+    main()
