@@ -15,9 +15,9 @@ import numpy as np
 
 from common import compare_seconds, print_table, synthetic_cells, verdict
 from sfumato.anonymizers import DPKdTree, DPQuadtree, Noise
-from sfumato.anonymizers.decomposing import next_attributes, shares
-from sfumato.anonymizers.noise import OpenDPNoise, variance
-from sfumato.anonymizers.private import declared_domain
+from sfumato.anonymizers.dp.decomposition import next_attributes, shares
+from sfumato.anonymizers.dp.noise import OpenDPNoise, variance
+from sfumato.anonymizers.dp.private_cells import declared_domain
 
 RECORDS = 100_000
 HEIGHT = 17

@@ -33,9 +33,9 @@ from numpy.typing import NDArray
 from commands import run
 from common import median_seconds, peak_megabytes, print_table, verdict
 from sfumato import BadInputError, FullDomain, Table, read, requirement
-from sfumato.anonymizers.full_domain import named_levels
-from sfumato.anonymizers.lattice import lattice_of
-from sfumato.anonymizers.searching import Search
+from sfumato.anonymizers.full_domain.full_domain import named_levels
+from sfumato.anonymizers.full_domain.lattice import lattice_of
+from sfumato.anonymizers.full_domain.search import Search
 from sfumato.kernels import cache_folder
 from sfumato.table import Cells, bundled
 

@@ -19,9 +19,9 @@ from common import compare_seconds, median_seconds, print_table
 from sfumato import anonymize, load
 from sfumato.measures import Prepared, Scales
 from sfumato.requirements.nearest_js import nearest_js
-from sfumato.tradeoff.limit import Limit, limit
-from sfumato.tradeoff.scoring import Frame
-from sfumato.tradeoff.study import LI_LI_2009
+from sfumato.tradeoff.limit.limit import Limit, limit
+from sfumato.tradeoff.limit.score import Frame
+from sfumato.tradeoff.study.study import LI_LI_2009
 
 Numbers = NDArray[np.float64]
 RADIUS = 0.02

@@ -22,9 +22,9 @@ from common import median_seconds, print_table, synthetic_cells, verdict
 from sfumato import Scales, anonymizer, load, requirement
 from sfumato.anonymizers.anatomy import drawn_buckets
 from sfumato.anonymizers.curve import points_on_curve
-from sfumato.anonymizers.cutting import problem_of
 from sfumato.anonymizers.hilbert import best_cuts
-from sfumato.anonymizers.redistributing import halved, take_nearest, worst_of
+from sfumato.anonymizers.mondrian.cut_kernels import problem_of
+from sfumato.anonymizers.redistribution import halved, take_nearest, worst_of
 from sfumato.requirements.predicates import EQUAL
 from sfumato.requirements.requirement import sensitive_levels
 from sfumato.table import Cells

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from common import compare_seconds, median_seconds, peak_megabytes, print_table, rowless, synthetic_cells, verdict
 from sfumato import KAnonymity, Mondrian, anonymizer, load, requirement
-from sfumato.anonymizers.cutting import Groups, problem_of
-from sfumato.anonymizers.mondrian import partition
+from sfumato.anonymizers.mondrian.cut_kernels import Groups, problem_of
+from sfumato.anonymizers.mondrian.mondrian import partition
 from sfumato.table import Cells
 
 K = 10
@@ -46,7 +46,7 @@ def kernel_job(cells: Cells) -> Callable[[], Groups]:
 
 
 def plain_mondrian(cells: Cells, k: int) -> list[NDArray[np.int64]]:
-    """Do the same in plain numpy, as the docstring of `sfumato.anonymizers.mondrian` says."""
+    """Do the same in plain numpy, as the docstring of `sfumato.anonymizers.mondrian.mondrian` says."""
     cumulative = [quasi.hierarchy.cumulative for quasi in cells.quasi]
     groups: list[NDArray[np.int64]] = []
 

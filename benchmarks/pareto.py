@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 from common import print_table, verdict
 from sfumato import load
 from sfumato.anonymizers import CutSpace, cut_space
-from sfumato.anonymizers.cut_space import CutAttribute
+from sfumato.anonymizers.cut_vector.space import CutAttribute
 from sfumato.table import Cells, Table
 from sfumato.tradeoff import NSGA2, Frontier, Problem2, Search, exact
-from sfumato.tradeoff.variation import drawn
+from sfumato.tradeoff.search.variation import drawn
 
 QUASI = ("age", "education", "race", "sex", "salary", "workclass", "marital-status", "occupation", "native-country")
 CONSTRAINED = ("workclass", "marital-status", "occupation", "native-country")

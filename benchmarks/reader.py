@@ -85,7 +85,7 @@ def on_adult():
     """Measure the 64 releases of Li & Li 2009 by both readers."""
     from sfumato.table import load
     from sfumato.tradeoff import bundled_study
-    from sfumato.tradeoff.exploring import repeatable
+    from sfumato.tradeoff.exploration.exploration import repeatable
     from sfumato.tradeoff.map import BASELINES
 
     table, study = load("adult"), bundled_study("adult")

@@ -18,11 +18,11 @@ from common import compare_seconds, print_table, verdict
 from sfumato import anonymize
 from sfumato.measures import Classification
 from sfumato.measures.adversary import adversary_gains
-from sfumato.measures.classifiers import CLASSIFIERS, trained
-from sfumato.measures.features import features
-from sfumato.measures.records import deal
-from sfumato.measures.validation import Validation
-from sfumato.papers.brickell_shmatikov_2008 import PANELS, BrickellShmatikov2008
+from sfumato.measures.classification.classifiers import CLASSIFIERS, trained
+from sfumato.measures.classification.features import features
+from sfumato.measures.classification.records import deal
+from sfumato.measures.classification.validation import Validation
+from sfumato.papers.brickell_shmatikov_2008.reproduction import PANELS, BrickellShmatikov2008
 
 GROUPS, VALUES = 10_000, 14
 TARGET_MILLISECONDS = 1.0

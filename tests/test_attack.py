@@ -28,7 +28,7 @@ from sfumato.release.noisy import Guarantee, Spent, noisy_release
 from sfumato.release.regions import Points
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.meanings import meanings
-from sfumato.tradeoff.study import Grid, Study
+from sfumato.tradeoff.study.study import Grid, Study
 from strategies import tries
 
 GUARANTEE = Guarantee((Spent("counts", 0, 1.0),), "one record more or less", ())

@@ -18,9 +18,9 @@ from typer.testing import CliRunner
 import independent_checker as checker
 import sfumato
 from sfumato.cli import app
-from sfumato.publish.counting import TextColumn, number_combinations
-from sfumato.publish.covering import match
-from sfumato.publish.notation import Domain, Notation, leaves_covered
+from sfumato.publish.audit.counted import TextColumn, number_combinations
+from sfumato.publish.audit.coverage import match
+from sfumato.publish.audit.notation import Domain, Notation, leaves_covered
 from strategies import tries
 from test_proof import (
     HIERARCHIES,

@@ -16,12 +16,12 @@ from sfumato.measures import MEASURES
 from sfumato.measures.of_baskets import ESTIMATORS
 from sfumato.table import tree as tree_of
 from sfumato.transactions import BasketRelease, Baskets, baskets_of, global_release, set_recoding
-from sfumato.transactions.answering import Reader, member_odds
-from sfumato.transactions.inferring import Linking, rho
-from sfumato.transactions.item_queries import ItemQueries, read_queries
-from sfumato.transactions.itemsets import Rows, Spread, frequent_pairs, itemset_spread, weakest
-from sfumato.transactions.losing import ItemLosses, set_loss_log2
-from sfumato.transactions.scales import BasketScales, interval, measure_baskets
+from sfumato.transactions.measures.attacks import Linking, rho
+from sfumato.transactions.measures.itemsets import Rows, Spread, frequent_pairs, itemset_spread, weakest
+from sfumato.transactions.measures.losses import ItemLosses, set_loss_log2
+from sfumato.transactions.measures.queries import ItemQueries, read_queries
+from sfumato.transactions.measures.reader import Reader, member_odds
+from sfumato.transactions.measures.scales import BasketScales, interval, measure_baskets
 
 FIGURE_1 = ("abcdef", "abeg", "ae", "bfg", "ab", "cf")
 """Loukides et al. 2012, figure 1(a): Anne, Greg, Jack, Tom, Mary, Jim."""

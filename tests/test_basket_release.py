@@ -15,14 +15,14 @@ from pyarrow import parquet
 
 import plain_basket_measures as plain
 from sfumato.errors import BadInputError
-from sfumato.publish.basket_audit import audit_baskets, stands_for
-from sfumato.publish.basket_mapping import basket_mapping
-from sfumato.publish.basket_reading import read_published
-from sfumato.publish.basket_releasing import maker_numbers
+from sfumato.publish.baskets.audit import audit_baskets, stands_for
+from sfumato.publish.baskets.mapping import basket_mapping
+from sfumato.publish.baskets.publication import maker_numbers
+from sfumato.publish.baskets.published import read_published
 from sfumato.table import tree as tree_of
 from sfumato.transactions import baskets_of, global_release, set_recoding
-from sfumato.transactions.item_tree import cut_recoding, nodes_of
-from sfumato.transactions.writing import LONG, published_rows, write_baskets
+from sfumato.transactions.anonymizers.item_tree import cut_recoding, nodes_of
+from sfumato.transactions.files.writing import LONG, published_rows, write_baskets
 from test_basket_measures import FIGURE_1, all_as_one, as_it_is, figure_1, releases
 
 tries = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -198,7 +198,7 @@ def test_files_that_cannot_be_read(tmp_path: Path, name: str, content: bytes | N
 
 
 def test_long_rows_are_counted_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sfumato.publish import basket_reading
+    from sfumato.publish.baskets import published as basket_reading
 
     path = write_baskets(as_it_is(figure_1()), tmp_path / "r.csv")
     whole = read_published(path)

@@ -16,18 +16,18 @@ import plain_basket_measures as plain
 from sfumato import cli
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.publish import publish_point
-from sfumato.publish.basket_reading import read_published
+from sfumato.publish.baskets.published import read_published
 from sfumato.report import save_map
 from sfumato.tradeoff import explore, read_map, read_study
-from sfumato.tradeoff.study import study_from_toml
+from sfumato.tradeoff.study.study import study_from_toml
 from sfumato.transactions import baskets_of
-from sfumato.transactions.candidates import candidate_maker
-from sfumato.transactions.declaration import BasketsDeclaration
-from sfumato.transactions.inferring import Linking
-from sfumato.transactions.item_queries import KINDS, ItemQueries
-from sfumato.transactions.losing import ItemLosses
+from sfumato.transactions.anonymizers.candidates import candidate_maker
+from sfumato.transactions.files.declaration import BasketsDeclaration
+from sfumato.transactions.measures.attacks import Linking
+from sfumato.transactions.measures.losses import ItemLosses
+from sfumato.transactions.measures.queries import KINDS, ItemQueries
+from sfumato.transactions.measures.scales import BasketScales
 from sfumato.transactions.policy import SuppressionLimit, UtilityConstraints, basket_requirement
-from sfumato.transactions.scales import BasketScales
 from sfumato.transactions.study import BasketCandidate, BasketGrid, BasketStudy, bundled_study, usual_study
 
 ITEMS = ["bread", "milk", "eggs", "tea", "coffee", "beer", "wine", "soap", "rice", "salt", "plums", "leeks"]

@@ -49,9 +49,9 @@ from sfumato.transactions import (
     verify,
     violations,
 )
+from sfumato.transactions.anonymizers.item_tree import balanced_tree
 from sfumato.transactions.baskets import rows_once
-from sfumato.transactions.counting import rare_itemsets
-from sfumato.transactions.item_tree import balanced_tree
+from sfumato.transactions.measures.itemset_counts import rare_itemsets
 from strategies import tries
 
 FIGURE_1 = [set("abcdef"), set("abeg"), set("ae"), set("bfg"), set("ab"), set("cf")]

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from sfumato.measures import Learned
-from sfumato.papers import brickell_shmatikov_2008 as paper
+from sfumato.papers.brickell_shmatikov_2008 import reproduction as paper
 
 REQUIRED = {
     "adversary-baselines",

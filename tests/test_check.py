@@ -16,10 +16,10 @@ from typer.testing import CliRunner
 
 import sfumato
 from sfumato import BadInputError, cli
-from sfumato.measures.disclosure import THRESHOLDS, agreeing
-from sfumato.measures.households import Memberships, household_risks
-from sfumato.measures.subsets import NEVER, Combinations, all_subsets, members_of
-from sfumato.measures.superpopulation import (
+from sfumato.measures.disclosure.group_risk import THRESHOLDS, agreeing
+from sfumato.measures.disclosure.households import Memberships, household_risks
+from sfumato.measures.disclosure.subsets import NEVER, Combinations, all_subsets, members_of
+from sfumato.measures.disclosure.superpopulation import (
     digamma,
     expected_uniques,
     fit_pitman,

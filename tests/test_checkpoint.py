@@ -14,7 +14,7 @@ from sfumato.anonymizers import CutVector, cut_space
 from sfumato.requirements import requirement
 from sfumato.table import read
 from sfumato.tradeoff import NSGA2, Problem1, Problem2, Problem4, Search
-from sfumato.tradeoff import checkpoint as checkpoints
+from sfumato.tradeoff.search import checkpoint as checkpoints
 from small_tables import small_table
 
 SOLVER = NSGA2(population=24, generations=10, seed=3)
@@ -80,7 +80,7 @@ def test_ctrl_c_in_the_middle_of_a_generation_loses_that_generation_only(small):
 
 
 def test_a_local_search_that_was_stopped_goes_on_there(small, tmp_path, monkeypatch):
-    monkeypatch.setattr(sys.modules["sfumato.tradeoff.pareto"], "BATCH", 2)
+    monkeypatch.setattr(sys.modules["sfumato.tradeoff.search.pareto"], "BATCH", 2)
     path, solver = tmp_path / "search.npz", NSGA2(population=40, generations=3, seed=1)
     whole = Search(small, Problem2(0.1), solver=solver).run()
     stopped = stopping_after(17)(Search(small, Problem2(0.1), solver=solver, workers=1))

@@ -16,7 +16,7 @@ from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.measures import MEASURES
 from sfumato.plain import json_text
 from sfumato.tradeoff import RECIPIENTS, Grid, Map, NothingFitsError, Point, Study
-from sfumato.tradeoff.bounds import Bound, read_bounds
+from sfumato.tradeoff.choice.bounds import Bound, read_bounds
 from strategies import tries
 
 ANY = Study(
@@ -713,7 +713,7 @@ def test_bounds_are_read_with_blanks_and_infinities():
 
 
 def test_the_best_is_the_highest_or_the_lowest():
-    from sfumato.tradeoff.choice_words import best
+    from sfumato.tradeoff.choice.choice_words import best
     from sfumato.tradeoff.map import Point
 
     points = [

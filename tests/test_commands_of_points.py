@@ -13,7 +13,7 @@ import tomlkit
 from sfumato import cli
 from sfumato.table import TableDeclaration
 from sfumato.tradeoff import Candidate, read_map
-from sfumato.transactions.declaration import BasketsDeclaration
+from sfumato.transactions.files.declaration import BasketsDeclaration
 from sfumato.transactions.study import BasketCandidate
 
 ROWS = [

@@ -8,9 +8,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sfumato.papers import cormode_2013, cormode_claims, cormode_figures, cormode_map_claims, cormode_outcomes
-from sfumato.papers import cormode_study as paper
-from sfumato.papers.cormode_outcomes import Outcome
+from sfumato.papers.cormode_2013 import claims as cormode_claims
+from sfumato.papers.cormode_2013 import figures as cormode_figures
+from sfumato.papers.cormode_2013 import map_claims as cormode_map_claims
+from sfumato.papers.cormode_2013 import outcomes as cormode_outcomes
+from sfumato.papers.cormode_2013 import reproduction as cormode_2013
+from sfumato.papers.cormode_2013 import study as paper
+from sfumato.papers.cormode_2013.outcomes import Outcome
 
 REQUIRED = {
     "root-accuracy",

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 import sfumato
 from sfumato.anonymizers import MECHANISMS, DPKdTree, DPPrivTree, DPQuadtree, UnsafeSeededNoise, anonymizer, draw
-from sfumato.anonymizers.decomposing import Level, consistent, shares, split
-from sfumato.anonymizers.noise import Noise, OpenDPNoise, _opendp, variance
-from sfumato.anonymizers.private import Domain, PrivateCells, score_cuts, send, tally, tally_along
+from sfumato.anonymizers.dp.decomposition import Level, consistent, shares, split
+from sfumato.anonymizers.dp.noise import Noise, OpenDPNoise, _opendp, variance
+from sfumato.anonymizers.dp.private_cells import Domain, PrivateCells, score_cuts, send, tally, tally_along
 from sfumato.errors import BadInputError
 from sfumato.release.synthetic import rounded, uniform_leaves
 from sfumato.requirements import requirement
@@ -281,7 +281,7 @@ def test_choices_follow_permute_and_flip(source):
 @given(st.floats(1e-6, 1000))
 @settings(max_examples=20, deadline=None)
 def test_by_opendps_own_account_noise_costs_no_more_than_stated(epsilon):
-    from sfumato.anonymizers.noise import _laplace, _noisy_max
+    from sfumato.anonymizers.dp.noise import _laplace, _noisy_max
 
     assert _laplace.__wrapped__(epsilon).map(1) <= epsilon
     assert _noisy_max.__wrapped__(epsilon).map(1) <= epsilon

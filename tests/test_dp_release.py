@@ -21,16 +21,16 @@ from pyarrow import parquet
 
 import sfumato
 from sfumato.anonymizers import MECHANISMS, DPKdTree, DPQuadtree, UnsafeSeededNoise
-from sfumato.anonymizers.noise import Noise, _laplace, _noisy_max, _opendp
+from sfumato.anonymizers.dp.noise import Noise, _laplace, _noisy_max, _opendp
 from sfumato.cli import main
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
 from sfumato.publish import certificate_files, mapping_of, publish_point, read_certificate
 from sfumato.publish.certificate import check_certificate
-from sfumato.publish.noisy_cautions import alarms, belief, epsilon_in_words, noisy_cautions, noisy_notices
-from sfumato.publish.noisy_certificate import guarantee_values, public_noisy_certificate
-from sfumato.publish.noisy_page import noisy_certificate_page
-from sfumato.publish.noisy_releasing import check_draft
+from sfumato.publish.noisy.cautions import alarms, belief, epsilon_in_words, noisy_cautions, noisy_notices
+from sfumato.publish.noisy.certificate import guarantee_values, public_noisy_certificate
+from sfumato.publish.noisy.page import noisy_certificate_page
+from sfumato.publish.noisy.publication import check_draft
 from sfumato.report import save_map
 from sfumato.requirements import KAnonymity
 
@@ -367,7 +367,7 @@ def test_a_full_disk_leaves_nothing_behind(explored, tmp_path, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("sfumato.publish.noisy_releasing.write_certificates", full)
+    monkeypatch.setattr("sfumato.publish.noisy.publication.write_certificates", full)
     with pytest.raises(BadInputError, match="No space left on device"):
         publish_point(explored / "map", noisy_points(explored)[0].id, tmp_path / "out.csv")
     assert list(tmp_path.iterdir()) == []

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 import independent_checker as checker
 import sfumato
 from sfumato.anonymizers import LocalRecoding, Mondrian
-from sfumato.anonymizers.exchange import Exchange, exchanged
-from sfumato.anonymizers.exchange_dealing import admitted, deal_out, merged, rounded
-from sfumato.anonymizers.exchange_planning import balanced, follow, plan_exchange, sums, sweep, tilt, times
-from sfumato.anonymizers.exchange_regions import cut_table
+from sfumato.anonymizers.exchange.deal import admitted, deal_out, merged, rounded
+from sfumato.anonymizers.exchange.exchange import Exchange, exchanged
+from sfumato.anonymizers.exchange.plan import balanced, follow, plan_exchange, sums, sweep, tilt, times
+from sfumato.anonymizers.exchange.regions import cut_table
 from sfumato.measures import Scales
 from sfumato.publish.cautions import cautions
 from sfumato.release import bucketization

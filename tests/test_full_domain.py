@@ -21,13 +21,13 @@ from hypothesis import strategies as st
 import independent_checker as checker
 import plain_twins as plain
 import sfumato
-from sfumato.anonymizers import searching
-from sfumato.anonymizers.full_domain import fixed_levels
-from sfumato.anonymizers.lattice import deficits_of, lattice_of
-from sfumato.anonymizers.objectives import joined
-from sfumato.anonymizers.rolling import Grouping, merge_few, merge_many
-from sfumato.anonymizers.searching import Search, branch_and_bound, descend, evolve
-from sfumato.anonymizers.sources import Sources
+from sfumato.anonymizers.full_domain import search as searching
+from sfumato.anonymizers.full_domain.full_domain import fixed_levels
+from sfumato.anonymizers.full_domain.lattice import deficits_of, lattice_of
+from sfumato.anonymizers.full_domain.objectives import joined
+from sfumato.anonymizers.full_domain.roll_up import Grouping, merge_few, merge_many
+from sfumato.anonymizers.full_domain.search import Search, branch_and_bound, descend, evolve
+from sfumato.anonymizers.full_domain.sources import Sources
 from sfumato.requirements.deficits import ADMITTED, largest_distances
 from sfumato.table import Histograms
 from strategies import (

@@ -20,9 +20,9 @@ import sfumato
 from sfumato import cli, documents
 from sfumato.errors import lacks_memory
 from sfumato.publish import read_certificate, read_mapping
-from sfumato.publish.basket_mapping import basket_mapping, read_legend, write_basket_mapping
-from sfumato.tradeoff import exploring
-from sfumato.tradeoff.checkpoint import Evolved, Snapshot, read_checkpoint, write_checkpoint
+from sfumato.publish.baskets.mapping import basket_mapping, read_legend, write_basket_mapping
+from sfumato.tradeoff.exploration import exploration as exploring
+from sfumato.tradeoff.search.checkpoint import Evolved, Snapshot, read_checkpoint, write_checkpoint
 
 DEEP = 5000
 LONG = "9" * 5000
@@ -114,7 +114,7 @@ def test_a_sensitive_column_of_one_value_is_refused_in_a_sentence(kind, tmp_path
 @pytest.mark.parametrize("trivial, revealed, said", [(0.0, 0.4, "whole table"), (0.2, 0.0, "one value")])
 def test_a_score_needs_something_to_lose(trivial, revealed, said):
     study = sfumato.Study.from_toml(STUDY)
-    floor = sfumato.tradeoff.limit.Limit(((0.0, 0.0),), trivial, revealed)
+    floor = sfumato.tradeoff.limit.limit.Limit(((0.0, 0.0),), trivial, revealed)
     with pytest.raises(sfumato.BadInputError, match=said):
         sfumato.Map(study, (), {}, floor).score(axes=("p_loss", "u_loss"))
 

@@ -19,10 +19,10 @@ from typer.testing import CliRunner
 from sfumato.cli import app
 from sfumato.engines import DuckDBEngine
 from sfumato.errors import BadInputError
-from sfumato.table.automatic import looks_like_dates, looks_numeric
-from sfumato.table.guessing import guess
-from sfumato.table.likeness import likeness_of, luhn, vocabulary_of
-from sfumato.table.naming import meaning_of
+from sfumato.table.guess.guess import guess
+from sfumato.table.guess.likeness import likeness_of, luhn, vocabulary_of
+from sfumato.table.guess.names import meaning_of
+from sfumato.table.hierarchies.automatic import looks_like_dates, looks_numeric
 from sfumato.tradeoff import Study, draft, explore, read_study
 
 ICD = ["J45.0", "I20.9", "E11.9", "F32.1", "C50.9", "K35.8", "M54.5", "N39.0", "A09.9", "G40.2", "I10", "J18.9"]
@@ -247,7 +247,7 @@ def test_any_column_name_and_value_gives_a_readable_study_with_just_these_names(
     table = pa.table({**{name: pa.array(values) for name in names}, "the age\n": list(range(60))})
     rows = DuckDBEngine.from_frame(table)
     from sfumato.table import TableDeclaration
-    from sfumato.tradeoff.drafting import Draft
+    from sfumato.tradeoff.study.draft import Draft
 
     made = Draft(TableDeclaration("t.csv"), rows.row_count, False, guess(rows))
     content = tomllib.loads(made.to_toml())["table"]

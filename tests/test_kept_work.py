@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from sfumato import cli
-from sfumato.tradeoff.cache import Cache, mend_cache
-from sfumato.tradeoff.limit import Limit
+from sfumato.tradeoff.exploration.cache import Cache, mend_cache
+from sfumato.tradeoff.limit.limit import Limit
 from sfumato.tradeoff.map import Point
 
 POINT = Point("a", "mondrian", "generalization", "k-anonymity k=2", {"k": 2}, "measured", measures={"k": 2.0, "t": 0.1})
@@ -175,7 +175,7 @@ def test_a_table_that_is_rewritten_while_reading_leaves_nothing_even_when_killed
 
 
 def test_a_changed_checkpoint_is_told_for_damaged(tmp_path):
-    from sfumato.tradeoff.checkpoint import Evolved, Snapshot, read_checkpoint, write_checkpoint
+    from sfumato.tradeoff.search.checkpoint import Evolved, Snapshot, read_checkpoint, write_checkpoint
 
     path = tmp_path / "search.npz"
     bits = np.array([[0, 1, 1]], np.uint8)

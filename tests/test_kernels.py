@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import plain_twins as twins
 from sfumato.anonymizers import Mondrian, WithoutQuasi, WithoutSensitive
-from sfumato.anonymizers.cutting import (
+from sfumato.anonymizers.mondrian.cut_kernels import (
     code_weights,
     count_values,
     divide,
@@ -24,8 +24,8 @@ from sfumato.anonymizers.cutting import (
     taken_left,
     width,
 )
-from sfumato.anonymizers.mondrian import one_group, partition
-from sfumato.anonymizers.trimming import best_trim, loss
+from sfumato.anonymizers.mondrian.mondrian import one_group, partition
+from sfumato.anonymizers.mondrian.trim import best_trim, loss
 from sfumato.errors import InfeasibleError
 from sfumato.measures import measure
 from sfumato.measures.groups import COLUMNS, of_groups

@@ -20,10 +20,11 @@ from sfumato.requirements import requirement
 from sfumato.requirements.nearest_js import nearest_js
 from sfumato.table import Quasi, TableDeclaration, tree
 from sfumato.table.cells import sorted_cells
-from sfumato.tradeoff import Grid, Limit, Map, Point, Study, explore, exploring, read_map
+from sfumato.tradeoff import Grid, Limit, Map, Point, Study, explore, read_map
 from sfumato.tradeoff.chart import map_chart
-from sfumato.tradeoff.limit import envelope, limit, revealed_loss
-from sfumato.tradeoff.scoring import Frame
+from sfumato.tradeoff.exploration import exploration as exploring
+from sfumato.tradeoff.limit.limit import envelope, limit, revealed_loss
+from sfumato.tradeoff.limit.score import Frame
 from strategies import tries
 
 TOLERANCE = 1e-9

@@ -15,12 +15,12 @@ import pytest
 
 from sfumato.cli import main
 from sfumato.errors import BadInputError
-from sfumato.papers import loukides_2012 as paper
 from sfumato.papers import reproduce
-from sfumato.papers.loukides_checking import checked, checked_file, least_support
-from sfumato.papers.loukides_data import has_diagnoses, opened, tree_beside
-from sfumato.papers.loukides_example import KS, is_feasible, optima, partitions, utility_loss
-from sfumato.papers.loukides_map import RUMap
+from sfumato.papers.loukides_2012 import reproduction as paper
+from sfumato.papers.loukides_2012.data import has_diagnoses, opened, tree_beside
+from sfumato.papers.loukides_2012.example import KS, is_feasible, optima, partitions, utility_loss
+from sfumato.papers.loukides_2012.ru_map import RUMap
+from sfumato.papers.loukides_2012.second_opinion import checked, checked_file, least_support
 from sfumato.transactions import anonymize_baskets, baskets_of, global_release, read_baskets, set_recoding
 
 REQUIRED = {

@@ -20,7 +20,8 @@ from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES, Queries, Scales
 from sfumato.requirements import requirement
 from sfumato.table import TableDeclaration
-from sfumato.tradeoff import Candidate, Grid, Map, Point, Study, bundled_study, explore, exploring, read_study
+from sfumato.tradeoff import Candidate, Grid, Map, Point, Study, bundled_study, explore, read_study
+from sfumato.tradeoff.exploration import exploration as exploring
 from strategies import tries
 
 NOTHING = requirement("k-anonymity k=1")

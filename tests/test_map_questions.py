@@ -13,7 +13,7 @@ import sfumato
 from sfumato.errors import BadInputError
 from sfumato.plain import json_text
 from sfumato.tradeoff import Grid, Map, Point, Study, ask
-from sfumato.tradeoff.bounds import Bound
+from sfumato.tradeoff.choice.bounds import Bound
 from strategies import tries
 
 ANY = Study(

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.anonymizers import CutSpace, CutVector, anonymizer, cut_space
-from sfumato.anonymizers import cut_counting as counting
-from sfumato.anonymizers.cut_space import CutAttribute
-from sfumato.anonymizers.cut_table import CutTable
+from sfumato.anonymizers.cut_vector import facts as counting
+from sfumato.anonymizers.cut_vector.cut_table import CutTable
+from sfumato.anonymizers.cut_vector.space import CutAttribute
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.measures import measure
 from sfumato.publish import audit
@@ -36,8 +36,8 @@ from sfumato.tradeoff import (
     with_suppression,
     without_suppression,
 )
-from sfumato.tradeoff.study import TableDeclaration
-from sfumato.tradeoff.variation import cross, drawn, flip, levelled, mutate, neighbours, tree_of
+from sfumato.tradeoff.search.variation import cross, drawn, flip, levelled, mutate, neighbours, tree_of
+from sfumato.tradeoff.study.study import TableDeclaration
 from small_tables import small_table
 from strategies import cells_of_tables, hierarchies, table_of, tries
 
@@ -571,7 +571,7 @@ def test_the_command_leaves_a_map_from_which_a_point_is_published(small, tmp_pat
 
 
 def test_the_example_of_the_paper():
-    from sfumato.papers.dewri_2011 import _example_claims
+    from sfumato.papers.dewri_2011.reproduction import _example_claims
 
     weighted, safe = _example_claims()
     assert weighted.holds and weighted.ours == pytest.approx([29 / 7, 17 / 7], abs=1e-6)
@@ -579,7 +579,7 @@ def test_the_example_of_the_paper():
 
 
 def test_flat_stretches_are_found_where_they_are():
-    from sfumato.papers.dewri_2011 import _flat_stretches
+    from sfumato.papers.dewri_2011.reproduction import _flat_stretches
     from sfumato.tradeoff import FrontierPoint
 
     values = [(4, 0.1), (10, 0.2), (14, 0.205), (16, 0.2101), (40, 0.3)]
@@ -592,7 +592,7 @@ def test_flat_stretches_are_found_where_they_are():
 def test_relaxing_is_not_tested_where_nothing_fits_the_smaller_loss():
     from types import SimpleNamespace
 
-    from sfumato.papers import dewri_2011 as paper
+    from sfumato.papers.dewri_2011 import reproduction as paper
     from sfumato.tradeoff import Frontier, FrontierPoint
 
     def claim(*values):
@@ -606,14 +606,14 @@ def test_relaxing_is_not_tested_where_nothing_fits_the_smaller_loss():
 
 
 def test_a_question_without_an_answer_is_not_tested():
-    from sfumato.papers.dewri_2011 import _reaches
+    from sfumato.papers.dewri_2011.reproduction import _reaches
 
     assert (_reaches(2600, 2528), _reaches(2500, 2528)) == (True, False)
     assert _reaches(None, 2528) is None and _reaches(900, None) is None
 
 
 def test_a_short_reproduction_says_what_it_found():
-    from sfumato.papers.dewri_2011 import reproduce
+    from sfumato.papers.dewri_2011.reproduction import reproduce
 
     results = reproduce(usual=NSGA2(40, 4), large=NSGA2(24, 2))
     required = {claim.id: claim.holds for claim in results.claims if claim.status == "required"}

@@ -18,7 +18,7 @@ import sfumato
 from sfumato.anonymizers import assigned
 from sfumato.publish import certificate_files, publish_point
 from sfumato.publish.certificate import Origin
-from sfumato.publish.releasing import publish
+from sfumato.publish.publication import publish
 from sfumato.tradeoff import Map, Point
 from test_check_command import basket_study, mapped
 

@@ -27,8 +27,8 @@ from sfumato.report.page import page
 from sfumato.table import TableDeclaration
 from sfumato.tradeoff import Grid, Map, Point, Study, explore
 from sfumato.tradeoff.public import ALLOWED, FROM_FILE, public_map, rounded
-from sfumato.transactions.candidates import candidate_maker
-from sfumato.transactions.declaration import BasketsDeclaration
+from sfumato.transactions.anonymizers.candidates import candidate_maker
+from sfumato.transactions.files.declaration import BasketsDeclaration
 from sfumato.transactions.policy import basket_requirement
 from sfumato.transactions.study import BasketCandidate, usual_study
 

@@ -21,7 +21,7 @@ from sfumato.release.regions import Points, Regions, are_points, overlap_estimat
 from sfumato.release.release import Assignment
 from sfumato.release.selections import Selections
 from sfumato.tradeoff import Grid, Study, explore, read_study
-from sfumato.tradeoff.measured_problem import MeasuredProblem
+from sfumato.tradeoff.search.measured_problem import MeasuredProblem
 from strategies import tries
 
 WITH_VALUES = plain.releases().filter(lambda release: release.histograms is not None)

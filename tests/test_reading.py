@@ -546,7 +546,7 @@ def test_a_column_without_any_value_is_refused(tmp_path):
 
 
 def few_categories(monkeypatch, most):
-    for module in ("sfumato.table.automatic", "sfumato.table.table"):
+    for module in ("sfumato.table.hierarchies.automatic", "sfumato.table.table"):
         monkeypatch.setattr(f"{module}.MOST_CATEGORIES", most)
 
 

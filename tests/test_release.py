@@ -18,7 +18,8 @@ import pytest
 
 import sfumato
 from independent_checker import read_rows, violations
-from sfumato.publish import certificate_files, publish_point, read_certificate, releasing
+from sfumato.publish import certificate_files, publish_point, read_certificate
+from sfumato.publish import publication as releasing
 from sfumato.publish.certificate import check_certificate
 from sfumato.release.writing import write_drafts
 from sfumato.report import save_map
@@ -254,7 +255,7 @@ def test_a_full_disk_leaves_nothing_behind(explored, tmp_path, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("sfumato.publish.releasing.write_certificates", full)
+    monkeypatch.setattr("sfumato.publish.publication.write_certificates", full)
     with pytest.raises(sfumato.BadInputError, match="No space left on device"):
         publish_point(explored / "map", releasable(explored)[0].id, tmp_path / "out.csv")
     assert list(tmp_path.iterdir()) == []

@@ -12,8 +12,9 @@ import pytest
 import sfumato
 from sfumato.cli import main
 from sfumato.measures import Queries, Scales
-from sfumato.papers import li_li_tie, reproduce
-from sfumato.papers.li_li_2009 import LiLi2009
+from sfumato.papers import reproduce
+from sfumato.papers.li_li_2009 import tie as li_li_tie
+from sfumato.papers.li_li_2009.reproduction import LiLi2009
 
 REQUIRED = {
     "q-distribution",

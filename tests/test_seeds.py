@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.anonymizers import FullDomain, cut_space
-from sfumato.anonymizers import cut_counting as counting
-from sfumato.anonymizers.cut_grouping import count_groups, fill_tables, number_groups
-from sfumato.anonymizers.cut_space import CutAttribute
-from sfumato.anonymizers.cut_table import CutTable
+from sfumato.anonymizers.cut_vector import facts as counting
+from sfumato.anonymizers.cut_vector.cut_table import CutTable
+from sfumato.anonymizers.cut_vector.groups import count_groups, fill_tables, number_groups
+from sfumato.anonymizers.cut_vector.space import CutAttribute
 from sfumato.requirements import requirement
 from sfumato.table import numeric, read
 from sfumato.tradeoff import NSGA2, MeasuredProblem, Problem1, Problem2, Problem3, Problem4, Search
-from sfumato.tradeoff.seeds import common_cuts, full_domain_seeds, mondrian_seeds, nearest_allowed, seeds
-from sfumato.tradeoff.variation import drawn
+from sfumato.tradeoff.search.seeds import common_cuts, full_domain_seeds, mondrian_seeds, nearest_allowed, seeds
+from sfumato.tradeoff.search.variation import drawn
 from small_tables import small_table
 from strategies import cells_of_tables, hierarchies, table_of, tries
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 import sfumato
 from sfumato import cli
 from sfumato.engines.formulas import escaped, formula_notice, is_formula, unescaped
-from sfumato.publish.audit import audit
+from sfumato.publish.audit.audit import audit
 from sfumato.publish.formulas import written_formulas
-from sfumato.publish.releasing import audited
+from sfumato.publish.publication import audited
 from sfumato.tradeoff import Candidate
 
 NASTY = [

@@ -14,13 +14,13 @@ from typer.testing import CliRunner
 
 from sfumato.cli import app
 from sfumato.errors import BadInputError
-from sfumato.report.tuning import score_over_time, tuning_section
+from sfumato.report.budget import score_over_time, tuning_section
 from sfumato.requirements import KAnonymity, TCloseness, requirement
 from sfumato.table import load
 from sfumato.tradeoff import Candidate, Point, Study, explore, read_study, tune
-from sfumato.tradeoff.dials import Dial, Family, dial_of, families_of
-from sfumato.tradeoff.scoring import Frame
-from sfumato.tradeoff.tuning import Staircase, Tuner, read_budget
+from sfumato.tradeoff.limit.score import Frame
+from sfumato.tradeoff.search.families import Dial, Family, dial_of, families_of
+from sfumato.tradeoff.search.tuner import Staircase, Tuner, read_budget
 from test_explore import STUDY, folder, sfumato  # noqa: F401  (folder is a fixture)
 
 MONDRIAN = Study.from_toml(STUDY).candidates[0].anonymizer

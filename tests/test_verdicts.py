@@ -20,7 +20,7 @@ from sfumato.requirements import requirement
 from sfumato.table import TableDeclaration
 from sfumato.tradeoff import Grid, Map, Point, Study
 from sfumato.tradeoff.chart import map_chart, rows
-from sfumato.tradeoff.exploring import worth_values
+from sfumato.tradeoff.exploration.exploration import worth_values
 from sfumato.tradeoff.meanings import meanings
 from sfumato.tradeoff.verdicts import VERDICTS, Verdicts, signed
 from sfumato.tradeoff.worth_chart import worth_chart

@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 import sfumato
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.measures import Classification, group_gains, measure
-from sfumato.measures.classifiers import CLASSIFIERS, trained
-from sfumato.measures.features import features, intervals_block, shares_block, texts_block
-from sfumato.measures.records import Folds, Records, deal, folds_of, records_of
-from sfumato.measures.scoring import Fold, score
-from sfumato.measures.validation import Validation
-from sfumato.measures.worth import interval
+from sfumato.measures.classification.classifiers import CLASSIFIERS, trained
+from sfumato.measures.classification.features import features, intervals_block, shares_block, texts_block
+from sfumato.measures.classification.records import Folds, Records, deal, folds_of, records_of
+from sfumato.measures.classification.scores import Fold, score
+from sfumato.measures.classification.validation import Validation
+from sfumato.measures.classification.worth import interval
 from sfumato.release import Assignment
-from sfumato.tradeoff.study import Study
+from sfumato.tradeoff.study.study import Study
 from strategies import tries
 
 AGE = {"type": "numeric", "lower": 20, "upper": 59, "intervals": [10]}
@@ -432,7 +432,7 @@ def test_a_column_of_too_many_classes_is_refused():
 
 
 def test_a_study_with_a_column_to_learn_is_written_and_read_back():
-    from sfumato.tradeoff.study import bundled_study
+    from sfumato.tradeoff.study.study import bundled_study
 
     wanted = bundled_study("adult").with_target(Classification("hours-per-week", "naive-bayes", test="original"))
     assert wanted.table.neutral == ("hours-per-week",)

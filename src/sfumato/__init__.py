@@ -27,8 +27,8 @@ _ROOMS = (
     "tradeoff",
     "transactions",
     "transactions.study",
-    "transactions.scales",
-    "transactions.item_queries",
+    "transactions.measures.scales",
+    "transactions.measures.queries",
     "publish",
 )
 __all__ = [
@@ -235,8 +235,8 @@ if TYPE_CHECKING:
         without_suppression,
     )
     from sfumato.transactions import BasketRelease, Baskets, anonymize_baskets, load_baskets, read_baskets
-    from sfumato.transactions.item_queries import ItemQueries
-    from sfumato.transactions.scales import BasketScales, measure_baskets
+    from sfumato.transactions.measures.queries import ItemQueries
+    from sfumato.transactions.measures.scales import BasketScales, measure_baskets
     from sfumato.transactions.study import BasketGrid, BasketStudy
 
 

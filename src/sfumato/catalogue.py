@@ -16,12 +16,12 @@ from sfumato.configuration import Configured, Described, described
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES, READERS, Attack, Classification, Measure, Queries
 from sfumato.requirements import REQUIREMENTS
-from sfumato.tradeoff.measured_problem import PROBLEMS
-from sfumato.tradeoff.pareto import NSGA2
-from sfumato.transactions.candidates import CANDIDATES
-from sfumato.transactions.inferring import Linking
-from sfumato.transactions.item_queries import ItemQueries
-from sfumato.transactions.losing import ItemLosses
+from sfumato.tradeoff.search.measured_problem import PROBLEMS
+from sfumato.tradeoff.search.pareto import NSGA2
+from sfumato.transactions.anonymizers.candidates import CANDIDATES
+from sfumato.transactions.measures.attacks import Linking
+from sfumato.transactions.measures.losses import ItemLosses
+from sfumato.transactions.measures.queries import ItemQueries
 from sfumato.transactions.policy import BASKET_REQUIREMENTS, SuppressionLimit, UtilityConstraints
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-KINDS = {"table": "sfumato.tradeoff.study", "baskets": "sfumato.transactions.study"}
+KINDS = {"table": "sfumato.tradeoff.study.study", "baskets": "sfumato.transactions.study"}
 """By section, the module with its `bundled_names()`, its `bundled_study(name)` and its `study_of(content, origin)`."""
 
 

@@ -3,20 +3,20 @@
 from sfumato.anonymizers.anatomy import Anatomy
 from sfumato.anonymizers.anonymizer import Anonymizer
 from sfumato.anonymizers.burel import Burel
-from sfumato.anonymizers.cut_space import CutSpace, cut_space
-from sfumato.anonymizers.cut_vector import CutVector
-from sfumato.anonymizers.dp_grid import DPGrid
-from sfumato.anonymizers.dp_kd_hybrid import DPKdHybrid
-from sfumato.anonymizers.dp_kd_tree import DPKdTree
-from sfumato.anonymizers.dp_privtree import DPPrivTree
-from sfumato.anonymizers.dp_quadtree import DPQuadtree
-from sfumato.anonymizers.exchange import Exchange
-from sfumato.anonymizers.full_domain import DecidedLattice, FullDomain
+from sfumato.anonymizers.cut_vector.cut_vector import CutVector
+from sfumato.anonymizers.cut_vector.space import CutSpace, cut_space
+from sfumato.anonymizers.dp.grid import DPGrid
+from sfumato.anonymizers.dp.kd_hybrid import DPKdHybrid
+from sfumato.anonymizers.dp.kd_tree import DPKdTree
+from sfumato.anonymizers.dp.mechanism import Mechanism, assigned
+from sfumato.anonymizers.dp.noise import Noise, UnsafeSeededNoise
+from sfumato.anonymizers.dp.privtree import DPPrivTree
+from sfumato.anonymizers.dp.quadtree import DPQuadtree
+from sfumato.anonymizers.exchange.exchange import Exchange
+from sfumato.anonymizers.full_domain.full_domain import DecidedLattice, FullDomain
 from sfumato.anonymizers.hilbert import Hilbert
-from sfumato.anonymizers.local_recoding import LocalRecoding
-from sfumato.anonymizers.mechanism import Mechanism, assigned
-from sfumato.anonymizers.mondrian import Mondrian
-from sfumato.anonymizers.noise import Noise, UnsafeSeededNoise
+from sfumato.anonymizers.local_recoding.local_recoding import LocalRecoding
+from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.anonymizers.sabre import Sabre
 from sfumato.anonymizers.trivial import Original, WithoutQuasi, WithoutSensitive
 from sfumato.configuration import parse

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.anonymizer import Anonymizer, check_nothing_suppressed, infeasible, published
-from sfumato.anonymizers.redistributing import gathered
+from sfumato.anonymizers.redistribution import gathered
 from sfumato.configuration import seed_option
 from sfumato.errors import BadInputError
 from sfumato.kernels import kernel

@@ -21,7 +21,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from sfumato.anonymizers.anonymizer import Anonymizer, check_nothing_suppressed, infeasible, published
-from sfumato.anonymizers.redistributing import (
+from sfumato.anonymizers.redistribution import (
     Counts,
     Numbers,
     Worst,

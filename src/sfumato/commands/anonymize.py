@@ -107,9 +107,9 @@ def anonymize(
     from sfumato.release import check_targets, format_of, write_release
     from sfumato.requirements import KAnonymity, requirement
     from sfumato.table import TableDeclaration
-    from sfumato.table.declared import read_hierarchies
-    from sfumato.transactions.bundled import BASKETS
-    from sfumato.transactions.declaration import BasketsDeclaration
+    from sfumato.table.hierarchies.declared import read_hierarchies
+    from sfumato.transactions.files.bundled import BASKETS
+    from sfumato.transactions.files.declaration import BasketsDeclaration
 
     of_baskets = {"--id": id, "--item": item, "--column": column, "--separator": separator, "--tree": tree}
     if baskets or (table in BASKETS and not Path(table).is_file()):

@@ -13,9 +13,9 @@ from sfumato.errors import BadInputError
 
 if TYPE_CHECKING:
     from sfumato.publish import Audit, WorstGroup
-    from sfumato.publish.deciding import Failure
-    from sfumato.publish.repeating import Intersection
-    from sfumato.publish.together import Together
+    from sfumato.publish.audit.decision import Failure
+    from sfumato.publish.audit.households import Together
+    from sfumato.publish.audit.intersection import Intersection
 
 
 def audit(
@@ -94,9 +94,9 @@ def audit(
     """Measure any published file from what stands in it: a second opinion that shares nothing with its maker."""
     from sfumato.publish import audit as audit_file
     from sfumato.publish import read_certificate
+    from sfumato.publish.audit.counted import open_published
     from sfumato.publish.certificate import check_certificate
-    from sfumato.publish.counting import open_published
-    from sfumato.publish.noisy_certificate import is_noisy_certificate
+    from sfumato.publish.noisy.certificate import is_noisy_certificate
 
     if not baskets:
         named = {"--id": id, "--item": item, "--column": column, "--tree": tree, "--legend": legend}

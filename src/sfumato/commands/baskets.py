@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sfumato.publish import BasketAudit
-    from sfumato.transactions.declaration import BasketsDeclaration
+    from sfumato.transactions.files.declaration import BasketsDeclaration
 
 
 def refuse(given: Mapping[str, object], why: str) -> None:
@@ -28,7 +28,7 @@ def refuse(given: Mapping[str, object], why: str) -> None:
 def print_measures(measures: Mapping[str, float]) -> None:
     """Print measures with what they mean."""
     from sfumato.measures import MEASURES
-    from sfumato.tradeoff.bounds import number
+    from sfumato.tradeoff.choice.bounds import number
 
     typer.echo("\nMeasured (^ higher is better, v lower is better):")
     for name in (name for name in MEASURES if name in measures):
@@ -57,7 +57,7 @@ def audit_of_baskets(
 ) -> None:
     """Audit a published file of baskets, print what was found, and exit 1 where it does not hold."""
     from sfumato.publish import audit_baskets
-    from sfumato.publish.basket_mapping import read_legend
+    from sfumato.publish.baskets.mapping import read_legend
 
     against = None
     if original is not None:
@@ -90,11 +90,11 @@ def anonymize_of_baskets(
     from sfumato.engines.formulas import check_escaping, formula_items, formula_notice
     from sfumato.release import check_targets, format_of
     from sfumato.transactions import DEFAULT_MAKER, anonymize_baskets
-    from sfumato.transactions.basket_words import basket_rule, maker_in_words
-    from sfumato.transactions.making import basket_anonymizer
+    from sfumato.transactions.anonymizers.registry import basket_anonymizer
+    from sfumato.transactions.files.writing import check_layout, published_rows, write_baskets
+    from sfumato.transactions.measures.scales import BasketScales, measure_baskets
     from sfumato.transactions.policy import KMAnonymity, basket_requirement
-    from sfumato.transactions.scales import BasketScales, measure_baskets
-    from sfumato.transactions.writing import check_layout, published_rows, write_baskets
+    from sfumato.transactions.words import basket_rule, maker_in_words
 
     started = time.perf_counter()
     layout = "lines" if layout == "rows" else layout
@@ -138,10 +138,10 @@ def anonymize_of_baskets(
 
 def check_of_baskets(name: str, declared: BasketsDeclaration | None, known: int, as_json: bool) -> bool:
     """Check baskets, or a study of them, and print it; say whether that is what the name stands for."""
-    from sfumato.report.basket_checking import basket_check_in_words
+    from sfumato.report.basket_check import basket_check_in_words
     from sfumato.tradeoff import read_study
-    from sfumato.transactions.basket_check import check_baskets
-    from sfumato.transactions.bundled import BASKETS
+    from sfumato.transactions.check import check_baskets
+    from sfumato.transactions.files.bundled import BASKETS
     from sfumato.transactions.study import BasketStudy
 
     started = time.perf_counter()
@@ -207,9 +207,9 @@ def declared_in(name: str, tree: str | None = None) -> BasketsDeclaration:
     """Find out where baskets are: in a study, bundled, or in a file."""
     from dataclasses import replace
 
-    from sfumato.publish.original import study_file
+    from sfumato.publish.audit.original import study_file
     from sfumato.tradeoff import read_study
-    from sfumato.transactions.declaration import BasketsDeclaration
+    from sfumato.transactions.files.declaration import BasketsDeclaration
     from sfumato.transactions.study import BasketStudy
 
     path = study_file(name)
@@ -222,8 +222,8 @@ def declared_in(name: str, tree: str | None = None) -> BasketsDeclaration:
 
 
 def _print_audit(found: BasketAudit) -> None:
-    from sfumato.transactions.basket_words import basket_rule, known_in_words
     from sfumato.transactions.policy import basket_requirement
+    from sfumato.transactions.words import basket_rule, known_in_words
 
     for notice in found.notices:
         typer.echo(f"note: {notice}", err=True)

@@ -106,7 +106,7 @@ def _ask(
     """Answer a question about a loss: the best releases within it, their neighbours, how to publish the first."""
     from sfumato.errors import InfeasibleError
     from sfumato.tradeoff import ask, read_map
-    from sfumato.tradeoff.bounds import given_bounds
+    from sfumato.tradeoff.choice.bounds import given_bounds
 
     names = [name.strip() for name in (prefer or "").split(",") if name.strip()]
     bounds = given_bounds(limits["max"], limits["min"])
@@ -138,7 +138,7 @@ def _release_command(folder: Path, id: str) -> str:
 def _print_choice(choice: Choice, shown: Map, command: str) -> None:
     """Say in words which point, why, what is around it, and how to publish it."""
     from sfumato.measures import MEASURES
-    from sfumato.tradeoff.bounds import number
+    from sfumato.tradeoff.choice.bounds import number
     from sfumato.tradeoff.words import settings
 
     point = choice.point
@@ -166,7 +166,7 @@ def _print_choice(choice: Choice, shown: Map, command: str) -> None:
 
 def _costs(choice: Choice) -> list[str]:
     """Say what the next step costs, and where privacy is almost free or expensive."""
-    from sfumato.tradeoff.choice_words import next_step, stretch
+    from sfumato.tradeoff.choice.choice_words import next_step, stretch
 
     steps = [next_step(step, choice.axes) for step in choice.slope if step.start == choice.point.id]
     return [*steps, *(stretch(own, choice.axes) for own in choice.stretches)]

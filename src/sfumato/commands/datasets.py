@@ -14,7 +14,7 @@ def datasets(
 ) -> None:
     """List the bundled tables."""
     from sfumato.table import DATASETS
-    from sfumato.transactions.bundled import BASKETS
+    from sfumato.transactions.files.bundled import BASKETS
 
     if as_json:
         listed = [

@@ -61,10 +61,10 @@ def explore(
     from sfumato.report import PUBLIC_FILES, save_map
     from sfumato.tradeoff import explore as explored
     from sfumato.tradeoff import of_table, read_study
-    from sfumato.tradeoff.cache import mend_cache
     from sfumato.tradeoff.disagreements import Disagreements
-    from sfumato.tradeoff.study import read_reader
-    from sfumato.tradeoff.tuning import read_budget, tune
+    from sfumato.tradeoff.exploration.cache import mend_cache
+    from sfumato.tradeoff.search.tuner import read_budget, tune
+    from sfumato.tradeoff.study.study import read_reader
     from sfumato.tradeoff.verdicts import Verdicts
 
     given = read_study(study)

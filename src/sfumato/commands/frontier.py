@@ -57,9 +57,9 @@ def frontier(
     from sfumato.report import PUBLIC_FILES, save_map
     from sfumato.tradeoff import NSGA2, explore, of_table, read_study
     from sfumato.tradeoff import problem as read_problem
-    from sfumato.tradeoff.cache import mend_cache
-    from sfumato.tradeoff.pareto import Search
-    from sfumato.tradeoff.questions import answer, check_question
+    from sfumato.tradeoff.exploration.cache import mend_cache
+    from sfumato.tradeoff.search.pareto import Search
+    from sfumato.tradeoff.search.questions import answer, check_question
 
     if points < 1:
         raise BadInputError(f"--points must be at least 1, not {points}")

@@ -41,8 +41,8 @@ def init(
     from sfumato.release import check_target
     from sfumato.table import TableDeclaration
     from sfumato.tradeoff import draft
-    from sfumato.transactions.bundled import BASKETS
-    from sfumato.transactions.declaration import BasketsDeclaration
+    from sfumato.transactions.files.bundled import BASKETS
+    from sfumato.transactions.files.declaration import BasketsDeclaration
 
     check_target(to, force)
     if baskets or (table in BASKETS and not Path(table).is_file()):
@@ -90,7 +90,7 @@ def _plain(value: object) -> object:
 
 def _print(found: Draft, to: Path) -> None:
     """Say what was guessed and why, and what comes next."""
-    from sfumato.table.guessing import shown
+    from sfumato.table.guess.guess import shown
 
     typer.echo(f"{found.declaration.source}: {counted(found.records, 'record')}. Guesses, to be corrected in {to}:\n")
     names = [shown(own.column, WIDEST) if own.column.strip() else repr(own.column) for own in found.guesses]

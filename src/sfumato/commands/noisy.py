@@ -31,8 +31,8 @@ def write_drawn(
 
 def drawn_values(release: NoisyRelease, maker: Mechanism) -> dict[str, Any]:
     """Return what both commands say of a noisy release, as plain values."""
-    from sfumato.publish.noisy_cautions import columns_left_out, noisy_cautions, noisy_notices
-    from sfumato.publish.noisy_certificate import guarantee_values
+    from sfumato.publish.noisy.cautions import columns_left_out, noisy_cautions, noisy_notices
+    from sfumato.publish.noisy.certificate import guarantee_values
 
     found = noisy_cautions(release, maker)
     return {
@@ -82,7 +82,7 @@ def print_promise(promise: dict[str, Any]) -> None:
 
 def _print_warnings(release: NoisyRelease, maker: Mechanism, said: dict[str, Any]) -> None:
     """Print what is alarming, and what was found in this table."""
-    from sfumato.publish.noisy_cautions import alarms
+    from sfumato.publish.noisy.cautions import alarms
 
     for own in alarms(release, maker):
         typer.echo(f"WARNING: {own.text}")

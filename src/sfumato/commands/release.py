@@ -76,7 +76,7 @@ def release(
 
 def _print_baskets(done: BasketPublication, point: str, to: Path, mapping: Path | None, as_json: bool) -> None:
     """Say what was published of baskets."""
-    from sfumato.transactions.basket_words import basket_rule
+    from sfumato.transactions.words import basket_rule
 
     own, audit = done.candidate, done.audit
     if as_json:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sfumato.configuration import Configured, Option
 from sfumato.errors import BadInputError
 from sfumato.kernels import kernel
-from sfumato.measures.classifiers import LEAST_LEAF, Forest
+from sfumato.measures.classification.classifiers import LEAST_LEAF, Forest
 from sfumato.measures.divergence import densities_at
 from sfumato.release import Published, Release
 from sfumato.release.regions import Points

@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from sfumato.errors import BadInputError
 from sfumato.kernels import kernel
 from sfumato.measures.adversary import adversary_gains
-from sfumato.measures.measure import MEASURES, READ_NOISY
+from sfumato.measures.all_measures import MEASURES, READ_NOISY
 from sfumato.quiet import Quiet
 from sfumato.release import Published, Release
 from sfumato.requirements.requirement import sensitive_levels
 from sfumato.table import Sensitive
 
 if TYPE_CHECKING:
-    from sfumato.measures.worth import Worth
+    from sfumato.measures.classification.worth import Worth
 
 Numbers = NDArray[np.float64]
 Counts = NDArray[np.int64]

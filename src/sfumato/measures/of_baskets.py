@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
-from sfumato.measures.declaring import Measure
+from sfumato.measures.declaration import Measure
 
 ESTIMATORS = {
     "half": "an item of a published set is in a record or not with probability 1/2",

@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from sfumato.configuration import check_number, check_whole
 from sfumato.errors import BadInputError
+from sfumato.measures.all_measures import MEASURES, READ_NOISY, RECONSTRUCTED
 from sfumato.measures.attack import Attack
-from sfumato.measures.classification import Classification, Task
+from sfumato.measures.classification.classification import Classification, Task
+from sfumato.measures.classification.worth import worth
 from sfumato.measures.definetti import guessed
 from sfumato.measures.divergence import js_of_rows, kl
 from sfumato.measures.groups import Measured, measure
-from sfumato.measures.measure import MEASURES, READ_NOISY, RECONSTRUCTED
 from sfumato.measures.queries import Queries, Workload
 from sfumato.measures.reconstruction import EmReader, Entries, Reader, weighted_estimates
-from sfumato.measures.worth import worth
 from sfumato.release import Published, Release
 from sfumato.release.populations import MOST_MEMBERS, Populations, large_populations
 from sfumato.release.regions import Members, Points, are_points, overlap_estimates

@@ -9,11 +9,11 @@ from sfumato.errors import BadInputError
 from sfumato.papers.results import Claim, Figure, Progress, Results
 
 PAPERS = {
-    "li-li-2009": "sfumato.papers.li_li_2009",
-    "brickell-shmatikov-2008": "sfumato.papers.brickell_shmatikov_2008",
-    "cormode-2013": "sfumato.papers.cormode_2013",
-    "dewri-2011": "sfumato.papers.dewri_2011",
-    "loukides-2012": "sfumato.papers.loukides_2012",
+    "li-li-2009": "sfumato.papers.li_li_2009.reproduction",
+    "brickell-shmatikov-2008": "sfumato.papers.brickell_shmatikov_2008.reproduction",
+    "cormode-2013": "sfumato.papers.cormode_2013.reproduction",
+    "dewri-2011": "sfumato.papers.dewri_2011.reproduction",
+    "loukides-2012": "sfumato.papers.loukides_2012.reproduction",
 }
 OPTIONS = {"frontier": ("li-li-2009",), "data": ("loukides-2012",)}
 """What can be asked of some papers beside their reproduction, and of which."""

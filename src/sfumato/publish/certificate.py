@@ -20,7 +20,7 @@ from typing import Any
 from sfumato.documents import fields, in_shape, listed, number, one_of, plain, read_json, text
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
-from sfumato.publish.audit import Audit
+from sfumato.publish.audit.audit import Audit
 from sfumato.publish.cautions import Caution, found_first
 from sfumato.publish.check_command import Columns, public_check, publisher_check, seen_from, where_to_run
 from sfumato.publish.file_alone import FileAlone

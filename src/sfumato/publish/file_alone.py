@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from sfumato.publish.audit import audit
+from sfumato.publish.audit.audit import audit
+from sfumato.publish.audit.counted import open_published
 from sfumato.publish.check_command import Columns
-from sfumato.publish.counting import open_published
 from sfumato.release.writing import GROUP
 from sfumato.requirements import Requirement, TCloseness
 

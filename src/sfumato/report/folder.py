@@ -10,8 +10,8 @@ from sfumato.release import staged
 from sfumato.report.limit import scores_of
 from sfumato.report.writing import picture_bytes, report_bytes
 from sfumato.tradeoff import Map, Point
-from sfumato.tradeoff.folder import limit_values
-from sfumato.tradeoff.scoring import score_values
+from sfumato.tradeoff.exploration.folder import limit_values
+from sfumato.tradeoff.limit.score import score_values
 
 PUBLIC_FILES = ("report-public.html", "map.png")
 """What may leave the house of the files in the folder; all others are internal."""

@@ -25,13 +25,13 @@ from sfumato.kernels import cache_folder
 from sfumato.measures import MEASURES
 from sfumato.plain import to_plain
 from sfumato.release import staged
-from sfumato.report.agreeing import agreeing_section, said_of_points
+from sfumato.report.agreement import agreeing_section, said_of_points
+from sfumato.report.budget import tuning_section
 from sfumato.report.limit import limit_content, limit_section
-from sfumato.report.tuning import tuning_section
 from sfumato.report.worth import worth_content, worth_of_point, worth_section
 from sfumato.tradeoff import Map, Point
 from sfumato.tradeoff.chart import axis_title, baseline_label, drawn_axes, family, map_chart, step, ticks_of
-from sfumato.tradeoff.limit import AXES
+from sfumato.tradeoff.limit.limit import AXES
 from sfumato.tradeoff.words import counted, listed, settings
 
 

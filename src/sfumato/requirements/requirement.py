@@ -21,7 +21,7 @@ from sfumato.requirements import distances, predicates
 from sfumato.requirements.predicates import Rules, groups_admitted
 from sfumato.table import Histograms, Sensitive
 from sfumato.table.cells import find_sensitive
-from sfumato.table.hierarchy import write_number
+from sfumato.table.hierarchies.hierarchy import write_number
 
 Rule = tuple[int, float, float]
 """A kind of predicate and its two parameters."""

@@ -1,15 +1,15 @@
 """What comes in: reading, roles, hierarchies, missing values, the table, its cells, the bundled data sets."""
 
-from sfumato.table.building import flat, from_level_table, prefixes, tree
 from sfumato.table.bundled import DATASETS, Dataset, load
 from sfumato.table.cells import Cells, CountedValues, Histograms, Quasi, Sensitive
 from sfumato.table.declaration import TableDeclaration
-from sfumato.table.declared import read_hierarchies, read_level_table
 from sfumato.table.distinct import distinct_rows
-from sfumato.table.guessing import Guess, guess
-from sfumato.table.hierarchy import Hierarchy, Level
+from sfumato.table.guess.guess import Guess, guess
+from sfumato.table.hierarchies.categories import flat, from_level_table, prefixes, tree
+from sfumato.table.hierarchies.declared import read_hierarchies, read_level_table
+from sfumato.table.hierarchies.hierarchy import Hierarchy, Level
+from sfumato.table.hierarchies.ranges import dates, numeric
 from sfumato.table.households import Memberships, shared_attributes
-from sfumato.table.ranges import dates, numeric
 from sfumato.table.table import Roles, Table, read
 
 __all__ = [

@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from sfumato.errors import BadInputError
-from sfumato.table.declared import Declared, read_hierarchies
+from sfumato.table.hierarchies.declared import Declared, read_hierarchies
 from sfumato.table.table import Missing, Table, read
 
 ADULT_QUASI = ("age", "workclass", "education", "marital-status", "race", "sex")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import BadInputError
 from sfumato.quiet import Quiet
-from sfumato.table.hierarchy import Hierarchy
+from sfumato.table.hierarchies.hierarchy import Hierarchy
 
 Counts = NDArray[np.int64]
 

@@ -10,7 +10,7 @@ from sfumato.configuration import check_choice
 from sfumato.engines import DuckDBEngine, Engine
 from sfumato.errors import BadInputError
 from sfumato.table import bundled
-from sfumato.table.declared import Declared, level_tables, read_hierarchies
+from sfumato.table.hierarchies.declared import Declared, level_tables, read_hierarchies
 from sfumato.table.table import Missing, Roles, Table, with_roles
 
 

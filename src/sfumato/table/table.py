@@ -14,11 +14,11 @@ import numpy as np
 from sfumato.configuration import check_choice
 from sfumato.engines import Coding, DistinctValues, DuckDBEngine, Engine, column_pairs
 from sfumato.errors import BadInputError
-from sfumato.table.automatic import FEW, MOST_CATEGORIES, automatic, looks_like_dates, looks_numeric
-from sfumato.table.building import flat
 from sfumato.table.cells import Cells, CountedValues, Quasi, counted_leaves, sorted_cells
-from sfumato.table.declared import Declared, declared, read_hierarchies
-from sfumato.table.hierarchy import Hierarchy, read_number
+from sfumato.table.hierarchies.automatic import FEW, MOST_CATEGORIES, automatic, looks_like_dates, looks_numeric
+from sfumato.table.hierarchies.categories import flat
+from sfumato.table.hierarchies.declared import Declared, declared, read_hierarchies
+from sfumato.table.hierarchies.hierarchy import Hierarchy, read_number
 from sfumato.table.households import Memberships, memberships_of, nearly_shared, shared_attributes
 
 Missing = Literal["value", "drop"]

@@ -13,7 +13,7 @@ from typing import Any
 import altair as alt
 
 from sfumato.measures import MEASURES
-from sfumato.tradeoff.limit import AXES
+from sfumato.tradeoff.limit.limit import AXES
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.verdicts import VERDICTS, Verdicts, mark_of
 

@@ -18,7 +18,7 @@ from typing import ClassVar
 
 from sfumato.measures import MEASURES
 from sfumato.quiet import Quiet
-from sfumato.tradeoff.bounds import number
+from sfumato.tradeoff.choice.bounds import number
 from sfumato.tradeoff.map import Map, Point, cost
 from sfumato.tradeoff.verdicts import percent
 from sfumato.tradeoff.words import counted, listed

@@ -14,13 +14,13 @@ from sfumato.anonymizers import is_noisy
 from sfumato.configuration import without_seed
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
-from sfumato.tradeoff.limit import Limit
+from sfumato.tradeoff.limit.limit import Limit
 
 if TYPE_CHECKING:
-    from sfumato.tradeoff.choosing import Choice
-    from sfumato.tradeoff.explorable import Explorable
+    from sfumato.tradeoff.choice.choice import Choice
+    from sfumato.tradeoff.limit.score import Scores
     from sfumato.tradeoff.picture import Picture
-    from sfumato.tradeoff.scoring import Scores
+    from sfumato.tradeoff.study.explorable import Explorable
 
 BASELINES = ("without-quasi", "without-sensitive", "one-item", "original")
 
@@ -119,13 +119,13 @@ class Map:
 
         Without axes it is that of the study's. Lower is better; the trivial release always counts, the original never.
         """
-        from sfumato.tradeoff.scoring import score  # it is about maps, so it cannot be imported before them
+        from sfumato.tradeoff.limit.score import score  # it is about maps, so it cannot be imported before them
 
         return score(self, points, axes)
 
     def scores(self, axes: Sequence[str] | None = None) -> Scores:
         """Return the scores of all releases, of each anonymizer's and of the limit, with who gives which part."""
-        from sfumato.tradeoff.scoring import scores  # it is about maps, so it cannot be imported before them
+        from sfumato.tradeoff.limit.score import scores  # it is about maps, so it cannot be imported before them
 
         return scores(self, axes)
 
@@ -144,7 +144,7 @@ class Map:
 
         `by` is knee, kneedle, ideal or best (by the measure `prefer`); with bounds it is best, otherwise the knee.
         """
-        from sfumato.tradeoff.choosing import choose  # it is about maps, so it cannot be imported before them
+        from sfumato.tradeoff.choice.choice import choose  # it is about maps, so it cannot be imported before them
 
         return choose(self, max, min, prefer, by, recipient, axes, sensitivity)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sfumato.measures import EmReader, Queries, Reader
 from sfumato.tradeoff.map import Map
-from sfumato.tradeoff.study import of_table
+from sfumato.tradeoff.study.study import of_table
 from sfumato.tradeoff.verdicts import Verdicts
 from sfumato.tradeoff.words import counted, listed
 

@@ -26,8 +26,8 @@ from typing import Any, ClassVar, NoReturn, Self
 
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES, Classification
-from sfumato.tradeoff.explorable import Explorable
 from sfumato.tradeoff.map import Map, Point
+from sfumato.tradeoff.study.explorable import Explorable
 
 FROM_FILE = ("p_loss", "t_equal", "a_know")
 SIZES = ("k", "average_group", "least_support")

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from sfumato.measures import Classification
-from sfumato.measures.worth import CONFIDENCE
+from sfumato.measures.classification.worth import CONFIDENCE
 from sfumato.quiet import Quiet
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.words import counted, listed

@@ -6,13 +6,13 @@ baskets = read_baskets("visits.txt", tree="icd.csv")
 release = anonymize_baskets(baskets, "km-anonymity k=5 m=2", "coat", utility="utility-constraints level=2")
 """
 
-from sfumato.transactions.aa import AA
-from sfumato.transactions.anonymizer import BasketAnonymizer, Task
-from sfumato.transactions.baskets import Baskets, baskets_of
-from sfumato.transactions.bundled import BASKETS, BundledBaskets, load_baskets
-from sfumato.transactions.coat import COAT
-from sfumato.transactions.lra import LRA
-from sfumato.transactions.making import (
+from sfumato.transactions.anonymizers.aa import AA
+from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer, Task
+from sfumato.transactions.anonymizers.coat import COAT
+from sfumato.transactions.anonymizers.lra import LRA
+from sfumato.transactions.anonymizers.partition import Partition
+from sfumato.transactions.anonymizers.pcta import PCTA, UPCTA
+from sfumato.transactions.anonymizers.registry import (
     BASKET_ANONYMIZERS,
     DEFAULT_MAKER,
     PAPER,
@@ -20,8 +20,12 @@ from sfumato.transactions.making import (
     basket_anonymizer,
     sweep,
 )
-from sfumato.transactions.partition import Partition
-from sfumato.transactions.pcta import PCTA, UPCTA
+from sfumato.transactions.anonymizers.vpa import VPA
+from sfumato.transactions.baskets import Baskets, baskets_of
+from sfumato.transactions.files.bundled import BASKETS, BundledBaskets, load_baskets
+from sfumato.transactions.files.reading import read_baskets
+from sfumato.transactions.files.trees import read_tree
+from sfumato.transactions.measures.verification import Weak, least_support, verify, violations
 from sfumato.transactions.policy import (
     BASKET_REQUIREMENTS,
     BasketRequirement,
@@ -34,11 +38,7 @@ from sfumato.transactions.policy import (
     suppression_limit,
     utility_constraints,
 )
-from sfumato.transactions.reading import read_baskets
 from sfumato.transactions.recoding import BasketRelease, Recoded, Recoding, global_release, set_recoding
-from sfumato.transactions.tree_reading import read_tree
-from sfumato.transactions.verifying import Weak, least_support, verify, violations
-from sfumato.transactions.vpa import VPA
 
 __all__ = [
     "AA",

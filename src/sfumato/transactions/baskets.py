@@ -18,7 +18,7 @@ from sfumato.errors import BadInputError
 from sfumato.kernels import kernel
 from sfumato.quiet import Quiet
 from sfumato.table import Hierarchy
-from sfumato.table.building import in_order
+from sfumato.table.hierarchies.categories import in_order
 
 Codes = NDArray[np.int32]
 Counts = NDArray[np.int64]

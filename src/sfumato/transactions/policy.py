@@ -25,7 +25,7 @@ import numpy as np
 from sfumato.configuration import Configured, Option, parse
 from sfumato.errors import BadInputError
 from sfumato.transactions.baskets import Baskets, Codes, items_in_words
-from sfumato.transactions.lines import numbered_lines, separator_of, split_line
+from sfumato.transactions.files.lines import numbered_lines, separator_of, split_line
 
 Itemset = tuple[int, ...]
 MOST_SUBSETS = 20

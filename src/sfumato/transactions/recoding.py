@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.quiet import Quiet
-from sfumato.table.hierarchy import set_text
+from sfumato.table.hierarchies.hierarchy import set_text
 from sfumato.transactions.baskets import Baskets, Codes, Counts, rows_once, weighted_counts
 
 SUPPRESSED = -1

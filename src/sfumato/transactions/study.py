@@ -22,9 +22,9 @@ from sfumato.errors import BadInputError
 from sfumato.kernels import source_digest
 from sfumato.measures import MEASURES, Classification
 from sfumato.rooms import up_to
-from sfumato.tradeoff.exploring import attempted
+from sfumato.tradeoff.exploration.exploration import attempted
 from sfumato.tradeoff.map import Map, Point
-from sfumato.tradeoff.study_texts import (
+from sfumato.tradeoff.study.texts import (
     SCHEMA,
     changed,
     full_text,
@@ -34,16 +34,16 @@ from sfumato.tradeoff.study_texts import (
     texts_of,
     written_texts,
 )
-from sfumato.transactions.anonymizer import BasketAnonymizer
-from sfumato.transactions.basket_details import basket_details
-from sfumato.transactions.basket_words import BASELINES, basket_meanings, maker_in_words, settings, studied_baskets
+from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer
+from sfumato.transactions.anonymizers.candidates import candidate_maker
 from sfumato.transactions.baskets import Baskets
-from sfumato.transactions.bundled import BASKETS
-from sfumato.transactions.candidates import candidate_maker
-from sfumato.transactions.declaration import BasketsDeclaration
-from sfumato.transactions.inferring import Linking
-from sfumato.transactions.item_queries import ItemQueries
-from sfumato.transactions.losing import ItemLosses
+from sfumato.transactions.details import basket_details
+from sfumato.transactions.files.bundled import BASKETS
+from sfumato.transactions.files.declaration import BasketsDeclaration
+from sfumato.transactions.measures.attacks import Linking
+from sfumato.transactions.measures.losses import ItemLosses
+from sfumato.transactions.measures.queries import ItemQueries
+from sfumato.transactions.measures.scales import BasketScales, PreparedBaskets
 from sfumato.transactions.policy import (
     BasketRequirement,
     PrivacyConstraints,
@@ -54,7 +54,7 @@ from sfumato.transactions.policy import (
     utility_constraints,
 )
 from sfumato.transactions.recoding import BasketRelease
-from sfumato.transactions.scales import BasketScales, PreparedBaskets
+from sfumato.transactions.words import BASELINES, basket_meanings, maker_in_words, settings, studied_baskets
 
 NOTHING = basket_requirement("km-anonymity k=1 m=1")
 AXES = ("itemset_risk", "query_utility")

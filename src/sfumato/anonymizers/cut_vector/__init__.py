@@ -1,0 +1,1 @@
+"""Cut vectors: the anonymizer (`cut_vector`), their space, and the kernels that weigh them."""

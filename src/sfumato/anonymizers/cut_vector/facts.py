@@ -1,0 +1,238 @@
+"""What a cut vector would publish, without making the release: privacy, suppression, losses. The kernels.
+
+Privacy of a group is its size (k), or the diversity of its sensitive values: the reciprocal of the largest share
+(frequency) or their number (distinct). Loss is Dewri et al.'s: (atoms of the part - 1) / (atoms of the domain - 1),
+summed over the records that are left and over attributes, as a share of all records times attributes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sfumato.anonymizers.cut_vector.groups import (
+    MOST_PACKED,
+    Codes,
+    Counts,
+    Layout,
+    Numbers,
+    count_groups,
+    fill_tables,
+    largest_block,
+    number_groups,
+)
+from sfumato.anonymizers.cut_vector.space import Bits
+from sfumato.kernels import kernel
+
+SIZE, FREQUENCY, DISTINCT = 0, 1, 2
+"""What the privacy of a group is."""
+
+KEEP_ALL, LIMITED, FREE, SAFE, PAPER_L, PAPER_K = 1, 2, 3, 4, 5, 6
+"""Which groups are suppressed: problems 1 to 4; problem 4 as printed with l or with k preferred."""
+
+PRIVACY, GENERALIZED, SUPPRESSED, SMALLEST, LEAST, WEIGHTED, GROUPS = range(7)
+"""Columns of the facts: the privacy reached; losses by generalization and by suppression; of the groups that are left
+the smallest size and the least diversity (0: not asked for); the mean privacy that a record sees before suppression;
+the number of groups left."""
+
+CLOSE = 1e-9
+"""By so much, relatively, a privacy may fall short of the mean and still count as reaching it."""
+
+
+@kernel
+def weigh(
+    vectors: Bits,
+    layout: Layout,
+    codes: Codes,
+    values: Codes,
+    counts: Counts,
+    sensitive: int,
+    problem: int,
+    privacy: int,
+    budget: int,
+    found: Numbers,
+) -> None:
+    """Work out many vectors, one after the other, each from the cells alone."""
+    blocks, cells = codes.shape
+    slots = 4
+    while slots < 2 * cells:
+        slots *= 2
+    most, attributes, total = largest_block(layout), len(layout.offsets) - 1, counts.sum()
+    table_keys, table_losses = np.empty((blocks, most), np.int64), np.empty((blocks, most))
+    packed = np.zeros(0 if sensitive else slots, np.uint64)
+    group, sizes, losses = np.empty(cells, np.int32), np.empty(cells, np.int64), np.empty(cells)
+    measured, diversity = np.empty(cells), np.ones(cells)
+    for v in range(len(vectors)):
+        span = fill_tables(vectors[v], layout, table_keys, table_losses)
+        if not sensitive and span <= MOST_PACKED and total < MOST_PACKED:
+            groups = count_groups(codes, counts, table_keys, table_losses, span, packed, sizes, losses)
+        else:
+            groups = number_groups(codes, counts, table_keys, table_losses, span, slots, group, sizes, losses)
+        if sensitive:
+            fill_diversity(group, values, counts, sizes, groups, sensitive, privacy, diversity)
+        for g in range(groups):
+            measured[g] = sizes[g] if privacy == SIZE else diversity[g]
+        if problem == SAFE:
+            safe_rows(sizes, diversity, losses, groups, sensitive, budget, measured, found[v])
+        else:
+            one_row(sizes, diversity, losses, groups, problem, privacy, budget, sensitive, measured, found[v, 0])
+        for r in range(found.shape[1]):
+            found[v, r, GENERALIZED] /= total * attributes
+            found[v, r, SUPPRESSED] /= total
+
+
+@kernel
+def fill_diversity(
+    group: Codes,
+    values: Codes,
+    counts: Counts,
+    sizes: Counts,
+    groups: int,
+    sensitive: int,
+    privacy: int,
+    diversity: Numbers,
+) -> None:
+    """Work out every group's diversity: values that occur, or the reciprocal of the largest share."""
+    histogram = np.zeros(groups * sensitive, np.int64)
+    for i in range(len(group)):
+        histogram[group[i] * sensitive + values[i]] += counts[i]
+    for g in range(groups):
+        most, different = 0, 0
+        for s in range(g * sensitive, (g + 1) * sensitive):
+            most = max(most, histogram[s])
+            different += histogram[s] > 0
+        diversity[g] = different if privacy == DISTINCT else sizes[g] / most
+
+
+@kernel
+def threshold(measured: Numbers, sizes: Counts, groups: int, spent: int, budget: int) -> float:
+    """Find the largest privacy that groups have such that those below it hold at most the budget; -1 are left out.
+
+    Selection as by Hoare: of what is still open either the part below a pivot or the part above it is looked at again.
+    """
+    values, weights = np.empty(groups), np.empty(groups, np.int64)
+    left = 0
+    for g in range(groups):  # here and below everything is written, and stays only where the count goes on
+        values[left], weights[left] = measured[g], sizes[g]
+        left += measured[g] >= 0
+    best = np.inf
+    while left > 0:
+        first, middle, last = values[0], values[left // 2], values[left - 1]
+        pivot = max(min(first, middle), min(max(first, middle), last))
+        below, equal = 0, 0
+        for i in range(left):
+            below += weights[i] * (values[i] < pivot)
+            equal += weights[i] * (values[i] == pivot)
+        lower = spent + below > budget
+        if not lower:
+            best = pivot
+            spent += below + equal
+            if spent > budget:
+                break
+        kept = 0
+        for i in range(left):
+            value, weight = values[i], weights[i]
+            values[kept], weights[kept] = value, weight
+            kept += value < pivot if lower else value > pivot
+        left = kept
+    return best
+
+
+@kernel
+def one_row(
+    sizes: Counts,
+    diversity: Numbers,
+    losses: Numbers,
+    groups: int,
+    problem: int,
+    privacy: int,
+    budget: int,
+    sensitive: int,
+    measured: Numbers,
+    row: Numbers,
+) -> None:
+    """Suppress as problem 1, 2, 3 or the printed problem 4 says, and note the facts."""
+    mean, total = 0.0, 0
+    for g in range(groups):
+        mean += measured[g] * sizes[g]
+        total += sizes[g]
+    mean /= total
+    bound, width = 0.0, 0.0
+    if problem == LIMITED:
+        bound = threshold(measured, sizes, groups, 0, budget)
+    elif problem == FREE:
+        bound = mean * (1 - CLOSE)
+    elif problem != KEEP_ALL:  # one number in the order of the paper's classes
+        width = float(sensitive + 1) if problem == PAPER_L else float(total + 1)
+        for g in range(groups):
+            l = np.floor(diversity[g] + CLOSE)  # noqa: E741
+            measured[g] = sizes[g] * width + l if problem == PAPER_L else l * width + sizes[g]
+        bound = threshold(measured, sizes, groups, 0, budget)
+    keep(sizes, diversity, losses, groups, measured, bound, sensitive, row)
+    row[WEIGHTED] = mean
+    if problem in (KEEP_ALL, FREE):
+        row[PRIVACY] = mean
+    elif problem == LIMITED:
+        row[PRIVACY] = bound
+    else:  # the printed claim, which need not hold
+        outer = np.floor(bound / width)
+        inner = bound - outer * width
+        row[SMALLEST], row[LEAST] = (outer, inner) if problem == PAPER_L else (inner, outer)
+        row[PRIVACY] = row[SMALLEST]
+
+
+@kernel
+def keep(
+    sizes: Counts,
+    diversity: Numbers,
+    losses: Numbers,
+    groups: int,
+    measured: Numbers,
+    bound: float,
+    sensitive: int,
+    row: Numbers,
+) -> None:
+    """Note the facts of the groups at or above a bound; the losses not yet as shares."""
+    smallest, least, left = np.inf, np.inf, 0
+    generalized, suppressed = 0.0, 0
+    for g in range(groups):  # no branches: which groups are kept cannot be foretold
+        good = measured[g] >= bound
+        generalized += sizes[g] * losses[g] if good else 0.0
+        suppressed += 0 if good else sizes[g]
+        smallest = min(smallest, sizes[g] if good else np.inf)
+        least = min(least, diversity[g] if good else np.inf)
+        left += good
+    row[GENERALIZED], row[SUPPRESSED] = generalized, suppressed
+    row[SMALLEST], row[LEAST], row[GROUPS] = smallest, (least if sensitive else 0.0), left
+
+
+@kernel
+def safe_rows(
+    sizes: Counts,
+    diversity: Numbers,
+    losses: Numbers,
+    groups: int,
+    sensitive: int,
+    budget: int,
+    measured: Numbers,
+    rows: Numbers,
+) -> None:
+    """For every l the largest k such that groups smaller than k or less diverse than l fit the budget: (k, l)-safe.
+
+    Rows from an l that cannot be had stay 0.
+    """
+    mean, total = 0.0, 0
+    for g in range(groups):
+        mean += float(sizes[g]) * sizes[g]
+        total += sizes[g]
+    for r in range(sensitive):
+        spent, left = 0, 0
+        for g in range(groups):
+            good = diversity[g] + CLOSE >= r + 1
+            measured[g] = sizes[g] if good else -1.0
+            spent += 0 if good else sizes[g]
+            left += good
+        if left == 0 or spent > budget:
+            break
+        bound = threshold(measured, sizes, groups, spent, budget)
+        keep(sizes, diversity, losses, groups, measured, max(bound, 0.0), sensitive, rows[r])
+        rows[r, PRIVACY], rows[r, WEIGHTED] = bound, mean / total

@@ -1,0 +1,79 @@
+"""The hybrid of kd-tree and quadtree (Cormode et al. 2012): private medians on the first levels, middles below.
+
+Medians matter most near the root, where boxes hold many records and few questions find them; deep down they cost
+budget and follow the noise. So the first `switch` levels are cut at private medians, among which `median_share` of
+the budget is shared equally, and all further ones in the middle. Counts are as in the kd-tree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from sfumato.anonymizers.dp.decomposition import CUBE_ROOT, Numbers, consistent, grow, shares, split
+from sfumato.anonymizers.dp.mechanism import (
+    MOST_LEVELS,
+    Epsilon,
+    Mechanism,
+    Negatives,
+    Ratio,
+    check_levels,
+    share_of_budget,
+)
+from sfumato.anonymizers.dp.private_cells import Codes, Counts, Domain, PrivateCells
+from sfumato.configuration import Option
+from sfumato.errors import BadInputError
+
+
+@dataclass(frozen=True)
+class DPKdHybrid(Mechanism):
+    """Cut at private medians first, in the middle below; noisy histograms on every level, made consistent."""
+
+    epsilon: Epsilon
+    height: Annotated[int, Option("How many levels the tree has.", least=2, most=MOST_LEVELS)]
+    switch: Annotated[
+        int, Option("How many levels are cut at medians; fewer than `height`.", least=1, most=MOST_LEVELS)
+    ]
+
+    median_share: Annotated[
+        float, share_of_budget("The share of the budget that finds the medians; counts get the rest.")
+    ] = 0.3
+
+    ratio: Ratio = CUBE_ROOT
+
+    counts: Negatives = "cut"
+
+    name: ClassVar[str] = "dp-kd-hybrid"
+    title: ClassVar[str] = "Private kd-tree above a quadtree"
+    example: ClassVar[str | None] = "dp-kd-hybrid epsilon=1 height=8 switch=4"
+    procedure: ClassVar[str] = (
+        "The domain is cut in two again and again, attributes in turn: on the first levels at a noisy median, "
+        "below in the middle. On every level the sensitive values of every box are counted with noise; then the "
+        "counts of all levels are made to add up."
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.switch >= self.height:
+            raise BadInputError(
+                f"switch must be less than height ({self.height}), not {self.switch}: with medians all the way down "
+                "this is dp-kd-tree"
+            )
+
+    def check_domain(self, domain: Domain) -> None:
+        """Raise where the domain has fewer levels."""
+        check_levels(self.height, domain)
+
+    def decompose(self, domain: Domain, private: PrivateCells) -> tuple[Codes, Codes, Numbers]:
+        """Grow the tree."""
+        for_medians, for_counts = split(self.epsilon, self.median_share)
+        medians = shares(for_medians, self.switch, 1.0)
+        budgets = shares(for_counts, self.height + 1, self.ratio)
+
+        def cut(level: int, attribute: Counts, lo: Codes, hi: Codes) -> Codes:
+            if level < self.switch:
+                return private.medians(attribute, lo, hi, level, medians[level])
+            return domain.middles(attribute, lo, hi)
+
+        levels, noisy = grow(domain, private, budgets, cut)
+        return levels[-1].lo, levels[-1].hi, consistent(levels, noisy, budgets)[-1]

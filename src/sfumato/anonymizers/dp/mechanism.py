@@ -1,0 +1,141 @@
+"""What a differentially private mechanism is: a frozen configuration that draws noisy releases of a table.
+
+It is the sibling of an `Anonymizer`: there a requirement is searched for and checked, here nothing about the records
+is checked, and the guarantee lies in how the release was drawn.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Annotated, ClassVar, Literal
+
+from sfumato.anonymizers.dp.decomposition import Numbers
+from sfumato.anonymizers.dp.noise import Noise, OpenDPNoise
+from sfumato.anonymizers.dp.private_cells import Codes, Domain, PrivateCells, declared_domain
+from sfumato.configuration import Configured, Option
+from sfumato.errors import BadInputError
+from sfumato.release import Form, Guarantee, NoisyRelease, Release, noisy_release
+from sfumato.requirements import KAnonymity, Requirement
+from sfumato.table import Table
+
+LEAST_EPSILON, MOST_EPSILON = 1e-6, 1000
+MOST_LEVELS = 20
+"""A tree of more levels would have more than a million boxes."""
+
+Epsilon = Annotated[
+    float,
+    Option(
+        "The budget: how much the release may depend on any one record. Smaller protects more.",
+        least=LEAST_EPSILON,
+        most=MOST_EPSILON,
+    ),
+]
+Negatives = Annotated[
+    Literal["cut", "unbiased"],
+    Option(
+        "How negative counts are read: `cut` to 0, because the file that is written holds whole records, and a map "
+        "should show what its readers will see; `unbiased` for those who are given the counts themselves."
+    ),
+]
+Height = Annotated[
+    int, Option("How many levels the tree has: more would make more than a million boxes.", least=1, most=MOST_LEVELS)
+]
+Ratio = Annotated[
+    float, Option("By how much the budget for counts grows from one level to the next.", least=0.1, most=10)
+]
+
+
+def share_of_budget(meaning: str) -> Option:
+    """Declare a share of the budget that leaves something on both sides."""
+    return Option(meaning, more_than=0, most=0.99)
+
+
+NEIGHBOURS = "one record more or less (one record is one person; the number of records is not public)"
+
+
+class Mechanism(Configured, ABC):
+    """Draws noisy releases. Two draws differ: the noise cannot be seeded."""
+
+    epsilon: Epsilon
+    counts: Negatives
+
+    name: ClassVar[str]
+    baseline: ClassVar[str] = ""
+    noisy: ClassVar[bool] = True
+    procedure: ClassVar[str]
+    """What it does, in words for whoever reads a certificate."""
+
+    def draw(self, table: Table, noise: Noise | None = None) -> NoisyRelease:
+        """Draw a release; `noise` is OpenDP's unless another one is handed in, for tests and for maps."""
+        domain = self.checked_domain(table)
+        source = OpenDPNoise() if noise is None else noise
+        private = PrivateCells(table.cells, source, self.epsilon)
+        lo, hi, counts = self.decompose(domain, private)
+        guarantee = Guarantee(tuple(private.spent), NEIGHBOURS, public_knowledge(domain))
+        return noisy_release(table, lo, hi, counts, guarantee, publishable=source.safe).read(self.counts)
+
+    def anonymize(
+        self, table: Table, requirement: Requirement, form: Form = "generalization", suppress: float = 0.0
+    ) -> NoisyRelease:
+        """Draw a release where an anonymizer would make one: asked for no requirement, and nothing to suppress."""
+        self.check(table, requirement, form, suppress)
+        return self.draw(table)
+
+    def check(self, table: Table, requirement: Requirement, form: Form, suppress: float) -> None:
+        """Raise where `anonymize` would, without drawing anything."""
+        self.check_request(requirement, form, suppress)
+        self.checked_domain(table)
+
+    def check_request(self, requirement: Requirement, form: Form, suppress: float) -> None:
+        """Raise where something is asked for that noise cannot give."""
+        if any(part != KAnonymity(1) for part in requirement.parts):
+            raise BadInputError(
+                f"{self.name} protects by noise and cannot promise {requirement}; leave the requirement out "
+                '(in Python and in a study it is then "k-anonymity k=1")'
+            )
+        if form != "generalization":
+            raise BadInputError(f"{self.name} publishes boxes, which is the form generalization, not {form}")
+        if suppress != 0:
+            raise BadInputError(f"{self.name} suppresses no records; leave suppress at 0 instead of {suppress}")
+
+    def checked_domain(self, table: Table) -> Domain:
+        """Return the declared domain of a table, if this configuration can be used on it."""
+        domain = declared_domain(table)
+        self.check_domain(domain)
+        return domain
+
+    @abstractmethod
+    def decompose(self, domain: Domain, private: PrivateCells) -> tuple[Codes, Codes, Numbers]:
+        """Divide the domain into boxes; return their ends, and their noisy counts of every declared value."""
+
+    def check_domain(self, domain: Domain) -> None:
+        """Raise where the domain is too small for this configuration; nothing to say against it by default."""
+
+
+def assigned(release: Release | NoisyRelease) -> Release:
+    """Return a release that says where every record went, and refuse a noisy one, which does not."""
+    if isinstance(release, NoisyRelease):
+        raise BadInputError("this cannot be done with a differentially private release: it assigns no records")
+    return release
+
+
+def check_levels(height: int, domain: Domain) -> None:
+    """Raise where a tree has more levels than its domain can be halved."""
+    if height > domain.halvings:
+        raise BadInputError(
+            f"height must be at most {domain.halvings} for this table, not {height}: after so many cuts every box "
+            f"of {', '.join(domain.names)} is a single combination of values"
+        )
+
+
+def public_knowledge(domain: Domain) -> tuple[str, ...]:
+    """Say in sentences what is taken as known to everybody, so that the noise need not hide it."""
+    sizes = ", ".join(
+        f"{name} ({hierarchy.size})" for name, hierarchy in zip(domain.names, domain.hierarchies, strict=True)
+    )
+    return (
+        f"The declared domains of the quasi-identifiers, with their number of values: {sizes}.",
+        f"The declared values of {domain.sensitive} ({domain.values.size}), whether they occur or not.",
+        f"That every record's values lie in these domains, and that at least two values of {domain.sensitive} occur.",
+        "The method and its parameters, the shares of the budget among them.",
+    )

@@ -1,0 +1,214 @@
+"""The records behind a mechanism: every question about them is answered with noise and entered in the account.
+
+A mechanism is handed a `Domain`, which is public, and `PrivateCells`, which only answers. It never sees the table. So
+what it publishes can depend on the records through these answers alone, and the account says what they cost:
+boxes of one question are disjoint, so a record has a part in one answer only (parallel composition) and the question
+costs epsilon once; questions look at the same records, so they add up (sequential composition).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.anonymizers.dp.noise import Noise
+from sfumato.errors import BadInputError
+from sfumato.kernels import kernel
+from sfumato.release import Spent
+from sfumato.table import Cells, Hierarchy, Table
+
+Codes = NDArray[np.int32]
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Domain:
+    """What everybody may know: the declared leaves of every quasi-identifier and of the sensitive attribute."""
+
+    names: tuple[str, ...]
+    hierarchies: tuple[Hierarchy, ...]
+    sensitive: str
+    values: Hierarchy
+
+    @property
+    def halvings(self) -> int:
+        """How many times the domain can be halved until all boxes are single combinations of leaves."""
+        return sum((hierarchy.size - 1).bit_length() for hierarchy in self.hierarchies)
+
+    def whole(self) -> tuple[Codes, Codes]:
+        """Return the one box of everything."""
+        last = [hierarchy.size - 1 for hierarchy in self.hierarchies]
+        return np.zeros((1, len(last)), np.int32), np.array([last], np.int32)
+
+    def middles(self, attribute: Counts, lo: Codes, hi: Codes) -> Codes:
+        """Halve boxes by width: the last leaf of the lower half, for boxes with more than one leaf there."""
+        cut = np.zeros(len(lo), np.int32)
+        for a, hierarchy in enumerate(self.hierarchies):
+            own = np.flatnonzero(attribute == a)
+            first, last, widths = lo[own, a], hi[own, a], hierarchy.cumulative
+            middle = (widths[first] + widths[last + 1]) / 2
+            above = np.clip(np.searchsorted(widths, middle), first + 1, last)
+            below = np.clip(above - 1, first + 1, last)
+            nearer = np.abs(widths[below] - middle) <= np.abs(widths[above] - middle)
+            cut[own] = np.where(nearer, below, above) - 1
+        return cut
+
+
+def declared_domain(table: Table) -> Domain:
+    """Return the declared domain of a table; a domain that was taken from the records is refused."""
+    quasi, sensitive = table.cells.quasi, table.cells.sensitive
+    if len(sensitive) != 1:
+        listed = ", ".join(attribute.name for attribute in sensitive) or "none"
+        raise BadInputError(
+            "a differentially private release counts the values of exactly one sensitive attribute (--sensitive), "
+            f"and the table has {len(sensitive)}: {listed}"
+        )
+    names, hierarchies = tuple(own.name for own in quasi), tuple(own.hierarchy for own in quasi)
+    values = sensitive[0].hierarchy
+    for name, hierarchy in zip((*names, sensitive[0].name), (*hierarchies, values), strict=True):
+        _check_declared(name, hierarchy)
+    for name in table.grown:
+        raise BadInputError(
+            f"column {name!r} misses values in some records, and that was learned from the records themselves, so a "
+            "differentially private release may not show it; leave these records out (--missing drop), or declare "
+            f"that values may be missing: missing = true in {_entry(name)}"
+        )
+    return Domain(names, hierarchies, sensitive[0].name, values)
+
+
+def _entry(name: str) -> str:
+    """Write the heading under which a study declares a column, as TOML wants it."""
+    import tomlkit  # wanted for this message only
+
+    return f"[table.hierarchy.{tomlkit.key(name).as_string()}]"
+
+
+def _check_declared(name: str, hierarchy: Hierarchy) -> None:
+    if not hierarchy.observed:
+        return
+    remedy = {
+        "number": 'type="numeric" lower=.. upper=..',
+        "date": 'type="dates" first=.. last=..',
+        "category": 'type="flat" values=[..]',
+    }[hierarchy.scale]
+    raise BadInputError(
+        f"the domain of column {name!r} was taken from the records, so it would change with a single one of them and "
+        "a differentially private release may not show it; declare all values that are possible, whether they occur "
+        f"or not: {_entry(name)} {remedy}"
+    )
+
+
+class PrivateCells:
+    """Records that answer questions with noise, until the budget is spent. Each record is in one box at a time."""
+
+    def __init__(self, cells: Cells, noise: Noise, budget: float) -> None:
+        self._codes, self._counts = cells.codes, cells.counts
+        self._values = cells.sensitive[0].leaves[cells.values[:, 0]]
+        self._box = np.zeros(len(cells.counts), np.int64)
+        self._noise, self._budget = noise, Fraction(budget)
+        self.spent: list[Spent] = []
+
+    def histograms(self, boxes: int, values: int, level: int, epsilon: float) -> Counts:
+        """Count the sensitive values of every box: boxes x values, noisy. A record changes one count by 1."""
+        self._spend("counts", level, epsilon)
+        exact = np.zeros((boxes, values), np.int64)
+        tally(self._values, self._counts, self._box, exact)
+        return self._noise.add(exact, epsilon)
+
+    def sizes(self, boxes: int, level: int, epsilon: float) -> Counts:
+        """Count the records of every box, noisy. A record changes one count by 1."""
+        self._spend("sizes", level, epsilon)
+        return self._noise.add(self._sizes(boxes), epsilon)
+
+    def medians(self, attribute: Counts, lo: Codes, hi: Codes, level: int, epsilon: float) -> Codes:
+        """Choose where to cut every box along its attribute (-1: not at all): the last leaf of the lower part.
+
+        A cut scores -|records below - records above|, and a record changes that by 1. All cuts between two leaves of
+        the box are candidates, whatever values occur.
+        """
+        self._spend("medians", level, epsilon)
+        cut = np.flatnonzero(attribute >= 0)
+        first = np.zeros(len(attribute), np.int32)
+        leaves = np.zeros(len(attribute), np.int64)
+        first[cut] = lo[cut, attribute[cut]]
+        leaves[cut] = hi[cut, attribute[cut]] - first[cut] + 1
+        starts = np.concatenate([[0], np.cumsum(leaves)])
+        along = np.zeros(starts[-1], np.int64)
+        tally_along(self._codes, self._counts, self._box, attribute, first, starts, along)
+        offsets = np.concatenate([[0], np.cumsum(leaves[cut] - 1)])
+        scores = np.empty(offsets[-1], np.int64)
+        score_cuts(along, starts[cut], offsets, scores)
+        first[cut] += self._noise.choose(scores, offsets, epsilon).astype(np.int32)
+        return first
+
+    def growing(self, boxes: int, asked: Counts, level: int, decay: int, rate: float) -> NDArray[np.bool_]:
+        """Say which of the boxes asked for are to be cut further, by PrivTree's rule; `spend_on_shape` has paid.
+
+        Their size less `decay` per level, but at least -`decay`, plus noise of scale 1 / `rate`, has to exceed 0.
+        """
+        if not any(part.what == "shape" for part in self.spent):
+            raise AssertionError("the shape of the tree is not paid for")
+        biased = np.maximum(self._sizes(boxes)[asked] - level * decay, -decay)
+        return self._noise.add(biased, rate) > 0
+
+    def spend_on_shape(self, epsilon: float) -> None:
+        """Pay for the shape of a whole tree, whatever its height."""
+        self._spend("shape", 0, epsilon)
+
+    def divide(self, attribute: Counts, cut: Codes, child: Counts) -> None:
+        """Send every record on: box b becomes `child[b]`, for codes above its cut `child[b] + 1`. Nothing is told."""
+        send(self._codes, attribute, cut, child, self._box)
+
+    def _sizes(self, boxes: int) -> Counts:
+        exact = np.zeros((boxes, 1), np.int64)
+        tally(np.zeros(len(self._box), np.int32), self._counts, self._box, exact)
+        return exact[:, 0]
+
+    def _spend(self, what: str, level: int, epsilon: float) -> None:
+        self.spent.append(Spent(what, level, epsilon))
+        if not epsilon > 0 or sum(Fraction(part.epsilon) for part in self.spent) > self._budget:
+            raise AssertionError(f"{what} at level {level} for {epsilon} would exceed the budget")
+
+
+@kernel
+def tally(values: Codes, counts: Counts, box: Counts, out: Counts) -> None:
+    """Count the records of every box by value."""
+    for i in range(len(counts)):
+        out[box[i], values[i]] += counts[i]
+
+
+@kernel
+def tally_along(
+    codes: Codes, counts: Counts, box: Counts, attribute: Counts, first: Codes, starts: Counts, out: Counts
+) -> None:
+    """Count the records of every box by their leaf of the attribute along which it will be cut."""
+    for i in range(len(counts)):
+        b = box[i]
+        if attribute[b] >= 0:
+            out[starts[b] + codes[i, attribute[b]] - first[b]] += counts[i]
+
+
+@kernel
+def score_cuts(along: Counts, starts: Counts, offsets: Counts, out: Counts) -> None:
+    """Score every cut between two neighbouring leaves by how evenly it divides the records."""
+    for b in range(len(starts)):
+        cuts = offsets[b + 1] - offsets[b]
+        whole = 0
+        for j in range(cuts + 1):
+            whole += along[starts[b] + j]
+        below = 0
+        for j in range(cuts):
+            below += along[starts[b] + j]
+            out[offsets[b] + j] = -abs(2 * below - whole)
+
+
+@kernel
+def send(codes: Codes, attribute: Counts, cut: Codes, child: Counts, box: Counts) -> None:
+    """Put every record into the part of its box that it belongs to; a box that is not cut (-1) stays whole."""
+    for i in range(len(box)):
+        b = box[i]
+        a = attribute[b]
+        box[i] = child[b] + (a >= 0 and codes[i, max(a, 0)] > cut[b])

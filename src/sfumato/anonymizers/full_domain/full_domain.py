@@ -1,0 +1,345 @@
+"""Full-domain recoding: one level per attribute for the whole table, the best of all that satisfy the requirement.
+
+Every value of an attribute is replaced by its node at the attribute's level. Groups that the requirement does not
+admit are suppressed, as far as the budget allows. `searching` finds the transformation of least loss; it is exact
+unless a time limit is given, and then it says how much better the optimum could be.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.anonymizers.anonymizer import Anonymizer, infeasible
+from sfumato.anonymizers.full_domain.lattice import Lattice, Node, lattice_of
+from sfumato.anonymizers.full_domain.objectives import objective
+from sfumato.anonymizers.full_domain.roll_up import Levels
+from sfumato.anonymizers.full_domain.search import Search, branch_and_bound, decide_all, descend, evolve
+from sfumato.configuration import Option, check_number, split_outside_quotes
+from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.release import (
+    Assignment,
+    Form,
+    Release,
+    bucketization,
+    check_target,
+    generalization,
+    histograms_of,
+    staged,
+)
+from sfumato.requirements import Requirement
+from sfumato.table import Cells, Quasi, Table, distinct_rows
+
+Codes = NDArray[np.int32]
+USUAL_SECONDS = 10.0
+LARGE = 200_000_000
+"""An exact search of more transformations than this is not begun."""
+
+
+@dataclass(frozen=True)
+class FullDomain(Anonymizer):
+    """Choose one level per attribute: the transformation of least loss that satisfies the requirement."""
+
+    minimize: Annotated[
+        Literal["loss", "generalization_loss", "discernibility", "average_group"], Option("The measure to make small.")
+    ] = "loss"
+    aggregate: Annotated[
+        Literal["mean", "max", "geometric"],
+        Option(
+            "How the losses of the attributes are joined: mean, max, or geometric (the mean of 1 + loss, less 1).",
+            when=("minimize", "loss", "generalization_loss"),
+        ),
+    ] = "mean"
+    weights: Annotated[
+        str,
+        Option(
+            "How much an attribute's loss counts, such as `age=2, sex=0.5`; 1 where nothing is said.",
+            when=("minimize", "loss", "generalization_loss"),
+        ),
+    ] = ""
+    levels: Annotated[
+        str,
+        Option(
+            "The levels an attribute may have, such as `age=1..3, sex=0`; 0 (as it is) to the root where nothing is "
+            "said."
+        ),
+    ] = ""
+    search: Annotated[
+        Literal["exact", "best-first", "genetic"],
+        Option("exact; or, for a lattice too large to decide, best-first or genetic: the best found in `seconds`."),
+    ] = "exact"
+    seconds: Annotated[
+        float | None,
+        Option(
+            "The time a best-first or genetic search may take; 10 where nothing is said.",
+            more_than=0,
+            when=("search", "best-first", "genetic"),
+        ),
+    ] = None
+    seed: Annotated[
+        int, Option("Where the random numbers of a genetic search start.", least=0, when=("search", "genetic"))
+    ] = 0
+    name: ClassVar[str] = "full-domain"
+    title: ClassVar[str] = "one level per column"
+    treats_households_alike = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _entries("weights", self.weights)
+        _entries("levels", self.levels)
+
+    def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
+        """Search the lattice and publish the best transformation."""
+        found = self.find(table, requirement, budget)
+        if found.best is None:
+            raise _nothing(requirement, table.cells, found)
+        details = {
+            "transformation": named_levels(table, found.best.levels),
+            "nodes_checked": len(found.nodes),
+            "nodes": found.size,
+            "minimum": float(found.value),
+            "bound": float(found.bound),
+        }
+        return replace(transformed(table, requirement, form, found.best.levels), details=details)
+
+    def find(self, table: Table, requirement: Requirement, budget: int) -> Search:
+        """Search the lattice: the best transformation, what was checked, and the bound on all that was not."""
+        search = self._search(table, requirement, budget)
+        try:
+            if self.search == "exact":
+                if search.size > LARGE:
+                    raise BadInputError(
+                        f"the lattice has {search.size:,} transformations, too many for search=exact; give the time it "
+                        "may take (search=best-first seconds=60), or limit levels=..."
+                    )
+                branch_and_bound(search)
+            else:
+                started, seconds = time.monotonic(), self.seconds or USUAL_SECONDS
+                descend(search, started + seconds / 2)
+                if self.search == "genetic":
+                    evolve(search, started + seconds / 2, self.seed)
+                branch_and_bound(search, started + seconds)
+        finally:
+            search.close()
+        return search
+
+    def lattice(self, table: Table, requirement: Requirement, suppress: float = 0.0) -> DecidedLattice:
+        """Decide every transformation, so that one can look around the optimum."""
+        check_number("suppress", suppress, least=0, most=1)
+        search = self._search(table, requirement, int(suppress * table.cells.records + 1e-9))
+        try:
+            if search.size > LARGE:
+                raise BadInputError(f"the lattice has {search.size:,} transformations, too many; limit levels=...")
+            return DecidedLattice.of(table, search, decide_all(search))
+        finally:
+            search.close()
+
+    def _search(self, table: Table, requirement: Requirement, budget: int) -> Search:
+        cells = table.cells
+        names = [quasi.name for quasi in cells.quasi]
+        lattice = lattice_of(cells, requirement.compile(cells.sensitive))
+        weights = _weights(self.weights, names)
+        lowest, highest = _limits(self.levels, names, lattice)
+        aim = objective(lattice, budget, self.minimize, weights, self.aggregate)
+        return Search(lattice, aim, budget, lowest, highest)
+
+
+@dataclass(frozen=True, eq=False)
+class DecidedLattice:
+    """Every transformation of a lattice with its values; row by row in the order of the levels."""
+
+    names: tuple[str, ...]
+    """The attributes, in the order of the table's columns."""
+
+    levels: NDArray[np.int64]
+    """One row per transformation, one column per attribute."""
+
+    values: NDArray[np.float64]
+    """What was minimized; infinite where nothing would be published."""
+
+    suppressed: NDArray[np.int64]
+    groups: NDArray[np.int64]
+    feasible: NDArray[np.bool_]
+
+    @staticmethod
+    def of(table: Table, search: Search, nodes: list[Node]) -> DecidedLattice:
+        """Lay the checked transformations out as columns."""
+        known = [quasi.name for quasi in table.cells.quasi]
+        names = column_order(table)
+        levels = np.array([node.levels for node in nodes])[:, [known.index(name) for name in names]]
+        order = np.lexsort(levels.T[::-1])
+        value = [search.objective.value(node) if node.groups else math.inf for node in nodes]
+        return DecidedLattice(
+            names,
+            levels[order],
+            np.array(value)[order],
+            np.array([node.suppressed for node in nodes])[order],
+            np.array([node.groups for node in nodes])[order],
+            np.array([search.feasible(node) for node in nodes])[order],
+        )
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def optimum(self) -> int | None:
+        """The row of the best feasible transformation."""
+        if not self.feasible.any():
+            return None
+        return int(np.argmin(np.where(self.feasible, self.values, math.inf)))
+
+    def to_csv(self, path: str | Path, force: bool = False) -> Path:
+        """Write the lattice, one transformation a row, the best feasible one first; all or nothing."""
+        target = Path(path)
+        check_target(target, force)
+        with staged([target]) as [draft]:
+            draft.write_text(self.to_text(), encoding="utf-8", newline="")
+        return target
+
+    def to_text(self) -> str:
+        """Return the lattice as CSV, one transformation a row, the best feasible one first."""
+        stream = io.StringIO(newline="")
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow([*self.names, "value", "suppressed", "groups", "feasible"])
+        for row in np.lexsort((self.values, ~self.feasible)):
+            value = "inf" if math.isinf(self.values[row]) else repr(float(self.values[row]))
+            about = [value, self.suppressed[row], self.groups[row], "yes" if self.feasible[row] else "no"]
+            writer.writerow([*self.levels[row], *about])
+        return stream.getvalue()
+
+    def anonymizer(self, row: int) -> FullDomain:
+        """Return the anonymizer that publishes just this transformation: a candidate for a map."""
+        return fixed_levels(dict(zip(self.names, map(int, self.levels[row]), strict=True)))
+
+
+def fixed_levels(levels: Mapping[str, int]) -> FullDomain:
+    """Return the anonymizer of one single transformation."""
+    return FullDomain(levels=", ".join(f"{_quoted(name)}={level}" for name, level in levels.items()))
+
+
+def column_order(table: Table) -> tuple[str, ...]:
+    """Return the quasi-identifiers in the order in which the table's columns stand."""
+    quasi = {own.name for own in table.cells.quasi}
+    return tuple(name for name in table.published if name in quasi)
+
+
+def named_levels(table: Table, levels: Levels) -> dict[str, int]:
+    """Say the level of every column, in the order of the table's columns."""
+    own = dict(zip((quasi.name for quasi in table.cells.quasi), levels, strict=True))
+    return {name: own[name] for name in column_order(table)}
+
+
+def transformed(table: Table, requirement: Requirement, form: Form, levels: Levels) -> Release:
+    """Publish one transformation: groups that are not admitted are suppressed."""
+    release = recoded(table, requirement, form, *nodes_at(table.cells.quasi, table.cells.codes, levels))
+    return release if form == "bucketization" else replace(release, levels=levels)
+
+
+def nodes_at(quasi: Sequence[Quasi], codes: Codes, levels: Levels) -> tuple[Codes, Codes]:
+    """Find the node above every code at its column's level: the first and the last leaf."""
+    lo, hi = np.empty_like(codes), np.empty_like(codes)
+    for a, (own, level) in enumerate(zip(quasi, levels, strict=True)):
+        starts = np.asarray(own.hierarchy.levels[level].starts, np.int32)
+        above = own.hierarchy.ancestors[level][codes[:, a]]
+        lo[:, a] = starts[above]
+        hi[:, a] = (np.append(starts[1:], own.hierarchy.size) - 1)[above]
+    return lo, hi
+
+
+def recoded(table: Table, requirement: Requirement, form: Form, lo: Codes, hi: Codes) -> Release:
+    """Publish the box of every cell, all boxes equal or apart; groups that are not admitted are suppressed."""
+    cells = table.cells
+    first, group = distinct_rows(lo)
+    everything = Assignment(np.arange(cells.size), group, cells.counts)
+    admitted = requirement.admits(histograms_of(cells, everything, len(first)))
+    kept = admitted[group]
+    number = np.cumsum(admitted) - 1
+    assignment = Assignment(np.flatnonzero(kept), number[group[kept]], cells.counts[kept])
+    first = first[admitted]
+    if form == "bucketization":
+        return bucketization(table, assignment, len(first))
+    return generalization(table, assignment, lo[first], hi[first])
+
+
+def _nothing(requirement: Requirement, cells: Cells, search: Search) -> InfeasibleError:
+    """Say why no transformation does."""
+    if not requirement.admits(cells.baseline)[0]:
+        within = f", and none suppresses only {search.budget:,} records" if search.budget else ""
+        return infeasible(requirement, cells.baseline, f"even all records in one group are not enough{within}")
+    nearest = min(search.nodes.values(), key=lambda node: node.suppressed)
+    levels = ", ".join(f"{quasi.name}={level}" for quasi, level in zip(cells.quasi, nearest.levels, strict=True))
+    share = math.ceil(nearest.suppressed / cells.records * 1e4) / 1e4
+    return InfeasibleError(
+        f"no transformation within these levels satisfies {requirement} with at most {search.budget:,} of "
+        f"{cells.records:,} records suppressed; the nearest that was checked ({levels}) suppresses "
+        f"{nearest.suppressed:,}: allow --suppress {share:g}, or higher levels"
+    )
+
+
+# -- what is said of single attributes -----------------------------------------------------------------------
+
+
+def _entries(field: str, text: str) -> list[tuple[str, str]]:
+    """Read `name=value, "other, name"=value`."""
+    found: list[tuple[str, str]] = []
+    for part in split_outside_quotes(text, ",") if text.strip() else []:
+        name, equals, value = part.strip().rpartition("=")
+        name = name.strip()
+        if len(name) > 1 and name[0] == name[-1] == '"':
+            name = name[1:-1].replace('""', '"')
+        if not equals or not name:
+            example = "age=2, sex=0.5" if field == "weights" else "age=1..3, sex=0"
+            raise BadInputError(f"{field}: cannot read {part.strip()!r}; write for example {field}={example!r}")
+        if name in dict(found):
+            raise BadInputError(f"{field}: {name!r} stands twice")
+        found.append((name, value.strip()))
+    return found
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"' if any(mark in name for mark in ',="') or name != name.strip() else name
+
+
+def _place(field: str, name: str, names: list[str]) -> int:
+    if name not in names:
+        raise BadInputError(f"{field}: {name!r} is no quasi-identifier; these are {', '.join(names)}")
+    return names.index(name)
+
+
+def _weights(text: str, names: list[str]) -> list[float]:
+    weights = [1.0] * len(names)
+    for name, value in _entries("weights", text):
+        try:
+            weights[_place("weights", name, names)] = float(value)
+        except ValueError:
+            raise BadInputError(f"weights: the weight of {name!r} must be a number, not {value!r}") from None
+    for name, weight in zip(names, weights, strict=True):
+        check_number(f"weights: the weight of {name!r}", weight, least=0)
+    if not any(weights):
+        raise BadInputError("weights: at least one attribute must weigh more than 0")
+    return weights
+
+
+def _limits(text: str, names: list[str], lattice: Lattice) -> tuple[Levels, Levels]:
+    lowest, highest = list(lattice.zero), list(lattice.tops)
+    for name, value in _entries("levels", text):
+        a = _place("levels", name, names)
+        least, dots, most = value.partition("..")
+        try:
+            lowest[a], highest[a] = int(least), int(most if dots else least)
+        except ValueError:
+            raise BadInputError(f"levels: those of {name!r} must be as in 2 or 1..3, not {value!r}") from None
+        if not 0 <= lowest[a] <= highest[a] <= lattice.tops[a]:
+            raise BadInputError(
+                f"levels: {name!r} has the levels 0 to {lattice.tops[a]}, the lower first; {value!r} are none of them"
+            )
+    return tuple(lowest), tuple(highest)

@@ -1,0 +1,225 @@
+"""The generalization lattice: one level per attribute, the groups it makes, and what is to say of them.
+
+A *transformation* is a vector of levels; every record's value is replaced by its node at that level. Groups of a
+transformation are computed from the groups of a finer one (`rolling`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sfumato.anonymizers.full_domain.roll_up import Counts, Grouping, Ladder, Levels, Numbers, group_cells, roll_up
+from sfumato.anonymizers.mondrian.cut_kernels import only_sizes
+from sfumato.kernels import kernel
+from sfumato.requirements.deficits import ADMITTED, deficit_unless_admitted, largest_distances
+from sfumato.requirements.predicates import SIZE, Rules, rule_levels
+from sfumato.table import Cells
+
+WORD = 63
+"""Bits of a key's word that are used."""
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """What a transformation gives: computed once, from its groups."""
+
+    levels: Levels
+    groups: int
+    """Groups that are admitted, and so published."""
+
+    all_groups: int
+    suppressed: int
+    """Records of all other groups."""
+
+    deficit: int
+    """Records that no finer transformation can publish either."""
+
+    squares: float
+    """Sum of the squared sizes of the groups that are published."""
+
+    all_squares: float
+    """The same over all groups."""
+
+    suppressed_loss: list[float]
+    """For every attribute what its values lose in the suppressed records, summed up, had they been published."""
+
+    deficit_loss: list[float]
+    """The same for the records of the deficit; at a finer transformation they would lose no more."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lattice:
+    """The transformations of a table's quasi-identifiers, laid out for the kernels together with a requirement."""
+
+    cells: Cells
+    rules: Rules
+    ladder: Ladder
+
+    @cached_property
+    def most(self) -> Numbers:
+        """For every rule about a distance how far a single value can be from Q."""
+        return largest_distances(self.rules)
+
+    @property
+    def tops(self) -> Levels:
+        """The highest level of every attribute."""
+        return tuple(quasi.hierarchy.height for quasi in self.cells.quasi)
+
+    @cached_property
+    def records(self) -> int:
+        """The number of records."""
+        return self.cells.records
+
+    @cached_property
+    def width(self) -> int:
+        """The number of columns of a histogram."""
+        return int(self.cells.spans[-1])
+
+    @cached_property
+    def level_losses(self) -> list[list[float]]:
+        """For every attribute and level the loss summed up over all records."""
+        found = []
+        for a, quasi in enumerate(self.cells.quasi):
+            marginal = np.bincount(self.cells.codes[:, a], weights=self.cells.counts, minlength=quasi.hierarchy.size)
+            base, size = int(self.ladder.bases[a]), quasi.hierarchy.size
+            table = self.ladder.losses[base : base + len(quasi.hierarchy.levels) * size].reshape(-1, size)
+            found.append((table @ marginal).tolist())
+        return found
+
+    @cached_property
+    def bottom(self) -> Grouping:
+        """The groups of the finest transformation: records that agree in all quasi-identifiers."""
+        values = self.cells.values if not only_sizes(self.rules) else self.cells.values[:, :0]
+        columns = (values + self.cells.spans[:-1][: values.shape[1]]).astype(np.int32)
+        return group_cells(self.ladder, self.cells.codes, columns, self.cells.counts, self.width)
+
+    @property
+    def zero(self) -> Levels:
+        """The finest transformation."""
+        return (0,) * len(self.cells.quasi)
+
+    def roll_up(self, groups: Grouping, before: Levels, after: Levels) -> Grouping:
+        """Compute the groups of a transformation from those of a finer one."""
+        return roll_up(self.ladder, groups, np.array(before), np.array(after), self.width)
+
+    def check(self, groups: Grouping, levels: Levels) -> Node:
+        """Say which groups of a transformation are admitted and what the others cost."""
+        d = len(levels)
+        found = check_groups(self.ladder, self.rules, self.most, groups, np.array(levels)).tolist()
+        published, suppressed, deficit, squares, all_squares = found[:5]
+        return Node(
+            levels,
+            int(published),
+            len(groups.sizes),
+            int(suppressed),
+            int(deficit),
+            squares,
+            all_squares,
+            found[5 : 5 + d],
+            found[5 + d :],
+        )
+
+
+def lattice_of(cells: Cells, rules: Rules) -> Lattice:
+    """Lay the hierarchies of a table's quasi-identifiers out as a lattice."""
+    firsts, losses, bases, base = [], [], [], 0
+    for quasi in cells.quasi:
+        hierarchy = quasi.hierarchy
+        bases.append(base)
+        for level, above in zip(hierarchy.levels, hierarchy.ancestors, strict=True):
+            starts = np.asarray(level.starts)
+            ends = np.append(starts[1:], hierarchy.size) - 1
+            firsts.append(starts[above])
+            losses.append(hierarchy.losses(starts, ends)[above])
+            base += hierarchy.size
+    words, shifts, masks = _bit_fields([quasi.hierarchy.size for quasi in cells.quasi])
+    ladder = Ladder(
+        np.concatenate(firsts).astype(np.int64),
+        np.concatenate(losses),
+        np.array(bases, np.int64),
+        np.array([quasi.hierarchy.size for quasi in cells.quasi], np.int64),
+        words,
+        shifts,
+        masks,
+    )
+    return Lattice(cells, rules, ladder)
+
+
+def _bit_fields(sizes: list[int]) -> tuple[Counts, Counts, Counts]:
+    """Give every attribute a bit field, filling word after word."""
+    words, shifts, word, used = [], [], 0, 0
+    bits = [max(1, (size - 1).bit_length()) for size in sizes]
+    for own in bits:
+        if used + own > WORD:
+            word, used = word + 1, 0
+        words.append(word)
+        shifts.append(used)
+        used += own
+    return np.array(words, np.int64), np.array(shifts, np.int64), np.array([(1 << own) - 1 for own in bits], np.int64)
+
+
+@kernel
+def check_groups(ladder: Ladder, rules: Rules, most: Numbers, groups: Grouping, levels: Counts) -> Numbers:
+    """Count what is published and what is not; see `Node` for the fields."""
+    d = len(levels)
+    out = np.zeros(5 + 2 * d)
+    keys, sizes, deficits = groups.keys, groups.sizes, deficits_of(rules, most, groups)
+    words, shifts, masks, losses = ladder.words, ladder.shifts, ladder.masks, ladder.losses
+    starts = ladder.bases + levels * ladder.sizes
+    generalized = np.flatnonzero(levels)  # at level 0 nothing is lost
+    published, suppressed, missing, squares, all_squares = 0, 0, 0, 0.0, 0.0
+    for g in range(len(sizes)):
+        size, deficit = sizes[g], deficits[g]
+        square = float(size) * size
+        all_squares += square
+        if deficit == ADMITTED:
+            published += 1
+            squares += square
+            continue
+        suppressed += size
+        missing += deficit
+        for a in generalized:
+            loss = losses[starts[a] + ((keys[g, words[a]] >> shifts[a]) & masks[a])]
+            out[5 + a] += size * loss
+            out[5 + d + a] += deficit * loss
+    out[0], out[1], out[2], out[3], out[4] = published, suppressed, missing, squares, all_squares
+    return out
+
+
+@kernel
+def deficits_of(rules: Rules, most: Numbers, groups: Grouping) -> Counts:
+    """Return the deficit of every group, or ADMITTED where all rules admit it.
+
+    Most groups of a fine transformation are too small: they are told apart before another rule is asked.
+    """
+    sizes, offsets, columns, counts = groups.sizes, groups.offsets, groups.columns, groups.counts
+    deficits = np.where(sizes < smallest_size(rules), sizes, ADMITTED)
+    histogram = np.zeros(len(rules.q), np.int64)
+    for rule in range(len(rules.kinds)):
+        kind, parameters, first, last = rules.kinds[rule], rules.parameters[rule], rules.firsts[rule], rules.lasts[rule]
+        own, q, levels = histogram[first:last], rules.q[first:last], rule_levels(rules, rule)
+        if kind == SIZE:
+            continue
+        for g in range(len(sizes)):
+            if deficits[g] == sizes[g]:
+                continue
+            for e in range(offsets[g], offsets[g + 1]):
+                histogram[columns[e]] = counts[e]
+            found = deficit_unless_admitted(kind, parameters, most[rule], own, sizes[g], q, levels)
+            deficits[g] = max(deficits[g], found)
+            for e in range(offsets[g], offsets[g + 1]):
+                histogram[columns[e]] = 0
+    return deficits
+
+
+@kernel
+def smallest_size(rules: Rules) -> float:
+    """Return how many records every rule about sizes asks for; at least one."""
+    least = 1.0
+    for rule in range(len(rules.kinds)):
+        if rules.kinds[rule] == SIZE:
+            least = max(least, rules.parameters[rule, 0])
+    return least

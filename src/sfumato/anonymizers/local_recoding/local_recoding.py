@@ -1,0 +1,149 @@
+"""Local recoding: every group shows, per quasi-identifier, the smallest node of the hierarchy that covers it.
+
+    sweep the level vectors from fine to coarse, taking every group as soon as it is admitted    (`sweeping`)
+    let the records that are left over join the groups where that costs least                    (`regrouping`)
+    dissolve groups and place their records anew, again and again, while the loss falls          (`regrouping`)
+
+Different records may be generalized to different levels, so an outlier costs its own group and not the whole table.
+Nothing is drawn at random but this: where records with equal quasi-identifiers go to several groups (only if nothing
+but sizes is required), it is the numbers that are decided; which of the records go where is drawn.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.anonymizers.anonymizer import Anonymizer, infeasible, loss_of
+from sfumato.anonymizers.full_domain.full_domain import FullDomain
+from sfumato.anonymizers.local_recoding.groups import NONE, Grouping, grouping_of
+from sfumato.anonymizers.local_recoding.regroup import MOST_PORTIONS, house_leftovers, regroup, workshop_for
+from sfumato.anonymizers.local_recoding.sweep import Codes, Counts, Domain, domain_of, level_vectors, sweep
+from sfumato.anonymizers.mondrian.cut_kernels import uniform
+from sfumato.configuration import Option, seed_option
+from sfumato.kernels import kernel
+from sfumato.release import Assignment, Form, Release, bucketization, generalization
+from sfumato.requirements import Requirement
+from sfumato.table import Cells, Table
+
+
+@dataclass(frozen=True)
+class LocalRecoding(Anonymizer):
+    """Publish nodes of the hierarchies, each group generalized only as far as its own records need."""
+
+    passes: Annotated[
+        int,
+        Option("How often groups are dissolved and formed anew; 0 leaves them as the sweep has made them.", least=0),
+    ] = 3
+    seed: Annotated[int | None, seed_option("Which of several records with equal quasi-identifiers go where.")] = None
+    name: ClassVar[str] = "local-recoding"
+    title: ClassVar[str] = "a node for every group"
+
+    def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
+        """Find groups, and publish them in the form asked for.
+
+        Regrouping takes one step after the other, so a budget may lead it astray: where it did not pay, nothing is
+        suppressed. Groups with equal boxes are one group in the file, so a requirement that need not survive merging
+        is asked again about what is published; where it fails, one level is chosen for every column (`full_domain`).
+        """
+        found = self._regrouped(table, requirement, form, budget)
+        if found is not None and found.suppressed and form == "generalization":
+            whole = self._regrouped(table, requirement, form, 0)
+            if whole is not None and loss_of(whole) < loss_of(found):
+                found = whole
+        if found is not None:
+            return found
+        baseline = table.cells.baseline
+        if requirement.monotone and not requirement.admits(baseline)[0]:
+            tried = ", and leaving out what no group can take exceeds the budget for suppression" if budget else ""
+            raise infeasible(requirement, baseline, f"even all records in one group are not enough{tried}")
+        return FullDomain().release(table, requirement, form, budget)
+
+    def _regrouped(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release | None:
+        domain = domain_of(table.cells, requirement)
+        grouping = grouping_of(domain, sweep(domain, level_vectors(domain)), MOST_PORTIONS + 1)
+        shop = workshop_for(domain, grouping, budget if form == "generalization" else 0)
+        if not house_leftovers(domain, grouping, shop, budget):
+            return None
+        if requirement.monotone:
+            regroup(domain, grouping, shop, self.passes)
+        release = self._published(table, domain, grouping, form)
+        return release if requirement.monotone or _holds(release, requirement) else None
+
+    def _published(self, table: Table, domain: Domain, grouping: Grouping, form: Form) -> Release:
+        state = np.array([secrets.randbits(64) if self.seed is None else self.seed], np.uint64)
+        assignment = dealt(table.cells, domain, grouping, state)
+        groups = int(assignment.group.max()) + 1
+        if form == "bucketization":
+            return bucketization(table, assignment, groups)
+        return generalization(table, assignment, *nodes_over(table.cells, assignment, groups))
+
+
+def _holds(release: Release, requirement: Requirement) -> bool:
+    """Say whether the groups of a release, merged where their boxes are equal, satisfy the requirement."""
+    return release.histograms is not None and bool(requirement.admits(release.histograms).all())
+
+
+def dealt(cells: Cells, domain: Domain, grouping: Grouping, state: NDArray[np.uint64]) -> Assignment:
+    """Say how many records of every cell go to which group, the groups numbered in the order of their first cell."""
+    portion = np.lexsort((grouping.group, grouping.point))
+    shares = np.stack([grouping.point, grouping.group, grouping.weight], axis=1)[portion]
+    cell, group, count = deal(domain.cells, cells.counts, shares, state)
+    kept = np.flatnonzero(group != NONE)
+    _, first, number = np.unique(group[kept], return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    order = np.lexsort((cell[kept], rank[number]))
+    return Assignment(cell[kept][order], rank[number][order], count[kept][order])
+
+
+@kernel
+def deal(cells: Counts, counts: Counts, shares: Counts, state: NDArray[np.uint64]) -> tuple[Counts, Counts, Counts]:
+    """Deal the records of every point out to the groups that get a share of it (point, group, weight; in this order).
+
+    Where a point is divided, which of its records go to which group is drawn at random: any rule that looks at them
+    would tell a reader about their sensitive values.
+    """
+    most = len(counts) + len(shares)
+    for i in range(len(shares)):
+        most += cells[shares[i, 0] + 1] - cells[shares[i, 0]]
+    cell, group, count = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
+    left = counts.copy()
+    dealt = i = 0
+    while i < len(shares):
+        point, own, wanted = shares[i, 0], shares[i, 1], 0
+        while i < len(shares) and shares[i, 0] == point and shares[i, 1] == own:
+            wanted += shares[i, 2]
+            i += 1
+        together = 0
+        for c in range(cells[point], cells[point + 1]):
+            together += left[c]
+        for c in range(cells[point], cells[point + 1]):
+            taken = left[c] if wanted == together else 0
+            if wanted < together:
+                for rest in range(left[c]):
+                    if uniform(state) * (together - rest) < wanted - taken:
+                        taken += 1
+            together -= left[c]
+            wanted -= taken
+            left[c] -= taken
+            if taken > 0:
+                cell[dealt], group[dealt], count[dealt] = c, own, taken
+                dealt += 1
+    return cell[:dealt], group[:dealt], count[:dealt]
+
+
+def nodes_over(cells: Cells, assignment: Assignment, groups: int) -> tuple[Codes, Codes]:
+    """Find for every group and attribute the smallest node that covers its records: first and last leaf."""
+    lo = np.full((groups, len(cells.quasi)), np.iinfo(np.int32).max, np.int32)
+    hi = np.full((groups, len(cells.quasi)), -1, np.int32)
+    for a, quasi in enumerate(cells.quasi):
+        codes = cells.codes[assignment.cell, a]
+        np.minimum.at(lo[:, a], assignment.group, codes)
+        np.maximum.at(hi[:, a], assignment.group, codes)
+        lo[:, a], hi[:, a] = quasi.hierarchy.smallest_nodes(lo[:, a].copy(), hi[:, a].copy())
+    return lo, hi

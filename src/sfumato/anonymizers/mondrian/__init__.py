@@ -1,0 +1,1 @@
+"""Mondrian: the algorithm (`mondrian`), its kernels, cuts by a score, suppression, households."""

@@ -1,0 +1,401 @@
+"""Mondrian (LeFevre, DeWitt & Ramakrishnan 2006): cut the records in two, again and again, while both halves hold.
+
+    partition(records):
+        for attribute in all attributes, the widest spread among these records first:
+            left, right = the records on either side of the attribute's median
+            if the requirement admits left and right:
+                return partition(left) + partition(right)
+        return one group
+
+It runs on cells: a cell with a count stands for that many records. The spread is the width of the records' range
+over the width of the domain (with `spread=width` that width itself). A *strict* cut keeps records of equal value
+together, at the boundary between two values that halves best; a *relaxed* cut halves exactly and may send equal
+records, even of one cell, to both sides, chosen at random: a choice by their order would betray their sensitive values.
+Categories are cut along the leaf order of their hierarchy. With a budget for suppression, records are left out only
+after all cutting, and only where that saves more loss than it costs (`trimming`).
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.anonymizers.anonymizer import Anonymizer, infeasible, loss_of
+from sfumato.anonymizers.mondrian.cut_kernels import (
+    Codes,
+    Counts,
+    Groups,
+    Problem,
+    code_weights,
+    count_values,
+    divide,
+    find_ranges,
+    may_go_on,
+    median_cut,
+    only_sizes,
+    problem_of,
+    put,
+    room,
+    room_for_boxes,
+    sizes_admitted,
+    spread_of,
+    taken_left,
+)
+from sfumato.anonymizers.mondrian.households import shared_first
+from sfumato.anonymizers.mondrian.score_data import Scoring, check_cut, scoring_of, without_number
+from sfumato.anonymizers.mondrian.scored_cuts import scored_cut
+from sfumato.anonymizers.mondrian.trim import trim
+from sfumato.configuration import Option, seed_option
+from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.kernels import kernel
+from sfumato.release import Assignment, Form, Release, bucketization, generalization
+from sfumato.requirements import Requirement
+from sfumato.requirements import requirement as read_requirement
+from sfumato.requirements.predicates import group_admitted
+from sfumato.table import Table
+
+
+@dataclass(frozen=True)
+class Mondrian(Anonymizer):
+    """Cut at the median of the widest attribute as long as both halves satisfy the requirement."""
+
+    mode: Annotated[
+        Literal["strict", "relaxed"],
+        Option(
+            "Whether equal records stay together, or may be split between two groups.",
+            words={"relaxed": "equal records may be parted"},
+        ),
+    ] = "strict"
+    box: Annotated[
+        Literal["tight", "region"],
+        Option(
+            "Whether the range of a group's records is published, or the whole part of the domain it was cut to.",
+            words={"region": "whole regions"},
+        ),
+    ] = "tight"
+    publish: Annotated[
+        Literal["box", "node"],
+        Option(
+            "Whether just that is published, or for every attribute the smallest node of its hierarchy around it.",
+            words={"node": "whole nodes of the hierarchies"},
+        ),
+    ] = "box"
+    seed: Annotated[
+        int | None, seed_option("Which of several equal records go where in relaxed cuts.", when=("mode", "relaxed"))
+    ] = None
+    cut: Annotated[
+        Literal["median", "range", "variance", "loss", "information-gain"],
+        Option(
+            "Where to cut: the median of the widest attribute; otherwise the admitted cut that is best by a score: the "
+            "middle of the range, the variance, the loss, or what is learnt of a target.",
+            words={
+                "range": "cut in the middle of ranges",
+                "variance": "cut where values vary most",
+                "loss": "cut where the loss falls most",
+                "information-gain": "cut where most is learnt",
+            },
+        ),
+    ] = "median"
+    target: Annotated[
+        str | None,
+        Option(
+            "The column that somebody wants to predict: cut by its information gain, or by its variance.",
+            takes="column",
+            words={"": " of {}"},
+        ),
+    ] = None
+    stop: Annotated[
+        str | None,
+        Option(
+            "A requirement beyond which a group is not cut any further, as Cormode et al. 2013 use t-closeness. No "
+            "promise: a group is cut as long as it satisfies this, so its parts may not.",
+            takes="requirement",
+            words={"": "not cut further where beyond {}, which is no promise"},
+        ),
+    ] = None
+    spread: Annotated[
+        Literal["share", "width"],
+        Option(
+            "Which attribute is the widest: by its share of the domain, or by its bare width (then an attribute of "
+            "many leaves is cut before one of few).",
+            words={"width": "attributes of many values are cut first"},
+        ),
+    ] = "share"
+    height: Annotated[
+        int | None,
+        Option("How many cuts lie between the table and a group at most; no limit where none is given.", least=1),
+    ] = None
+    name: ClassVar[str] = "mondrian"
+    title: ClassVar[str] = "Mondrian"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_cut(self.cut, self.target, self.mode)
+        if self.stop is not None:
+            read_requirement(self.stop)
+
+    def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
+        """Partition the cells, spend the budget, and publish the groups in the form asked for."""
+        may_merge = {"mode=relaxed": self.mode == "relaxed", "publish=node": self.publish == "node"}
+        if any(may_merge.values()) and form == "generalization" and not requirement.monotone:
+            options = " ".join(option for option, chosen in may_merge.items() if chosen)
+            raise BadInputError(
+                f"mondrian {options} may make groups with equal boxes, which are one group in the file, and "
+                f"{requirement} need not survive merging; use mode=strict publish=box, or --form bucketization"
+            )
+        if self.height is not None and (budget or table.shared):
+            raise BadInputError(
+                "mondrian height=... counts cuts from the whole table, and with records to suppress or households kept"
+                " together groups are cut anew; leave out height, or --suppress and --household"
+            )
+        if table.shared and form == "generalization":
+            return self._alike_in_households(table, requirement, budget)
+        cells = table.cells
+        scoring = self._scoring(table)
+        problem = problem_of(cells, requirement, self._stop, self.height, self.spread)
+        relaxed = self.mode == "relaxed"
+        state = np.array([secrets.randbits(64) if self.seed is None else self.seed], np.uint64)
+        bottom, top = np.zeros(len(cells.quasi), np.int32), (problem.sizes - 1).astype(np.int32)
+        everything = np.arange(cells.size)
+        admitted = bool(requirement.admits(cells.baseline)[0])
+        if admitted:
+            groups = partition(problem, everything, cells.counts, bottom, top, relaxed, state, scoring)
+        else:
+            groups = one_group(problem, everything, cells.counts, bottom, top)
+        if budget:
+
+            def cut_again(cells: Counts, counts: Counts, region_lo: Codes, region_hi: Codes) -> Groups:
+                return partition(problem, cells, counts, region_lo, region_hi, relaxed, state, scoring)
+
+            groups = trim(problem, groups, admitted, budget, form == "generalization", cut_again)
+        if not groups.size or not (admitted or budget):
+            raise _not_even_together(requirement, table, budget)
+        return self._told(self._published(table, groups, form), scoring)
+
+    @property
+    def _stop(self) -> Requirement | None:
+        return None if self.stop is None else read_requirement(self.stop)
+
+    def _scoring(self, table: Table) -> Scoring | None:
+        return None if self.cut == "median" else scoring_of(table, self.cut, self.target)
+
+    @staticmethod
+    def _told(release: Release, scoring: Scoring | None) -> Release:
+        """Add what the score has to say of a release."""
+        if scoring is None:
+            return release
+        return replace(release, details=without_number(scoring, release.cells.records))
+
+    @property
+    def treats_households_alike(self) -> bool:
+        """Whether equal values stay together: strict cuts keep them so."""
+        return self.mode == "strict"
+
+    @property
+    def draws_at_random(self) -> bool:
+        """Whether anything is drawn at random: in relaxed cuts."""
+        return self.mode == "relaxed"
+
+    def _alike_in_households(self, table: Table, requirement: Requirement, budget: int) -> Release:
+        """Cut what the members of a household share first (`sharing`), and take the release that loses least."""
+        cells, state = table.cells, np.zeros(1, np.uint64)
+        scoring = self._scoring(table)
+        bottom = np.zeros(len(cells.quasi), np.int32)
+        top = np.array([quasi.hierarchy.size - 1 for quasi in cells.quasi], np.int32)
+        own = problem_of(cells, requirement, self._stop, spread=self.spread)
+        whole = one_group(own, np.arange(cells.size), cells.counts, bottom, top)
+        admitted = bool(requirement.admits(cells.baseline)[0])
+
+        def cut(problem: Problem, cells: Counts, counts: Counts, region_lo: Codes, region_hi: Codes) -> Groups:
+            problem = problem._replace(stop=own.stop, units=own.units)
+            return partition(problem, cells, counts, region_lo, region_hi, False, state, scoring)
+
+        if not (admitted or budget):
+            raise _not_even_together(requirement, table, budget)
+        found = shared_first(table, requirement, whole, admitted, budget, cut)
+        releases = [self._published(table, groups, "generalization") for groups in found]
+        if not releases:
+            raise _not_even_together(requirement, table, budget)
+        return self._told(min(releases, key=loss_of), scoring)
+
+    def _published(self, table: Table, groups: Groups, form: Form) -> Release:
+        number = np.repeat(np.arange(groups.size), np.diff(groups.offsets))
+        assignment = Assignment(groups.cells, number, groups.counts)
+        if form == "bucketization":
+            return bucketization(table, assignment, groups.size)
+        lo, hi, region_lo, region_hi = np.split(groups.boxes, 4, axis=1)
+        if self.box == "region":
+            lo, hi = region_lo, region_hi
+        if self.publish == "node":
+            for a, quasi in enumerate(table.cells.quasi):
+                lo[:, a], hi[:, a] = quasi.hierarchy.smallest_nodes(lo[:, a].copy(), hi[:, a].copy())
+        return generalization(table, assignment, lo, hi)
+
+
+def _not_even_together(requirement: Requirement, table: Table, budget: int) -> InfeasibleError:
+    tried = ", and no trim within the budget for suppression mends that" if budget else ""
+    return infeasible(requirement, table.cells.baseline, f"even all records in one group are not enough{tried}")
+
+
+@kernel
+def partition(
+    problem: Problem,
+    cells: Counts,
+    counts: Counts,
+    region_lo: Codes,
+    region_hi: Codes,
+    relaxed: bool,
+    state: NDArray[np.uint64],
+    scoring: Scoring | None = None,
+) -> Groups:
+    """Partition the records of these entries, which are admitted as one group; without scoring, at medians.
+
+    Pending nodes lie one above the other in an arena, the topmost is cut next, so memory stays linear. Time is
+    O(entries x attributes) per level of cuts, with as many levels as the logarithm of the number of groups.
+    """
+    d = len(region_lo)
+    arena, arena_counts = cells.copy(), counts.copy()
+    starts, ends, depths = np.zeros(16, np.int64), np.zeros(16, np.int64), np.zeros(16, np.int64)
+    regions = np.empty((16, 2 * d), np.int32)
+    for a in range(d):
+        regions[0, a], regions[0, d + a] = region_lo[a], region_hi[a]
+    ends[0] = len(cells)
+    pending = 1
+
+    out, out_counts = np.empty(len(cells), np.int64), np.empty(len(cells), np.int64)
+    offsets = np.zeros(17, np.int64)
+    boxes = np.empty((16, 4 * d), np.int32)
+    groups = 0
+
+    histogram = np.empty(len(problem.rules.q), np.int64)
+    left_histogram = np.empty(len(problem.rules.q), np.int64)
+    lo, hi = np.empty(d, np.int32), np.empty(d, np.int32)
+
+    while pending > 0:
+        pending -= 1
+        start, end, depth = starts[pending], ends[pending], depths[pending]
+        node, node_counts = arena[start:end], arena_counts[start:end]
+        find_ranges(problem, node, lo, hi)
+        attribute, code, whole, taken = -1, 0, True, counts[:0]
+        deep = problem.height > 0 and depth >= problem.height
+        if not deep and may_go_on(problem, node, node_counts, histogram):
+            attribute, code, whole, taken = choose_cut(
+                problem, scoring, node, node_counts, lo, hi, histogram, left_histogram, relaxed, state
+            )
+        if attribute < 0:  # no cut is admitted: the node is a group
+            used = offsets[groups]
+            out, out_counts = room(out, used + end - start), room(out_counts, used + end - start)
+            put(out, used, node)
+            put(out_counts, used, node_counts)
+            boxes, offsets = room_for_boxes(boxes, groups + 1), room(offsets, groups + 2)
+            for a in range(d):
+                boxes[groups, a], boxes[groups, d + a] = lo[a], hi[a]
+                boxes[groups, 2 * d + a], boxes[groups, 3 * d + a] = (
+                    regions[pending, a],
+                    regions[pending, d + a],
+                )
+            groups += 1
+            offsets[groups] = used + end - start
+            continue
+        left, left_counts, right, right_counts = divide(node, node_counts, taken)
+        middle, end = start + len(right), start + len(right) + len(left)
+        arena, arena_counts = room(arena, end), room(arena_counts, end)
+        put(arena, start, right)
+        put(arena_counts, start, right_counts)
+        put(arena, middle, left)
+        put(arena_counts, middle, left_counts)
+        starts, ends, depths = room(starts, pending + 2), room(ends, pending + 2), room(depths, pending + 2)
+        starts[pending], ends[pending] = start, middle
+        starts[pending + 1], ends[pending + 1] = middle, end
+        depths[pending] = depths[pending + 1] = depth + 1
+        regions = room_for_boxes(regions, pending + 2)
+        for a in range(2 * d):
+            regions[pending + 1, a] = regions[pending, a]
+        regions[pending, attribute] = code + 1 if whole else code
+        regions[pending + 1, d + attribute] = code
+        pending += 2
+
+    used = offsets[groups]
+    return Groups(out[:used], out_counts[:used], offsets[: groups + 1], boxes[:groups])
+
+
+@kernel
+def choose_cut(
+    problem: Problem,
+    scoring: Scoring | None,
+    cells: Counts,
+    counts: Counts,
+    lo: Codes,
+    hi: Codes,
+    histogram: Counts,
+    left_histogram: Counts,
+    relaxed: bool,
+    state: NDArray[np.uint64],
+) -> tuple[int, int, bool, Counts]:
+    """Find the cut by a score, or at the median where there is none; only the one that is asked for is compiled."""
+    if scoring is None:
+        return find_cut(problem, cells, counts, lo, hi, histogram, left_histogram, relaxed, state)
+    return scored_cut(problem, scoring, cells, counts, lo, hi, histogram, left_histogram)
+
+
+@kernel
+def find_cut(
+    problem: Problem,
+    cells: Counts,
+    counts: Counts,
+    lo: Codes,
+    hi: Codes,
+    histogram: Counts,
+    left_histogram: Counts,
+    relaxed: bool,
+    state: NDArray[np.uint64],
+) -> tuple[int, int, bool, Counts]:
+    """Find the first admitted cut, the widest attribute first.
+
+    Returns the attribute (-1: there is none), the last code that goes left, whether all of its records do, and how
+    many records of every entry do.
+    """
+    nothing = np.empty(0, np.int64)
+    no_histograms = only_sizes(problem.rules)
+    size = counts.sum() if no_histograms else count_values(problem, cells, counts, histogram)
+    if not sizes_admitted(problem.rules, size // 2):  # the smaller half of any cut is too small
+        return -1, 0, False, nothing
+    spreads = np.empty(len(lo))
+    for a in range(len(lo)):
+        can = problem.may_cut[a] and lo[a] < hi[a]
+        spreads[a] = spread_of(problem, a, lo[a], hi[a]) if can else -1.0
+    for _ in range(len(lo)):
+        widest = 0
+        for a in range(1, len(lo)):
+            if spreads[a] > spreads[widest]:
+                widest = a
+        if spreads[widest] < 0:
+            break
+        spreads[widest] = -1.0
+        codes, weights = code_weights(problem, cells, counts, widest, lo[widest], hi[widest])
+        place, at_code, left = median_cut(codes, weights, size, relaxed)
+        if not (sizes_admitted(problem.rules, left) and sizes_admitted(problem.rules, size - left)):
+            continue
+        taken = taken_left(problem, cells, counts, widest, codes[place], at_code, state)
+        if no_histograms:
+            return widest, codes[place], at_code == weights[place], taken
+        count_values(problem, cells, taken, left_histogram)
+        if not group_admitted(problem.rules, left_histogram, left):
+            continue
+        for s in range(len(histogram)):
+            left_histogram[s] = histogram[s] - left_histogram[s]
+        if group_admitted(problem.rules, left_histogram, size - left):
+            return widest, codes[place], at_code == weights[place], taken
+    return -1, 0, False, nothing
+
+
+def one_group(problem: Problem, cells: Counts, counts: Counts, region_lo: Codes, region_hi: Codes) -> Groups:
+    """Keep these entries together as one group."""
+    lo, hi = np.empty_like(region_lo), np.empty_like(region_hi)
+    find_ranges(problem, cells, lo, hi)
+    boxes = np.concatenate([lo, hi, region_lo, region_hi])[None]
+    return Groups(cells, counts, np.array([0, len(cells)]), boxes)

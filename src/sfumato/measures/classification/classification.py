@@ -1,0 +1,201 @@
+"""Workload utility (Brickell & Shmatikov 2008): how well a named column can be learned from a release.
+
+A researcher trains a classifier on the release, with neutral attributes as they are and quasi-identifiers as they are
+published, and is tested by cross-validation. The same is done with both trivial sanitizations and with the original:
+what a release gives beyond the better trivial one is the researcher's gain, to be held against the adversary's.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+
+from sfumato.anonymizers.trivial import Original, WithoutQuasi, WithoutSensitive
+from sfumato.configuration import Configured, Option, check_choice
+from sfumato.errors import BadInputError
+from sfumato.measures.classification.classifiers import CLASSIFIERS
+from sfumato.measures.classification.records import Counts, Folds, Records, deal, folds_of, records_of
+from sfumato.measures.classification.scores import SCORES, score
+from sfumato.measures.classification.validation import Validation
+from sfumato.release import Release
+from sfumato.requirements import KAnonymity
+from sfumato.table import Table
+
+MOST_CLASSES = 50
+WORKERS = os.cpu_count() or 1
+BASES = ("without-quasi", "without-sensitive")
+"""The two trivial sanitizations."""
+
+
+@dataclass(frozen=True)
+class Classification(Configured):
+    """Which column is learned, by which classifiers (with commas between), and how they are tested.
+
+    `test=release` validates within the release: a test record shows what its release shows of it. `test=original`
+    shows the trained classifier the original records instead, as somebody would who applies it to new people.
+    Of more than `sample` records so many are drawn; 0 takes all.
+    """
+
+    name: ClassVar[str] = "classification"
+    example: ClassVar[str] = "classification target=COLUMN classifiers=decision-tree,naive-bayes"
+
+    target: Annotated[str, Option("The column that is learned.", takes="column")]
+    classifiers: Annotated[str, Option("By whom, with commas between.", takes="classifiers")] = (
+        "decision-tree,naive-bayes"
+    )
+    folds: Annotated[int, Option("Into how many parts records are divided to test on each.", least=2)] = 10
+    seed: Annotated[int, Option("What decides the folds.", least=0)] = 0
+    test: Annotated[
+        Literal["release", "original"],
+        Option("Whether a test record shows what its release shows of it, or its original values."),
+    ] = "release"
+    sample: Annotated[int, Option("Of more records than this, so many are drawn; 0 takes all.", least=0)] = 100_000
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.target:
+            raise BadInputError(f"target must name the column to learn, not {self.target!r}")
+        for classifier in self.methods:
+            check_choice("classifiers", classifier, CLASSIFIERS)
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The names of the classifiers."""
+        return tuple(dict.fromkeys(name.strip() for name in self.classifiers.split(",")))
+
+    def prepare(self, table: Table) -> Task:
+        """Work out everything that does not depend on a release."""
+        return Task(table, self)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """How well the target was learned from one release: for every classifier and score a number per fold."""
+
+    folds: Mapping[str, Mapping[str, tuple[float, ...]]]
+    """By classifier, by score."""
+
+    def mean(self, classifier: str, score: str = "accuracy") -> float:
+        """Average a score over the folds."""
+        return float(np.mean(self.folds[classifier][score]))
+
+    @property
+    def best(self) -> str:
+        """The classifier of the highest accuracy; the first named one among equals."""
+        return max(self.folds, key=self.mean)
+
+    @property
+    def accuracy(self) -> float:
+        """The accuracy of the best classifier."""
+        return self.mean(self.best)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A workload made ready for one table: its records, their classes and their folds."""
+
+    table: Table
+    workload: Classification
+
+    def __post_init__(self) -> None:
+        target, roles = self.workload.target, self.table.roles
+        learnable = [*roles.neutral, *roles.sensitive]
+        if target in roles.quasi:
+            raise BadInputError(
+                f"target={target!r} is a quasi-identifier, of which a release shows less than there is; learn a "
+                f"neutral or sensitive column ({', '.join(learnable) or 'there is none'})"
+            )
+        if target not in learnable:
+            raise BadInputError(
+                f"target={target!r} is not published, so nobody can learn it from a release; published beside the "
+                f"quasi-identifiers are: {', '.join(learnable) or 'none'} (--neutral {target} would publish it)"
+            )
+
+    @cached_property
+    def records(self) -> Records:
+        """The distinct records."""
+        return records_of(self.table)
+
+    @cached_property
+    def _coded(self) -> tuple[tuple[str, ...], Counts]:
+        """The classes as text, and the class of every distinct record."""
+        target, cells = self.workload.target, self.table.cells
+        names = [attribute.name for attribute in cells.sensitive]
+        if target in names:
+            position = names.index(target)
+            labels = tuple(cells.sensitive[position].labels)
+            codes = cells.values[self.records.cell, position].astype(np.int64)
+        else:
+            position = self.records.names.index(target)
+            texts = self.records.texts[position]
+            order = sorted(range(len(texts)), key=lambda i: (texts[i] is None, texts[i] or ""))
+            rank = np.empty(len(texts), np.int64)
+            rank[order] = np.arange(len(texts))
+            labels = tuple(texts[i] or "" for i in order)
+            codes = rank[self.records.neutral[:, position]]
+        if not 2 <= len(labels) <= MOST_CLASSES:
+            raise BadInputError(
+                f"target={target!r} has {len(labels):,} different {'value' if len(labels) == 1 else 'values'}; a "
+                f"classifier learns a column of 2 to {MOST_CLASSES} classes"
+            )
+        return labels, codes
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The classes as text."""
+        return self._coded[0]
+
+    @property
+    def labels(self) -> Counts:
+        """The class of every distinct record."""
+        return self._coded[1]
+
+    def ready(self) -> Task:
+        """Work everything out now, so that threads only read."""
+        assert self.folds is not None and self.baselines
+        return self
+
+    @cached_property
+    def folds(self) -> Folds:
+        """The folds of all records."""
+        labels = np.repeat(self.labels, self.records.counts)
+        if len(labels) < self.workload.folds:
+            raise BadInputError(f"folds={self.workload.folds} is more than the {len(labels)} records of the table")
+        own = folds_of(labels, self.workload.folds, self.workload.sample, self.workload.seed)
+        return Folds.of(own, self.workload.folds)
+
+    def learn(self, release: Release) -> Learned | None:
+        """Learn the target from a release; None where the release does not have it."""
+        if release.histograms is None and self.workload.target in self.table.roles.sensitive:
+            return None
+        from threadpoolctl import threadpool_limits  # comes with scikit-learn
+
+        validation = Validation.of(self, release, deal(self.records, release.assignment))
+        found: dict[str, dict[str, list[float]]] = {name: {of: [] for of in SCORES} for name in self.workload.methods}
+        with threadpool_limits(1):  # releases are measured side by side: more threads would only wait for each other
+            for name, fold in product(self.workload.methods, range(self.workload.folds)):
+                answers = validation.fold(name, fold, self.workload.seed * 1000 + fold)
+                for of, value in score(answers).items():
+                    found[name][of].append(value)
+        return Learned({name: {of: tuple(own[of]) for of in SCORES} for name, own in found.items()})
+
+    @cached_property
+    def baselines(self) -> Mapping[str, Learned]:
+        """What is learned from the trivial sanitizations and from the original."""
+        makers = (WithoutQuasi(), WithoutSensitive(), Original())
+        releases = [maker.anonymize(self.table, KAnonymity(1)) for maker in makers]
+        with ThreadPoolExecutor(WORKERS) as pool:
+            found = pool.map(self.learn, releases)
+        return {maker.name: own for maker, own in zip(makers, found, strict=True) if own is not None}
+
+    @property
+    def base(self) -> str:
+        """The better of the trivial sanitizations: what a release must beat to be worth its risk."""
+        return max((name for name in BASES if name in self.baselines), key=lambda name: self.baselines[name].accuracy)

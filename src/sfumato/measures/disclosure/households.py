@@ -1,0 +1,85 @@
+"""Households: who finds one member finds them all.
+
+The risk of a household is that of finding at least one member, 1 - product of (1 - risk of a member). Attributes that
+are the same for all members of every household describe the household itself, and households can be unique by them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.measures.disclosure.group_risk import agreeing
+from sfumato.measures.disclosure.subsets import Combinations
+from sfumato.table import Memberships, shared_attributes
+
+Counts = NDArray[np.int64]
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class HouseholdRisk:
+    """What households say of a table."""
+
+    households: int
+    sizes: dict[int, int]
+    """How many households have so many members."""
+
+    average: float
+    """The average risk of a record through its household."""
+
+    highest: float
+    expected: float
+    """The expected number of records that are found, directly or through a member of their household."""
+
+    shared: tuple[int, ...]
+    """The attributes that are the same within every household; none where all households have one member."""
+
+    unique: int
+    """Households that no other one is like by these attributes."""
+
+    unique_with_size: int
+    """The same where the number of members is known too."""
+
+
+def household_risks(risks: Numbers, memberships: Memberships) -> Numbers:
+    """Return the risk of every household, from the risk of every combination."""
+    with np.errstate(divide="ignore"):
+        missed = np.log1p(-risks[memberships.combination]) * memberships.counts
+    found: Numbers = -np.expm1(np.bincount(memberships.household, missed))
+    return found
+
+
+def household_risk(given: Combinations, risks: Numbers, memberships: Memberships) -> HouseholdRisk:
+    """Sum up what households say, given the risk of every combination."""
+    sizes = memberships.sizes()
+    own = household_risks(risks, memberships)
+    expected = float((own * sizes).sum())
+    members, households = np.unique(sizes, return_counts=True)
+    shared = shared_attributes(given.codes, memberships)
+    return HouseholdRisk(
+        len(sizes),
+        dict(zip(members.tolist(), households.tolist(), strict=True)),
+        expected / int(sizes.sum()),
+        float(own.max()),
+        expected,
+        shared,
+        _unique(given, memberships, shared, None),
+        _unique(given, memberships, shared, sizes),
+    )
+
+
+def _unique(given: Combinations, memberships: Memberships, shared: tuple[int, ...], sizes: Counts | None) -> int:
+    """Count the households that no other one is like."""
+    if not shared and sizes is None:
+        return 0
+    _, first = np.unique(memberships.household, return_index=True)
+    member = memberships.combination[first]
+    codes, missing = given.codes[member][:, list(shared)], given.missing[member][:, list(shared)]
+    if sizes is not None:
+        codes = np.column_stack([codes, sizes.astype(np.int32)])
+        missing = np.column_stack([missing, np.zeros(len(sizes), bool)])
+    alike = agreeing(codes, missing, np.ones((len(member), 1)))
+    return int((alike < 1.5).sum())

@@ -1,0 +1,1 @@
+"""Dewri et al. 2011: the frontiers, their figures, the claims."""

@@ -1,0 +1,313 @@
+"""Li & Li, "On the Tradeoff Between Privacy and Utility in Data Publishing", KDD 2009: figures 2 and 3.
+
+Mondrian with four requirements in two forms on Adult (`li_li_study`), P_loss against U_loss and against the error of
+aggregate queries (`li_li_queries`); what the paper says of it, and what comes out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.anonymizers import anonymize
+from sfumato.papers.li_li_2009.frontier import LiLiFrontier, frontier_claims, frontier_figures
+from sfumato.papers.li_li_2009.queries import query_claims, query_figures, reading_claims
+from sfumato.papers.li_li_2009.study import DELTA, FAMILIES, STRICT, STRICT_DELTA, K, L, LiLi2009, T
+from sfumato.papers.li_li_2009.tie import tie_claims
+from sfumato.papers.results import Claim, Curve, Figure, Progress, Results, all_of
+from sfumato.release import FORMS
+from sfumato.requirements.distances import js_distance
+
+BELOW_ONE = (0.2, 0.4, 0.6, 0.8, 0.99)
+"""Values of delta for which the paper got a single class."""
+
+PAPER_Q = {
+    "Tech-support": 0.0314,
+    "Craft-repair": 0.1331,
+    "Other-service": 0.1063,
+    "Sales": 0.1196,
+    "Exec-managerial": 0.1323,
+    "Prof-specialty": 0.1329,
+    "Handlers-cleaners": 0.0452,
+    "Machine-op-inspct": 0.0657,
+    "Adm-clerical": 0.1225,
+    "Farming-fishing": 0.0327,
+    "Transport-moving": 0.0512,
+    "Priv-house-serv": 0.0052,
+    "Protective-serv": 0.0216,
+    "Armed-Forces": 0.0003,
+}
+
+
+def reproduce(progress: Progress | None = None, frontier: bool = False) -> Results:
+    """Make all releases of the paper, measure them, and hold the paper's claims against them.
+
+    `frontier` lets all makers loose on the table as well, and says how near they come to the limit.
+    """
+    study = LiLi2009(progress)
+    claims = [*_data_claims(study), *_curve_claims(study), *query_claims(study), *_reported_claims(study)]
+    figures = _figures(study)
+    if not frontier:
+        return Results("li-li-2009", claims, figures)
+    makers = LiLiFrontier(progress)
+    scores = {panel.name: makers.scores(panel) for panel in makers.panels}
+    more = {"scores": scores[makers.panels[0].name], "scores_by_panel": scores}
+    claims += frontier_claims(makers, scores)
+    return Results("li-li-2009", claims, [*figures, *frontier_figures(makers)], more)
+
+
+# -- claims ------------------------------------------------------------------------------------------------
+
+
+def _data_claims(study: LiLi2009) -> Iterable[Claim]:
+    occupation = study.table.cells.sensitive[0]
+    shares = dict(zip(occupation.labels, occupation.shares.tolist(), strict=True))
+    ours = {label: round(shares[label], 4) for label in PAPER_Q}
+    apart = max(abs(ours[label] - share) for label, share in PAPER_Q.items())
+    text = "the distribution Q of occupation, as printed (to one unit of the last digit)"
+    yield Claim("q-distribution", text, PAPER_Q, ours, apart < 1.5e-4, reason=f"the largest difference is {apart:.4f}")
+    for id, label, paper in (("js-armed-forces", "Armed-Forces", 0.692), ("js-craft-repair", "Craft-repair", 0.488)):
+        revealed = np.zeros(occupation.size, np.int64)
+        revealed[occupation.labels.index(label)] = 1
+        loss = js_distance(revealed, 1, occupation.shares)
+        text = f"P_loss of a record whose value {label} is revealed"
+        yield Claim(id, text, paper, round(loss, 4), round(loss, 3) == paper)
+    loss = study.trivial["u_loss"]
+    text = "U_loss with all quasi-identifiers removed"
+    yield Claim("u-loss-trivial", text, 0.05, round(loss, 4), 0.045 <= loss <= 0.055)
+    ends = [study.trivial["p_loss"], study.original["u_loss"]]
+    text = "P_loss of the release without quasi-identifiers and U_loss of the original are 0"
+    yield Claim("baselines", text, [0, 0], ends, max(ends) < 1e-9)
+
+
+def _curve_claims(study: LiLi2009) -> Iterable[Claim]:
+    leads = {other: _lead(study, other) for other in (K, L, DELTA, STRICT_DELTA)}
+    text = "t-closeness has the lower U_loss at every P_loss that both curves reach (interpolated, bucketized)"
+    drawn = {other: leads[other] for other in (K, L, DELTA)}
+    holds = all_of(lead.below for lead in drawn.values())
+    over = "; ".join(f"{other}: {lead.over}" for other, lead in drawn.items())
+    ranges = {other: lead.content() for other, lead in drawn.items()}
+    yield Claim("t-below-k-l-delta", text, "t-closeness performs better", ranges, holds, tested_over=over)
+    strict = leads[STRICT_DELTA]
+    yield Claim(
+        "t-below-delta-infinite",
+        "the same for semantic privacy where a value that a group lacks is infinitely far",
+        "t-closeness performs better",
+        strict.content(),
+        strict.below,
+        "reported",
+        "the figure was very probably made with absent values ignored" if strict.below is None else None,
+        strict.over,
+    )
+    pairs = {
+        f"{name} {value:g}": [study.measures[name, value, form]["u_loss"] for form in reversed(FORMS)]
+        for name, value, form in study.releases
+        if name in (L, T) and form == "bucketization"
+    }
+    text = "bucketization has the lower U_loss for every parameter of l-diversity and t-closeness"
+    rounded = {name: [round(value, 5) for value in pair] for name, pair in pairs.items()}
+    below = all(bucketized < generalized for bucketized, generalized in pairs.values())
+    yield Claim("bucketization-below-generalization", text, "substantially better", rounded, below)
+    losses = [own["u_loss"] for (name, _, _), own in study.measures.items() if name != STRICT_DELTA]
+    text = "every release has a lower U_loss than the trivial one"
+    limit = study.trivial["u_loss"]
+    yield Claim(
+        "u-loss-below-trivial", text, "all below .05", [round(max(losses), 4), round(limit, 4)], max(losses) < limit
+    )
+    ours = {f"t={value:g}": round(own["p_loss"], 4) for (name, value, _), own in study.measures.items() if name == T}
+    bounded = all(own["p_loss"] <= value + 1e-9 for (name, value, _), own in study.measures.items() if name == T)
+    yield Claim("t-bounds-p-loss", "P_loss of a t-close release is at most t", "P_loss <= t", ours, bounded)
+
+
+@dataclass(frozen=True)
+class Lead:
+    """How far t-closeness lies below another curve, over the range of P_loss that both reach."""
+
+    low: float
+    high: float
+    excess: Sequence[float]
+    """U_loss of t-closeness less that of the other, at many places of the range; none where there is no range."""
+
+    @property
+    def below(self) -> bool | None:
+        """Whether t-closeness is below all over the range; None where there is none."""
+        return all_of(excess <= 1e-12 for excess in self.excess)
+
+    @property
+    def over(self) -> str:
+        """The range in words."""
+        if not self.excess:
+            return f"no P_loss: one curve begins at {self.low:.4f}, the other ends at {self.high:.4f}"
+        return f"P_loss {self.low:.4f} to {self.high:.4f}"
+
+    def content(self) -> dict[str, float]:
+        """Return the range and the lead as plain numbers."""
+        ends = {"from": round(self.low, 4), "to": round(self.high, 4)}
+        if not self.excess:
+            return ends
+        return ends | {
+            "mean_lead": round(float(-np.mean(self.excess)), 5),
+            "largest_excess": round(float(max(self.excess)), 6),
+        }
+
+
+def _lead(study: LiLi2009, other: str) -> Lead:
+    """Compare t-closeness with another requirement, bucketized and interpolated."""
+    curves = (study.curve(name, "bucketization", "u_loss") for name in (T, other))
+    (x, y), (u, v) = (np.array([point[:2] for point in curve]).T for curve in curves)
+    low, high = float(max(x.min(), u.min())), float(min(x.max(), u.max()))
+    if low > high:
+        return Lead(low, high, ())
+    at = np.unique(np.concatenate([x, u, np.linspace(low, high, 500)]))
+    at = at[(at >= low) & (at <= high)]
+    return Lead(low, high, (np.interp(at, x, y) - np.interp(at, u, v)).tolist())
+
+
+def _reported_claims(study: LiLi2009) -> Iterable[Claim]:
+    for form in FORMS:
+        own = study.measures[K, 5000, form]
+        yield Claim(
+            f"k-5000-{form}",
+            "P_loss and U_loss at k = 5000",
+            [0.086, 0.0288],
+            [round(own["p_loss"], 4), round(own["u_loss"], 4)],
+            round(own["p_loss"], 3) == 0.086 and round(own["u_loss"], 4) == 0.0288,
+            "reported",
+            "other hierarchies and another median rule give other groups of 5,000 to 10,000 records",
+        )
+    losses = [own["u_loss"] for (name, _, _), own in study.measures.items() if name != STRICT_DELTA]
+    share = sum(loss < 0.04 for loss in losses) / len(losses)
+    yield Claim(
+        "u-loss-below-.04",
+        "U_loss is below .04 in all cases (share of the 64 releases)",
+        1.0,
+        round(share, 4),
+        share == 1.0,
+        "reported",
+        f"the largest is {max(losses):.4f}; generalized releases of few groups, whose boxes depend on the hierarchies",
+    )
+    share = sum(loss < 0.02 for loss in losses) / len(losses)
+    yield Claim(
+        "u-loss-below-.02", "and below .02 in many cases (share)", "many", round(share, 4), share > 0.3, "reported"
+    )
+    for value in (3, 3.5):
+        loss = study.measures[L, value, "bucketization"]["p_loss"]
+        yield Claim(
+            f"p-loss-l-{value:g}",
+            f"P_loss at l = {value:g} is above .488",
+            "> .488",
+            round(loss, 4),
+            loss > 0.488,
+            "reported",
+            "one group decides it: the largest share of a rare value among all groups",
+        )
+    yield _one_class(study)
+    yield from tie_claims(study)
+    yield from _limit_claims(study)
+    yield _rank_correlation(study)
+    yield from reading_claims(study)
+
+
+def _one_class(study: LiLi2009) -> Claim:
+    """Count the groups that Mondrian makes for a delta below 1, in both readings of absent values."""
+    found = {
+        reading: {
+            f"delta={value:g}": anonymize(study.table, text.format(value), form="bucketization").groups
+            for value in BELOW_ONE
+        }
+        for reading, text in ((DELTA, FAMILIES[DELTA]), (STRICT_DELTA, STRICT))
+    }
+    return Claim(
+        "one-class-below-delta-1",
+        "Mondrian returns one single group when delta < 1 (groups)",
+        1,
+        found,
+        all(groups == 1 for by_delta in found.values() for groups in by_delta.values()),
+        "reported",
+        "with our hierarchies and median rule the first cut keeps every share within a factor of e^.6",
+        f"delta {BELOW_ONE[0]:g} to {BELOW_ONE[-1]:g}",
+    )
+
+
+def _limit_claims(study: LiLi2009) -> Iterable[Claim]:
+    """Hold every release against the limit (a check of limit, P_loss and U_loss at once), and t-closeness most of all.
+
+    That there is room below t-closeness is necessary for the paper's guess; `--frontier` says who gets into it.
+    """
+    room = {key: own["u_loss"] - study.limit.at(own["p_loss"]) for key, own in study.measures.items()}
+    least = min(room.values())
+    text = "no release is below our limit (least U_loss above it)"
+    over = f"{len(room)} releases"
+    yield Claim("limit", text, "not in the paper", round(least, 6), least >= -1e-9, "reported", None, over)
+    free = {
+        f"t={value:g}": round(room[name, value, form] / study.measures[name, value, form]["u_loss"], 4)
+        for name, value, form in room
+        if name == T and form == "bucketization"
+    }
+    yield Claim(
+        "room-below-t-closeness",
+        "there is room for an efficient frontier below t-closeness (share of its U_loss that is above the limit)",
+        "the frontier should be somewhere below the t-closeness line",
+        free,
+        all_of(share > 0 for share in free.values()),
+        "reported",
+        None,
+        "the eight t, bucketized; that releases lie in the room is tested with --frontier",
+    )
+
+
+def _rank_correlation(study: LiLi2009) -> Claim:
+    keys = [key for key in study.measures if key[2] == "bucketization" and key[0] != STRICT_DELTA]
+    ranks = [np.argsort(np.argsort([study.measures[key][name] for key in keys])) for name in ("u_loss", "query_error")]
+    correlation = float(np.corrcoef(ranks[0], ranks[1])[0, 1])
+    text = "figure 3a shows the pattern of figure 2a (rank correlation of U_loss and query error, bucketized)"
+    return Claim(
+        "rank-correlation",
+        text,
+        "similar pattern",
+        round(correlation, 4),
+        correlation > 0.8,
+        "reported",
+        tested_over=f"{len(keys)} bucketized releases",
+    )
+
+
+# -- figures -----------------------------------------------------------------------------------------------
+
+
+def _figures(study: LiLi2009) -> list[Figure]:
+    loss, error = "P_loss (worst record)", "mean relative error of queries"
+
+    def curve(label: str, family: str, form: str, y: str) -> Curve:
+        points = [{"x": x, "y": value, "parameter": at} for x, value, at in study.curve(family, form, y)]
+        return Curve(label, points)
+
+    families = (K, L, T, DELTA, STRICT_DELTA)
+    two_forms = [curve(f"{name}, {form}", name, form, "u_loss") for name in (L, T) for form in FORMS]
+    named = [{"x": 0.086, "y": 0.0288, "label": "paper: k = 5000"}]
+    floor = Curve("limit", [{"x": x, "y": y} for x, y in study.limit.points], marks=False)
+    ends = [
+        Curve(label, [{"x": own["p_loss"], "y": own["u_loss"]}], line=False)
+        for label, own in (("baseline: no quasi-identifiers", study.trivial), ("baseline: original", study.original))
+    ]
+    return [
+        Figure(
+            "2a",
+            "Li & Li 2009, figure 2a: requirements (bucketized)",
+            loss,
+            "U_loss",
+            [*(curve(name, name, "bucketization", "u_loss") for name in families), *ends, floor],
+            named,
+        ),
+        Figure("2b", "Li & Li 2009, figure 2b: forms", loss, "U_loss", [*two_forms, *ends, floor]),
+        Figure(
+            "3a",
+            "Li & Li 2009, figure 3a: queries, qd = 4, sel = .05",
+            loss,
+            error,
+            [curve(name, name, "bucketization", "query_error") for name in families],
+        ),
+        *query_figures(study, loss, error),
+    ]

@@ -1,0 +1,1 @@
+"""Loukides et al. 2012: the worked example, the maps, the claims."""

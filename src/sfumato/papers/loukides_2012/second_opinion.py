@@ -1,0 +1,104 @@
+"""A second opinion on releases of baskets: plain sets and one matrix, sharing nothing with who made or verified them.
+
+Published rows are derived here from the records and from what each item is called in the release, or read from the
+written file; sets of one and two published items are counted in them.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from sfumato.interrupts import unfinished
+from sfumato.transactions import BasketRelease, Baskets
+from sfumato.transactions.baskets import Counts
+from sfumato.transactions.files.writing import write_baskets
+
+Row = frozenset[str]
+BLOCK = 4096
+"""Rows that are counted at a time."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What the second opinion says of one release."""
+
+    least: int
+    """The fewest records that show any one or two published items that occur together."""
+
+    honest: bool
+    """Whether every record shows what its own items are called, and nothing else."""
+
+
+def checked(release: BasketRelease) -> Checked:
+    """Count a release again, and compare every record with what is published of it."""
+    names = called(release)
+    own = [published(row, names) for row in originals(release.baskets)]
+    rows = release.recoded()
+    shown = [frozenset(row) for row in slices([rows.labels[code] for code in rows.codes.tolist()], rows.starts)]
+    counted: Counter[Row] = Counter()
+    for row, weight in zip(own, release.baskets.weights.tolist(), strict=True):
+        counted[row] += weight
+    return Checked(least_support(counted), own == shown)
+
+
+def checked_file(release: BasketRelease) -> Checked:
+    """Write a release, and check the file: what a reader can count, and that it shows all records and no others."""
+    with TemporaryDirectory() as folder, unfinished(Path(folder)):
+        rows = Counter(read_rows(write_baskets(release, Path(folder) / "release.csv")))
+    names = called(release)
+    expected: Counter[Row] = Counter()
+    for row, weight in zip(originals(release.baskets), release.baskets.weights.tolist(), strict=True):
+        expected[published(row, names)] += weight
+    return Checked(least_support(rows), rows == expected)
+
+
+def read_rows(path: Path) -> Iterable[Row]:
+    """Read a written release: one record per line, items separated by commas."""
+    with path.open(encoding="utf-8", newline="") as stream:
+        for fields in csv.reader(stream):
+            yield frozenset(field for field in fields if field)
+
+
+def originals(baskets: Baskets) -> Iterable[list[str]]:
+    """List the distinct baskets by the labels of their items."""
+    return slices([baskets.items[code] for code in baskets.codes.tolist()], baskets.starts)
+
+
+def slices(labels: list[str], starts: Counts) -> Iterable[list[str]]:
+    """Cut a list at some places."""
+    return (labels[begin:end] for begin, end in pairwise(starts.tolist()))
+
+
+def called(release: BasketRelease) -> dict[str, str]:
+    """Say what every item is called in a release; an item that is not published has no entry."""
+    recoding = release.recoding
+    own = zip(release.baskets.items, recoding.parts.tolist(), strict=True)
+    return {item: recoding.labels[part] for item, part in own if part >= 0}
+
+
+def published(row: Iterable[str], names: Mapping[str, str]) -> Row:
+    """Publish one record."""
+    return frozenset(names[item] for item in row if item in names)
+
+
+def least_support(rows: Mapping[Row, int]) -> int:
+    """Return the fewest records that show any one or two labels that some record shows; 0 if none shows any."""
+    labels = sorted({label for row in rows for label in row})
+    place = {label: number for number, label in enumerate(labels)}
+    together = np.zeros((len(labels), len(labels)))
+    entries = list(rows.items())
+    for start in range(0, len(entries), BLOCK):
+        block = entries[start : start + BLOCK]
+        shown = np.zeros((len(block), len(labels)))
+        for number, (row, _) in enumerate(block):
+            shown[number, [place[label] for label in row]] = 1
+        together += shown.T @ (shown * np.array([[weight] for _, weight in block]))
+    return int(together[together > 0].min(initial=np.inf)) if (together > 0).any() else 0

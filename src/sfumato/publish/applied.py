@@ -1,0 +1,294 @@
+"""Recoding new data as an earlier release was: what fits is published, and what does not is counted by its reason.
+
+Q is that of the whole new table, like the Q of every release: records that are left out are part of it, also those with
+a value that no hierarchy knows. Such a sensitive value counts as a value of its own, after all others in their order
+and right below the root of their hierarchy. Everything is counted before anything is refused, so a refusal and what
+`rest="drop"` leaves out have the same numbers. The audit of the written draft, with the new table as its original,
+decides whether the file gets its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Entries
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.anonymizers.anonymizer import checked, checked_households
+from sfumato.anonymizers.full_domain.full_domain import nodes_at
+from sfumato.configuration import check_choice
+from sfumato.engines import DuckDBEngine
+from sfumato.engines.formulas import check_escaping, formula_notice
+from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.publish.audit.audit import Audit, audit
+from sfumato.publish.formulas import written_formulas
+from sfumato.publish.mapping import Mapping, find_boxes
+from sfumato.release import Assignment, Release, check_targets, format_of, generalization, histograms_of, staged
+from sfumato.release.writing import inputs_of, write_drafts
+from sfumato.requirements import Requirement
+from sfumato.table import Cells, Table, distinct_rows
+from sfumato.table.table import with_roles
+from sfumato.tradeoff.words import counted
+
+Rest = Literal["refuse", "drop"]
+Codes = NDArray[np.int32]
+Flags = NDArray[np.bool_]
+LARGE_SHARE = 0.1
+"""From this share of the records on, leaving them out deserves a warning."""
+
+
+@dataclass(frozen=True)
+class UnknownValues:
+    """Values of one column that the mapping does not know."""
+
+    column: str
+    records: int
+    values: int
+    example: str | None
+    """One of them; None is the missing value."""
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """The records of a new table that a mapping does not fit: each counted once, by the first reason that holds."""
+
+    missing: int
+    """Records that miss a value, where the mapping removes such."""
+
+    unknown: int
+    """Records with a value that the mapping does not know."""
+
+    unknown_by_column: tuple[UnknownValues, ...]
+    """The same by column; a record with several such values counts in each of their columns."""
+
+    outside: int
+    """Records that no box covers."""
+
+    failing: int
+    """Records in groups that do not satisfy the requirement."""
+
+    failing_groups: int
+    of: int
+    """All records of the table."""
+
+    requirement: str
+
+    @property
+    def records(self) -> int:
+        """All records that are left out."""
+        return self.missing + self.unknown + self.outside + self.failing
+
+    @property
+    def is_large(self) -> bool:
+        """Whether so many are left out that what remains may be another population."""
+        return self.records >= LARGE_SHARE * self.of
+
+    def reasons(self) -> list[str]:
+        """Say for every reason how many records it leaves out."""
+        by_column = "; ".join(
+            f"{own.column}: {counted(own.records, 'record')}, such as "
+            f"{'a missing value' if own.example is None else repr(own.example)}"
+            for own in self.unknown_by_column
+        )
+        told = {
+            "miss a value, and the mapping removes such records": self.missing,
+            f"have a value that the mapping does not know ({by_column})": self.unknown,
+            "are covered by no box of the mapping": self.outside,
+            f"are in {counted(self.failing_groups, 'group')} that do not satisfy {self.requirement} in this data": (
+                self.failing
+            ),
+        }
+        return [f"{number:,} {reason}" for reason, number in told.items() if number]
+
+    def content(self) -> dict[str, Any]:
+        """Return the counts as plain values."""
+        columns = {own.column: own.records for own in self.unknown_by_column}
+        return {
+            "records": self.records,
+            "of": self.of,
+            "missing": self.missing,
+            "unknown": self.unknown,
+            "unknown_by_column": columns,
+            "outside": self.outside,
+            "failing": self.failing,
+            "failing_groups": self.failing_groups,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Written:
+    """What the audit says of a recoded file, and what who opens it should know."""
+
+    audit: Audit
+    notices: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Applied:
+    """New data recoded, and what was left out of it."""
+
+    release: Release
+    requirement: Requirement
+    left_out: LeftOut
+
+    def write(
+        self, path: str | Path, force: bool = False, escape_formulas: bool = False, inputs: Sequence[Path] = ()
+    ) -> Written:
+        """Write the file, CSV or Parquet; it gets its name only if the audit of what was written finds no fault.
+
+        `inputs` are files that it may not replace, beside the table.
+        """
+        target = Path(path)
+        format, release, roles = format_of(target), self.release, self.release.table.roles
+        check_escaping(escape_formulas, target, format)
+        check_targets([target], force, [*inputs_of(release), *inputs])
+        with staged([target]) as drafts:
+            write_drafts(release, drafts, "rows", format, escape_formulas)
+            cells = written_formulas(drafts, escape_formulas)
+            verdict = audit(
+                drafts[0],
+                roles.quasi,
+                roles.sensitive,
+                original=release.table,
+                require=str(self.requirement),
+                suppressed="keep",
+                household=roles.household,
+                escaped_formulas=escape_formulas,
+            )
+            if verdict.failures or (verdict.coverage is not None and not verdict.coverage.holds):
+                raise InfeasibleError(
+                    f"{target}: the audit of what would be written does not confirm {self.requirement} against "
+                    "the new table; nothing was written: make a new release"
+                )
+        return Written(verdict, tuple(formula_notice(cells, escape_formulas)))
+
+
+def apply(mapping: Mapping, path: str | Path, rest: Rest = "refuse", **reading: Any) -> Applied:
+    """Recode a new file as an earlier release was.
+
+    `rest` says what happens to records with values the mapping does not know, that no box covers, or whose group does
+    not satisfy the requirement in the new data: nothing is published (`refuse`), or they are left out (`drop`). What
+    the mapping read as missing is missing here too, beside what `na` adds.
+    """
+    check_choice("rest", rest, ("refuse", "drop"))
+    delimiter, encoding = reading.get("delimiter"), reading.get("encoding", "utf-8")
+    na = dict.fromkeys((*mapping.na, *reading.get("na", ())))
+    engine = DuckDBEngine.from_file(Path(path), delimiter, encoding, tuple(na))
+    table = with_roles(engine, mapping.roles, mapping.hierarchies, mapping.missing, "count")
+    fitting = _Fitting(table, mapping)
+    left_out = fitting.left_out
+    if rest == "refuse" and left_out.records > left_out.missing:
+        raise _refusal(path, left_out)
+    if not fitting.admitted.any():
+        said = "; ".join(left_out.reasons())
+        raise InfeasibleError(
+            f"{path}: no group of the mapping satisfies {mapping.requirement} in this data ({said}); make a new release"
+        )
+    release = fitting.release()
+    checked(release, mapping.requirement)
+    checked_households(release)
+    return Applied(release, mapping.requirement, left_out)
+
+
+def _refusal(path: str | Path, left_out: LeftOut) -> BadInputError | InfeasibleError:
+    """Say everything that does not fit, and what to do; values that nobody knows are bad input."""
+    error = BadInputError if left_out.unknown else InfeasibleError
+    said = "; ".join(left_out.reasons())
+    return error(
+        f"{path}: the mapping does not fit {left_out.records:,} of {left_out.of:,} records: {said}. Make a new "
+        f"release, or --rest drop leaves them out"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Fitting:
+    """Which cells of a new table a mapping fits, and the groups that they form."""
+
+    table: Table
+    mapping: Mapping
+
+    @property
+    def cells(self) -> Cells:
+        return self.table.cells
+
+    @cached_property
+    def unknown_in(self) -> dict[str, Flags]:
+        """For every column the cells with a value that the mapping does not know."""
+        cells, known = self.cells, self.mapping.hierarchies
+        unknown = {quasi.name: cells.codes[:, a] < 0 for a, quasi in enumerate(cells.quasi)}
+        for s, sensitive in enumerate(cells.sensitive):
+            if sensitive.name in known:
+                codes, own = sensitive.leaves[cells.values[:, s]], sensitive.hierarchy
+                strange = (codes >= own.domain_size) & (codes < own.domain_size + len(own.strange))
+                grown = own.missing and not known[sensitive.name].missing
+                unknown[sensitive.name] = strange | (grown & (codes == own.size - 1))
+        return unknown
+
+    @cached_property
+    def known(self) -> Flags:
+        """The cells of which the mapping knows all values."""
+        known: Flags = ~np.any(list(self.unknown_in.values()), axis=0)
+        return known
+
+    @cached_property
+    def boxes(self) -> tuple[Assignment, Codes, Codes]:
+        """The groups of the cells that fit, admitted or not, and the box of each."""
+        cells, mapping, known = self.cells, self.mapping, np.flatnonzero(self.known)
+        if mapping.levels:
+            lo, hi = nodes_at(cells.quasi, cells.codes[known], mapping.levels)
+            first, group = distinct_rows(lo)
+            return Assignment(known, group, cells.counts[known]), lo[first], hi[first]
+        first, point = distinct_rows(cells.codes[known])
+        box = find_boxes(cells.codes[known][first], mapping.lo, mapping.hi)[point]
+        inside = known[box >= 0]
+        used, group = np.unique(box[box >= 0], return_inverse=True)
+        return Assignment(inside, group.astype(np.int64), cells.counts[inside]), mapping.lo[used], mapping.hi[used]
+
+    @cached_property
+    def admitted(self) -> Flags:
+        """The groups that satisfy the requirement, against the Q of the whole table."""
+        assignment, lo, _ = self.boxes
+        return self.mapping.requirement.admits(histograms_of(self.cells, assignment, len(lo)))
+
+    @cached_property
+    def left_out(self) -> LeftOut:
+        """Everything that does not fit, by its reason."""
+        cells, (assignment, _, _) = self.cells, self.boxes
+        unknown = int(cells.counts[~self.known].sum())
+        return LeftOut(
+            missing=self.table.dropped,
+            unknown=unknown,
+            unknown_by_column=tuple(self._described(name) for name, cell in self.unknown_in.items() if cell.any()),
+            outside=cells.records - unknown - assignment.records,
+            failing=int(assignment.count[~self.admitted[assignment.group]].sum()),
+            failing_groups=int((~self.admitted).sum()),
+            of=cells.records + self.table.dropped,
+            requirement=str(self.mapping.requirement),
+        )
+
+    def _described(self, name: str) -> UnknownValues:
+        values = self._unknown_values(name)
+        records = int(self.cells.counts[self.unknown_in[name]].sum())
+        return UnknownValues(name, records, len(values), next((value for value in values if value is not None), None))
+
+    def _unknown_values(self, name: str) -> Sequence[str | None]:
+        codes: Entries[str | None, int] = next(own.codes for own in self.table.codings if own.column == name)
+        hierarchy, missing = self.table.hierarchies[name], self.mapping.hierarchies[name].missing
+        return [
+            value
+            for value, code in codes.items()
+            if code < 0 or (value is None and not missing) or (value is not None and code >= hierarchy.domain_size)
+        ]
+
+    def release(self) -> Release:
+        """Publish the groups that are admitted."""
+        (assignment, lo, hi), admitted = self.boxes, self.admitted
+        kept, number = admitted[assignment.group], np.cumsum(admitted) - 1
+        published = Assignment(assignment.cell[kept], number[assignment.group[kept]], assignment.count[kept])
+        release = generalization(self.table, published, lo[admitted], hi[admitted])
+        return replace(release, levels=self.mapping.levels) if self.mapping.levels else release

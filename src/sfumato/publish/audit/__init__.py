@@ -1,0 +1,1 @@
+"""The audit of any published file: its own reading, counting, measures and decisions."""

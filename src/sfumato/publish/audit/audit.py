@@ -1,0 +1,361 @@
+"""The audit of a published file, whoever made it: the second opinion.
+
+It reads the file that was published and nothing else of its maker: records with equal published texts form a group (or
+those with the same value of a group column), and everything that is said of them is worked out anew from the
+definitions, in `assessing` and `deciding`. With the original it also says what the file loses, and whether its rows can
+be those of the original; with an earlier release of the same people, what the two give away together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from sfumato.errors import BadInputError
+from sfumato.plain import json_text
+from sfumato.publish.audit.anatomy_tables import joined_tables
+from sfumato.publish.audit.counted import Counted, Counts, Source, TextColumn, open_published, open_source
+from sfumato.publish.audit.coverage import Coverage, bucket_coverage, coverage
+from sfumato.publish.audit.losses import losses, observed_hierarchy, unreadable
+from sfumato.publish.audit.matching import Matching, misses_a_value
+from sfumato.publish.audit.notation import Notation
+from sfumato.publish.audit.notices import empty_notices, missing_notices, notices_of, star_notices
+from sfumato.publish.audit.original import opened_original, roles_in
+from sfumato.publish.audit.profile import Profile, baseline, size_measures, worst_of
+from sfumato.publish.audit.question import (
+    Attribute,
+    Missing,
+    Question,
+    Suppressed,
+    WorstGroup,
+    attribute_of,
+    canonical,
+    given_hierarchies,
+    group_sizes,
+    worst_groups,
+)
+from sfumato.quiet import Quiet
+from sfumato.requirements import requirement
+from sfumato.table import Hierarchy, Table
+from sfumato.table.hierarchies.declared import Declared
+
+if TYPE_CHECKING:
+    from sfumato.publish.audit.decision import Failure
+    from sfumato.publish.audit.households import Together
+    from sfumato.publish.audit.intersection import Intersection, Seen
+
+
+@dataclass(frozen=True, repr=False)
+class Audit(Quiet):
+    """What an audit found."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("quasi", "sensitive", "require", "holds")
+
+    file: str
+    records: int
+    groups: int
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    group: str | None
+    relative_to: str
+    """The table whose distribution Q is compared with: the original, or the file itself."""
+
+    measures: Mapping[str, float]
+    by_sensitive: Mapping[str, Mapping[str, float]]
+    worst: tuple[WorstGroup, ...]
+    uniques: int
+    """Records that no other record looks like by its quasi-identifiers."""
+
+    missing: Missing = "value"
+    """What a missing quasi-identifier is: a value of its own, or any value."""
+
+    require: str | None = None
+    failures: tuple[Failure, ...] = ()
+    coverage: Coverage | None = None
+    repeated: tuple[Intersection, ...] = ()
+    households: Together | None = None
+    notices: tuple[str, ...] = field(default=())
+
+    @property
+    def holds(self) -> bool:
+        """Whether the requirement holds, every row is covered and households are treated alike, as far as asked."""
+        asked = [own for own in (self.coverage, self.households) if own is not None]
+        return not self.failures and all(own.holds for own in asked)
+
+    def __getitem__(self, name: str) -> float:
+        return self.measures[name]
+
+    def content(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {"holds": self.holds, **asdict(self)}
+
+    def to_json(self) -> str:
+        """Write everything as a JSON document."""
+        return json_text(self.content())
+
+
+def audit(
+    path: str | Path | Any,
+    quasi: Iterable[str] = (),
+    sensitive: Iterable[str] = (),
+    original: str | Path | Table | Any | None = None,
+    group: str | None = None,
+    require: str | None = None,
+    hierarchies: Mapping[str, Declared] | str | Path | None = None,
+    earlier: str | Path | Any | None = None,
+    suppressed: Suppressed | None = None,
+    household: str | None = None,
+    missing: Missing = "value",
+    na: Sequence[str] = (),
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    original_encoding: str = "utf-8",
+    sensitive_table: str | Path | None = None,
+    escaped_formulas: bool = False,
+) -> Audit:
+    """Measure any published file from what stands in it.
+
+    `original` is the table it was made of: a path, a frame, a bundled name, or what brings hierarchies and (where no
+    `quasi` is named) roles along: an open `Table`, the path of a study, the folder of a map. `group` names the column
+    that tells the groups of a bucketized file, `sensitive_table` the second of Anatomy's two tables. `suppressed` says
+    what rows with `*` in all quasi-identifiers are: suppressed records to "leave-out", or a group to "keep". By default
+    they are a group where `require` decides or all rows are such, and otherwise left out. `earlier` is another release
+    of the same people. `household` names the original's column that says who lives together: do members show the same
+    value of what they share? `missing="any"` lets a missing quasi-identifier match everything. `na` lists texts that
+    mean missing in the original, and then in the file too; `encoding` is that of the published files.
+    `escaped_formulas` says that the file was written with formulas escaped.
+    """
+    if require is not None:
+        requirement(require)
+    original = opened_original(
+        original, **{"--na": na, "--original-encoding": original_encoding != "utf-8", "--hierarchies": hierarchies}
+    )
+    if sensitive_table is not None:
+        if group is None:
+            raise BadInputError("--sensitive-table lists the values of groups: name their column (--group)")
+        path = joined_tables(Path(path), Path(sensitive_table), group, encoding, escaped_formulas)
+    file = open_published(path, delimiter, encoding, escaped_formulas and sensitive_table is None)
+    asked = Question(
+        file,
+        *roles_in(file.engine.columns, _names(quasi), _names(sensitive), original),
+        None if original is None else open_source(original, encoding=original_encoding, na=na),
+        group,
+        suppressed,
+        household,
+        missing,
+        tuple(na),
+        require is not None,
+    )
+    asked.check()
+    given = given_hierarchies(asked, original, hierarchies)
+    return _answer(asked, given, require, None if earlier is None else open_published(earlier, delimiter, encoding))
+
+
+def _answer(asked: Question, given: Mapping[str, Hierarchy], require: str | None, earlier: Source | None) -> Audit:
+    counts = [asked.count((name,)) for name in asked.sensitive] or [asked.count(())]
+    plain, left_out = counts[0]
+    notices = star_notices(asked, plain, left_out)
+    matching = _matching(asked, plain, earlier)
+    grouped = matching is None or asked.group is not None
+    attributes = {
+        name: attribute_of(asked, name, counted, given.get(name))
+        for name, (counted, _) in zip(asked.sensitive if grouped else (), counts, strict=False)
+    }
+    one = next(iter(attributes.values()), None) or Attribute(plain, *plain.number(asked.grouping), None)
+    sizes = group_sizes(one)
+    total = None if asked.original is None else asked.original.count(()).records
+    suppressed = left_out if total is None else max(total - plain.records, 0)
+    by_sensitive = {name: own.profile.measures() for name, own in attributes.items() if own.profile is not None}
+    alike = sizes if asked.group is None else _alike(asked, plain)
+    measures = {
+        **(size_measures(sizes, alike, suppressed) if grouped else {"suppressed": suppressed}),
+        **({} if matching is None else matching.measures()),
+        **worst_of(by_sensitive),
+    }
+    checked = households = None
+    if asked.original is not None:
+        domains, words = _domains(asked, given)
+        measures |= losses(asked.covering(plain), asked.quasi, domains, suppressed)
+        checked = _coverage(asked, domains, given)
+        households = _households(asked, domains)
+        notices += [words, *unreadable(asked.covering(plain), asked.quasi, domains)]
+    notices += [*empty_notices(asked, plain, attributes), *missing_notices(asked, plain, matching)]
+    notices += [*notices_of(asked, attributes, given)]
+    told = matching if matching is not None and not grouped else None
+    return Audit(
+        file=asked.file.origin,
+        records=plain.records,
+        groups=len(sizes),
+        quasi=asked.quasi,
+        sensitive=asked.sensitive,
+        group=asked.group,
+        relative_to="the file" if asked.original is None else f"the original, {asked.original.origin}",
+        measures=measures,
+        by_sensitive=by_sensitive,
+        worst=worst_groups(asked, attributes, one, sizes if told is None else told.frequencies),
+        uniques=int((alike == 1).sum()) if matching is None else matching.uniques,
+        missing=asked.missing,
+        require=require,
+        failures=_failures(asked, require, attributes, one, sizes, told),
+        coverage=checked,
+        repeated=_repeated(asked, given, earlier, attributes),
+        households=households,
+        notices=tuple(notices),
+    )
+
+
+# -- reading -------------------------------------------------------------------------------------------------------
+
+
+def _names(given: Iterable[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _alike(asked: Question, counted: Counted) -> Counts:
+    """Count the records that show each combination of quasi-identifiers."""
+    return np.bincount(counted.number(asked.quasi)[1], weights=counted.counts).astype(np.int64)
+
+
+def _matching(asked: Question, plain: Counted, earlier: Source | None) -> Matching | None:
+    """Count the records that match each one, where a missing value matches everything and some record misses one."""
+    if asked.missing == "value" or not misses_a_value(plain, asked.quasi):
+        return None
+    if earlier is not None:
+        raise BadInputError(
+            "--with compares the groups of two files, and where a missing value matches everything there are none; "
+            "leave --missing any out"
+        )
+    return Matching.of(plain, asked.quasi)
+
+
+# -- against the original ------------------------------------------------------------------------------------------
+
+
+def _domains(asked: Question, given: Mapping[str, Hierarchy]) -> tuple[dict[str, Hierarchy], str]:
+    """Find the domain of every quasi-identifier: its hierarchy, or one made of the original's values."""
+    assert asked.original is not None
+    domains = {}
+    for name in asked.quasi:
+        values = asked.original.count((name,)).columns[name].texts
+        domain = given[name] if name in given else observed_hierarchy(name, values)
+        domains[name] = domain.with_missing() if "" in values else domain
+    own = [name for name in asked.quasi if name not in given]
+    words = "loss is measured by the hierarchies given"
+    if own:
+        words = f"loss is measured by the values that occur in the original for {', '.join(own)}"
+        words += " and by the hierarchies given for the rest" if len(own) < len(asked.quasi) else ""
+    return domains, words
+
+
+def _coverage(asked: Question, domains: Mapping[str, Hierarchy], given: Mapping[str, Hierarchy]) -> Coverage:
+    """Check that the rows can be those of original records."""
+    assert asked.original is not None
+    columns = asked.original.engine.columns
+    known = [name for name in asked.file.engine.columns if name in columns]
+    others = [name for name in known if name not in asked.quasi and name != asked.group]
+    published = asked.covering(asked.count(others)[0])
+    original = asked.original.count([*asked.quasi, *others])
+    for name in asked.sensitive:
+        published, original = (
+            counted.replaced(name, canonical(name, counted.columns[name], given.get(name)))
+            for counted in (published, original)
+        )
+    notations = {name: Notation(domains[name], frozenset(original.columns[name].texts) - {"*"}) for name in asked.quasi}
+    if asked.group is None:
+        return coverage(published, original, asked.quasi, others, notations)
+    neutral = [name for name in others if name not in asked.sensitive]
+    return bucket_coverage(published, original, asked.quasi, neutral, asked.sensitive, asked.group, notations)
+
+
+def _households(asked: Question, domains: Mapping[str, Hierarchy]) -> Together | None:
+    """Check that members of a household show the same value of what they share."""
+    assert asked.original is not None
+    if asked.household is None:
+        return None
+    from sfumato.publish.audit.households import together
+
+    original = asked.original.count([asked.household, *asked.quasi])
+    notations = {name: Notation(domains[name], _values(original, name)) for name in asked.quasi}
+    return together(asked.covering(asked.count(())[0]), original, asked.household, asked.quasi, domains, notations)
+
+
+# -- findings ------------------------------------------------------------------------------------------------------
+
+
+def _failures(
+    asked: Question,
+    require: str | None,
+    attributes: Mapping[str, Attribute],
+    one: Attribute,
+    sizes: Counts,
+    matching: Matching | None,
+) -> tuple[Failure, ...]:
+    if require is None:
+        return ()
+    from sfumato.publish.audit.decision import failures
+
+    if matching is not None:
+        return matching.failures(requirement(require))
+
+    def shown(column: str | None, group: int) -> dict[str, str]:
+        return (one if column is None else attributes[column]).shown(group, asked.grouping)
+
+    profiles = {name: own.profile for name, own in attributes.items() if own.profile is not None}
+    return tuple(failures(requirement(require), profiles, sizes, shown))
+
+
+def _repeated(
+    asked: Question, given: Mapping[str, Hierarchy], earlier: Source | None, attributes: Mapping[str, Attribute]
+) -> tuple[Intersection, ...]:
+    """Compare with an earlier release of the same people, for every sensitive attribute that both have."""
+    if earlier is None:
+        return ()
+    from sfumato.publish.audit.intersection import intersect
+
+    common = tuple(name for name in asked.quasi if name in earlier.engine.columns)
+    shared = tuple(name for name in attributes if name in earlier.engine.columns)
+    if not common or not shared:
+        what = "quasi-identifier" if not common else "sensitive column"
+        raise BadInputError(f"{earlier.origin}: no {what} of the later file is in the earlier one (--with)")
+    group = asked.group if asked.group in earlier.engine.columns else None
+    before = Question(earlier, common, shared, None, group, asked.suppressed)
+    original = None if asked.original is None else asked.original.count(asked.quasi)
+    notations = {name: Notation(given.get(name), _values(original, name)) for name in asked.quasi}
+    found = []
+    for name in shared:
+        theirs, ours = _both(asked, before, name, attributes[name], given.get(name))
+        found.append(intersect(theirs, ours, earlier.origin, notations, original))
+    return tuple(found)
+
+
+def _values(original: Counted | None, name: str) -> frozenset[str]:
+    return frozenset() if original is None else frozenset(original.columns[name].texts) - {"*"}
+
+
+def _both(
+    asked: Question, before: Question, name: str, own: Attribute, hierarchy: Hierarchy | None
+) -> tuple[Seen, Seen]:
+    """Read both releases over the values that either has, against the same Q."""
+    from sfumato.publish.audit.intersection import Seen
+
+    counted, _ = before.count((name,))
+    texts = canonical(name, counted.columns[name], hierarchy)
+    mine = canonical(name, own.counted.columns[name], hierarchy)
+    assert own.profile is not None
+    known = own.profile.baseline
+    every = TextColumn(known.values, np.arange(len(known.values), dtype=np.int32))
+    compared = baseline(name, every, known.counts, texts.texts, hierarchy)
+    number = counted.number(before.grouping)[1]
+    theirs = Profile.of(compared, texts, number, counted.counts)
+    ours = Profile.of(compared, mine, own.number, own.counted.counts)
+    return (
+        Seen.of(counted, before.quasi, before.grouping, theirs),
+        Seen.of(own.counted, asked.quasi, asked.grouping, ours),
+    )
+
+
+# -- notices -------------------------------------------------------------------------------------------------------

@@ -1,0 +1,340 @@
+"""Does a published file come from this original? Every published row must be the row of a record of its own.
+
+Records have no name in a published file, so the question is whether the rows can be matched one to one with original
+records that agree in all other columns and whose quasi-identifiers the texts cover: a flow from rows to records, for
+each combination of other columns apart. Records that lie in the same boxes are interchangeable and flow together; where
+boxes are disjoint, counting decides. In a bucketized file sensitive values move within their group: there rows
+are matched without them, and then the values of every group with its rows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, TypeVar
+
+import numpy as np
+
+from sfumato.publish.audit.boxes import Combinations, Places, locate
+from sfumato.publish.audit.counted import Counted, Counts, TextColumn, number_combinations, number_keys
+from sfumato.publish.audit.notation import Domain, Notation
+from sfumato.quiet import Quiet
+
+Place = TypeVar("Place", bound=Hashable)
+MOST_EDGES = 3_000_000
+"""A flow over more pairs of rows and records than this is not attempted; each kind of row is then looked at alone."""
+
+MOST_NAMED = 5
+"""How many kinds of rows that are not covered are named."""
+
+
+@dataclass(frozen=True, repr=False)
+class Coverage(Quiet):
+    """Whether the rows of a file are those of original records."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("holds",)
+
+    checked: str
+    """What was looked at, in words."""
+
+    exact: bool
+    """Whether a file that passes is certain to have a one-to-one matching."""
+
+    uncovered: int
+    """How many published rows have no original record of their own."""
+
+    examples: tuple[str, ...]
+    """Some of them, in words."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing was found."""
+        return self.uncovered == 0
+
+
+def coverage(
+    published: Counted,
+    original: Counted,
+    quasi: Sequence[str],
+    others: Sequence[str],
+    notations: Mapping[str, Notation],
+) -> Coverage:
+    """Match the rows of a generalized file, counted over quasi-identifiers and other columns, with original records."""
+    located = Located.of(published, original, quasi, notations)
+    if located is None:
+        return _by_columns(published, original, quasi, notations)
+    return _matched(published, original, located, others)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Located(Quiet):
+    """The boxes of a file, the points of its original, and which boxes cover which points."""
+
+    boxes: Combinations
+    points: Combinations
+    places: Places
+
+    @staticmethod
+    def of(
+        published: Counted, original: Counted, quasi: Sequence[str], notations: Mapping[str, Notation]
+    ) -> Located | None:
+        """Find the boxes of every point, or None where that would take too long."""
+        boxes, points = Combinations.of(published, quasi), Combinations.of(original, quasi)
+        places = locate(boxes, points, notations)
+        return None if places is None else Located(boxes, points, places)
+
+
+def _matched(published: Counted, original: Counted, located: Located, others: Sequence[str]) -> Coverage:
+    """Match rows and records that agree in the other columns."""
+    boxes, (signature, sets) = located.boxes, located.places.signatures
+    row_class, record_class = _joint_numbers(published, original, others)
+    classes = int(max(row_class.max(), record_class.max(initial=0))) + 1
+    rows = _totals(boxes.number * classes + row_class, published.counts)
+    records = _totals(signature[located.points.number] * classes + record_class, original.counts)
+    exact, short = _unmatched(rows, records, sets, classes)
+    named = [
+        f"{_records(lacking)} of {rows[key]:,} with {_words(boxes.show(key // classes))}"
+        + _other_words(published, others, row_class, key % classes)
+        for key, lacking in sorted(short.items(), key=lambda item: -item[1])[:MOST_NAMED]
+    ]
+    compared = f"that agrees in {', '.join(others)} and " if others else ""
+    each = "one to one" if exact else "each kind of row by itself (boxes overlap too much to match all rows at once)"
+    checked = f"every published row against an original record {compared}whose quasi-identifiers it covers, {each}"
+    return Coverage(checked, exact, sum(short.values()), tuple(named))
+
+
+def bucket_coverage(
+    published: Counted,
+    original: Counted,
+    quasi: Sequence[str],
+    neutral: Sequence[str],
+    sensitive: Sequence[str],
+    group: str,
+    notations: Mapping[str, Notation],
+) -> Coverage:
+    """Match the rows of a bucketized file without their sensitive values, then the values of every group."""
+    located = Located.of(published, original, quasi, notations)
+    if located is None:
+        return _by_columns(published, original, quasi, notations)
+    rows = _matched(published, original, located, neutral)
+    uncovered, examples = rows.uncovered, list(rows.examples)
+    for name in sensitive:
+        have, had = _value_totals(published, name), _value_totals(original, name)
+        for value, count in have.items():
+            if count > had[value]:
+                uncovered += count - had[value]
+                examples.append(f"{name} {value!r} stands in {count:,} rows, but in {had[value]:,} original records")
+    checked = rows.checked + ", sensitive values left aside; these as a whole"
+    if len(published.counts) > MOST_EDGES:
+        return Coverage(checked, False, uncovered, tuple(examples[:MOST_NAMED]))
+    for name in sensitive:
+        for shown, lacking in _buckets_short(published, original, located, neutral, name, group):
+            uncovered += lacking
+            examples.append(f"group {shown}: {lacking:,} values of {name} are not those of its rows")
+    return Coverage(f"{checked} and within every group", False, uncovered, tuple(examples[:MOST_NAMED]))
+
+
+# -- matching ------------------------------------------------------------------------------------------------------
+
+
+def _unmatched(
+    rows: Mapping[int, int], records: Mapping[int, int], sets: Sequence[tuple[int, ...]], classes: int
+) -> tuple[bool, dict[int, int]]:
+    """Find the rows (box, class) for which no records are left; say whether all rows were matched at once."""
+    supply: dict[int, dict[int, int]] = {}
+    edges = 0
+    for key, count in records.items():
+        for box in sets[key // classes]:
+            row = box * classes + key % classes
+            if row in rows:
+                supply.setdefault(row, {})[key] = count
+                edges += 1
+    disjoint = all(len(boxes) <= 1 for boxes in sets)
+    if disjoint or edges > MOST_EDGES:
+        alone = {row: count - sum(supply.get(row, {}).values()) for row, count in rows.items()}
+        return disjoint, {row: lacking for row, lacking in alone.items() if lacking > 0}
+    by_class: dict[int, list[int]] = {}
+    for row in rows:
+        by_class.setdefault(row % classes, []).append(row)
+    short: dict[int, int] = {}
+    for own in by_class.values():
+        reach = {row: supply.get(row, {}) for row in own}
+        room = {key: records[key] for found in reach.values() for key in found}
+        short |= match({row: rows[row] for row in own}, room, reach)
+    return True, short
+
+
+def match(
+    wanted: Mapping[int, int], room: Mapping[Place, int], reach: Mapping[int, Mapping[Place, int]]
+) -> dict[int, int]:
+    """Send what is wanted to where there is room, along pairs with a capacity; return what cannot be placed.
+
+    A maximum flow: who reaches fewest places goes first, then paths that move others on until there is none. Places
+    from which no room can be reached stay closed.
+    """
+    left, free = dict(wanted), dict(room)
+    flow: dict[int, Counter[Place]] = {row: Counter() for row in wanted}
+    users: dict[Place, set[int]] = {place: set() for place in room}
+    closed: set[Place] = set()
+    for row in sorted(wanted, key=lambda row: len(reach[row])):
+        for place, capacity in reach[row].items():
+            amount = min(left[row], free[place], capacity)
+            if amount > 0:
+                left[row] -= amount
+                free[place] -= amount
+                flow[row][place] += amount
+                users[place].add(row)
+    for row in [row for row, lacking in left.items() if lacking > 0]:
+        while left[row] > 0 and (path := _path(row, free, reach, flow, users, closed)):
+            amount = min(left[row], free[path[-1][1]])
+            for giver, place, moved in path:
+                amount = min(amount, reach[giver][place] - flow[giver][place])
+                amount = amount if moved is None else min(amount, flow[giver][moved])
+            for giver, place, moved in path:
+                flow[giver][place] += amount
+                users[place].add(giver)
+                if moved is not None:
+                    flow[giver][moved] -= amount
+                    if flow[giver][moved] == 0:
+                        users[moved].discard(giver)
+            left[row] -= amount
+            free[path[-1][1]] -= amount
+    return {row: lacking for row, lacking in left.items() if lacking > 0}
+
+
+def _path(
+    start: int,
+    free: Mapping[Place, int],
+    reach: Mapping[int, Mapping[Place, int]],
+    flow: Mapping[int, Counter[Place]],
+    users: Mapping[Place, set[int]],
+    closed: set[Place],
+) -> list[tuple[int, Place, Place | None]]:
+    """Find a shortest way to free room: steps (who takes, which place, which place it gives up)."""
+    came: dict[Place, int] = {}
+    gave_up: dict[int, Place | None] = {start: None}
+    queue = [start]
+    for giver in queue:
+        for place, capacity in reach[giver].items():
+            if place in came or place in closed or flow[giver][place] >= capacity:
+                continue
+            came[place] = giver
+            if free[place] > 0:
+                path, end = [], place
+                while True:
+                    path.append((came[end], end, gave_up[came[end]]))
+                    above = gave_up[came[end]]
+                    if above is None:
+                        return path[::-1]
+                    end = above
+            for user in users[place]:
+                if user not in gave_up:
+                    gave_up[user] = place
+                    queue.append(user)
+    closed.update(came)
+    return []
+
+
+def _buckets_short(
+    published: Counted,
+    original: Counted,
+    located: Located,
+    neutral: Sequence[str],
+    name: str,
+    group: str,
+) -> list[tuple[str, int]]:
+    """Find groups whose sensitive values cannot be those of their rows: (group, how many)."""
+    boxes, points, (signature, sets) = located.boxes, located.points, located.places.signatures
+    row_class, record_class = _joint_numbers(published, original, neutral)
+    classes = int(max(row_class.max(), record_class.max(initial=0))) + 1
+    values = original.columns[name]
+    had: dict[int, Counter[str]] = {}
+    tuples = zip(
+        signature[points.number].tolist(),
+        record_class.tolist(),
+        values.codes.tolist(),
+        original.counts.tolist(),
+        strict=True,
+    )
+    for own, other, code, count in tuples:
+        for box in sets[own]:
+            had.setdefault(box * classes + other, Counter())[values.texts[code]] += count
+    people: dict[int, Counter[int]] = {}
+    shown: dict[int, Counter[str]] = {}
+    groups, texts = published.columns[group], published.columns[name]
+    who = boxes.number * classes + row_class
+    rows = zip(groups.codes.tolist(), who.tolist(), texts.codes.tolist(), published.counts.tolist(), strict=True)
+    for own, person, code, count in rows:
+        people.setdefault(own, Counter())[person] += count
+        shown.setdefault(own, Counter())[texts.texts[code]] += count
+    found = []
+    for own, wanted in people.items():
+        reach = {person: {v: n for v, n in had.get(person, {}).items() if v in shown[own]} for person in wanted}
+        lacking = sum(match(wanted, shown[own], reach).values())
+        if lacking:
+            found.append((groups.texts[own], lacking))
+    return found
+
+
+def _by_columns(
+    published: Counted, original: Counted, quasi: Sequence[str], notations: Mapping[str, Notation]
+) -> Coverage:
+    """Look at each column by itself: every text must cover some original value."""
+    uncovered, examples = 0, []
+    for name in quasi:
+        domain, column = Domain(original.columns[name].texts), published.columns[name]
+        totals = np.bincount(column.codes, weights=published.counts, minlength=len(column.texts)).astype(np.int64)
+        for text, rows in zip(column.texts, totals.tolist(), strict=True):
+            if rows and not domain.covered(notations[name].read(text)).any():
+                uncovered += rows
+                examples.append(f"{_records(rows)} with {name} {text!r}")
+    checked = "every text of every column against the values of the original (the file is too large to match its rows)"
+    return Coverage(checked, False, uncovered, tuple(examples[:MOST_NAMED]))
+
+
+# -- counting ------------------------------------------------------------------------------------------------------
+
+
+def _joint_numbers(published: Counted, original: Counted, names: Sequence[str]) -> tuple[Counts, Counts]:
+    """Number the combinations of some columns in the same way in both files."""
+    joined = []
+    for name in names:
+        own, theirs = published.columns[name], original.columns[name]
+        known = {text: code for code, text in enumerate(own.texts)}
+        codes = np.array([known.setdefault(text, len(known)) for text in theirs.texts], np.int32)
+        joined.append(TextColumn(tuple(known), np.concatenate([own.codes, codes[theirs.codes]])))
+    rows = len(published.counts)
+    number = number_combinations(joined, rows + len(original.counts))[1]
+    return number[:rows], number[rows:]
+
+
+def _totals(keys: Counts, counts: Counts) -> dict[int, int]:
+    first, number = number_keys(keys, int(keys.max(initial=0)) + 1)
+    totals = np.bincount(number, weights=counts).astype(np.int64)
+    return dict(zip(keys[first].tolist(), totals.tolist(), strict=True))
+
+
+def _value_totals(counted: Counted, name: str) -> Counter[str]:
+    column = counted.columns[name]
+    totals = np.bincount(column.codes, weights=counted.counts, minlength=len(column.texts)).astype(np.int64)
+    found: Counter[str] = Counter()
+    for text, total in zip(column.texts, totals.tolist(), strict=True):
+        found[text] += total
+    return found
+
+
+# -- words ---------------------------------------------------------------------------------------------------------
+
+
+def _records(count: int) -> str:
+    return f"{count:,} row" if count == 1 else f"{count:,} rows"
+
+
+def _words(shown: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {text!r}" for name, text in shown.items())
+
+
+def _other_words(published: Counted, others: Sequence[str], row_class: Counts, own: int) -> str:
+    place = int(np.flatnonzero(row_class == own)[0])
+    return "".join(f", {name} {text!r}" for name, text in published.show(place, others).items())

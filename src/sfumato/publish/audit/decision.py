@@ -1,0 +1,169 @@
+"""Deciding from the definitions whether every group of a published file satisfies a requirement.
+
+Only the text of a requirement is read by the tool's own parser. Comparisons are made on whole numbers where the
+definition allows it, otherwise with the one tolerance: `a <= b` is `a <= b + 1e-9`, a strict `a < b` is `a < b - 1e-9`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import floor, log
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import BadInputError
+from sfumato.publish.audit.counted import Counts
+from sfumato.publish.audit.profile import Numbers, Profile
+from sfumato.quiet import Quiet
+from sfumato.requirements import AlphaK, BetaLikeness, DeltaDisclosure, KAnonymity, LDiversity, Requirement, TCloseness
+
+TOLERANCE = 1e-9
+Admitted = NDArray[np.bool_]
+Judged = tuple[Admitted, Numbers, str]
+"""Which groups are admitted; how good each one is (higher is better); what the file achieves, in words."""
+
+
+@dataclass(frozen=True, repr=False)
+class Failure(Quiet):
+    """A part of a requirement that does not hold."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("requirement",)
+
+    requirement: str
+    groups: int
+    """How many groups fail it."""
+
+    of: int
+    records: int
+    """How many records these groups have."""
+
+    worst: Mapping[str, str]
+    """What the worst group shows."""
+
+    size: int
+    """How many records the worst group has."""
+
+    achieved: str
+    """What the file satisfies instead."""
+
+
+def failures(
+    wanted: Requirement,
+    profiles: Mapping[str, Profile],
+    sizes: Counts,
+    shown: Callable[[str | None, int], dict[str, str]],
+) -> list[Failure]:
+    """List the parts of a requirement that fail; `shown` gives the texts of a group of an attribute's profile."""
+    found = []
+    for part in wanted.parts:
+        column = _column(part, tuple(profiles)) if part.about_sensitive else None
+        own = sizes if column is None else profiles[column].sizes
+        admitted, goodness, achieved = _judge(part, own, None if column is None else profiles[column])
+        failing = np.flatnonzero(~admitted)
+        if len(failing):
+            worst = int(failing[np.argmin(goodness[failing])])
+            records = int(own[failing].sum())
+            said = (shown(column, worst), int(own[worst]), achieved)
+            found.append(Failure(str(part), len(failing), len(own), records, *said))
+    return found
+
+
+def _column(part: Requirement, sensitive: Sequence[str]) -> str:
+    if not sensitive:
+        raise BadInputError(f"{part}: this is about a sensitive attribute, and none is named (--sensitive)")
+    if part.on is not None and part.on not in sensitive:
+        raise BadInputError(f"{part}: {part.on!r} is not among the sensitive columns {', '.join(sensitive)}")
+    if part.on is None and len(sensitive) > 1:
+        raise BadInputError(f"{part}: there are several sensitive columns ({', '.join(sensitive)}); say on=COLUMN")
+    return part.on or sensitive[0]
+
+
+def _judge(part: Requirement, sizes: Counts, profile: Profile | None) -> Judged:
+    if isinstance(part, KAnonymity):
+        return sizes >= part.k, sizes.astype(np.float64), f"k={int(sizes.min())}"
+    assert profile is not None
+    judges: dict[type, Callable[[Any, Profile], Judged]] = {
+        LDiversity: _diversity,
+        TCloseness: _closeness,
+        DeltaDisclosure: _disclosure,
+        BetaLikeness: _likeness,
+        AlphaK: _alpha_k,
+    }
+    judge = judges.get(type(part), _by_its_own_definition)
+    return judge(part, profile)
+
+
+def _by_its_own_definition(part: Requirement, profile: Profile) -> Judged:
+    """Ask the requirement itself, group by group: for those that were added to this tool."""
+    values = profile.baseline.values
+    shares = dict(zip(values, profile.baseline.shares.tolist(), strict=True))
+    counts: list[dict[str, int]] = [{} for _ in profile.sizes]
+    for group, value, count in zip(profile.group, profile.value, profile.count, strict=True):
+        counts[group][values[value]] = int(count)
+    admitted = np.array([part.holds(own, shares) for own in counts], np.bool_)
+    return admitted, admitted.astype(np.float64), f"{int(admitted.sum()):,} of {len(admitted):,} groups"
+
+
+def _diversity(part: LDiversity, profile: Profile) -> Judged:
+    if part.variant == "distinct":
+        return profile.distinct >= part.l, profile.distinct.astype(np.float64), f"l={int(profile.distinct.min())}"
+    if part.variant == "entropy":
+        worst = np.exp(profile.entropy.min())
+        return profile.entropy >= log(part.l) - TOLERANCE, profile.entropy, f"l={_down(worst)}"
+    if part.variant == "frequency":
+        if float(part.l).is_integer():
+            admitted = profile.largest * int(part.l) <= profile.sizes
+        else:
+            admitted = profile.largest / profile.sizes <= 1 / part.l + TOLERANCE
+        return admitted, profile.l_frequency, f"l={_down(profile.l_frequency.min())}"
+    assert part.c is not None
+    first, tail = profile.largest / profile.sizes, profile.tails(int(part.l)) / profile.sizes
+    with np.errstate(divide="ignore"):
+        needed = float((profile.largest / profile.tails(int(part.l))).max())
+    few = int(profile.distinct.min())
+    achieved = f"only {few} values in a group" if needed == np.inf else f"l={int(part.l)} above c={_up(needed)}"
+    return first < part.c * tail - TOLERANCE, part.c * tail - first, achieved
+
+
+def _closeness(part: TCloseness, profile: Profile) -> Judged:
+    if part.distance == "hierarchical" and profile.baseline.levels is None:
+        raise BadInputError(
+            f"{part}: the hierarchical distance needs the hierarchy of {profile.baseline.name!r} (--hierarchies)"
+        )
+    distance = profile.per_group()[f"t_{part.distance}"]
+    return distance <= part.t + TOLERANCE, -distance, f"t={_up(distance.max())}"
+
+
+def _disclosure(part: DeltaDisclosure, profile: Profile) -> Judged:
+    ratios = profile.delta if part.absent == "infinite" else profile.log_ratios
+    infinite = "a value is absent from a group, which makes delta infinite"
+    achieved = infinite if np.isinf(ratios.max()) else f"any delta above {_up(ratios.max())}"
+    return ratios < part.delta - TOLERANCE, -ratios, achieved
+
+
+def _likeness(part: BetaLikeness, profile: Profile) -> Judged:
+    bound = np.full(len(profile.q), float(part.beta))
+    if part.variant == "enhanced":
+        with np.errstate(divide="ignore"):
+            bound = np.minimum(bound, -np.log(profile.q))
+    room = np.minimum.reduceat(bound - profile.gains, profile.starts)
+    basic = "" if part.variant == "basic" else " with variant=basic"
+    return room >= -TOLERANCE, room, f"beta={_up(profile.beta.max())}{basic}"
+
+
+def _alpha_k(part: AlphaK, profile: Profile) -> Judged:
+    share = profile.largest / profile.sizes
+    admitted = (profile.sizes >= part.k) & (share <= part.alpha + TOLERANCE)
+    goodness = np.minimum(profile.sizes / part.k, part.alpha / share)
+    return admitted, goodness, f"k={int(profile.sizes.min())}, alpha={_up(share.max())}"
+
+
+def _down(value: float) -> str:
+    return f"{floor(value * 1000 + TOLERANCE) / 1000:g}"
+
+
+def _up(value: float) -> str:
+    return "infinite" if np.isinf(value) else f"{-floor(-value * 1000 + TOLERANCE) / 1000:g}"

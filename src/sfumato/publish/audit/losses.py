@@ -1,0 +1,74 @@
+"""What a published file loses against its original: the width of its texts, as `sfumato.measures` defines loss."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from sfumato.errors import BadInputError
+from sfumato.publish.audit.counted import Counted
+from sfumato.publish.audit.notation import Meaning, Notation, leaves_covered
+from sfumato.table import Hierarchy, flat
+from sfumato.table.hierarchies.automatic import automatic
+
+
+def observed_hierarchy(name: str, values: Sequence[str]) -> Hierarchy:
+    """Build the domain of a column without a hierarchy from the original's values."""
+    present = [value for value in values if value]
+    try:
+        return automatic(name, sorted(present))
+    except BadInputError:
+        return flat(present or ["none"], observed=True)
+
+
+def losses(
+    published: Counted, quasi: Sequence[str], domains: Mapping[str, Hierarchy], suppressed: int
+) -> dict[str, float]:
+    """Return the loss of the published values and of the records that are not published, as shares of the original."""
+    records = published.records + suppressed
+    total = 0.0
+    for name in quasi:
+        column, domain = published.columns[name], domains[name]
+        notation = Notation(domain)
+        lost = np.array([text_loss(domain, notation.read(text)) for text in column.texts])
+        total += float((lost[column.codes] * published.counts).sum())
+    generalization = total / (len(quasi) * records)
+    return {
+        "loss": generalization + suppressed / records,
+        "generalization_loss": generalization,
+        "suppression_loss": suppressed / records,
+    }
+
+
+def unreadable(published: Counted, quasi: Sequence[str], domains: Mapping[str, Hierarchy]) -> list[str]:
+    """Name for every column a published text that covers no value of its domain, if there is one, in words."""
+    found = []
+    for name in quasi:
+        notation = Notation(domains[name])
+        texts = [t for t in published.columns[name].texts if not leaves_covered(domains[name], notation.read(t)).any()]
+        if texts:
+            more = f" and {len(texts) - 1:,} other texts" if len(texts) > 1 else ""
+            found.append(
+                f"column {name!r}: {texts[0]!r}{more} cover no value of the original; "
+                "if these are labels of a hierarchy, give it (--hierarchies)"
+            )
+    return found
+
+
+def text_loss(domain: Hierarchy, meaning: Meaning) -> float:
+    """Return (s - 1/N) / (1 - 1/N), s the share of the domain's width that a text covers and N the leaves.
+
+    In a domain that was observed a set leaves out what no published record has, though it lies in between; so its
+    ends count. A text that covers no leaf tells nothing that can be used: 1.
+    """
+    covered = np.flatnonzero(leaves_covered(domain, meaning))
+    if len(covered) == 0:
+        return 1.0
+    if len(covered) == 1 or domain.size < 2:
+        return 0.0
+    if domain.observed:
+        covered = np.arange(covered[0], covered[-1] + 1)
+    share = float(np.asarray(domain.widths)[covered].sum() / sum(domain.widths))
+    least = 1 / domain.size
+    return min(max((share - least) / (1 - least), 0.0), 1.0)

@@ -1,0 +1,117 @@
+"""What a reader of an audit must know to understand its numbers, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from sfumato.publish.audit.counted import EMPTY, EMPTY_SHOWN, Counted
+from sfumato.publish.audit.matching import GENEROUS, Matching
+from sfumato.publish.audit.profile import Baseline
+from sfumato.publish.audit.question import Attribute, Question
+from sfumato.table import Hierarchy
+
+MOST_SHOWN = 5
+"""How many values a sentence names."""
+
+
+def star_notices(asked: Question, plain: Counted, left_out: int) -> list[str]:
+    """Say what rows that show nothing were taken for."""
+    if left_out:
+        return [
+            f"rows with * in all quasi-identifiers ({left_out:,} of {left_out + plain.records:,}) were taken for "
+            "suppressed records and left out (--suppressed keep makes them a group)"
+        ]
+    stars = int(plain.counts[plain.all_stars(asked.quasi)].sum())
+    if not stars:
+        return []
+    if asked.suppressed == "keep":
+        return [f"rows with * in all quasi-identifiers ({stars:,}) were kept as a group, as asked"]
+    if stars == plain.records:
+        return ["every row shows * in all quasi-identifiers: this was taken for one group, not for suppressed records"]
+    return [
+        f"rows with * in all quasi-identifiers ({stars:,} of {plain.records:,}) stand in the file and were counted as "
+        "a group, because a requirement decides (--suppressed leave-out takes them for suppressed records)"
+    ]
+
+
+def empty_notices(asked: Question, plain: Counted, attributes: Mapping[str, Attribute]) -> list[str]:
+    """Say where missing values and empty texts are told apart, and where they are not."""
+    notices = [
+        f"column {name!r}: missing values and empty texts (shown as {EMPTY_SHOWN}) were told apart, as a reader of the "
+        "file does"
+        for name in dict.fromkeys((*asked.quasi, *asked.grouping))
+        if EMPTY in plain.columns[name].texts
+    ]
+    for name, own in attributes.items():
+        missing = "" in own.counted.columns[name].texts
+        if missing and EMPTY in asked.file.count((name,)).columns[name].texts:
+            notices.append(f"sensitive column {name!r}: missing values and empty texts were counted as one value")
+    return notices
+
+
+def missing_notices(asked: Question, plain: Counted, matching: Matching | None) -> list[str]:
+    """Say what is read into missing values."""
+    if asked.missing == "value":
+        return []
+    if matching is None:
+        return ["no record misses a quasi-identifier, so --missing any changes nothing"]
+    if asked.group is not None:
+        return [GENEROUS]
+    rest = "smallest_group, average_group, weighted_k and discernibility"
+    rest += f", and what groups tell of {', '.join(asked.sensitive)}" if asked.sensitive else ""
+    return [GENEROUS, f"{rest} are not given: records that match one record need not match each other"]
+
+
+def notices_of(asked: Question, attributes: Mapping[str, Attribute], given: Mapping[str, Hierarchy]) -> list[str]:
+    """Say what a reader must know to understand the numbers."""
+    notices = []
+    if asked.original is None:
+        notices.append("without the original, Q is the distribution of the file itself (--original gives the true one)")
+    if asked.group is not None:
+        notices.append(
+            f"groups are told by the column {asked.group!r}; the exact quasi-identifiers are in the file, so it does "
+            "not hide who is in the table: k is counted from them, and k-anonymity in a requirement is a group size"
+        )
+    for own in attributes.values():
+        assert own.profile is not None
+        notices += _value_notices(own.profile.baseline)
+    unknown = [name for name in asked.file.engine.columns if name not in (*asked.quasi, *asked.sensitive, asked.group)]
+    if unknown:
+        notices.append(
+            f"columns that were not looked at: {', '.join(unknown)}; one that an outsider may know belongs to --quasi"
+        )
+    return notices
+
+
+def _value_notices(compared: Baseline) -> list[str]:
+    notices = []
+    if compared.known == 1:
+        only = compared.values[int(np.flatnonzero(compared.counts)[0])]
+        notices.append(f"sensitive column {compared.name!r} has one value only ({only!r}): everybody has it")
+    elif compared.order != "the hierarchy":
+        how = "as numbers" if compared.order == "number" else "as text"
+        notices.append(f"t_ordered takes the values of {compared.name!r} {how} in rising order (it has no hierarchy)")
+    notices += _alike(compared)
+    strange = [value for value, count in zip(compared.values, compared.counts, strict=True) if count == 0]
+    if strange:
+        shown = ", ".join(map(repr, strange[:MOST_SHOWN]))
+        notices.append(f"sensitive column {compared.name!r} has values that no original record has: {shown}")
+    return notices
+
+
+def _alike(compared: Baseline) -> list[str]:
+    """Name sensitive values that differ in blanks or case only: they count as different, so diversity may be less."""
+    kinds: dict[str, list[str]] = {}
+    for value in compared.values:
+        kinds.setdefault("".join(value.split()).casefold(), []).append(value)
+    alike = [values for values in kinds.values() if len(values) > 1]
+    if not alike:
+        return []
+    shown = "; ".join(", ".join(map(repr, values[:MOST_SHOWN])) for values in alike[:MOST_SHOWN])
+    more = "" if len(alike) <= MOST_SHOWN else f"; and {len(alike) - MOST_SHOWN:,} other sets"
+    return [
+        f"sensitive column {compared.name!r}: values that differ in blanks or case only were counted as different "
+        f"({shown}{more}); if they mean the same, l is less than it says: write them alike"
+    ]

@@ -1,0 +1,214 @@
+"""What an audit is asked: which file, by which columns, against what; and how its columns are then counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.configuration import check_choice
+from sfumato.errors import BadInputError
+from sfumato.publish.audit.counted import EMPTY, STAR, Counted, Counts, Source, TextColumn
+from sfumato.publish.audit.matching import reread
+from sfumato.publish.audit.profile import Profile, baseline, leaf_codes
+from sfumato.quiet import Quiet
+from sfumato.table import DATASETS, Hierarchy, Table, bundled, read_hierarchies
+from sfumato.table.hierarchies.declared import declared
+
+Suppressed = Literal["keep", "leave-out"]
+Missing = Literal["value", "any"]
+MOST_WORST = 3
+"""How many groups are shown for each way of being the worst."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which file is audited, by which columns, against what."""
+
+    file: Source
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    original: Source | None
+    group: str | None
+    suppressed: Suppressed | None
+    household: str | None = None
+    missing: Missing = "value"
+    na: tuple[str, ...] = ()
+    gate: bool = False
+    """Whether a requirement decides: then rows that show nothing are a group, unless it was said what they are."""
+
+    def check(self) -> None:
+        """Raise unless all columns exist and each has one role."""
+        if not self.quasi:
+            raise BadInputError("there is no quasi-identifier; name the columns an outsider may know (--quasi)")
+        named = (*self.quasi, *self.sensitive, *(() if self.group is None else (self.group,)))
+        twice = [name for name in named if named.count(name) > 1]
+        if twice:
+            raise BadInputError(f"column {twice[0]!r} is named twice; give it one role")
+        check_choice("missing", self.missing, ("value", "any"))
+        if self.suppressed is not None:
+            check_choice("suppressed", self.suppressed, ("keep", "leave-out"))
+        self.file.check(self.quasi, "--quasi")
+        self.file.check(self.sensitive, "--sensitive")
+        self.file.check([] if self.group is None else [self.group], "--group")
+        if self.household is not None and self.original is None:
+            raise BadInputError(
+                "who lives together does not stand in a published file: give the table it was made of too (--original)"
+            )
+        if self.original is not None:
+            self.original.check([] if self.household is None else [self.household], "--household, in the original")
+            self.original.check(self.quasi, "--quasi, in the original")
+            self.original.check(self.sensitive, "--sensitive, in the original")
+
+    @property
+    def grouping(self) -> tuple[str, ...]:
+        """The columns whose texts tell groups apart."""
+        return self.quasi if self.group is None else (self.group,)
+
+    def count(self, more: Sequence[str]) -> tuple[Counted, int]:
+        """Count the file over the columns that tell groups apart and some more; also the rows of `*` left out."""
+        columns = [*(() if self.group is None else (self.group,)), *self.quasi, *more]
+        counted = self.file.count(columns)
+        counted = reread(counted, [name for name in more if name in self.sensitive], {EMPTY: ""})
+        if self.missing == "any":
+            counted = reread(counted, self.quasi, dict.fromkeys(self.na, ""))
+        stars = counted.all_stars(self.quasi)
+        left_out = int(counted.counts[stars].sum())
+        kept = self.suppressed == "keep" or (self.suppressed is None and (self.gate or left_out == counted.records))
+        if kept or left_out == 0:
+            return counted, 0
+        if left_out == counted.records:
+            raise BadInputError(
+                f"{self.file.origin}: every row shows * in all quasi-identifiers, so none is left; "
+                "they are one group with --suppressed keep"
+            )
+        return counted.where(~stars), left_out
+
+    def covering(self, counted: Counted) -> Counted:
+        """Return what the counted texts cover: an empty text what misses, or everything where it matches all."""
+        counted = reread(counted, list(counted.columns), {EMPTY: ""})
+        return counted if self.missing == "value" else reread(counted, self.quasi, {"": STAR})
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Attribute(Quiet):
+    """One sensitive attribute as the file shows it (or none): the counted tuples, and the group of each."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("name",)
+
+    counted: Counted
+    first: Counts
+    number: Counts
+    profile: Profile | None
+
+    def shown(self, group: int, names: Sequence[str]) -> dict[str, str]:
+        """Return what a group shows."""
+        return self.counted.show(int(self.first[group]), names)
+
+
+@dataclass(frozen=True, repr=False)
+class WorstGroup(Quiet):
+    """A group that stands out, by what a reader of the file sees of it."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("why", "sensitive")
+
+    why: str
+    sensitive: str | None
+    shows: Mapping[str, str]
+    size: int
+    dominant: str | None
+    """The commonest sensitive value."""
+
+    share: float | None
+    """The share of that value in the group."""
+
+    measures: Mapping[str, float]
+
+
+def given_hierarchies(asked: Question, original: Any, given: Any) -> dict[str, Hierarchy]:
+    """Build the hierarchies that were given, or those of the table that the original is."""
+    if given is None and isinstance(original, Table):
+        return dict(original.hierarchies)
+    if given is None and isinstance(original, str) and original in DATASETS and not Path(original).exists():
+        given = bundled.hierarchies(original)
+    entries = read_hierarchies(Path(given)) if isinstance(given, str | Path) else dict(given or {})
+    wanted = {*asked.quasi, *asked.sensitive}
+    return {name: declared(name, entry, _observed(asked, name)) for name, entry in entries.items() if name in wanted}
+
+
+def _observed(asked: Question, name: str) -> Any:
+    def values() -> tuple[list[str], list[int]]:
+        if asked.original is None:
+            raise BadInputError("this hierarchy is made of the values of the table: give it too (--original)")
+        found = asked.original.engine.distinct(name, asked.original.complete)
+        pairs = [(value, int(count)) for value, count in zip(found.values, found.counts, strict=True) if value]
+        return [value for value, _ in pairs], [count for _, count in pairs]
+
+    return values
+
+
+def attribute_of(asked: Question, name: str, counted: Counted, hierarchy: Hierarchy | None) -> Attribute:
+    """Count one sensitive attribute in every group, and in the table that is compared with."""
+    own = canonical(name, counted.columns[name], hierarchy)
+    if asked.original is None:
+        table, weights = own, counted.counts
+    else:
+        original = asked.original.count((name,))
+        table, weights = canonical(name, original.columns[name], hierarchy), original.counts
+    compared = baseline(name, table, weights, own.texts, hierarchy)
+    first, number = counted.number(asked.grouping)
+    return Attribute(counted, first, number, Profile.of(compared, own, number, counted.counts))
+
+
+def canonical(name: str, column: TextColumn, hierarchy: Hierarchy | None) -> TextColumn:
+    """Call sensitive values by the labels of their leaves, if they have a hierarchy (`22` may stand as `20-24`)."""
+    if hierarchy is None:
+        return column
+    own = hierarchy.with_missing() if "" in column.texts else hierarchy
+    labels = [own.leaves[code] for code in leaf_codes(name, own, column.texts)]
+    known = {label: place for place, label in enumerate(dict.fromkeys(labels))}
+    return TextColumn(tuple(known), np.array([known[label] for label in labels], np.int32)[column.codes])
+
+
+def group_sizes(attribute: Attribute) -> Counts:
+    """Count the records of every group."""
+    return np.bincount(attribute.number, weights=attribute.counted.counts).astype(np.int64)
+
+
+def worst_groups(
+    asked: Question, attributes: Mapping[str, Attribute], one: Attribute, sizes: Counts
+) -> tuple[WorstGroup, ...]:
+    """Show the smallest groups, and for every sensitive attribute the least diverse and those farthest from Q."""
+    found = []
+    name = next(iter(attributes), None)
+    for place in _least(sizes, sizes):
+        found.append(_described(asked, "smallest", name, one, place, sizes))
+    for name, own in attributes.items():
+        assert own.profile is not None
+        profile = own.profile
+        for why, goodness in (("least diverse", profile.l_frequency), ("farthest from Q", -profile.t_js)):
+            places = _least(goodness, profile.sizes)
+            found += [_described(asked, why, name, own, place, profile.sizes) for place in places]
+    return tuple(found)
+
+
+def _least(values: NDArray[Any], sizes: Counts) -> list[int]:
+    """Find the groups with the least values, the smallest first among equals."""
+    last = min(MOST_WORST, len(values)) - 1
+    candidates = np.flatnonzero(values <= np.partition(values, last)[last])
+    order = np.lexsort((sizes[candidates], values[candidates]))
+    return [int(place) for place in candidates[order[:MOST_WORST]]]
+
+
+def _described(asked: Question, why: str, name: str | None, own: Attribute, place: int, sizes: Counts) -> WorstGroup:
+    shows = own.shown(place, asked.grouping)
+    if own.profile is None:
+        return WorstGroup(why, None, shows, int(sizes[place]), None, None, {})
+    value, share = own.profile.dominant(place)
+    told = {"l_frequency": own.profile.l_frequency, "l_distinct": own.profile.distinct, "t_js": own.profile.t_js}
+    measures = {measure: values[place].item() for measure, values in told.items()}
+    return WorstGroup(why, name, shows, int(sizes[place]), value, share, measures)

@@ -1,0 +1,1 @@
+"""Publishing baskets: the file, its certificate, its audit."""

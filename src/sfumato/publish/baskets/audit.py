@@ -1,0 +1,377 @@
+"""The audit of a published file of baskets, whoever made it.
+
+It reads the file and counts in it, from the definitions: how many records show what an attacker may know. With the
+original it also asks which items every published text stands for, whether the records can be those of the original,
+and what was lost.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from math import inf, log2
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sfumato.configuration import check_whole
+from sfumato.errors import BadInputError
+from sfumato.plain import json_text
+from sfumato.publish.audit.notation import set_members
+from sfumato.publish.baskets.published import Published, Shown, read_published
+from sfumato.quiet import Quiet
+from sfumato.table import Hierarchy
+from sfumato.transactions import (
+    BasketRequirement,
+    Baskets,
+    CompleteKAnonymity,
+    KMAnonymity,
+    PrivacyConstraints,
+    basket_requirement,
+)
+
+Legend = Mapping[str, Sequence[str]]
+EXAMPLES = 5
+USUAL_KNOWN = 2
+
+
+@dataclass(frozen=True, repr=False)
+class RareSet(Quiet):
+    """Published items that few records show together."""
+
+    records: int
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class BasketFailure(Quiet):
+    """A requirement that does not hold, with the rarest counterexamples."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("requirement",)
+
+    requirement: str
+    sets: int
+    """How many published sets (or baskets, or lines of known items) too few records show."""
+
+    examples: tuple[RareSet, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class BasketCoverage(Quiet):
+    """Whether the records of a file can be those of the original."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("holds",)
+
+    checked: str
+    exact: bool
+    holds: bool
+    uncovered: int
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class BasketAudit(Quiet):
+    """What an audit of baskets found."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("require", "holds")
+
+    file: str
+    records: int
+    published_items: int
+    empty: int
+    """Records that show nothing."""
+
+    known: int
+    """Items of a person an attacker was taken to know."""
+
+    measures: Mapping[str, float]
+    weakest: tuple[RareSet, ...]
+    require: str | None = None
+    failures: tuple[BasketFailure, ...] = ()
+    coverage: BasketCoverage | None = None
+    notices: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether the requirement holds and every record is covered, as far as asked."""
+        return not self.failures and (self.coverage is None or self.coverage.holds)
+
+    def __getitem__(self, name: str) -> float:
+        return self.measures[name]
+
+    def content(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {"holds": self.holds, **asdict(self)}
+
+    def to_json(self) -> str:
+        """Write everything as a JSON document."""
+        return json_text(self.content())
+
+
+def audit_baskets(
+    file: str | Path | Published,
+    require: str | None = None,
+    original: Baskets | None = None,
+    known: int | None = None,
+    legend: Legend | None = None,
+    local: bool = False,
+    who: str | None = None,
+    item: str | None = None,
+    column: str | None = None,
+    separator: str | None = None,
+    encoding: str = "utf-8",
+    escaped_formulas: bool = False,
+) -> BasketAudit:
+    """Measure any published file of baskets from what stands in it.
+
+    `known` is how many items of a person an attacker knows: by default the m of the requirement, else two. `original`
+    are the baskets it was made of (with their tree, where nodes of one are published). `legend` says which items a
+    published text stands for where neither the text nor the tree does: that of a certificate or mapping. `local` says
+    that an item may be published in one way here and in another there: then less can be checked.
+    `escaped_formulas` says that the file was written with formulas escaped.
+    """
+    read = (
+        file
+        if isinstance(file, Published)
+        else read_published(file, who, item, column, separator, encoding, escaped_formulas)
+    )
+    wanted = None if require is None else basket_requirement(require)
+    usual = wanted.m if isinstance(wanted, KMAnonymity) else USUAL_KNOWN
+    known = usual if known is None else known
+    check_whole("known", known, least=1)
+    counted = {size: read.itemsets(size) for size in range(1, known + 1)}
+    readings = None if original is None else stands_for(read.labels, original.items, original.tree, legend)
+    if isinstance(wanted, PrivacyConstraints) and readings is None:
+        raise BadInputError(
+            f"{wanted.name} speaks of items, and a published set must be read against all of them; "
+            "give the original (--original)"
+        )
+    measures = _measures(counted)
+    coverage = None
+    if original is not None and readings is not None:
+        coverage = covered(read, original, readings, local)
+        measures |= {} if local else losses(read, original, readings)
+    return BasketAudit(
+        read.origin,
+        read.records,
+        len(read.labels),
+        read.empty,
+        known,
+        measures,
+        tuple(_weakest(read, counted)),
+        require,
+        tuple(_failures(read, wanted, counted, original, readings)),
+        coverage,
+        tuple(_notices(read)),
+    )
+
+
+Counted = Mapping[int, tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]
+
+
+def _measures(counted: Counted) -> dict[str, float]:
+    """Turn the supports of all sets into risks."""
+    supports = np.sort(np.concatenate([own for _, own in counted.values()]))
+    if not len(supports):
+        return {"itemset_risk": 0.0, "itemset_risk_99": 0.0, "itemset_risk_95": 0.0, "least_support": inf}
+
+    def risk(share: str) -> float:
+        """Leave out the rarest sets beyond a share of all."""
+        return float(1 / supports[int(Fraction(len(supports)) * (1 - Fraction(share)))])
+
+    return {
+        "itemset_risk": float(1 / supports[0]),
+        "itemset_risk_99": risk("0.99"),
+        "itemset_risk_95": risk("0.95"),
+        "least_support": float(supports[0]),
+    }
+
+
+def _weakest(read: Published, counted: Counted) -> list[RareSet]:
+    found = []
+    for sets, supports in counted.values():
+        for place in np.argsort(supports, kind="stable")[:EXAMPLES]:
+            found.append(RareSet(int(supports[place]), tuple(read.labels[code] for code in sets[place])))
+    return sorted(found, key=lambda own: (own.records, len(own.items), own.items))[:EXAMPLES]
+
+
+def _notices(read: Published) -> Iterable[str]:
+    if read.empty:
+        yield f"{read.empty:,} of {read.records:,} records show nothing; nobody finds a person among them by an item"
+    alone = sum(count for row, count in read.rows.items() if count == 1 and row)
+    if alone:
+        yield f"{alone:,} of {read.records:,} records show a basket that no other record shows"
+
+
+# -- requirements ------------------------------------------------------------------------------------------------
+
+
+def _failures(
+    read: Published,
+    wanted: BasketRequirement | None,
+    counted: Counted,
+    original: Baskets | None,
+    readings: Mapping[str, frozenset[int]] | None,
+) -> Iterable[BasketFailure]:
+    many = None
+    if isinstance(wanted, KMAnonymity):
+        sizes = {size: counted[size] if size in counted else read.itemsets(size) for size in range(1, wanted.m + 1)}
+        many = sum(int((supports < wanted.k).sum()) for _, supports in sizes.values())
+        rare = [own for own in _weakest(read, sizes) if own.records < wanted.k]
+    elif isinstance(wanted, CompleteKAnonymity):
+        rare = [RareSet(n, tuple(sorted(row))) for row, n in read.rows.items() if n < wanted.k]
+    elif isinstance(wanted, PrivacyConstraints):
+        assert original is not None and readings is not None
+        rare = _known_lines(read, wanted, original, readings)
+    else:
+        return
+    if rare:
+        rare.sort(key=lambda own: (own.records, len(own.items), own.items))
+        yield BasketFailure(str(wanted), len(rare) if many is None else many, tuple(rare[:EXAMPLES]))
+
+
+def _known_lines(
+    read: Published, wanted: PrivacyConstraints, original: Baskets, readings: Mapping[str, frozenset[int]]
+) -> list[RareSet]:
+    """Find the listed sets of known items that some records fit, but fewer than k."""
+    shows: dict[int, list[str]] = {}
+    for label, items in readings.items():
+        for code in items:
+            shows.setdefault(code, []).append(label)
+    rare = []
+    for itemset in wanted.itemsets(original):
+        known = [code for code in itemset if code in shows]  # who knows a suppressed item knows nothing by it
+        fits = sum(n for row, n in read.rows.items() if all(any(own in row for own in shows[code]) for code in known))
+        if known and 0 < fits < wanted.k:
+            rare.append(RareSet(fits, tuple(original.items[code] for code in itemset)))
+    return rare
+
+
+# -- against the original ------------------------------------------------------------------------------------------
+
+
+def stands_for(
+    labels: Sequence[str], items: Sequence[str], tree: Hierarchy | None = None, legend: Legend | None = None
+) -> dict[str, frozenset[int]]:
+    """Say which items every published text stands for.
+
+    It is an item, a node of the tree, in the legend, `*` for all items, or a set `{a, b}` (of other tools `(a, b)`).
+    """
+    place = {item: code for code, item in enumerate(items)}
+    nodes: dict[str, frozenset[int]] = {}
+    if tree is not None:
+        for (lo, hi), name in tree.nodes.items():
+            nodes.setdefault(name, frozenset(place[own] for own in tree.leaves[lo : hi + 1] if own in place))
+    found = {}
+    for label in labels:
+        if label in place:
+            found[label] = frozenset([place[label]])
+        elif label in nodes:
+            found[label] = nodes[label]
+        elif legend is not None and label in legend:
+            found[label] = frozenset(place[own] for own in legend[label] if own in place)
+        elif label == "*":
+            found[label] = frozenset(place.values())
+        else:
+            text = "{" + label[1:-1] + "}" if label[:1] == "(" and label[-1:] == ")" else label
+            members = [own for own, _ in set_members(text) or ()]
+            found[label] = frozenset(place[own] for own in members if own in place)
+    return found
+
+
+def covered(
+    read: Published, original: Baskets, readings: Mapping[str, frozenset[int]], local: bool = False
+) -> BasketCoverage:
+    """Check that the records can be those of the original: exactly where every item is published in one way."""
+    unread = [label for label, items in readings.items() if not items]
+    if unread:
+        rows = sum(n for row, n in read.rows.items() if any(own in row for own in unread))
+        told = tuple(f"{own!r} stands for no item of the original" for own in unread[:EXAMPLES])
+        return BasketCoverage("which items every published text stands for", True, False, rows, told)
+    if read.records != original.size:
+        told = (f"the file has {read.records:,} records, the original {original.size:,}",)
+        return BasketCoverage("the number of records", True, False, abs(read.records - original.size), told)
+    shown_as = None if local else _one_way(readings)
+    if shown_as is None:
+        return _each_label(read, original, readings)
+    wanted: Counter[Shown] = Counter()
+    for distinct, weight in enumerate(original.weights.tolist()):
+        codes = original.codes[original.starts[distinct] : original.starts[distinct + 1]].tolist()
+        wanted[frozenset(shown_as[code] for code in codes if code in shown_as)] += weight
+    beyond = Counter(read.rows) - wanted
+    told = tuple(f"{{{', '.join(sorted(row))}}}" for row in sorted(beyond, key=sorted)[:EXAMPLES])
+    said = "every record of the original, published item by item, against the records of the file"
+    return BasketCoverage(said, True, not beyond, sum(beyond.values()), told)
+
+
+def _one_way(readings: Mapping[str, frozenset[int]]) -> dict[int, str] | None:
+    """Return for every item what it is published as; None where some item is published in several ways."""
+    found: dict[int, str] = {}
+    for label, items in readings.items():
+        for code in items:
+            if code in found:
+                return None
+            found[code] = label
+    return found
+
+
+def _each_label(read: Published, original: Baskets, readings: Mapping[str, frozenset[int]]) -> BasketCoverage:
+    """Where items are published in several ways: no text may be shown by more records than have one of its items."""
+    having: dict[int, set[int]] = {}
+    row = np.repeat(np.arange(original.distinct), original.lengths)
+    for code, own in zip(original.codes.tolist(), row.tolist(), strict=True):
+        having.setdefault(code, set()).add(own)
+    told, beyond = [], 0
+    shown: Counter[str] = Counter()
+    for labels, n in read.rows.items():
+        shown.update(dict.fromkeys(labels, n))
+    for label, items in readings.items():
+        rows = set().union(*(having.get(code, set()) for code in items))
+        most = int(original.weights[list(rows)].sum()) if rows else 0
+        if shown[label] > most:
+            beyond += shown[label] - most
+            told.append(f"{label!r} is shown by {shown[label]:,} records, and {most:,} have one of its items")
+    said = "for every published text that no more records show it than have one of its items"
+    return BasketCoverage(said, False, not told, beyond, tuple(told[:EXAMPLES]))
+
+
+def losses(read: Published, original: Baskets, readings: Mapping[str, frozenset[int]]) -> dict[str, float]:
+    """Measure what was lost, where every item is published in one way: NCP, UL, what was suppressed."""
+    shown_as = _one_way(readings)
+    if shown_as is None:
+        return {}
+    domain = len(original.items) if original.tree is None else original.tree.size
+    sizes = {label: _size(label, items, original) for label, items in readings.items()}
+    supports = original.supports.tolist()
+    total = sum(supports)
+    lost = Fraction(0)
+    for code, support in enumerate(supports):
+        size = sizes[shown_as[code]] if code in shown_as else domain
+        lost += Fraction(size, domain) * support if size > 1 or code not in shown_as else 0
+    gone = [code for code in range(len(supports)) if code not in shown_as]
+    shown: Counter[str] = Counter()
+    for labels, n in read.rows.items():
+        shown.update(dict.fromkeys(labels, n))
+    loss = sum(
+        (Fraction(2 ** sizes[label] - 1, 2**domain - 1) * Fraction(n, original.size) for label, n in shown.items()),
+        Fraction(sum(supports[code] for code in gone), original.size),
+    )
+    return {
+        "ncp": float(lost / max(total, 1)),
+        **({"ul": float(loss)} if float(loss) > 0 or not loss else {}),
+        "ul_log2": log2(loss.numerator) - log2(loss.denominator) if loss else -inf,
+        "items_suppressed": len(gone) / max(len(supports), 1),
+        "occurrences_suppressed": sum(supports[code] for code in gone) / max(total, 1),
+    }
+
+
+def _size(label: str, items: frozenset[int], original: Baskets) -> int:
+    """Return how many items a published text stands for: of a node of the tree all its leaves."""
+    tree = original.tree
+    if tree is None or label in original.places or set_members(label) is not None:
+        return len(items)
+    widths = [hi - lo + 1 for (lo, hi), name in tree.nodes.items() if name == label]
+    return widths[0] if widths else tree.size if label == "*" else len(items)

@@ -1,0 +1,1 @@
+"""Publishing differentially private releases: drawn afresh, with their own certificate."""

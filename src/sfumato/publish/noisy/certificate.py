@@ -1,0 +1,152 @@
+"""The certificate of a differentially private release: the budget in its parts, and all that the promise rests on.
+
+The public certificate is made first, of the settings and of what the mechanism published; nothing else is looked at.
+The publisher's own is the same with a part `for_your_eyes`: everything in there was worked out from the records without
+noise, and would break the promise if it were published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from sfumato.anonymizers import Mechanism
+from sfumato.measures import MEASURES
+from sfumato.publish.cautions import Caution
+from sfumato.publish.certificate import (
+    LIBRARIES,
+    Origin,
+    certificate_files,
+    described_file,
+    made_now,
+    versions,
+    warning,
+)
+from sfumato.publish.check_command import argument, where_to_run
+from sfumato.publish.noisy.cautions import columns_left_out, epsilon_in_words, noisy_notices
+from sfumato.release import Guarantee, NoisyRelease
+from sfumato.table import Table
+
+NOISE = (
+    "Counts get discrete Laplace noise, P(z) in proportion to exp(-epsilon |z|); medians are chosen by "
+    "permute-and-flip (McKenna & Sheldon 2020). Both are drawn by OpenDP, whose generator cannot be seeded. Nothing "
+    "else looks at the records. Rows are drawn from the noisy counts, evenly within every box, which costs no budget."
+)
+SELECTION = (
+    "Method and settings were chosen on a map of candidates, and the choice looked at the data; epsilon covers this "
+    "one release, not the looking around that chose it. The numbers on the map came from other draws, which are not "
+    "published; this release was drawn afresh."
+)
+NOT_AUDITED = (
+    "Nothing that stands in a file can prove or disprove differential privacy: it is a promise about how the file was "
+    "drawn, and rests on the mechanism. Checked on the written file: that it holds the declared values only, and as "
+    "many rows as the noisy counts say."
+)
+EYES = (
+    "For your eyes only: worked out from the records themselves without noise, so nobody else may see it. The measures "
+    "are those of the map, of other draws than this file."
+)
+
+
+def guarantee_values(guarantee: Guarantee, epsilon: float) -> dict[str, Any]:
+    """Write a guarantee as plain values; `epsilon` is the budget, which the parts together do not exceed."""
+    if sum(Fraction(part.epsilon) for part in guarantee.spent) > Fraction(epsilon):
+        raise AssertionError(f"the parts of the budget sum up to more than {epsilon!r}")
+    return {
+        "epsilon": epsilon,
+        "in_words": epsilon_in_words(epsilon),
+        "by_level": {str(level): own for level, own in guarantee.by_level.items()},
+        "by_purpose": guarantee.by_purpose,
+        "parts": [{"what": own.what, "level": own.level, "epsilon": own.epsilon} for own in guarantee.spent],
+        "neighbours": guarantee.neighbours,
+        "public": list(guarantee.public),
+    }
+
+
+def public_noisy_certificate(
+    release: NoisyRelease, maker: Mechanism, path: Path, drafts: Sequence[Path], found: Sequence[Caution]
+) -> dict[str, Any]:
+    """Write the certificate for everybody; `path` is the data file's final name, `drafts` where it stands now."""
+    roles, certified = release.table.roles, certificate_files(path)[2].name
+    return {
+        "kind": "sfumato certificate",
+        "for": "the public",
+        "made": made_now(),
+        "files": [described_file(path.name, draft) for draft in drafts],
+        "rows": int(release.synthetic_counts.sum()),
+        "boxes": release.groups,
+        "promise": {
+            "differential_privacy": guarantee_values(release.guarantee, maker.epsilon),
+            "selection": SELECTION,
+            "checked_on_the_file": False,
+            "why_not_checked": NOT_AUDITED,
+        },
+        "columns": {"quasi": list(roles.quasi), "sensitive": list(roles.sensitive), "neutral": []},
+        "anonymizer": str(maker),
+        "mechanism": {"procedure": maker.procedure, "noise": NOISE},
+        "versions": versions((*LIBRARIES, "opendp")),
+        "meanings": [{"name": name, "text": text} for name, text in _meanings(release.table.missing)],
+        "warnings": [{"about": own.about, "text": own.text} for own in found],
+        "verify_in": where_to_run(path.name),
+        "verify": ["sfumato", "audit", argument(path.name), "--certificate", argument(certified)],
+    }
+
+
+def noisy_certificate(
+    outside: Mapping[str, Any],
+    table: Table,
+    origin: Origin,
+    found: Sequence[Caution],
+    measures: Mapping[str, float],
+) -> dict[str, Any]:
+    """Write the publisher's certificate: the public one, and beside it what the publisher alone may see."""
+    return {
+        **outside,
+        "for": "the publisher",
+        "warnings": [warning(caution) for caution in found],
+        "for_your_eyes": {
+            "note": EYES,
+            "input": {"table": origin.table, "sha256": origin.digest, "records": table.cells.records},
+            "dropped": table.dropped,
+            "study": {"name": origin.study, "sha256": origin.study_digest, "point": origin.point},
+            "measures_on_the_map": dict(measures),
+            "meaning": {name: MEASURES[name].meaning for name in measures if name in MEASURES},
+            "columns_left_out": columns_left_out(table),
+            "notices": noisy_notices(table),
+        },
+    }
+
+
+def is_noisy_certificate(content: Mapping[str, Any]) -> bool:
+    """Say whether a certificate promises differential privacy."""
+    return "differential_privacy" in content["promise"]
+
+
+def _meanings(missing: str) -> list[tuple[str, str]]:
+    treated = (
+        "Records that miss a value were removed before anything was counted. Whether a record is removed depends on "
+        "itself alone, so the promise holds for it too."
+        if missing == "drop"
+        else "A missing value is a value of its own beside the others where the domain declares it; elsewhere there is "
+        "none."
+    )
+    return [
+        (
+            "Epsilon",
+            "The budget of the release: how much its outcome may depend on any one record. Smaller protects more. "
+            "Every question to the records was answered with noise and costs a part of it; the parts add up.",
+        ),
+        (
+            "Level",
+            "How many times the whole domain was cut before a question was asked; 0 is the whole domain. Boxes of one "
+            "level have no record in common, so a level is paid for once, however many boxes it has.",
+        ),
+        (
+            "Neighbouring tables",
+            "Two tables that differ by one record. The promise is about any two such tables, so it holds for every "
+            "person, in the table or not.",
+        ),
+        ("Missing values", treated),
+    ]

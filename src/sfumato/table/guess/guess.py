@@ -1,0 +1,481 @@
+"""Guessing the roles and hierarchies of a table's columns, for a person to correct.
+
+Names and values are both looked at: a sample of the values for what they look like, the whole column (counted by the
+engine) for how many there are and how far they reach. A column is never guessed to be neutral: what is published as
+it is must be somebody's decision. A column that cannot be placed is undecided, and undecided columns are not published.
+What is said of a column shows no value of an identifier and no rare value of any other.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import cached_property
+from math import inf, isfinite
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.configuration import check_whole
+from sfumato.engines import ColumnFacts, DistinctValues, Engine
+from sfumato.quiet import Quiet
+from sfumato.table.guess.likeness import Likeness, likeness_of, vocabulary_of
+from sfumato.table.guess.names import Meaning, Role, meaning_of
+from sfumato.table.hierarchies.automatic import (
+    FEW,
+    FINEST,
+    MOST_CATEGORIES,
+    MOST_CODES,
+    looks_like_codes,
+    looks_numeric,
+    rounded_span,
+)
+from sfumato.table.hierarchies.hierarchy import read_date, read_number
+from sfumato.table.hierarchies.ranges import LARGEST
+from sfumato.table.table import LOOKS
+
+SAMPLE = 100_000
+EXAMINED = 2_000
+"""Distinct values that are looked at one by one."""
+
+ALMOST = 0.95
+"""From this share of distinct values on a column is called different in almost every record."""
+
+TOO_FEW = 20
+"""In fewer records than this it says nothing that all values are different."""
+
+MOST_QUASI = 10
+MOST_SENSITIVE = 3
+"""A first study with more columns of these roles would take very long; the others are left to decide."""
+
+MOST_SENSITIVE_VALUES = 2_000
+QUASI_LEAVES = 1_000
+SENSITIVE_LEAVES = 20
+TAIL = 0.98
+"""Where the largest numbers are far from this share of all, they become one open-ended leaf."""
+
+OLDEST = 90
+"""Ages from here on are one value in an age column, as the rules for health data in the US have it."""
+
+NOT_AVAILABLE = frozenset(("NA", "N/A", "n/a", "#N/A", "NULL", "null", "NaN", "nan", "?", "-", "--", ".", "None"))
+"""Texts that often mean missing."""
+
+Entry = Mapping[str, object]
+
+
+@dataclass(frozen=True, repr=False)
+class Guess(Quiet):
+    """What one column seems to be, and why."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("column", "role", "type")
+
+    column: str
+    role: Role | None
+    """None: undecided."""
+
+    type: str
+    """What its values are, in a word or two."""
+
+    reason: str
+    hierarchy: Entry | None = None
+    """The entry for `[table.hierarchy]`, where the column has a role that needs one."""
+
+    advice: str = ""
+    """What a person should look at before the guess is used."""
+
+    distinct: int = 0
+    """How many different values it has."""
+
+    strength: int = 0
+    """How well founded it is: 2 by its name, 1 by its values."""
+
+    missing_texts: tuple[str, ...] = ()
+    """The texts but for which it would be numbers or dates, if they often mean missing."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Column(Quiet):
+    """A column as it is looked at: its name, facts about the whole of it, the values of a sample."""
+
+    name: str
+    rows: int
+    facts: ColumnFacts
+    sampled: DistinctValues
+
+    @cached_property
+    def values(self) -> Sequence[str]:
+        """The distinct values of the sample that are not missing."""
+        return [value for value in self.sampled.values if value is not None]
+
+    @cached_property
+    def examined(self) -> Sequence[str]:
+        """So many of them, evenly chosen, that they can be looked at one by one."""
+        return self.values[:: -(-len(self.values) // EXAMINED) or 1]
+
+    @cached_property
+    def meaning(self) -> Meaning | None:
+        """What its name says."""
+        return meaning_of(self.name)
+
+    @cached_property
+    def likeness(self) -> Likeness | None:
+        """What its values look like."""
+        return None if self.type in ("dates", "numbers") else likeness_of(self.examined)
+
+    @cached_property
+    def type(self) -> str:
+        """What its values are."""
+        facts = self.facts
+        if facts.present == 0:
+            return "empty"
+        if facts.numbers == facts.present and _holds(facts.lowest) and _holds(facts.highest):
+            return "numbers" if facts.decimals else "whole numbers"
+        if facts.days == facts.present and facts.first and facts.last:
+            return "dates" if (facts.last - facts.first).days < FINEST else "categories"
+        if facts.shortest == facts.longest and facts.distinct > FEW and looks_like_codes(self.examined):
+            return "codes"
+        return "text" if self.is_prose else "categories"
+
+    @cached_property
+    def is_prose(self) -> bool:
+        """Whether many values are sentences."""
+        words = [value.count(" ") + 1 for value in self.examined]
+        return self.facts.distinct >= max(10, 0.1 * self.facts.present) and float(np.mean(words)) >= 5
+
+    @property
+    def share(self) -> float:
+        """Distinct values per record."""
+        return self.facts.distinct / max(self.facts.present, 1)
+
+    @property
+    def is_almost_unique(self) -> bool:
+        """Whether nearly every record has a value of its own."""
+        return self.facts.present >= TOO_FEW and self.share >= ALMOST
+
+    @property
+    def in_order(self) -> bool:
+        """Whether its values are numbers or dates with a meaning of more and less."""
+        nominal = self.meaning is not None and self.meaning.nominal
+        return self.type in ("numbers", "dates") or (self.type == "whole numbers" and not nominal)
+
+    @property
+    def nearly(self) -> str:
+        """Say what the column would be but for a few texts or for the way it is written; empty if nothing."""
+        if self.type not in ("categories", "codes") or self.facts.distinct <= FEW:
+            return ""
+        for what, look in LOOKS.items():
+            if sum(look.fullmatch(value.strip()) is not None for value in self.examined) >= 0.9 * len(self.examined):
+                return what
+        return "numbers" if 0.95 * self.facts.present <= self.facts.numbers < self.facts.present else ""
+
+    @property
+    def missing_texts(self) -> tuple[str, ...]:
+        """The texts but for which the column would be numbers or dates, if they often mean missing."""
+        facts = self.facts
+        odd = facts.present - max(facts.numbers, facts.days)
+        if not 0 < odd <= 0.9 * facts.present:
+            return ()
+        texts = [value for value in self.values if not _is_plain(value)]
+        return tuple(texts) if all(text.strip() in NOT_AVAILABLE for text in texts) else ()
+
+    def described(self) -> str:
+        """Say what the values are, by frequent ones only."""
+        facts = self.facts
+        lacking = self.rows - facts.present
+        missing = f", missing in {lacking:,} of {self.rows:,} records" if lacking else ""
+        if self.type == "empty":
+            return "no value at all"
+        if self.is_almost_unique:
+            return f"different in {facts.distinct:,} of {facts.present:,} records{missing}"
+        if self.type == "dates" and facts.first and facts.last:
+            first, last = _rounded_days(facts.first, facts.last)
+            return f"dates between {first.year} and {last.year}{missing}"
+        if self.in_order and facts.distinct > FEW:
+            span = rounded_span(_decimal(facts.lowest), _decimal(facts.highest), -facts.decimals, QUASI_LEAVES)
+            return f"{self.type} between {span.lower:,f} and {span.end:,f}{missing}"
+        shown = self.frequent()
+        count = f"{facts.distinct:,} {'value' if facts.distinct == 1 else 'values'}"
+        if not shown or facts.distinct > FEW:
+            return f"{count}{missing}"
+        others = facts.distinct - len(shown)
+        more = f" and {others} more" if others else ""
+        return f"{count}: {', '.join(shown)}{more}{missing}"
+
+    def frequent(self) -> list[str]:
+        """List up to five values that many records have, as they may be shown."""
+        counted = [(-int(n), v) for v, n in zip(self.sampled.values, self.sampled.counts, strict=True) if v is not None]
+        least = max(TOO_FEW, 0.01 * int(self.sampled.counts.sum()))
+        often = [value for count, value in sorted(counted)[:5] if -count >= least]
+        return [shown(value) for value in sorted(often, key=lambda value: (_number(value), value))]
+
+
+def guess(engine: Engine, sample: int = SAMPLE) -> tuple[Guess, ...]:
+    """Guess role and hierarchy of every column of a table, looking at about `sample` of its rows."""
+    check_whole("sample", sample, least=1)
+    return _limited([guess_column(look(engine, name, sample)) for name in engine.columns])
+
+
+def look(engine: Engine, name: str, sample: int) -> Column:
+    """Look at one column."""
+    return Column(name, engine.row_count, engine.facts(name), engine.sample(name, sample))
+
+
+def guess_column(column: Column) -> Guess:
+    """Guess what one column is: the first rule that says something decides."""
+    found = next((own for rule in RULES if (own := rule(column)) is not None), None)
+    found = found or _undecided(column, column.described())
+    return replace(found, distinct=column.facts.distinct, missing_texts=column.missing_texts)
+
+
+# -- the rules, in the order in which they are asked -----------------------------------------------------------------
+
+
+def _nothing_in_it(column: Column) -> Guess | None:
+    if column.facts.distinct == 0:
+        return _undecided(column, "no value at all: leave it out")
+    if column.facts.distinct == 1 and column.facts.present >= TOO_FEW:
+        return _undecided(column, "the same value in every record that has one: leave it out, or say what it is")
+    return None
+
+
+def _named_identifier(column: Column) -> Guess | None:
+    meaning = column.meaning
+    if meaning is None or meaning.role != "identifier" or meaning.weak:
+        return None
+    if column.facts.distinct <= 3 and column.facts.present >= TOO_FEW:
+        return _undecided(column, f"named like {meaning.what}, but {column.described()}")
+    return _identifier(column, f"named like {meaning.what}; {_counted(column)}", 2)
+
+
+def _like_an_identifier(column: Column) -> Guess | None:
+    if column.likeness is not None and column.likeness.role == "identifier":
+        return _identifier(column, f"values look like {column.likeness.what}", 1)
+    if column.type == "text":
+        return _identifier(column, "free text: sentences can name anybody", 1)
+    return None
+
+
+def _a_day(column: Column) -> Guess | None:
+    if column.type == "dates" or "dates" in column.nearly:
+        named = f"named like {column.meaning.what}; " if column.meaning and not column.meaning.weak else ""
+        return _coded(column, "quasi", f"{named}{column.described()}", 2 if named else 1)
+    return None
+
+
+def _named(column: Column) -> Guess | None:
+    """A quasi-identifier or sensitive attribute by its name."""
+    meaning = column.meaning
+    if meaning is None or meaning.role == "identifier":
+        return None
+    said = f"named like {meaning.what}; {column.described()}"
+    if "comma" in column.nearly:
+        return _undecided(column, said, f"{meaning.role}? {column.nearly}: write them with a point in the table")
+    if not column.in_order and column.type == "categories" and column.is_almost_unique and column.facts.present >= 100:
+        return _identifier(column, said, 1)
+    return _coded(column, meaning.role, said, 2)
+
+
+def _like_something(column: Column) -> Guess | None:
+    """A quasi-identifier or sensitive attribute by its values."""
+    if column.likeness is not None and not column.is_almost_unique:
+        return _coded(column, column.likeness.role, f"values look like {column.likeness.what}; {_counted(column)}", 1)
+    if column.type == "categories" and column.facts.distinct <= 3 * FEW:
+        found = vocabulary_of(column.values)
+        if found is not None:
+            return _coded(column, found[1], f"values look like {found[0]}; {column.described()}", 1)
+    zeros = sum(value.startswith("0") for value in column.examined)
+    five_digits = column.facts.longest == 5 and all(value.isdigit() for value in column.examined)
+    if column.type == "codes" and five_digits and zeros and not column.is_almost_unique:
+        return _coded(column, "quasi", f"five digits, some with a zero first: postal codes? {_counted(column)}", 1)
+    return None
+
+
+def _different_everywhere(column: Column) -> Guess | None:
+    weak = column.meaning is not None and column.meaning.weak
+    if column.is_almost_unique and (
+        column.type in ("categories", "codes") or (weak and column.type == "whole numbers")
+    ):
+        return _identifier(column, column.described(), 2 if weak else 1)
+    if column.is_almost_unique and column.type == "whole numbers" and _is_a_count_of_rows(column.facts):
+        return _identifier(column, f"{column.described()}, numbered in one run", 1)
+    if weak and column.meaning and column.meaning.what == "a name" and column.share >= 0.3:
+        return _identifier(column, f"named like a name; {_counted(column)}", 1)
+    if weak and column.facts.distinct > FEW:
+        return _undecided(column, f"{_counted(column)}; identifier if it stands for persons")
+    return None
+
+
+RULES: tuple[Callable[[Column], Guess | None], ...] = (
+    _nothing_in_it,
+    _named_identifier,
+    _like_an_identifier,
+    _a_day,
+    _named,
+    _like_something,
+    _different_everywhere,
+)
+
+
+def _identifier(column: Column, reason: str, strength: int) -> Guess:
+    return Guess(column.name, "identifier", column.type, reason, strength=strength)
+
+
+def _undecided(column: Column, reason: str, advice: str = "") -> Guess:
+    return Guess(column.name, None, column.type, reason, advice=advice)
+
+
+def _coded(column: Column, role: Role, reason: str, strength: int) -> Guess:
+    """Give a column a role that needs a hierarchy, or leave it undecided where none can be made."""
+    facts = column.facts
+    ranges = column.type in ("numbers", "whole numbers", "dates")
+    most = MOST_SENSITIVE_VALUES if role == "sensitive" else MOST_CODES if column.type == "codes" else MOST_CATEGORIES
+    if role == "sensitive" and facts.distinct == 1:
+        return _undecided(column, reason, "sensitive? With one value only there is nothing to protect or to learn")
+    if not ranges and facts.distinct > most:
+        advice = f"{role}? {facts.distinct:,} texts are too many: make them fewer or declare a hierarchy"
+        return _undecided(column, reason, advice)
+    entry, advice = _sensitive_entry(column) if role == "sensitive" else _quasi_entry(column)
+    return Guess(column.name, role, column.type, reason, entry, advice, strength)
+
+
+def _limited(guesses: Sequence[Guess]) -> tuple[Guess, ...]:
+    """Leave those to decide that are too many for a first study, the least well founded ones."""
+    kept: dict[int, Guess] = dict(enumerate(guesses))
+    for role, most in (("quasi", MOST_QUASI), ("sensitive", MOST_SENSITIVE)):
+        places = sorted((-own.strength, i) for i, own in kept.items() if own.role == role)
+        for _, i in places[most:]:
+            advice = f"{role}? {most} such columns are enough for a first study, more would take very long"
+            kept[i] = replace(kept[i], role=None, hierarchy=None, advice=advice)
+    return tuple(kept[i] for i in range(len(guesses)))
+
+
+# -- hierarchies ----------------------------------------------------------------------------------------------------
+
+
+def _quasi_entry(column: Column) -> tuple[Entry, str]:
+    facts = column.facts
+    if column.type == "dates" and facts.first and facts.last:
+        first, last = _rounded_days(facts.first, facts.last)
+        levels = ["month", "year", "decade"] if first.year // 10 < last.year // 10 else ["month", "year"]
+        return {"type": "dates", "first": first, "last": last, "levels": levels}, ""
+    if _is_postal(column) and facts.longest > 1 and facts.distinct > 2:
+        lengths = f"{facts.shortest} to {facts.longest} characters: has a leading zero been lost?"
+        return {"type": "prefixes", "keep": _kept(facts.longest)}, lengths if facts.shortest < facts.longest else ""
+    if column.in_order and facts.distinct > 2:
+        return _numeric_entry(column, QUASI_LEAVES, levels=True), ""
+    return {"type": "flat"}, _flat_advice(column)
+
+
+def _flat_advice(column: Column) -> str:
+    if "dates" in column.nearly:
+        return f"{column.nearly}: write them as 1999-12-31 or 31.12.1999 in the table and they get months and years"
+    if "comma" in column.nearly:
+        return f"{column.nearly}: write them with a point in the table"
+    if column.nearly:
+        return f"nearly all are {column.nearly}: correct the others, or declare them missing (na)"
+    if column.facts.distinct > FEW:
+        return 'many values without groups: give them some with type = "tree" or a level table (docs/hierarchies.md)'
+    return ""
+
+
+def _sensitive_entry(column: Column) -> tuple[Entry, str]:
+    if column.in_order and column.type != "dates" and column.facts.distinct > SENSITIVE_LEAVES:
+        entry = _numeric_entry(column, SENSITIVE_LEAVES, levels=False)
+        return entry, "published as these stretches; choose the resolution that is needed"
+    return {"type": "flat"}, ""
+
+
+def _numeric_entry(column: Column, leaves: int, levels: bool) -> Entry:
+    """Declare rounded bounds, a resolution, and (for a quasi-identifier) a few intervals, a long tail as one leaf."""
+    facts = column.facts
+    low, high = _decimal(facts.lowest), _decimal(facts.highest)
+    is_age = column.meaning is not None and column.meaning.what == "an age"
+    tail = Decimal(OLDEST) if is_age and low < OLDEST <= high < 150 else _tail(column, low, high)
+    span = rounded_span(low, high if tail is None else max(tail, low + 1), -facts.decimals, leaves)
+    entry: dict[str, object] = {"type": "numeric", "lower": _plain(span.lower), "upper": _plain(span.upper)}
+    if span.resolution != 1:
+        entry["resolution"] = _plain(span.resolution)
+    if levels and span.intervals:
+        intervals = span.intervals if len(span.intervals) <= 3 else span.intervals[::-1][::2][::-1]
+        entry["intervals"] = [_plain(width) for width in intervals]
+    if tail is not None:
+        end = tail if is_age and tail == OLDEST else span.end
+        entry["upper"] = entry["open_above"] = _plain(end)
+    if span.continuous:
+        entry["continuous"] = True
+    return entry
+
+
+def _tail(column: Column, low: Decimal, high: Decimal) -> Decimal | None:
+    """Find where a long thin tail of large numbers begins; None where there is none."""
+    numbers = np.array([float(value) for value in column.values if looks_numeric([value])])
+    counts = np.array([n for v, n in zip(column.sampled.values, column.sampled.counts, strict=True) if v is not None])
+    if len(numbers) != len(counts) or len(numbers) <= FEW:
+        return None
+    order = np.argsort(numbers)
+    place = np.searchsorted(np.cumsum(counts[order]), TAIL * counts.sum())
+    begin = Decimal(repr(float(numbers[order][min(int(place), len(order) - 1)])))
+    return begin if low < begin and (high - low) > 2 * (begin - low) else None
+
+
+def _is_postal(column: Column) -> bool:
+    named = column.meaning is not None and column.meaning.what == "a postal code"
+    like = column.likeness is not None and column.likeness.what == "British postcodes"
+    short = column.facts.longest <= 12 and column.type in ("codes", "categories", "whole numbers")
+    return short and (named or like or column.type == "codes")
+
+
+def _kept(longest: int) -> list[int]:
+    """How many leading characters the levels of a code keep."""
+    if longest <= 4:
+        return list(range(longest - 1, 0, -1))
+    return [3, 2, 1] if longest == 5 else [4, 2, 1]
+
+
+def _rounded_days(first: datetime.date, last: datetime.date) -> tuple[datetime.date, datetime.date]:
+    """Widen a stretch of days to whole years, or to whole decades where it is long."""
+    unit = 10 if last.year - first.year > 20 else 1
+    start, end = first.year // unit * unit, last.year // unit * unit + unit - 1
+    return datetime.date(max(start, 1), 1, 1), datetime.date(min(end, 9999), 12, 31)
+
+
+# -- words and numbers ----------------------------------------------------------------------------------------------
+
+
+def shown(text: str, most: int = 40) -> str:
+    """Write a text so that it stands on one line, shortened, with nothing in it that a terminal would obey."""
+    plain = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+    return plain if len(plain) <= most else f"{plain[: most - 3]}..."
+
+
+def _counted(column: Column) -> str:
+    return f"{column.facts.distinct:,} different in {column.facts.present:,} records"
+
+
+def _number(value: str) -> float:
+    number = read_number(value)
+    return number if isfinite(number) else inf
+
+
+def _is_plain(value: str) -> bool:
+    number = looks_numeric([value]) and value.strip() not in NOT_AVAILABLE
+    return number or isfinite(read_date(value))
+
+
+def _is_a_count_of_rows(facts: ColumnFacts) -> bool:
+    assert facts.highest is not None and facts.lowest is not None
+    return facts.highest - facts.lowest < 1.2 * facts.distinct
+
+
+def _holds(number: float | None) -> bool:
+    return number is not None and abs(number) <= LARGEST
+
+
+def _decimal(number: float | None) -> Decimal:
+    return Decimal(repr(number or 0.0))
+
+
+def _plain(number: Decimal) -> int | float:
+    return int(number) if number == number.to_integral_value() else float(number)

@@ -1,0 +1,133 @@
+"""Hierarchies that a person declared: TOML entries and level tables in ARX's format (`value;level1;level2;...`)."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+
+from sfumato.documents import parse_toml, read_text
+from sfumato.errors import BadInputError
+from sfumato.table.hierarchies.categories import flat, from_level_table, prefixes, tree
+from sfumato.table.hierarchies.hierarchy import Hierarchy, read_number
+from sfumato.table.hierarchies.ranges import dates, numeric
+
+Declared = Hierarchy | Mapping[str, object] | Sequence[object] | str | Path
+"""What may stand for a hierarchy: the value, a TOML-like table, nested lists, or the path of a level table."""
+
+Observed = Callable[[], tuple[Sequence[str], Sequence[int]]]
+"""Gives the values of the column with their counts, for the kinds of hierarchy that need them."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A type of TOML entry: what builds it, which keys it needs, which more it takes."""
+
+    build: Callable[..., Hierarchy]
+    needed: tuple[str, ...] = ()
+    further: tuple[str, ...] = ()
+
+
+KINDS: dict[str, Kind] = {
+    "numeric": Kind(
+        numeric,
+        ("lower", "upper"),
+        ("resolution", "intervals", "fan_out", "quantiles", "open_below", "open_above", "continuous"),
+    ),
+    "dates": Kind(dates, ("first", "last"), ("levels",)),
+    "prefixes": Kind(prefixes, (), ("values", "keep")),
+    "flat": Kind(flat, (), ("values",)),
+    "tree": Kind(lambda children: tree(children), ("children",)),
+    "level-table": Kind(lambda rows: from_level_table(rows), ("rows",)),
+}
+
+
+def declared(column: str, given: Declared, observed: Observed) -> Hierarchy:
+    """Make the hierarchy that was declared for a column, naming the column where it cannot be."""
+    try:
+        if isinstance(given, Hierarchy):
+            return given
+        if isinstance(given, str | Path):
+            return read_level_table(Path(given))
+        if isinstance(given, Mapping):
+            return _from_entry(dict(given), observed)
+        if isinstance(given, list | tuple):
+            return tree(given)
+        raise BadInputError(f"a table with a type, nested lists or a path is needed, not {given!r}")
+    except BadInputError as error:
+        raise BadInputError(f"hierarchy of column {column!r}: {error}") from None
+
+
+def _from_entry(entry: dict[str, object], observed: Observed) -> Hierarchy:
+    name = entry.pop("type", None)
+    if not isinstance(name, str) or name not in KINDS:
+        raise BadInputError(f"unknown type {name!r}; known are {', '.join(KINDS)}")
+    kind = KINDS[name]
+    missing = entry.pop("missing", False)
+    if not isinstance(missing, bool):
+        raise BadInputError(f"missing must be true or false, not {missing!r}")
+    known = (*kind.needed, *kind.further, "missing")
+    unknown = sorted(set(entry) - set(known))
+    if unknown:
+        raise BadInputError(f"unknown key {unknown[0]!r} for type {name}; known are {', '.join(known)}")
+    lacking = [key for key in kind.needed if key not in entry]
+    if lacking:
+        raise BadInputError(f"type {name} needs {' and '.join(lacking)} as well")
+    if name in ("prefixes", "flat") and "values" not in entry:
+        entry["values"], entry["observed"] = observed()[0], True
+    if "quantiles" in entry:
+        values, counts = observed()
+        bad = [value for value in values if not isfinite(read_number(value))]
+        if bad:
+            raise BadInputError(f"quantiles need numbers, and the column holds {bad[0]!r}")
+        entry["values"], entry["counts"] = [read_number(value) for value in values], counts
+    try:
+        built = kind.build(**entry)
+    except (TypeError, ValueError, ArithmeticError) as error:
+        raise BadInputError(f"type {name} cannot be built from {', '.join(sorted(entry))}: {error}") from None
+    return built.with_missing() if missing else built
+
+
+def read_level_table(path: Path) -> Hierarchy:
+    """Read a level table: no header, one row per value, its ancestors from fine to coarse; `;`, `,` or tab."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise BadInputError(f"{path}: there is no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInputError(f"{path}: cannot be read as UTF-8 text ({error})") from None
+    try:
+        return from_level_table(level_rows(text))
+    except BadInputError as error:
+        raise BadInputError(f"{path}: {error}") from None
+
+
+def level_rows(text: str) -> list[list[str]]:
+    """Split the text of a level table into its rows of labels."""
+    first = text.partition("\n")[0]
+    delimiter = max(";\t,|", key=first.count)
+    return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
+
+
+def level_tables(folder: Path) -> list[Path]:
+    """List the level tables in a folder; none where it is no folder."""
+    return sorted(folder.glob("*_hierarchy_*.csv"))
+
+
+def read_hierarchies(path: Path) -> dict[str, Declared]:
+    """Read the hierarchies of many columns: a TOML file, or a folder of `<table>_hierarchy_<column>.csv` files."""
+    if path.is_dir():
+        found: dict[str, Declared] = {}
+        for file in level_tables(path):
+            found[file.stem.split("_hierarchy_", 1)[1]] = file
+        if not found:
+            raise BadInputError(f"{path}: no file named <table>_hierarchy_<column>.csv in this folder")
+        return found
+    if not path.exists():
+        raise BadInputError(f"{path}: there is no such file or folder")
+    content = parse_toml(read_text(path), str(path))
+    content.pop("schema", None)
+    return content

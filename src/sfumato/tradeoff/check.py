@@ -1,0 +1,491 @@
+"""Checking a table as it stands, before anything is made of it: how risky it is, and what makes it so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.configuration import check_choice, check_number, check_whole
+from sfumato.engines import Pairs, column_pairs
+from sfumato.errors import BadInputError
+from sfumato.measures.disclosure.group_risk import THRESHOLDS, GroupRisk, group_risk
+from sfumato.measures.disclosure.households import HouseholdRisk, household_risk
+from sfumato.measures.disclosure.subsets import NEVER, Combinations, Subsets, all_subsets, members_of
+from sfumato.measures.disclosure.superpopulation import PopulationUniques, individual_risks, population_uniques
+from sfumato.quiet import Quiet
+from sfumato.table import Table, distinct_rows
+from sfumato.table.hierarchies.hierarchy import read_number
+from sfumato.table.households import memberships_of, unnamed_pairs
+from sfumato.tradeoff.exploration.effort import Effort, effort_of
+from sfumato.tradeoff.study.study import Study, of_table, read_study
+from sfumato.tradeoff.study.validation import Problem, problems
+
+Counts = NDArray[np.int64]
+Numbers = NDArray[np.float64]
+Missing = Literal["value", "drop", "any"]
+
+SHOWN = 5
+"""How many of the worst groups are shown."""
+
+OF_PUBLISHING = ("columns without a role", "identifier ")
+"""How notices begin that speak of what a release would hold, or that are said in full here."""
+
+
+@dataclass(frozen=True, repr=False)
+class Attribute(Quiet):
+    """What one quasi-identifier adds to the risk."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("name",)
+
+    name: str
+    values: int
+    """How many different values occur."""
+
+    alone: GroupRisk
+    """The risk of a table with this quasi-identifier only."""
+
+    without: GroupRisk | None
+    """The risk of a table without it; None where it is the only one."""
+
+
+@dataclass(frozen=True, repr=False)
+class WorstGroup(Quiet):
+    """A combination that few records have. It shows records: for the publisher's eyes only."""
+
+    quasi: dict[str, str]
+    records: int
+    """How many records have exactly these values."""
+
+    frequency: int
+    """How many records look like it; more where missing values match everything."""
+
+    unique_by: tuple[str, ...]
+    """The fewest quasi-identifiers that make it unique, as far as is known."""
+
+
+@dataclass(frozen=True, repr=False)
+class Persons(Quiet):
+    """What an identifier says about persons with several records."""
+
+    identifier: str
+    persons: int
+    repeated: int
+    """Persons with several records."""
+
+    most_records: int
+    unnamed: int
+    """Records without a value, each taken for a person of its own."""
+
+    smallest: int
+    """The smallest number of different persons in a group: what k really is, in persons."""
+
+    filled_by_one: int
+    """Groups of several records that all belong to one person."""
+
+
+@dataclass(frozen=True, repr=False)
+class IndividualRisk(Quiet):
+    """The risk of records seen as a sample of a population."""
+
+    source: str
+    """Where the frequencies in the population come from."""
+
+    population: float
+    highest: float
+    average: float
+    expected: float
+    """The expected number of records that are found: the sum of all risks."""
+
+    above: dict[float, float]
+    """The share of records with a risk above each threshold."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Check(Quiet):
+    """How risky a table is as it stands."""
+
+    table: str
+    missing: Missing
+    dropped: int
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    risk: GroupRisk
+    attributes: tuple[Attribute, ...]
+    """By what they add to the risk, most first."""
+
+    subsets: dict[tuple[str, ...], GroupRisk]
+    """The risk for somebody who knows only some quasi-identifiers."""
+
+    all_subsets: bool
+    unique_by: dict[int, int]
+    """How many unique records need how many quasi-identifiers to be so; 0: more than were looked at."""
+
+    worst: tuple[WorstGroup, ...]
+    smallest_groups: int
+    """How many combinations have the smallest frequency."""
+
+    persons: tuple[Persons, ...] = ()
+    individual: IndividualRisk | None = None
+    population: PopulationUniques | None = None
+    why_no_population: str = ""
+    household_column: str | None = None
+    household: HouseholdRisk | None = None
+    shared: tuple[str, ...] = ()
+    study: str | None = None
+    candidates: int = 0
+    problems: tuple[Problem, ...] = ()
+    effort: Effort | None = None
+    """What exploring the study will roughly take."""
+
+    notices: tuple[str, ...] = ()
+
+    @property
+    def records(self) -> int:
+        """The number of records that were looked at."""
+        return self.risk.records
+
+    @property
+    def valid(self) -> bool:
+        """Whether nothing in the study would fail for what it says."""
+        return not any(problem.kind == "failed" for problem in self.problems)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write everything as plain values."""
+        return _plain_check(self)
+
+
+def check(
+    source: Table | Study | str,
+    *,
+    weight: str | None = None,
+    household: str | None = None,
+    population: int | None = None,
+    sampling_fraction: float | None = None,
+    missing: Missing | None = None,
+) -> Check:
+    """Say how risky a table is as it stands, and whether a study of it would run.
+
+    `source` is a table, a study, or what stands for one (a path, a bundled name). `weight` and `household` name
+    columns, whatever their role; without `household` it is the one the table declares. `missing="any"` lets a missing
+    value match everything.
+    """
+    study = of_table(read_study(source)) if isinstance(source, str) else source if isinstance(source, Study) else None
+    table, meaning = _opened(study, source, missing)
+    given, number = _combinations(table, meaning)
+    frequencies = given.frequencies()
+    found = _as_it_stands(table, meaning, given, frequencies)
+    size = _population(found.records, population, sampling_fraction)
+    weights, notices = _weights(table, weight, number, given.size, size)
+    if size is None and weights is not None and weights.sum() >= found.records:
+        size = round(float(weights.sum()))
+    individual, risks = _individual(given, frequencies, weight, weights, size)
+    found = replace(
+        found,
+        persons=tuple(_persons(table, column, number) for column in table.roles.naming_persons),
+        individual=individual,
+        population=None if size is None or meaning == "any" else population_uniques(given.counts, size),
+        why_no_population=_why_no_population(size, meaning),
+        notices=(*_notices(table, study), *notices),
+    )
+    household = household or table.roles.household
+    if household is not None:
+        members = memberships_of(table.engine, _column(table, household, "--household"), table.link)
+        homes = household_risk(given, risks, members.by(number))
+        shared = tuple(found.quasi[a] for a in homes.shared)
+        found = replace(found, household_column=household, household=homes, shared=shared)
+    if study is not None:
+        found = replace(
+            found,
+            study=study.name,
+            candidates=len(study.candidates),
+            problems=problems(study, table),
+            effort=effort_of(study, table),
+        )
+    return found
+
+
+def _as_it_stands(table: Table, meaning: Missing, given: Combinations, frequencies: Counts) -> Check:
+    """Say what the quasi-identifiers alone say."""
+    cells = table.cells
+    risk = group_risk(frequencies, given.counts)
+    names = tuple(quasi.name for quasi in cells.quasi)
+    subsets = all_subsets(given)
+    needed = np.where(subsets.keys == NEVER, 0, subsets.keys >> 48)[frequencies == 1]
+    return Check(
+        table=table.engine.origin,
+        missing=meaning,
+        dropped=table.dropped,
+        quasi=names,
+        sensitive=tuple(attribute.name for attribute in cells.sensitive),
+        risk=risk,
+        attributes=_attributes(names, subsets),
+        subsets={tuple(names[a] for a in members): own for members, own in subsets.risks.items()},
+        all_subsets=subsets.complete,
+        unique_by={int(n): int(count) for n, count in zip(*np.unique(needed, return_counts=True), strict=True)},
+        worst=_worst(table, given, frequencies, subsets.keys),
+        smallest_groups=int((frequencies == risk.smallest).sum()),
+    )
+
+
+# -- reading -----------------------------------------------------------------------------------------------
+
+
+def _opened(study: Study | None, source: Table | Study | str, missing: Missing | None) -> tuple[Table, Missing]:
+    """Open the table, and say what a missing value means."""
+    if missing is not None:
+        check_choice("missing", missing, ("value", "drop", "any"))
+    read_as: Literal["value", "drop"] | None = "value" if missing == "any" else missing
+    if study is not None:
+        declared = study.table if read_as is None else replace(study.table, missing=read_as)
+        table = declared.open()
+    else:
+        if not isinstance(source, Table):
+            raise BadInputError(f"give a table, a study, or the path of one, not {source!r}")
+        table = source
+        if read_as is not None and read_as != table.missing:
+            raise BadInputError(
+                f"the table was read with missing={table.missing!r}; read it with missing={read_as!r} for this"
+            )
+    return table, missing or table.missing
+
+
+def _combinations(table: Table, meaning: Missing) -> tuple[Combinations, Counts]:
+    """Return the distinct combinations of quasi-identifiers, and for every cell which one it has."""
+    cells = table.cells
+    first, number = distinct_rows(cells.codes)
+    codes = cells.codes[first]
+    missing = np.zeros(codes.shape, bool)
+    if meaning == "any":
+        for a, quasi in enumerate(cells.quasi):
+            if quasi.hierarchy.missing:
+                missing[:, a] = codes[:, a] == quasi.hierarchy.size - 1
+    counts = np.zeros(len(first), np.int64)
+    np.add.at(counts, number, cells.counts)
+    return Combinations(codes, missing, counts), number
+
+
+def _column(table: Table, name: str, option: str) -> str:
+    if name not in table.engine.columns:
+        known = ", ".join(map(repr, table.engine.columns[:30]))
+        raise BadInputError(f"{table.engine.origin}: there is no column {name!r} ({option}); the columns are {known}")
+    return name
+
+
+def _population(records: int, population: int | None, fraction: float | None) -> int | None:
+    """Return the size of the population, if it is given in one way or the other."""
+    if population is not None and fraction is not None:
+        raise BadInputError("give the size of the population or the sampling fraction, not both")
+    if fraction is not None:
+        check_number("sampling_fraction", fraction, least=0, strict=True, most=1)
+        return round(records / fraction)
+    if population is not None:
+        check_whole("population", population, least=1)
+        if population < records:
+            raise BadInputError(
+                f"the population ({population:,}) is smaller than the table ({records:,} records), "
+                "and a table cannot hold more persons than there are; give the size of the whole population"
+            )
+    return population
+
+
+def _weights(
+    table: Table, column: str | None, number: Counts, combinations: int, size: int | None
+) -> tuple[Numbers | None, tuple[str, ...]]:
+    """Add up the sampling weights of every combination; every weight must be a number of at least 0."""
+    if column is None:
+        return None, ()
+    pairs = column_pairs(table.engine, _column(table, column, "--weight"), table.link)
+    numbers = np.array([np.nan if value is None else read_number(value) for value in pairs.values], np.float64)
+    if not (np.isfinite(numbers) & (numbers >= 0)).all():
+        raise BadInputError(_bad_weight(table, column, pairs, numbers))
+    weights = np.bincount(number[pairs.cell], numbers[pairs.value] * pairs.counts, combinations).astype(np.float64)
+    records, total = int(pairs.counts.sum()), float(weights.sum())
+    if total == 0:
+        raise BadInputError(f"{table.engine.origin}, column {column!r}: every weight is 0; give sampling weights")
+    notices = []
+    if total < records:
+        notices.append(
+            f"the weights in {column!r} add up to {total:,.6g}, less than the {records:,} records: they are no "
+            "sampling weights (how many persons a record stands for), so risks are too high"
+        )
+    elif (small := int(pairs.counts[numbers[pairs.value] < 1].sum())) > 0:
+        notices.append(f"{small:,} records have a weight below 1 in {column!r}: each stands for less than itself")
+    if size is not None and not 0.9 < total / size < 1.1:
+        notices.append(f"the weights in {column!r} add up to {total:,.6g}, not to the population of {size:,}")
+    return weights, tuple(notices)
+
+
+def _bad_weight(table: Table, column: str, pairs: Pairs, numbers: Numbers) -> str:
+    """Name the first weight that is none, and its row."""
+    distinct = table.engine.distinct(column)
+    first = dict(zip(distinct.values, distinct.first_rows.tolist(), strict=True))
+    bad = np.flatnonzero(~(np.isfinite(numbers) & (numbers >= 0))).tolist()
+    place = min(bad, key=lambda i: first[pairs.values[i]])
+    value, row = pairs.values[place], first[pairs.values[place]]
+    if value is None:
+        rows = int(pairs.counts[pairs.value == place].sum())
+        said = f"{rows:,} records have no weight; give every record one"
+    elif numbers[place] < 0:
+        said = f"the weight {value!r} is negative; a weight says how many persons a record stands for"
+    else:
+        said = f"the weight {value!r} is not a finite number; correct it"
+    return f"{table.engine.origin}, column {column!r}, row {row} (the header not counted): {said}"
+
+
+# -- saying ------------------------------------------------------------------------------------------------
+
+
+def _individual(
+    given: Combinations, frequencies: Counts, column: str | None, weights: Numbers | None, size: int | None
+) -> tuple[IndividualRisk | None, Numbers]:
+    """Return the individual risk, and the risk of every combination: one over its frequency without a population."""
+    records = int(given.counts.sum())
+    if weights is not None:
+        found, total = given.alike(weights), float(weights.sum())
+        source = f"the sampling weights in {column!r}"
+    elif size is not None:
+        found, total = frequencies * np.float64(size / records), float(size)
+        source = "its size, every record standing for equally many"
+    else:
+        return None, 1 / frequencies
+    risks = individual_risks(frequencies.astype(np.float64), found)
+    expected = float((risks * given.counts).sum())
+    above = {t: int(given.counts[risks > t].sum()) / records for t in THRESHOLDS.values()}
+    return IndividualRisk(source, total, float(risks.max()), expected / records, expected, above), risks
+
+
+def _why_no_population(size: int | None, meaning: Missing) -> str:
+    if size is None:
+        return "the size of the population is not known"
+    return "where a missing value matches everything there are no groups to estimate from" if meaning == "any" else ""
+
+
+def _attributes(names: Sequence[str], subsets: Subsets) -> tuple[Attribute, ...]:
+    """Describe every quasi-identifier, those first without which the average risk would fall most."""
+    found = []
+    for a, name in enumerate(names):
+        others = tuple(b for b in range(len(names)) if b != a)
+        found.append(Attribute(name, subsets.risks[(a,)].combinations, subsets.risks[(a,)], subsets.risks.get(others)))
+    return tuple(sorted(found, key=lambda own: (own.without.average if own.without else 0.0, own.name)))
+
+
+def _worst(table: Table, given: Combinations, frequencies: Counts, keys: Counts) -> tuple[WorstGroup, ...]:
+    """Show the smallest groups, those first that the fewest attributes make unique."""
+    worst = []
+    quasi = table.cells.quasi
+    for i in np.lexsort((keys, frequencies))[:SHOWN]:
+        by = () if keys[i] == NEVER else members_of(int(keys[i]))
+        shown = {own.name: own.hierarchy.leaves[given.codes[i, a]] for a, own in enumerate(quasi)}
+        worst.append(WorstGroup(shown, int(given.counts[i]), int(frequencies[i]), tuple(quasi[a].name for a in by)))
+    return tuple(worst)
+
+
+def _persons(table: Table, column: str, number: Counts) -> Persons:
+    """Count the persons an identifier tells apart, in the table and in every group."""
+    pairs = column_pairs(table.engine, column, table.link)
+    unnamed = unnamed_pairs(pairs)
+    lone = int(pairs.counts[unnamed].sum())
+    group = number[pairs.cell]
+    named = np.stack([group[~unnamed], pairs.value[~unnamed]], axis=1).astype(np.int32)
+    first, _ = distinct_rows(named)
+    persons = np.bincount(named[first, 0], minlength=int(number.max()) + 1)
+    persons += np.bincount(group[unnamed], pairs.counts[unnamed], len(persons)).astype(np.int64)
+    records = np.bincount(group, pairs.counts, len(persons))
+    of_person = np.bincount(pairs.value[~unnamed], pairs.counts[~unnamed])
+    of_person = of_person[of_person > 0]
+    return Persons(
+        column,
+        len(of_person) + lone,
+        int((of_person > 1).sum()),
+        int(of_person.max()) if len(of_person) else 1,
+        lone,
+        int(persons.min()),
+        int(((persons == 1) & (records > 1)).sum()),
+    )
+
+
+def _notices(table: Table, study: Study | None) -> list[str]:
+    """Pass on what is to be known of the table, and say where several values of a quasi-identifier count as one."""
+    notices = [notice for notice in table.notices if study is not None or not notice.startswith(OF_PUBLISHING)]
+    for coding in table.codings:
+        leaves = len(set(coding.codes.values()))
+        if coding.column in table.roles.quasi and leaves < len(coding.codes):
+            notices.append(
+                f"column {coding.column!r}: {len(coding.codes):,} different texts count as {leaves:,} values (the "
+                "leaves of its hierarchy); published as they stand, they would tell records further apart"
+            )
+    return notices
+
+
+def _plain_check(own: Check) -> dict[str, Any]:
+    individual, household, population = own.individual, own.household, own.population
+    return {
+        "table": own.table,
+        "study": own.study,
+        "records": own.records,
+        "dropped": own.dropped,
+        "missing": own.missing,
+        "quasi": own.quasi,
+        "sensitive": own.sensitive,
+        "risk": _plain_risk(own.risk),
+        "attributes": [
+            {
+                "name": a.name,
+                "values": a.values,
+                "alone": _plain_risk(a.alone),
+                "without": None if a.without is None else _plain_risk(a.without),
+            }
+            for a in own.attributes
+        ],
+        "subsets": [{"quasi": names, **_plain_risk(risk)} for names, risk in own.subsets.items()],
+        "all_subsets": own.all_subsets,
+        "unique_by": {"more" if n == 0 else str(n): count for n, count in own.unique_by.items()},
+        "smallest_groups": own.smallest_groups,
+        "worst": [vars(group) for group in own.worst],
+        "persons": [vars(each) for each in own.persons],
+        "individual": None
+        if individual is None
+        else {**vars(individual), "above": {str(t): share for t, share in individual.above.items()}},
+        "population": None
+        if population is None
+        else {
+            **vars(population),
+            "model": population.model,
+            "uniques": population.uniques,
+            "share": population.share,
+            "zayatz_share": population.zayatz / population.population,
+            "pitman_share": None if population.pitman is None else population.pitman / population.population,
+        },
+        "why_no_population": own.why_no_population,
+        "household": None
+        if household is None
+        else {
+            **vars(household),
+            "column": own.household_column,
+            "sizes": {str(size): count for size, count in household.sizes.items()},
+            "shared": own.shared,
+        },
+        "candidates": own.candidates,
+        "problems": [vars(problem) for problem in own.problems],
+        "effort": None if own.effort is None else vars(own.effort),
+        "valid": own.valid,
+        "notices": own.notices,
+    }
+
+
+def _plain_risk(risk: GroupRisk) -> dict[str, Any]:
+    return {
+        "combinations": risk.combinations,
+        "k": risk.smallest,
+        "uniques": risk.uniques,
+        "uniques_share": risk.uniques_share,
+        "prosecutor": risk.highest,
+        "marketer": risk.average,
+        "above": {str(threshold): risk.above(smallest) for smallest, threshold in THRESHOLDS.items()},
+        "distinction": risk.average,
+        "separation": risk.separation,
+    }

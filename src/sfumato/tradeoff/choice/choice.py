@@ -1,0 +1,402 @@
+"""Choosing one point of a map: by the knee, the ideal corner, bounds, or the recipient; and saying why.
+
+Loukides et al. 2012 (knee, quadrant), Cormode et al. 2013 (ideal corner, recipients), Dewri et al. 2011 (flat and
+steep stretches). Only measured points count. The original is the end of many frontiers, so it helps to find the
+knee; it is never recommended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import inf
+from typing import Any, ClassVar
+
+from sfumato.configuration import check_choice, check_number
+from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.measures import MEASURES, READ_NOISY
+from sfumato.quiet import Quiet
+from sfumato.tradeoff.choice import choice_words as words
+from sfumato.tradeoff.choice.bounds import (
+    Bound,
+    Relaxation,
+    check_measure,
+    given_bounds,
+    nearest_point,
+    relaxation,
+)
+from sfumato.tradeoff.choice.curve import Curve, Step, Stretch, rank
+from sfumato.tradeoff.choice.recipients import RECIPIENTS
+from sfumato.tradeoff.map import Map, Point, cost
+
+BY = ("knee", "kneedle", "ideal", "best")
+
+
+@dataclass(frozen=True, repr=False)
+class Neighbour(Quiet):
+    """The next point of the frontier on one side of the chosen one, and what going there would change."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("side", "point")
+
+    side: str
+    """more private or less private."""
+
+    point: str
+    changes: Mapping[str, tuple[float, float]]
+    within_bounds: bool
+    is_release: bool
+    """Whether it could be published: the original could not."""
+
+    said: str
+
+
+@dataclass(frozen=True, repr=False)
+class Quadrant(Quiet):
+    """The points within the bounds on both axes; None where no bound was given."""
+
+    bounds: Mapping[str, float | None]
+    points: tuple[str, ...]
+    said: str
+
+
+@dataclass(frozen=True, repr=False)
+class Choice(Quiet):
+    """The recommended point of a map, why it is this one, and what its neighbours would give and cost."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("point", "by", "axes", "prefer", "recipient")
+
+    point: Point
+    by: str
+    axes: tuple[str, str]
+    prefer: str | None
+    recipient: str | None
+    bounds: tuple[Bound, ...]
+    why: tuple[str, ...]
+    warnings: tuple[str, ...]
+    neighbours: tuple[Neighbour, ...]
+    slope: tuple[Step, ...]
+    stretches: tuple[Stretch, ...]
+    quadrant: Quadrant
+    landmarks: Mapping[str, str | None]
+    """What each way of choosing that needs no preference would recommend within the bounds."""
+
+    worth: str | None = None
+    """Whether the point beats both trivial sanitizations at the column that was learned; None where none was."""
+
+    disagreements: tuple[str, ...] = ()
+    """Where the point looks good by one measure and bad by another of the same kind, in words."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        content = asdict(self)
+        point = {name: content["point"][name] for name in ("id", "anonymizer", "form", "requirement", "measures")}
+        stretches = [asdict(own) | {"said": words.stretch(own, self.axes)} for own in self.stretches]
+        return content | {"point": point, "stretches": stretches, "relax": []}
+
+
+class NothingFitsError(InfeasibleError):
+    """No point satisfies the bounds: knows what would have to be relaxed."""
+
+    def __init__(self, message: str, relax: Sequence[Relaxation] = (), nearest: Point | None = None) -> None:
+        super().__init__(message)
+        self.relax, self.nearest = tuple(relax), nearest
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        relax = [
+            asdict(own.bound) | {"fits_at": own.value, "point": own.point, "option": own.relaxed and own.relaxed.option}
+            for own in self.relax
+        ]
+        nearest = None if self.nearest is None else {"id": self.nearest.id, "measures": dict(self.nearest.measures)}
+        return {
+            "point": None,
+            "why": [line.strip() for line in str(self).splitlines()],
+            "relax": relax,
+            "nearest": nearest,
+        }
+
+
+def choose(
+    shown: Map,
+    largest: Mapping[str, float] | None = None,
+    least: Mapping[str, float] | None = None,
+    prefer: str | None = None,
+    by: str | None = None,
+    recipient: str | None = None,
+    axes: Sequence[str] | None = None,
+    sensitivity: float | None = None,
+) -> Choice:
+    """Recommend one point: the knee, or where bounds, a recipient or a preference are given, the best within."""
+    question = _question(shown, given_bounds(largest, least), prefer, by, recipient, axes, sensitivity)
+    return _Answer(shown, question).choice()
+
+
+@dataclass(frozen=True, repr=False)
+class _Question(Quiet):
+    """What was asked for, checked, with everything filled in."""
+
+    axes: tuple[str, str]
+    bounds: tuple[Bound, ...]
+    by: str
+    prefer: str | None
+    recipient: str | None
+    sensitivity: float
+    exact_allowed: bool
+    """Whether releases with exact quasi-identifiers may be chosen."""
+
+    notes: tuple[str, ...]
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The measures that a point must have to be compared."""
+        return self.axes if self.prefer is None else (self.prefer,)
+
+    @property
+    def other_bounds(self) -> tuple[Bound, ...]:
+        """The bounds that are not on the axes."""
+        return tuple(bound for bound in self.bounds if bound.measure not in self.axes)
+
+
+def _question(
+    shown: Map,
+    given: list[Bound],
+    prefer: str | None,
+    by: str | None,
+    recipient: str | None,
+    axes: Sequence[str] | None,
+    sensitivity: float | None,
+) -> _Question:
+    known = [name for name in MEASURES if any(point.has([name]) for point in shown.points)]
+    first, second = _axes(axes or shown.study.axes)
+    method = by or ("best" if given or prefer or recipient else "knee")
+    check_choice("by", method, BY)
+    if prefer is not None and method != "best":
+        raise BadInputError(f"a preferred measure ({prefer}) belongs to the way 'best'; {method} weighs both axes")
+    if sensitivity is not None and method != "kneedle":
+        raise BadInputError(f"a sensitivity belongs to the way 'kneedle', not to {method!r}")
+    asked_for = 1.0 if sensitivity is None else sensitivity
+    check_number("sensitivity", asked_for, least=0)
+    wanted = (prefer or second) if method == "best" else None
+    bounds, notes, exact_allowed = list(given), [words.unusual(b) for b in given if not b.is_natural], True
+    if recipient is not None:
+        check_choice("recipient", recipient, RECIPIENTS)
+        preset, own = RECIPIENTS[recipient], {(bound.measure, bound.side): bound for bound in given}
+        asked_of = [bound for bound in preset.bounds if MEASURES[bound.measure].said_of == shown.study.section]
+        kept = [bound for bound in asked_of if (bound.measure, bound.side) not in own]
+        bounds += [bound for bound in kept if bound.measure in known]
+        exact_allowed = preset.admits_exact(given) or all(bound.measure != "k" for bound in asked_of)
+        notes += [words.replaced(b, recipient, exact_allowed) for b in asked_of if b not in kept]
+        notes += [words.unknown(bound, recipient) for bound in kept if bound.measure not in known]
+    asked = [*dict.fromkeys([*(bound.measure for bound in bounds), *((first, second) if not wanted else (wanted,))])]
+    noisy = [point for point in shown.points if point.is_noisy and point.status == "measured"]
+    notes += [words.not_of_noisy(name, len(noisy)) for name in asked if noisy and name not in READ_NOISY]
+    if shown.points and known:
+        for name in [bound.measure for bound in bounds] + ([first, second] if wanted is None else [wanted]):
+            _check_known(name, known, asked=name in (*(axes or ()), prefer, *(bound.measure for bound in bounds)))
+    return _Question((first, second), tuple(bounds), method, wanted, recipient, asked_for, exact_allowed, tuple(notes))
+
+
+def _axes(names: Sequence[str]) -> tuple[str, str]:
+    """Check the two axes, and put the risk first: privacy is bought with utility."""
+    if len(names) != 2 or names[0] == names[1]:
+        raise BadInputError(f"axes must be two different measures, not {', '.join(names)!r}")
+    for name in names:
+        check_measure(name)
+    first, second = names
+    turned = MEASURES[first].kind == "utility" and MEASURES[second].kind == "risk"
+    return (second, first) if turned else (first, second)
+
+
+def _check_known(name: str, known: Sequence[str], asked: bool) -> None:
+    """Raise unless some point has the measure; one that nobody asked for is an axis of the study."""
+    check_measure(name)
+    if name not in known:
+        remedy = "" if asked else "; give other axes (--axes), or a measure to prefer (--prefer)"
+        raise BadInputError(f"no point of this map has the measure {name!r}; it has {', '.join(known)}{remedy}")
+
+
+@dataclass(frozen=True, repr=False)
+class _Answer(Quiet):
+    """A question put to a map."""
+
+    shown: Map
+    question: _Question
+
+    def choice(self) -> Choice:
+        """Find the point and say why."""
+        asked = self.question
+        inside = self._inside()
+        if not inside:
+            raise self._nothing_fits()
+        curve = self._curve()
+        point, why = self._best(inside) if asked.by == "best" else self._on(curve, inside)
+        if asked.recipient:
+            left_out = [] if asked.exact_allowed else [words.left_out(asked.recipient)]
+            why = [words.recipient(asked.recipient, asked.bounds), *why, *left_out]
+        why += self._place(curve, point)
+        return Choice(
+            point=point,
+            by=asked.by,
+            axes=asked.axes,
+            prefer=asked.prefer,
+            recipient=asked.recipient,
+            bounds=asked.bounds,
+            why=(*why, *asked.notes),
+            warnings=tuple(words.warnings(point)),
+            neighbours=tuple(self._neighbours(curve, point)),
+            slope=tuple(curve.steps()),
+            stretches=tuple(curve.stretches()),
+            quadrant=self._quadrant(inside),
+            landmarks=self._landmarks(curve, inside),
+            worth=words.worth(self.shown, point),
+            disagreements=tuple(words.disagreements(self.shown, point, asked.axes)),
+        )
+
+    # -- which points count
+
+    def _releases(self, exact_allowed: bool) -> list[Point]:
+        """List the points that are releases at all, can be compared, and may be had by this recipient."""
+        return [
+            point
+            for point in self.shown.points
+            if point.has(self.question.needed)
+            and point.anonymizer != "original"
+            and (exact_allowed or not (point.form == "bucketization" or point.anonymizer == "without-sensitive"))
+        ]
+
+    def _within(self, point: Point) -> bool:
+        return all(bound.admits(point) for bound in self.question.bounds)
+
+    def _inside(self) -> list[Point]:
+        return [point for point in self._releases(self.question.exact_allowed) if self._within(point)]
+
+    def _curve(self) -> Curve:
+        """Draw the frontier through all that satisfies the bounds beside the axes, so that bounds do not bend it.
+
+        The original is the end of it (publishing the table as it is, Loukides, section 5), unless it beats a release.
+        """
+        asked = self.question
+        kept = [p for p in self._releases(asked.exact_allowed) if all(b.admits(p) for b in asked.other_bounds)]
+        originals = [p for p in self.shown.points if p.anonymizer == "original" and p.status == "measured"]
+        alone = Curve.through(kept, asked.axes)
+        ended = Curve.through(
+            [*alone.points, *(p for p in originals if all(b.admits(p) for b in asked.other_bounds))], asked.axes
+        )
+        return ended if set(alone.ids) <= set(ended.ids) else alone
+
+    # -- ways of choosing
+
+    def _best(self, inside: list[Point]) -> tuple[Point, list[str]]:
+        """Take the best point by the preferred measure; among equals the best on the axes."""
+        asked = self.question
+        assert asked.prefer is not None
+        order = sorted(inside, key=lambda p: (*_costs(p, (asked.prefer or "", *asked.axes)), rank(p)))
+        others = words.best_of_others(order, asked.prefer)
+        return order[0], [words.best(order, asked.prefer, asked.bounds), *([others] if others else [])]
+
+    def _on(self, curve: Curve, inside: list[Point]) -> tuple[Point, list[str]]:
+        """Take the knee, or where there is none, the point closest to the ideal corner."""
+        by, found = self.question.by, self._found(curve, inside)
+        if by == "ideal":
+            return found["ideal"][0], [words.ideal(curve, found["ideal"][0])]
+        every = curve.knees() if by == "knee" else curve.kneedle(self.question.sensitivity)
+        if not found[by]:
+            point = found["ideal"][0]
+            return point, [words.no_knee(curve, by, bool(every)), words.ideal(curve, point)]
+        point = found[by][0]
+        strongest, sensitivity = point is every[0], self.question.sensitivity
+        if by == "knee":
+            told = words.knee(curve, point, strongest)
+        else:
+            told = words.kneedle(curve, point, sensitivity, strongest)
+        return point, [told] if strongest else [told, words.knee_outside(every[0], by, self.question.bounds)]
+
+    def _found(self, curve: Curve, inside: list[Point]) -> dict[str, list[Point]]:
+        """List what each way of choosing finds within the bounds, the best first."""
+        ids = {point.id for point in inside}
+        own = [point for point in curve.points if point.id in ids]
+        own = own or list(Curve.through(inside, self.question.axes).points)
+        return {
+            "knee": [point for point in curve.knees() if point.id in ids],
+            "kneedle": [point for point in curve.kneedle(self.question.sensitivity) if point.id in ids],
+            "ideal": sorted(own, key=lambda point: round(curve.distance(point), 9)),
+        }
+
+    def _landmarks(self, curve: Curve, inside: list[Point]) -> dict[str, str | None]:
+        return {by: points[0].id if points else None for by, points in self._found(curve, inside).items()}
+
+    # -- around the chosen point
+
+    def _place(self, curve: Curve, point: Point) -> list[str]:
+        """Say so where the chosen point is not on the frontier of the axes."""
+        if not point.has(self.question.axes):
+            return [words.no_place(point, self.question.axes)]
+        own = _costs(point, self.question.axes)
+        better = [other for other in curve.points if _beats(_costs(other, self.question.axes), own)]
+        return [words.beaten(point, better[0], self.question.axes)] if better else []
+
+    def _neighbours(self, curve: Curve, point: Point) -> list[Neighbour]:
+        """Find the next points of the frontier that are better on one axis and worse on the other."""
+        if not point.has(self.question.axes):
+            return []
+        x, y = _costs(point, self.question.axes)
+        placed = [(own, _costs(own, self.question.axes)) for own in curve.points]
+        more = [own for own, (u, v) in placed if u < x and v > y]
+        less = [own for own, (u, v) in placed if u > x and v < y]
+        sides = (("more private", more[-1:]), ("less private", less[:1]))
+        return [self._neighbour(side, point, other) for side, found in sides for other in found]
+
+    def _neighbour(self, side: str, point: Point, other: Point) -> Neighbour:
+        asked = self.question
+        told = dict.fromkeys(
+            [*asked.axes, *([asked.prefer] if asked.prefer else []), *(b.measure for b in asked.bounds)]
+        )
+        changes = {
+            name: (point.measures[name], other.measures[name])
+            for name in told
+            if point.has([name]) and other.has([name]) and point.measures[name] != other.measures[name]
+        }
+        broken = [bound for bound in asked.bounds if not bound.admits(other)]
+        said = words.neighbour(other, changes, broken)
+        return Neighbour(side, other.id, changes, not broken, other.anonymizer != "original", said)
+
+    def _quadrant(self, inside: list[Point]) -> Quadrant:
+        asked = self.question
+        own = {axis: [bound for bound in asked.bounds if bound.measure == axis] for axis in asked.axes}
+        points = tuple(point.id for point in inside if point.has(asked.axes))
+        limits = {axis: bounds[0].value if bounds else None for axis, bounds in own.items()}
+        return Quadrant(limits, points, words.quadrant(own, len(points), len(asked.other_bounds)))
+
+    # -- nothing fits
+
+    def _nothing_fits(self) -> NothingFitsError:
+        asked = self.question
+        releases = self._releases(asked.exact_allowed)
+        if not asked.bounds or not self._releases(exact_allowed=True):
+            return NothingFitsError(words.no_release(self.shown.points, asked.needed, asked.exact_allowed))
+        relax = []
+        for bound in asked.bounds:
+            others = [other for other in asked.bounds if other is not bound]
+            relax.append(relaxation(self._fits_at(bound, releases), bound, others))
+        nearest = nearest_point(releases, asked.bounds)
+        told = words.nothing_fits(asked.bounds, relax, nearest, asked.recipient, asked.exact_allowed)
+        return NothingFitsError(told, relax, nearest)
+
+    def _fits_at(self, bound: Bound, releases: list[Point]) -> list[tuple[float, Point]]:
+        """List at which value a bound admits each release; exact ones only at a k below the recipient's."""
+        asked, name = self.question, bound.measure
+        found = [(point.measures[name], point) for point in releases if point.has([name])]
+        if asked.recipient and not asked.exact_allowed and (name, bound.side) == ("k", "min"):
+            most = RECIPIENTS[asked.recipient].least_k - 1
+            exact = [p for p in self._releases(exact_allowed=True) if p not in releases and p.has([name])]
+            found += [(min(point.measures[name], most), point) for point in exact]
+        return found
+
+
+def _costs(point: Point, names: Sequence[str]) -> tuple[float, ...]:
+    """Turn measures so that lower is better; what is unknown comes last."""
+    return tuple(cost(name, point.measures[name]) if point.has([name]) else inf for name in names)
+
+
+def _beats(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    return one != other and all(a <= b for a, b in zip(one, other, strict=True))

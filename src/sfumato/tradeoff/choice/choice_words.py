@@ -1,0 +1,330 @@
+"""What is said of a choice: sentences with numbers, for a person who has to answer for the release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sfumato.measures import MEASURES, READ_NOISY
+from sfumato.tradeoff.choice.bounds import Bound, Relaxation, number
+from sfumato.tradeoff.choice.curve import Curve, Step, Stretch
+from sfumato.tradeoff.choice.recipients import RECIPIENTS
+from sfumato.tradeoff.disagreements import Disagreements
+from sfumato.tradeoff.map import Map, Point
+from sfumato.tradeoff.verdicts import Verdicts
+
+BASELINE_WORDS = {
+    "original": "the original table, which is not a release",
+    "without-quasi": "the trivial release without quasi-identifiers",
+    "without-sensitive": "the trivial release without sensitive values",
+    "one-item": "the trivial release of one item in place of all",
+}
+
+
+def listed(parts: Sequence[object]) -> str:
+    """Join parts as a person would: `a, b and c`."""
+    texts = [str(part) for part in parts]
+    return " and ".join([", ".join(texts[:-1]), texts[-1]]) if len(texts) > 1 else "".join(texts)
+
+
+def counted(count: int, what: str) -> str:
+    """Write a number with its noun."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def both(before: float, after: float) -> tuple[str, str]:
+    """Write two numbers with as many digits as it takes to tell them apart."""
+    for digits in range(4, 17):
+        if (texts := (number(before, digits), number(after, digits)))[0] != texts[1]:
+            return texts
+    return number(before), number(after)
+
+
+def change(name: str, before: float, after: float) -> str:
+    """Say how a measure changes.
+
+    >>> change("p_loss", 0.31, 0.25)
+    'lowers p_loss from 0.31 to 0.25'
+    """
+    old, new = both(before, after)
+    return f"{'raises' if after > before else 'lowers'} {name} from {old} to {new}"
+
+
+# -- why this point
+
+
+def best(order: Sequence[Point], prefer: str, bounds: Sequence[Bound]) -> str:
+    """Say that a point is the best by a measure, among how many, and what the next best has."""
+    word = "highest" if MEASURES[prefer].better == "higher" else "lowest"
+    own = number(order[0].measures[prefer])
+    if not bounds:
+        text = (
+            f"Of all {counted(len(order), 'point')} it has the {word} {prefer}: {own}. No bound was given on anything."
+        )
+    elif len(order) == 1:
+        return f"It is the only point with {listed(bounds)}; its {prefer} is {own}."
+    else:
+        text = f"Of the {counted(len(order), 'point')} with {listed(bounds)} it has the {word} {prefer}: {own}."
+    if len(order) > 1:
+        first, second = (point.measures[prefer] for point in order[:2])
+        text += f" The next is {order[1].id} with {'the same' if first == second else both(first, second)[1]}."
+    return text
+
+
+def best_of_others(order: Sequence[Point], prefer: str) -> str:
+    """Say what the best point of every other family has, where families are who made a release."""
+    first: dict[str, Point] = {}
+    for point in order:
+        if point.family and not point.is_baseline:
+            first.setdefault(point.family, point)
+    others = [(name, point) for name, point in first.items() if point is not order[0]]
+    if not others:
+        return ""
+    told = listed([f"{name} {number(point.measures[prefer])} ({point.id})" for name, point in others])
+    return f"Within the same bounds the best {prefer} of the others is: {told}."
+
+
+def knee(curve: Curve, point: Point, strongest: bool = True) -> str:
+    """Say how sharp the knee is, and what privacy costs on its two sides."""
+    angle = f"{curve.angles[point.id]:.0f}"
+    return (
+        f"It is the knee{'' if strongest else ' within the bounds'}: here the frontier of {listed(curve.axes)} bends "
+        f"most sharply (an angle of {angle} degrees, "
+        f"180 is straight, both axes scaled to 0..1). {_sides(curve, point)}"
+    )
+
+
+def kneedle(curve: Curve, point: Point, sensitivity: float, strongest: bool = True) -> str:
+    """Say how far Kneedle's knee lies from the line between the ends."""
+    below = curve.below_diagonal[curve.finite.index(point)]
+    return (
+        f"It is the knee{'' if strongest else ' within the bounds'} by Kneedle (sensitivity {number(sensitivity)}): "
+        "no other knee of the frontier of "
+        f"{listed(curve.axes)} lies as far ({number(below)}, both axes scaled to 0..1) below the straight line "
+        f"between its ends. {_sides(curve, point)}"
+    )
+
+
+def _sides(curve: Curve, point: Point) -> str:
+    """Compare the marginal rates before and after a point of the curve."""
+    first, second = curve.axes
+    steps = curve.steps()
+    into = next((step for step in steps if step.end == point.id), None)
+    out = next((step for step in steps if step.start == point.id), None)
+    if into is None or out is None or into.rate is None or out.rate is None:
+        return ""
+    return (
+        f"Getting here from the next less private point costs {number(into.rate)} of {second} for each unit of "
+        f"{first}; the next step of privacy would cost {number(out.rate)}."
+    )
+
+
+def ideal(curve: Curve, point: Point) -> str:
+    """Say how close the point is to the corner where both measures are best."""
+    first, second = curve.axes
+    return (
+        f"Of the frontier it is the point closest to the ideal corner, where {first} and {second} are both as good as "
+        f"anywhere on it: {number(curve.distance(point))} away, both axes scaled to 0..1."
+    )
+
+
+def no_knee(curve: Curve, by: str, elsewhere: bool) -> str:
+    """Say why there is no knee."""
+    name = "Kneedle finds no knee" if by == "kneedle" else "There is no knee"
+    if elsewhere:
+        return f"{name} within the bounds."
+    if len(curve.finite) < 3:
+        return f"{name}: it takes three points, and the frontier has {counted(len(curve.finite), 'point')} to draw."
+    shape = "is straight or bends away from the ideal corner"
+    return f"{name}: the frontier {shape if by == 'knee' else 'does not stand out from the line between its ends'}."
+
+
+def knee_outside(point: Point, by: str, bounds: Sequence[Bound]) -> str:
+    """Say that the sharpest knee cannot be had, and why."""
+    broken = [bound for bound in bounds if not bound.admits(point)]
+    cause = f"outside the bounds ({listed(broken)} asked for)" if broken else "not a release"
+    return f"The frontier has a stronger {by} at {point.id}, but that is {cause}."
+
+
+def beaten(point: Point, other: Point, axes: tuple[str, str]) -> str:
+    """Say that a point is not on the frontier of the axes."""
+    values = [f"{axis} {' against '.join(both(other.measures[axis], point.measures[axis]))}" for axis in axes]
+    outside = ", which is not a release" if other.anonymizer == "original" else ""
+    return f"It is not on the frontier of {listed(axes)}: {other.id}{outside} has {listed(values)}."
+
+
+def no_place(point: Point, axes: tuple[str, str]) -> str:
+    """Say that a point has no place on the axes."""
+    lacking = listed([axis for axis in axes if not point.has([axis])])
+    return f"It has no {lacking}, so it has no neighbours on the frontier of {listed(axes)}."
+
+
+def recipient(name: str, bounds: Sequence[Bound]) -> str:
+    """Say what a recipient asks for."""
+    preset = RECIPIENTS[name]
+    own = [f"{bound} ({bound.reason})" for bound in bounds if bound in preset.bounds]
+    asked = f"asks for {listed(own)}" if own else "asks for nothing that applies here"
+    return f"The recipient is '{name}', {preset.meaning}, which {asked}."
+
+
+def left_out(recipient: str) -> str:
+    """Say that exact quasi-identifiers are not for this recipient."""
+    return (
+        f"Releases with exact quasi-identifiers (bucketization) were left out for '{recipient}': they do not hide who "
+        "is in the table. A weaker bound of your own on k, such as --min k=1, admits them."
+    )
+
+
+def replaced(bound: Bound, recipient: str, exact_allowed: bool) -> str:
+    """Say that a bound of a preset gave way."""
+    text = f"Your own bound on {bound.measure} stands in place of '{recipient}': {bound}."
+    if bound.measure == "k" and RECIPIENTS[recipient].hides_identity and exact_allowed:
+        text += " It is weaker, so releases with exact quasi-identifiers were considered too."
+    return text
+
+
+def unknown(bound: Bound, recipient: str) -> str:
+    """Say that a bound of a preset does not apply."""
+    return f"'{recipient}' also asks for {bound}, but no point of this map has that measure."
+
+
+def not_of_noisy(measure: str, points: int) -> str:
+    """Say that a measure leaves out noisy releases, and what could be asked of them instead."""
+    return (
+        f"{counted(points, 'noisy release')} {'was' if points == 1 else 'were'} left out: {measure} is counted on the "
+        f"records of groups, and noisy releases have none. They can be asked for {listed(READ_NOISY)}."
+    )
+
+
+def unusual(bound: Bound) -> str:
+    """Say that a bound cuts off the better values."""
+    measure, other = MEASURES[bound.measure], "min" if bound.side == "max" else "max"
+    return (
+        f"{bound.measure} is better when {measure.better}: --{bound.side} {bound.measure}={bound.value:g} cuts off the "
+        f"better values; --{other} would cut off the worse."
+    )
+
+
+def warnings(point: Point) -> list[str]:
+    """Say what a person should know before publishing this point."""
+    found = []
+    if point.form == "bucketization":
+        found.append(
+            "It does not hide who is in the table: the exact quasi-identifiers are published, and only the link to the "
+            "sensitive values is loosened."
+        )
+    elif point.anonymizer == "without-sensitive":
+        found.append("It is a trivial release: no sensitive value is published, but the exact quasi-identifiers are.")
+    elif point.anonymizer == "without-quasi":
+        found.append("It is a trivial release: no quasi-identifier is published, only the sensitive values.")
+    elif point.anonymizer == "one-item":
+        found.append("It is a trivial release: all items are published as one, which says who has any item at all.")
+    elif point.measures.get("are", 0) > 1:
+        found.append(
+            f"Its are is {number(point.measures['are'])}: an answer of 0 to every query of the workload would be "
+            "nearer to the truth on average, which gets an are of 1."
+        )
+    elif point.measures.get("k") == 1:
+        found.append("Its k is 1: somebody's combination of quasi-identifiers occurs only once in it.")
+    return found
+
+
+def worth(shown: Map, point: Point) -> str | None:
+    """Say whether a point beats both trivial sanitizations, and where it does not, how to find one that does."""
+    verdicts = Verdicts.of(shown)
+    if verdicts is None or point.worth is None:
+        return None
+    text, better = verdicts.sentence(point), len(verdicts.by_verdict["better"])
+    if not point.is_baseline and point.worth["verdict"] == "better":
+        return text
+    if not better:
+        return f"{text} No release of this map beats both."
+    beat = "releases of this map beat" if better > 1 else "release of this map beats"
+    return f"{text} {better:,} {beat} both: --prefer utility_gain finds the largest gain."
+
+
+def disagreements(shown: Map, point: Point, axes: Sequence[str]) -> list[str]:
+    """Say where a point looks good by one measure and bad by another of the same kind."""
+    found = Disagreements.of(shown)
+    return [] if found is None else [own.said for own in found.of_point(point, axes)]
+
+
+# -- around it
+
+
+def neighbour(other: Point, changes: Mapping[str, tuple[float, float]], broken: Sequence[Bound]) -> str:
+    """Say what going to a neighbour would give and cost."""
+    what = f" ({BASELINE_WORDS[other.anonymizer]})" if other.is_baseline else ""
+    text = f"Going to {other.id}{what} {listed([change(name, *values) for name, values in changes.items()])}"
+    return f"{text}; that is outside the bounds ({listed(broken)} asked for)." if broken else f"{text}."
+
+
+def quadrant(own: Mapping[str, Sequence[Bound]], points: int, others: int) -> str:
+    """Say how many points lie within the bounds on both axes, and which axis has none."""
+    parts = [listed(bounds) if bounds else f"any {axis} (no bound given)" for axis, bounds in own.items()]
+    beside = ", the other bounds kept" if others else ""
+    return f"{counted(points, 'point')} with {listed(parts)}{beside}."
+
+
+def next_step(step: Step, axes: tuple[str, str]) -> str:
+    """Say what the next step of privacy costs, in all and for each unit."""
+    first, second = axes
+    rate = "" if step.rate is None else f", {number(step.rate)} of {second} for each unit of {first}"
+    return (
+        f"The next step of privacy, to {step.end}, costs {number(step.cost)} of {second} for {number(step.gain)} of "
+        f"{first}{rate}."
+    )
+
+
+def stretch(own: Stretch, axes: tuple[str, str]) -> str:
+    """Say where privacy is almost free, or expensive."""
+    first, second = axes
+    start, end = both(*own.first)
+    kind = "privacy is almost free" if own.kind == "flat" else "privacy is expensive"
+    return (
+        f"From {first} {start} to {end} {kind}: these are {100 * own.gain_share:.0f}% of the range of {first} on the "
+        f"frontier, for {100 * own.cost_share:.0f}% of the range of {second} ({' to '.join(both(*own.second))})."
+    )
+
+
+# -- nothing fits
+
+
+def no_release(points: Sequence[Point], needed: Sequence[str], exact_allowed: bool) -> str:
+    """Say that there is nothing to choose from."""
+    measured = [point for point in points if point.status == "measured"]
+    if not measured:
+        return f"none of the {counted(len(points), 'point')} of this map was measured, so there is nothing to choose"
+    if all(point.anonymizer == "original" for point in measured):
+        return "the original is the only measured point of this map, and it is not a release"
+    if exact_allowed:
+        return f"no release on this map has {listed(needed)}"
+    return "every release on this map has exact quasi-identifiers; --min k=1 would admit them"
+
+
+def nothing_fits(
+    bounds: Sequence[Bound],
+    relax: Sequence[Relaxation],
+    nearest: Point | None,
+    recipient: str | None,
+    exact_allowed: bool,
+) -> str:
+    """Say what would have to be relaxed, one bound at a time, and which point comes nearest."""
+    lines = [f"no point of this map fits {listed(bounds)}{f' (for {recipient!r})' if recipient else ''}."]
+    if not exact_allowed:
+        lines.append(f"  {left_out(recipient or '')}")
+    alone = len(bounds) == 1
+    for own in relax:
+        if own.relaxed is None:
+            lines.append(f"  Relaxing --{own.bound.side} {own.bound.measure} alone does not help.")
+        else:
+            kept = "" if alone else ", all else kept,"
+            lines.append(
+                f"  With {own.relaxed.option} instead of {number(own.bound.value)}{kept} {own.point} would fit."
+            )
+    if nearest is not None:
+        names = dict.fromkeys(bound.measure for bound in bounds if nearest.has([bound.measure]))
+        values = [f"{name} {number(nearest.measures[name])}" for name in names]
+        lines.append(
+            f"  The nearest point is {nearest.id}: {listed(values) if values else 'none of these is known of it'}."
+        )
+    return "\n".join(lines)

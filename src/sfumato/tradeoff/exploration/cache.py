@@ -1,0 +1,104 @@
+"""What a map keeps of its work: a line for every point that was measured, each with a check sum of itself.
+
+A line that does not fit its sum (changed, damaged, cut short by a crash) is taken out, and what it held is worked out
+anew. The file shows records, rare ones too, so its owner alone can read it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from sfumato.documents import fields, in_shape, parse_json, text
+from sfumato.errors import BadInputError
+from sfumato.plain import to_plain
+from sfumato.release import staged
+from sfumato.release.staging import PRIVATE, writable
+from sfumato.tradeoff.exploration.folder import POINT, limit_values, limited, read_limit, read_point
+from sfumato.tradeoff.limit.limit import Limit
+from sfumato.tradeoff.map import Point
+
+CHECK = "check"
+KEPT_POINT = fields({"key": text, "point": POINT})
+
+
+class Cache:
+    """Points and limits by their keys, in memory and, where there is a path, in a file to which new ones are added."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.points: dict[str, Point] = {}
+        self.limits: dict[str, Limit | None] = {}
+        for entry in _entries(path)[0]:
+            if "point" in entry:
+                self.points[entry["key"]] = read_point(entry["point"])
+            else:
+                self.limits[entry["limit of"]] = read_limit(entry)
+
+    def add_point(self, key: str, point: Point) -> None:
+        """Keep a point."""
+        self.points[key] = point
+        self._add({"key": key, "point": to_plain(asdict(point))})
+
+    def add_limit(self, key: str, limit: Limit | None) -> None:
+        """Keep the limit of the data; that there is none is worth keeping too."""
+        self.limits[key] = limit
+        self._add({"limit of": key, **limit_values(limit)})
+
+    def _add(self, entry: Mapping[str, Any]) -> None:
+        if self.path is None:
+            return
+        with writable(self.path):
+            self.path.touch(PRIVATE)
+            with self.path.open("a", encoding="ascii") as stream:
+                stream.write(_line(entry))
+
+
+def mend_cache(path: Path | None) -> str:
+    """Take lines that do not fit their check sum out of a cache; say in a sentence how many, nothing where all fit."""
+    kept, unfit = _entries(path)
+    if path is not None and path.is_file() and path.stat().st_mode & 0o077:
+        path.chmod(PRIVATE)
+    if path is None or not unfit:
+        return ""
+    with staged([path], private=[path]) as [draft]:
+        draft.write_text("".join(map(_line, kept)), encoding="ascii")
+    entries = "entry does" if unfit == 1 else "entries do"
+    return (
+        f"{path}: {unfit:,} {entries} not fit their check sum (changed, damaged, or of another version); measured anew"
+    )
+
+
+def _entries(path: Path | None) -> tuple[list[dict[str, Any]], int]:
+    """Read the entries of a cache that fit their check sum, and count the lines that hold none."""
+    if path is None or not path.is_file():
+        return [], 0
+    lines = [line for line in path.read_text(encoding="ascii", errors="replace").split("\n") if line]
+    entries = [entry for entry in map(_entry, lines) if entry is not None]
+    return entries, len(lines) - len(entries)
+
+
+def _entry(line: str) -> dict[str, Any] | None:
+    """Read a line; None where it is not what was written."""
+    try:
+        entry: dict[str, Any] = parse_json(line, "a cache", "a kept entry", fields({CHECK: text}))
+        check = entry.pop(CHECK)
+        if check != _sum(entry):
+            return None
+        in_shape(entry, "a cache", "a kept entry", KEPT_POINT if "point" in entry else limited)
+    except BadInputError:  # also what another version of this program wrote
+        return None
+    return entry
+
+
+def _line(entry: Mapping[str, Any]) -> str:
+    plain = json.loads(json.dumps(entry))  # as it will be read, so that the sum is the same then
+    return json.dumps({**plain, CHECK: _sum(plain)}) + "\n"
+
+
+def _sum(entry: Mapping[str, Any]) -> str:
+    return sha256(json.dumps(entry, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,269 @@
+"""Exploring a study: every candidate is made and measured, by threads; what is done is kept and never done twice."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from sfumato.anonymizers import Maker, Mechanism, UnsafeSeededNoise
+from sfumato.configuration import check_whole
+from sfumato.errors import InfeasibleError, SfumatoError, lacks_memory
+from sfumato.interrupts import LOOK_SECONDS
+from sfumato.kernels import source_digest
+from sfumato.measures import Prepared, Worth, published_risks
+from sfumato.rooms import up_to
+from sfumato.table import Table
+from sfumato.tradeoff.exploration.cache import Cache, mend_cache
+from sfumato.tradeoff.exploration.details import details, noisy_details
+from sfumato.tradeoff.limit.limit import AXES, Limit, limit
+from sfumato.tradeoff.map import Map, Point
+from sfumato.tradeoff.study.explorable import Explorable
+from sfumato.tradeoff.study.study import Candidate, Study, read_study
+
+Own = TypeVar("Own", bound=Hashable)
+"""The candidates of a kind of study."""
+
+Progress = Callable[[int, int, str], None]
+"""Told after every candidate: how many are done, of how many, and which was the last."""
+
+NO_MEMORY = "there was not enough memory for it; work with fewer threads (--workers 1) or take a larger machine"
+"""Why a point failed that is tried again next time, since it says nothing of the candidate."""
+
+
+def explore(
+    study: Explorable | str,
+    cache: Path | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    table: Any = None,
+) -> Map:
+    """Make and measure all candidates of a study (or of the one that a path or a bundled name stands for).
+
+    `cache` is a file to which every measured point is added at once; points found there under the same table,
+    configuration and version are not worked out again, unless they do not fit their check sum: a warning says how
+    many. The result does not depend on the number of workers. `table` is what the study is about (a table, or
+    baskets), where that is open already.
+    """
+    given = read_study(study) if isinstance(study, str) else study
+    exploration: Exploration[Any] = Exploration(given, cache, workers, table)
+    candidates = exploration.work.candidates
+    done = exploration.known_of(candidates)
+    report = progress or (lambda finished, total, last: None)
+    report(len(done), len(candidates), "")
+    for candidate, point in exploration.measured(candidate for candidate in candidates if candidate not in done):
+        done[candidate] = point
+        report(len(done), len(candidates), str(candidate))
+    return exploration.map([done[candidate] for candidate in candidates])
+
+
+class Exploration(Generic[Own]):
+    """A study at work: its data, what was measured before, and the means to measure more."""
+
+    def __init__(
+        self, study: Explorable, cache: Path | None = None, workers: int | None = None, data: Any = None
+    ) -> None:
+        self.study = study
+        self.workers = workers if workers is not None else (os.cpu_count() or 1)
+        check_whole("workers", self.workers, least=1)
+        self.work = study.opened(data)
+        if sentence := mend_cache(cache):
+            warnings.warn(sentence, stacklevel=2)
+        self.cache = Cache(cache)
+
+    def key(self, candidate: Own) -> str:
+        """Return the name under which a candidate's point is kept."""
+        return sha256(f"{self.work.key} {candidate}".encode()).hexdigest()
+
+    def known_of(self, candidates: Iterable[Own]) -> dict[Own, Point]:
+        """Return the points that need not be worked out again."""
+        keys = {candidate: self.key(candidate) for candidate in candidates}
+        points = self.cache.points
+        return {candidate: points[key] for candidate, key in keys.items() if key in points}
+
+    @cached_property
+    def _measure(self) -> Callable[[Own], Point]:
+        return self.work.prepared()
+
+    def measured(self, candidates: Iterable[Own], ends: float | None = None) -> Iterator[tuple[Own, Point]]:
+        """Make and measure candidates, each kept at once; none is begun after `ends` on the monotonic clock."""
+        for candidate, point in _all(candidates, lambda own: self._measure(own), self.workers, ends):
+            if point.reason != NO_MEMORY:
+                self.cache.add_point(self.key(candidate), point)
+            yield candidate, point
+
+    def map(
+        self, points: Sequence[Point], study: Explorable | None = None, more: Mapping[str, Any] | None = None
+    ) -> Map:
+        """Put points on a map of the study (or of one that has grown), with the limit of the data under them."""
+        floor = self._limit() if any(point.has(AXES) for point in points) else None
+        return Map(study or self.study, tuple(points), {**self.work.about, **(more or {})}, floor)
+
+    def _limit(self) -> Limit | None:
+        """Work the limit of the data out, or take it from the cache."""
+        key = sha256(f"{self.work.key} limit".encode()).hexdigest()
+        if key not in self.cache.limits:
+            self.cache.add_limit(key, self.work.limit())
+        return self.cache.limits[key]
+
+
+@dataclass(frozen=True, eq=False)
+class TableWork:
+    """A study of a table with the table at hand."""
+
+    study: Study
+    table: Table
+    digest: str
+
+    @staticmethod
+    def of(study: Study, table: Table) -> TableWork:
+        """Read the table through once, for its digest."""
+        return TableWork(study, table, table.engine.digest())
+
+    @cached_property
+    def key(self) -> str:
+        """A digest of everything a point depends on besides its candidate."""
+        table = self.table
+        hierarchies = sorted((name, hierarchy.content) for name, hierarchy in table.hierarchies.items())
+        parts = [self.digest, table.roles, table.missing, hierarchies, self.study.scales]
+        sources = source_digest(*up_to("measures"), "tradeoff/exploration")
+        return sha256("\n".join(map(repr, [*parts, sources])).encode()).hexdigest()
+
+    @cached_property
+    def candidates(self) -> Sequence[Candidate]:
+        """All candidates, each once, in order."""
+        return self.study.candidates_of(self.table)
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """What is said of the table itself."""
+        table = self.table
+        return {
+            "records": table.cells.records,
+            "cells": table.cells.size,
+            "dropped": table.dropped,
+            "quasi": [quasi.name for quasi in table.cells.quasi],
+            "sensitive": [sensitive.name for sensitive in table.cells.sensitive],
+            "notices": [*table.notices, *table.household_notices()],
+            "digest": self.digest,
+            "origin": table.engine.origin,
+        }
+
+    @cached_property
+    def _ready(self) -> Prepared:
+        return self.study.scales.prepare(self.table).ready()
+
+    def prepared(self) -> Callable[[Candidate], Point]:
+        """Make the scales ready; return what makes and measures one candidate."""
+        return partial(measured_point, prepared=self._ready)
+
+    def limit(self) -> Limit | None:
+        """Work out the line below which no truthful release of the table can lie."""
+        return limit(self._ready)
+
+
+def _all(
+    candidates: Iterable[Own], measured: Callable[[Own], Point], workers: int, ends: float | None
+) -> Iterator[tuple[Own, Point]]:
+    """Work candidates out by threads, a few at a time so that memory stays flat; stop at once when interrupted."""
+    pool = ThreadPoolExecutor(workers)
+    waiting = iter(candidates)
+    at_once = 2 * workers if ends is None else workers  # what waits when time is up would still be worked out
+    running: dict[Future[Point], Own] = {}
+    try:
+        while True:
+            while len(running) < at_once and (ends is None or time.monotonic() < ends):
+                candidate = next(waiting, None)
+                if candidate is None:
+                    break
+                running[pool.submit(measured, candidate)] = candidate
+            if not running:
+                break
+            finished, _ = wait(running, LOOK_SECONDS, FIRST_COMPLETED)
+            for future in finished:
+                yield running.pop(future), future.result()
+    finally:  # what still runs is of no use to anybody any more: nobody waits for it
+        pool.shutdown(wait=not running, cancel_futures=True)
+
+
+def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
+    """Make one release and measure it; a candidate that cannot be made is a point that says why."""
+    point = Point(
+        candidate.id,
+        str(candidate.anonymizer),
+        candidate.form,
+        str(candidate.requirement),
+        candidate.parameters,
+        "measured",
+    )
+
+    def found() -> dict[str, Any]:
+        maker = repeatable(candidate)
+        if isinstance(maker, Mechanism):
+            maker.check(prepared.table, candidate.requirement, candidate.form, candidate.suppress)
+            return over_draws(maker, candidate, prepared)
+        release = maker.anonymize(prepared.table, candidate.requirement, candidate.form, candidate.suppress)
+        measured = prepared.measure(release)
+        worth = worth_values(measured.worth)
+        return {
+            "measures": dict(measured.values),
+            "published": published_risks(release, candidate.suppress),
+            "details": details(release),
+            "worth": worth,
+        }
+
+    return attempted(point, found)
+
+
+def attempted(point: Point, found: Callable[[], Mapping[str, Any]]) -> Point:
+    """Fill a point with what is found of its release; where that cannot be made, with the reason."""
+    started = time.perf_counter()
+    try:
+        point = replace(point, **found())
+    except InfeasibleError as error:
+        point = replace(point, status="infeasible", reason=str(error))
+    except SfumatoError as error:
+        point = replace(point, status="failed", reason=str(error))
+    except Exception as error:  # one anonymizer's defect must not cost the others' results
+        reason = NO_MEMORY if lacks_memory(error) else f"{type(error).__name__}: {error}"
+        point = replace(point, status="failed", reason=reason)
+    return replace(point, seconds=time.perf_counter() - started)
+
+
+def over_draws(mechanism: Mechanism, candidate: Candidate, prepared: Prepared) -> dict[str, Any]:
+    """Draw a noisy release several times; its measures are the medians, with the smallest and the largest beside.
+
+    The noise comes from a seed so that a map comes out the same twice. None of these draws can be published.
+    """
+    seeds = np.random.SeedSequence(int(candidate.id, 16)).generate_state(prepared.scales.draws, np.uint64)
+    releases = [mechanism.draw(prepared.table, UnsafeSeededNoise(int(seed))) for seed in seeds]
+    found = [prepared.measure(release).values for release in releases]
+    values = {name: [own[name] for own in found] for name in found[0]}
+    return {
+        "measures": {name: float(np.median(own)) for name, own in values.items()},
+        "intervals": {name: (min(own), max(own)) for name, own in values.items()},
+        "details": noisy_details(releases[0]),
+    }
+
+
+def worth_values(worth: Worth | None) -> dict[str, Any] | None:
+    """Write what a release is worth as plain values, with the verdict."""
+    return None if worth is None else {**asdict(worth), "verdict": worth.verdict}
+
+
+def repeatable(candidate: Candidate) -> Maker:
+    """Return the candidate's anonymizer with a seed of its own where it draws at random and has none.
+
+    A map is for the publisher's eyes and must come out the same twice; a release that is published draws afresh.
+    """
+    maker = candidate.anonymizer
+    return maker if isinstance(maker, Mechanism) else maker.with_seed(int(candidate.id, 16))

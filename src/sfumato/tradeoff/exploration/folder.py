@@ -1,0 +1,129 @@
+"""Reading a map back from the folder that `sfumato explore` left: what `choose` and `release` begin with."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from sfumato.documents import (
+    anything,
+    fields,
+    flag,
+    in_shape,
+    listed,
+    mapped,
+    number,
+    number_or_infinity,
+    one_of,
+    optional,
+    plain,
+    read_json,
+    text,
+    together,
+    whole,
+)
+from sfumato.errors import BadInputError
+from sfumato.measures import Worth
+from sfumato.plain import from_plain
+from sfumato.tradeoff.limit.limit import Limit
+from sfumato.tradeoff.map import Map, Point
+from sfumato.tradeoff.study.study import read_study
+
+SCHEMA = 1
+WHAT = "what `sfumato explore` writes; explore again"
+
+READ = ("points.json", "study.toml")
+"""What a map is read from."""
+
+TRIVIAL, REVEALED = "trivial_u_loss", "revealed_p_loss"
+"""The U_loss of the release without quasi-identifiers, the P_loss of a revealed rarest value."""
+
+WORTH = {name.name: text if name.type == "str" else number for name in dataclasses.fields(Worth)}
+POINT = fields(
+    {
+        "id": text,
+        "anonymizer": text,
+        "form": text,
+        "requirement": text,
+        "parameters": together(mapped(plain), fields({}, {"suppress": number})),
+        "status": one_of("measured", "infeasible", "failed"),
+        "measures": mapped(number_or_infinity),
+    },
+    {
+        "reason": optional(text),
+        "details": mapped(anything),
+        "seconds": number,
+        "worth": optional(fields(WORTH | {"verdict": one_of("better", "no better", "not shown")})),
+        "intervals": mapped(listed(number_or_infinity, 2)),
+        "words": text,
+        "family": text,
+    },
+)
+"""The plain values of a point."""
+
+FACTS = {
+    "digest": text,
+    "quasi": listed(text),
+    "sensitive": listed(text),
+    "tree": flag,
+    **dict.fromkeys(("records", "cells", "dropped", "distinct", "items", "occurrences"), whole()),
+}
+"""What is said of the data themselves; which of these, the kind of study says."""
+
+
+def limited(value: Any, place: str) -> None:
+    """Want the plain values of a limit, or of none."""
+    fields({}, {"limit": optional(listed(listed(number, 2), least=1))})(value, place)
+    if value.get("limit") is not None:
+        fields({"table": fields({TRIVIAL: number, REVEALED: number})})(value, place)
+
+
+def read_map(folder: str | Path) -> Map:
+    """Read the study and the points of a folder; what the points show of records is not kept there."""
+    folder = Path(folder)
+    path = folder / "points.json"
+    if not path.is_file():
+        raise BadInputError(f"{folder}: there is no points.json here; give the folder that `sfumato explore` wrote")
+    content = read_json(path, WHAT, fields({"schema": plain}))
+    if content["schema"] != SCHEMA:
+        raise BadInputError(f"{path}: schema {content['schema']!r} is not known to this version; explore again")
+    study = read_study(str(folder / "study.toml"))
+    facts = fields({name: FACTS[name] for name in study.facts})
+    shape = together(fields({study.section: facts, "points": listed(POINT)}), limited)
+    in_shape(content, str(path), WHAT, shape)
+    points = tuple(read_point(entry) for entry in content["points"])
+    return Map(study, points, dict(content[study.section]), read_limit(content))
+
+
+def map_files(folder: Path) -> list[Path]:
+    """Name the files that a map is read from."""
+    return [folder / name for name in READ]
+
+
+def read_limit(content: dict[str, Any]) -> Limit | None:
+    """Read a limit from the plain values that `limit_values` made; there need not be one."""
+    if content.get("limit") is None:
+        return None
+    about = content["table"]
+    vertices = tuple((float(x), float(y)) for x, y in content["limit"])
+    return Limit(vertices, float(about[TRIVIAL]), float(about[REVEALED]))
+
+
+def limit_values(floor: Limit | None) -> dict[str, Any]:
+    """Write a limit as plain values: its vertices, and under `table` the two facts of the table that scores need."""
+    if floor is None:
+        return {}
+    return {
+        "table": {TRIVIAL: floor.trivial, REVEALED: floor.revealed},
+        "limit": [list(vertex) for vertex in floor.points],
+    }
+
+
+def read_point(entry: dict[str, Any]) -> Point:
+    """Read a point from its plain values; what is not part of a point is passed over."""
+    known = {own.name for own in dataclasses.fields(Point)}
+    values = {name: value for name, value in entry.items() if name in known}
+    intervals = {name: tuple(ends) for name, ends in from_plain(values.get("intervals", {})).items()}
+    numbers = {name: from_plain(values.get(name, {})) for name in ("measures", "published")}
+    return Point(**{**values, **numbers, "intervals": intervals})

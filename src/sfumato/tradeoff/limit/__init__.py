@@ -1,0 +1,1 @@
+"""The limit under a map, the tighter one for buckets, and the score of a frontier between them."""

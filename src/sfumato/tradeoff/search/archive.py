@@ -1,0 +1,152 @@
+"""All non-dominated points that a search has seen, and the frontier it hands back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.anonymizers import CutSpace, CutVector
+from sfumato.anonymizers.cut_vector.space import Bits
+from sfumato.errors import BadInputError
+from sfumato.kernels import kernel
+from sfumato.quiet import Quiet
+from sfumato.tradeoff.search.problems import Problem
+from sfumato.tradeoff.study.study import Candidate, Grid
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True, repr=False)
+class FrontierPoint(Quiet):
+    """One release of a frontier: its cuts, and what is known of it."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("publishable",)
+
+    cuts: str
+    values: Mapping[str, float]
+    publishable: Candidate | None
+    """The candidate that makes this release; None where what is said of it need not hold."""
+
+    @property
+    def candidate(self) -> Candidate:
+        """The candidate that makes this release, for a map or to publish."""
+        if self.publishable is None:
+            raise BadInputError("this point belongs to an unsound problem (order=paper), so it cannot be published")
+        return self.publishable
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """The releases that no other that was looked at beats, by the first objective, the better end first."""
+
+    problem: Problem
+    points: tuple[FrontierPoint, ...]
+    vectors: Bits = field(repr=False, compare=False)
+    """The cut vectors of the points: seeds for another search."""
+
+    evaluations: int
+    """Cut vectors that were worked out, each once."""
+
+    exact: bool = False
+    """Whether the whole space was looked at."""
+
+    stopped: str = ""
+    """Why the search ended early, if it did: time, or interrupted."""
+
+    def __iter__(self) -> Iterator[FrontierPoint]:
+        return iter(self.points)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    @property
+    def costs(self) -> Numbers:
+        """The objectives, turned so that lower is better: points x objectives."""
+        down = [name for name in self.problem.objectives if is_gain(name)]
+        rows = [[p.values[n] * (-1 if n in down else 1) for n in self.problem.objectives] for p in self.points]
+        return np.array(rows, np.float64).reshape(len(self.points), len(self.problem.objectives))
+
+    @property
+    def grids(self) -> tuple[Grid, ...]:
+        """The points as candidates of a study: `Study(name, table, frontier.grids)` puts them on a map."""
+        found = [point.candidate for point in self.points]
+        return tuple(Grid((own.anonymizer,), (own.requirement,), (own.form,), (own.suppress,)) for own in found)
+
+
+def is_gain(name: str) -> bool:
+    """Say whether more of an objective is better."""
+    from sfumato.measures import MEASURES
+
+    return name.startswith("weighted_") or (name in MEASURES and MEASURES[name].better == "higher")
+
+
+class Archive:
+    """Keeps the non-dominated rows; of equal ones the first. A search adds everything it works out."""
+
+    def __init__(self, problem: Problem, space: CutSpace) -> None:
+        self.problem, self.space = problem, space
+        self.costs: Numbers = np.zeros((0, len(problem.objectives)))
+        self.vectors: Bits = np.zeros((0, space.bits), np.uint8)
+        self.facts: Numbers | None = None
+
+    def add(self, vectors: Bits, facts: Numbers) -> bool:
+        """Add all rows of some vectors; say whether the archive has changed."""
+        rows, columns = facts.shape[1:]
+        costs = self.problem.costs(facts).reshape(len(vectors) * rows, -1)
+        fine = np.isfinite(costs).all(axis=1)
+        flat = facts.reshape(-1, columns)[fine]
+        kept = np.zeros((0, columns)) if self.facts is None else self.facts
+        all_costs = np.concatenate([self.costs, costs[fine]])
+        all_facts = np.concatenate([kept, flat])
+        owners = np.repeat(np.arange(len(vectors)), rows)[fine]
+        before = len(self.costs)
+        chosen = undominated(all_costs)
+        old, new = chosen[chosen < before], chosen[chosen >= before]  # in this order, because chosen is sorted
+        self.vectors = np.concatenate([self.vectors[old], vectors[owners[new - before]]])
+        self.costs, self.facts = all_costs[chosen], all_facts[chosen]
+        return len(new) > 0
+
+    def frontier(self, evaluations: int, exact: bool = False, stopped: str = "") -> Frontier:
+        """Hand back what was found."""
+        points, order = [], np.lexsort(self.costs.T[::-1])
+        for i in order:
+            assert self.facts is not None
+            cuts, facts = self.space.text(self.vectors[i]), self.facts[i]
+            candidate = self.problem.candidate(CutVector(cuts), facts) if self.problem.publishable else None
+            points.append(FrontierPoint(cuts, self.problem.values(facts), candidate))
+        return Frontier(self.problem, tuple(points), self.vectors[order], evaluations, exact, stopped)
+
+
+def undominated(costs: Numbers) -> NDArray[np.int64]:
+    """Find the rows that no other dominates or equals before them, in order of their numbers."""
+    order = np.lexsort(costs.T[::-1]) if len(costs) else np.zeros(0, np.int64)
+    return np.sort(order[_first_of_front(np.ascontiguousarray(costs[order]))])
+
+
+@kernel
+def _first_of_front(costs: Numbers) -> NDArray[np.bool_]:
+    """Mark the rows, sorted, that no row before is at most as large as everywhere."""
+    rows, columns = costs.shape
+    good = np.zeros(rows, np.bool_)
+    front = np.empty(rows, np.int64)
+    size = 0
+    for i in range(rows):
+        beaten = False
+        for f in range(size - 1, -1, -1):
+            below = True
+            for c in range(columns):
+                if costs[front[f], c] > costs[i, c]:
+                    below = False
+                    break
+            if below:
+                beaten = True
+                break
+        if not beaten:
+            good[i] = True
+            front[size] = i
+            size += 1
+    return good

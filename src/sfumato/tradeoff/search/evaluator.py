@@ -1,0 +1,62 @@
+"""Working out cut vectors, each once, by several threads."""
+
+from __future__ import annotations
+
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.anonymizers import CutSpace
+from sfumato.anonymizers.cut_vector.space import Bits
+from sfumato.configuration import check_whole
+from sfumato.table import Table
+from sfumato.tradeoff.search.problems import Problem
+
+Numbers = NDArray[np.float64]
+AT_ONCE = 8
+"""Vectors that one thread is handed at a time."""
+
+
+class Evaluator:
+    """Works out vectors, each once, by several threads."""
+
+    def __init__(self, table: Table, wanted: Problem, space: CutSpace, workers: int | None = None) -> None:
+        workers = workers if workers is not None else (os.cpu_count() or 1)
+        check_whole("workers", workers, least=1)
+        self.judge = wanted.judge(table, space)
+        self.workers = workers
+        self.known: dict[bytes, Numbers | None] = {}
+        """The facts of every vector that was met; None where a checkpoint says that it was, but not its facts."""
+
+        self.rows = 1
+        """Rows of facts that a vector has: problem 4 has one for every l."""
+
+        self.seconds = 0.0
+
+    def facts(self, vectors: Bits) -> tuple[Numbers, NDArray[np.int64]]:
+        """Return the facts of vectors, and which of them were new."""
+        keys = [vector.tobytes() for vector in vectors]
+        lacking = {key: i for i, key in reversed(list(enumerate(keys))) if self.known.get(key) is None}
+        needed = np.array(sorted(lacking.values()), np.int64)
+        fresh = np.array([i for i in needed if keys[i] not in self.known], np.int64)
+        if len(needed):
+            for i, own in zip(needed, self.worked_out(vectors[needed]), strict=True):
+                self.known[keys[i]] = own
+        return np.array([self.known[key] for key in keys]), fresh
+
+    def worked_out(self, vectors: Bits) -> Numbers:
+        """Work out vectors without looking whether they are known."""
+        started = time.perf_counter()
+        parts = [vectors[i : i + AT_ONCE] for i in range(0, len(vectors), AT_ONCE)]
+        if self.workers == 1 or len(parts) == 1:
+            found = [self.judge(part) for part in parts]
+        else:
+            with ThreadPoolExecutor(self.workers) as pool:
+                found = list(pool.map(self.judge, parts))
+        self.seconds += time.perf_counter() - started
+        together = np.concatenate(found)
+        self.rows = together.shape[1]
+        return together

@@ -1,0 +1,203 @@
+"""Families of candidates that differ in one number: the dial that a tuner turns.
+
+A family is a maker, a requirement, a form and a suppression limit; its dial is the number that says how strict it is
+(k, l, t, ...; epsilon of a mechanism). Dials turn on a logarithmic scale, because that is how people choose them:
+k = 5, 10, 20 are as far apart as 50, 100, 200.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sfumato.anonymizers import Maker, anonymizer
+from sfumato.release import FORMS
+from sfumato.requirements import (
+    AlphaK,
+    BetaLikeness,
+    DeltaDisclosure,
+    KAnonymity,
+    LDiversity,
+    Requirement,
+    TCloseness,
+    requirement,
+)
+from sfumato.requirements.requirement import All
+from sfumato.table import Sensitive, Table
+from sfumato.table.cells import find_sensitive
+from sfumato.tradeoff.study.study import Candidate, Study
+
+EPSILONS = (0.01, 10.0)
+DIGITS = 4
+"""Significant digits of a dial's values: they are read by people."""
+
+LOOSEST_T = {"js": math.log(2)}
+FIRST = (0.5, 0.25, 0.75, 0.125, 0.875)
+"""Where on its dial a family is tried first, as shares of the way from the least to the most."""
+
+
+@dataclass(frozen=True)
+class Dial:
+    """The number that a family varies."""
+
+    field: str
+    least: float
+    most: float
+    whole: bool = False
+
+    def at(self, share: float) -> float:
+        """Return the value at a share of the way, rounded to what people would type."""
+        return self.rounded(self.least * (self.most / self.least) ** share)
+
+    def between(self, low: float, high: float) -> float | None:
+        """Return the value half way between two others, or nothing where none is left."""
+        middle = self.rounded(math.sqrt(low * high))
+        return middle if low < middle < high else None
+
+    def rounded(self, value: float) -> float:
+        """Round to a whole number, or to a few significant digits."""
+        return round(value) if self.whole else float(f"{value:.{DIGITS}g}")
+
+
+@dataclass(frozen=True)
+class Family:
+    """Candidates that differ in the value of one dial."""
+
+    example: Candidate
+    dial: Dial
+    places: tuple[int, ...]
+    """Which parts of the requirement have the dial, all turned alike; none: the maker has it."""
+
+    def value_of(self, candidate: Candidate) -> float | None:
+        """Return the value of the dial of a member; nothing of a candidate that is none."""
+        parts = candidate.requirement.parts
+        if any(place >= len(parts) for place in self.places):
+            return None
+        owner = parts[self.places[0]] if self.places else candidate.anonymizer
+        value = getattr(owner, self.dial.field, None)
+        return value if value is not None and self.at(value) == candidate else None
+
+    def at(self, value: float) -> Candidate:
+        """Return the member of the family with a value of the dial."""
+        example = self.example
+        if not self.places:
+            maker: Any = example.anonymizer
+            return replace(example, anonymizer=replace(maker, **{self.dial.field: value}))
+        parts = list(example.requirement.parts)
+        for place in self.places:
+            part: Any = parts[place]
+            parts[place] = replace(part, **{self.dial.field: value})
+        return replace(example, requirement=parts[0] if len(parts) == 1 else All(tuple(parts)))
+
+    @property
+    def key(self) -> str:
+        """Name the family: the same for all its members."""
+        return str(self.at(self.dial.rounded(self.dial.most)))
+
+    @property
+    def first(self) -> Iterator[Candidate]:
+        """The members to try before anything is known of the family."""
+        return (self.at(self.dial.at(share)) for share in FIRST)
+
+
+OFFERED: tuple[tuple[str, str], ...] = (
+    ("exchange", "t-closeness t=0.1 distance=js"),
+    ("hilbert", "t-closeness t=0.1 distance=js"),
+    ("mondrian", "t-closeness t=0.1 distance=js"),
+    ("mondrian cut=loss", "t-closeness t=0.1 distance=js"),
+    ("hilbert", "k-anonymity k=10"),
+    ("mondrian", "k-anonymity k=10"),
+    ("exchange", "beta-likeness beta=1 variant=enhanced"),
+    ("mondrian", "beta-likeness beta=1 variant=enhanced"),
+    ("mondrian", "l-diversity l=2 variant=frequency"),
+    ("hilbert", "l-diversity l=2 variant=frequency"),
+    ("full-domain", "k-anonymity k=10"),
+    ("sabre", "t-closeness t=0.1 distance=equal"),
+    ("burel", "beta-likeness beta=1 variant=enhanced"),
+    ("anatomy", "l-diversity l=2 variant=frequency"),
+)
+"""What a tuner tries beside the families of the study: makers with the requirement they serve best."""
+
+
+def families_of(study: Study, table: Table) -> list[Family]:
+    """List the families of a study's own candidates, then what is offered in the forms and limits of the study."""
+    own = [candidate for candidate in study.candidates_of(table) if _varies(candidate.anonymizer)]
+    forms = tuple(dict.fromkeys(candidate.form for candidate in own)) or FORMS
+    suppress = tuple(dict.fromkeys(candidate.suppress for candidate in own)) or (0.0,)
+    offered = (
+        Candidate(maker, wanted, form, share)
+        for maker, wanted in ((anonymizer(a), _about_each(requirement(b), table)) for a, b in OFFERED)
+        for form in forms
+        for share in suppress
+    )
+    found: dict[str, Family] = {}
+    for family in _families([*own, *offered], table):
+        found.setdefault(family.key, family)
+    return list(found.values())
+
+
+def _varies(maker: Maker) -> bool:
+    """Whether a maker belongs to a family: baselines and recodings that are given whole do not."""
+    return maker.name not in ("without-quasi", "without-sensitive", "original", "cut-vector") and not getattr(
+        maker, "levels", None
+    )
+
+
+def _about_each(wanted: Requirement, table: Table) -> Requirement:
+    """Ask the same of every sensitive attribute, where there are several."""
+    names = [attribute.name for attribute in table.cells.sensitive]
+    if not wanted.about_sensitive or len(names) < 2:
+        return wanted
+    alike: Any = wanted
+    return All(tuple(replace(alike, on=name) for name in names))
+
+
+def _families(candidates: Iterable[Candidate], table: Table) -> Iterator[Family]:
+    for candidate in candidates:
+        if candidate.anonymizer.noisy:
+            yield Family(candidate, Dial("epsilon", *EPSILONS), ())
+            continue
+        parts = candidate.requirement.parts
+        if not table.cells.sensitive and any(part.about_sensitive for part in parts):
+            continue
+        dials = {place: dial for place, part in enumerate(parts) if (dial := dial_of(part, table)) is not None}
+        if (
+            dials
+        ):  # the last part is the one that people add to vary it, with those that ask the same of other attributes
+            last = parts[max(dials)]
+            places = tuple(place for place in dials if _same_but_on(parts[place], last))
+            yield Family(candidate, _common([dials[place] for place in places]), places)
+
+
+def _same_but_on(one: Requirement, other: Requirement) -> bool:
+    """Whether two parts ask the same, though perhaps of different attributes."""
+    own: Any = one
+    return type(one) is type(other) and (one == other or replace(own, on=other.on) == other)
+
+
+def _common(dials: Sequence[Dial]) -> Dial:
+    """Return the dial that reaches as far as each of several of the same field."""
+    most = min(dial.most for dial in dials) if dials[0].field == "l" else max(dial.most for dial in dials)
+    return replace(dials[0], most=most)
+
+
+def dial_of(part: Requirement, table: Table) -> Dial | None:
+    """Return the dial of a requirement on a table; none where there is nothing to turn."""
+    records = table.cells.records
+    if isinstance(part, KAnonymity | AlphaK):
+        return Dial("k", 2, max(records // 2, 2), whole=True) if records >= 4 else None
+    attribute: Sensitive = table.cells.sensitive[find_sensitive(table.cells.sensitive, part.on)]
+    rarest, commonest = float(attribute.shares.min()), float(attribute.shares.max())
+    if isinstance(part, LDiversity):
+        whole = part.variant in ("distinct", "recursive")
+        most = float(attribute.size) if part.variant != "frequency" else 1 / commonest
+        return Dial("l", 2 if whole else 1.01, most, whole) if most > 2 else None
+    if isinstance(part, TCloseness):
+        return Dial("t", 0.001, LOOSEST_T.get(part.distance, 1.0))
+    if isinstance(part, DeltaDisclosure):
+        return Dial("delta", 0.05, max(-math.log(rarest), 0.1))
+    if isinstance(part, BetaLikeness):
+        return Dial("beta", 0.02, max(1 / rarest - 1, 0.1))
+    return None

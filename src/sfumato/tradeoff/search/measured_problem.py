@@ -1,0 +1,104 @@
+"""The general form of a search over cut vectors: any of our measures as objectives, under any requirement."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from sfumato.anonymizers import CutSpace, CutVector
+from sfumato.anonymizers.cut_vector.space import Bits
+from sfumato.configuration import Option, parse
+from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.measures import MEASURES, RECONSTRUCTED, Prepared, Scales, UniformReader
+from sfumato.requirements import requirement
+from sfumato.table import Table
+from sfumato.tradeoff.map import cost
+from sfumato.tradeoff.search.problems import Judge, Numbers, Problem, Problem1, Problem2, Problem3, Problem4, rounded
+from sfumato.tradeoff.study.study import Candidate
+
+
+@dataclass(frozen=True)
+class MeasuredProblem(Problem):
+    """Any two or more of our measures as objectives, under any requirement, on the releases themselves."""
+
+    minimize: Annotated[
+        str, Option("The measures, such as `p_loss, u_loss`; those of which more is better are made large.")
+    ]
+    require: Annotated[str, Option("What every release must satisfy.", takes="requirement")] = "k-anonymity k=1"
+    suppress: Annotated[float, Option("The largest share of the records that may be left out.", least=0, most=1)] = 0.0
+    scales: Scales = Scales()  # noqa: RUF009
+    name: ClassVar[str] = "measured"
+    example: ClassVar[str | None] = 'measured minimize="p_loss, u_loss" require="k-anonymity k=10"'
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        requirement(self.require)
+        if len(self.objectives) < 2:
+            raise BadInputError('minimize must name two measures or more, such as minimize="p_loss, u_loss"')
+        for name in self.objectives:
+            if name not in MEASURES:
+                raise BadInputError(f"minimize: unknown measure {name!r}; known are {', '.join(MEASURES)}")
+
+    @property
+    def objectives(self) -> tuple[str, ...]:
+        """The measures."""
+        return tuple(name.strip() for name in self.minimize.split(",") if name.strip())
+
+    @property
+    def share(self) -> float:
+        """The share of the records that may be suppressed."""
+        return self.suppress
+
+    def judge(self, table: Table, space: CutSpace) -> Judge:
+        """Prepare the scales once; then every vector is a release that is made and measured."""
+        clever = any(name in RECONSTRUCTED for name in self.objectives)
+        scales = self.scales if clever else replace(self.scales, reader=UniformReader())
+        prepared = scales.prepare(table).ready()
+
+        def judged(vectors: Bits) -> Numbers:
+            return np.array([[self._measured(prepared, space.text(vector))] for vector in vectors])
+
+        return judged
+
+    def _measured(self, prepared: Prepared, cuts: str) -> Sequence[float]:
+        """Measure one release; infinite costs where the requirement cannot be met."""
+        try:
+            release = CutVector(cuts).anonymize(prepared.table, requirement(self.require), suppress=self.suppress)
+        except InfeasibleError:
+            return [math.nan] * len(self.objectives)
+        values = prepared.measure(release).values
+        lacking = [name for name in self.objectives if name not in values]
+        if lacking:
+            raise BadInputError(f"minimize: {lacking[0]} cannot be measured on this table: {_why(lacking[0])}")
+        return [values[name] for name in self.objectives]
+
+    def costs(self, facts: Numbers) -> Numbers:
+        """Turn measures so that lower is better."""
+        signs = np.array([cost(name, 1.0) for name in self.objectives])
+        return np.where(np.isnan(facts), np.inf, rounded(facts * signs))
+
+    def values(self, facts: Numbers) -> dict[str, float]:
+        """Name the measures."""
+        return dict(zip(self.objectives, map(float, facts), strict=True))
+
+    def candidate(self, maker: CutVector, facts: Numbers) -> Candidate:
+        """Require what was required."""
+        return Candidate(maker, requirement(self.require), suppress=self.suppress)
+
+
+def _why(name: str) -> str:
+    if name.startswith("workload") or name == "utility_gain":
+        return "it needs a column to learn (scales with a classification)"
+    return "it needs a sensitive attribute" if MEASURES[name].needs_sensitive else "it is not defined here"
+
+
+PROBLEMS: tuple[type[Problem], ...] = (Problem1, Problem2, Problem3, Problem4, MeasuredProblem)
+
+
+def problem(text: str) -> Problem:
+    """Read a problem from its text form, such as `problem-2 eta=0.1`."""
+    return parse(text, PROBLEMS, "problem")

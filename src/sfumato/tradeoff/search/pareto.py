@@ -1,0 +1,299 @@
+"""Searching cut vectors for the frontier of a problem: NSGA-II as Dewri et al. used it, and more; or all of them.
+
+    search = Search(table, Problem2(eta=0.1), space)
+    frontier = search.run()          # 250 generations, unless time is up or Ctrl-C is pressed
+    frontier = search.run(seconds=60)  # goes on where it stopped
+    search.resume(path)              # or another day: `run(checkpoint=path)` leaves a file to go on from
+
+Every vector is worked out once and kept; the archive keeps every non-dominated point, whatever the population forgets.
+Work is divided among threads, vector by vector, so their number cannot matter: same seed, same frontier.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice, product
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.anonymizers import CutSpace, cut_space
+from sfumato.anonymizers.cut_vector.space import Bits
+from sfumato.configuration import Configured, Option, check_choice, check_number
+from sfumato.errors import BadInputError
+from sfumato.table import Table
+from sfumato.tradeoff.search.archive import Archive, Frontier
+from sfumato.tradeoff.search.checkpoint import Snapshot, key_of, read_checkpoint, write_checkpoint
+from sfumato.tradeoff.search.evaluator import Evaluator
+from sfumato.tradeoff.search.measured_problem import problem
+from sfumato.tradeoff.search.problems import Problem
+from sfumato.tradeoff.search.seeds import seeds
+from sfumato.tradeoff.search.variation import drawn, levelled, neighbours
+
+Numbers = NDArray[np.float64]
+Progress = Callable[[int, int, str], None]
+MOST_VECTORS = 5_000_000
+"""No larger space is looked at as a whole."""
+
+CHUNK = 20_000
+BATCH = 40
+"""Points of the archive whose neighbours a local search works out at a time."""
+
+BETWEEN = 5.0
+"""Seconds between two checkpoints."""
+
+
+@dataclass(frozen=True)
+class NSGA2(Configured):
+    """How to search. The defaults of the first four are the paper's for problems 1 and 2."""
+
+    population: Annotated[int, Option("Vectors of a generation.", least=4)] = 200
+    generations: Annotated[int, Option("How many generations.", least=1)] = 250
+    crossover: Annotated[float, Option("How often two vectors are crossed.", least=0, most=1)] = 0.9
+    mutation: Annotated[float, Option("How often a vector is changed.", least=0, most=1)] = 0.1
+    operators: Annotated[
+        Literal["own", "paper"],
+        Option(
+            "own: begins with seeds and full-domain levels, mutates constrained attributes too, ends with a local "
+            "search; or as in the paper."
+        ),
+    ] = "own"
+    seed: Annotated[int, Option("Where the random numbers start.", least=0)] = 0
+    name: ClassVar[str] = "nsga2"
+
+
+class Search:
+    """A search that can be stopped and continued."""
+
+    def __init__(
+        self,
+        table: Table,
+        wanted: Problem | str,
+        space: CutSpace | None = None,
+        solver: NSGA2 | None = None,
+        workers: int | None = None,
+        start: Bits | None = None,
+    ) -> None:
+        self.problem = problem(wanted) if isinstance(wanted, str) else wanted
+        self.table = table
+        self.space = space if space is not None else cut_space(table.cells)
+        self.solver = solver or NSGA2()
+        self.evaluator = Evaluator(table, self.problem, self.space, workers)
+        self.archive = Archive(self.problem, self.space)
+        self.start = start
+        """Vectors to begin with, such as those of a frontier that was found before."""
+
+        if start is not None and not all(self.space.is_valid(vector) for vector in start):
+            raise BadInputError("start: these cut vectors do not belong to the space (cut along the hierarchy)")
+        self.generation = 0
+        self.polished = False
+        self._limit = 0
+        self._done: dict[bytes, None] = {}
+        self._algorithm: Any = None
+        self._last: Snapshot | None = None
+
+    def run(
+        self,
+        seconds: float | None = None,
+        progress: Progress | None = None,
+        generations: int | None = None,
+        checkpoint: Path | None = None,
+    ) -> Frontier:
+        """Search until all generations are done, time is up or Ctrl-C is pressed; called again, it goes on.
+
+        What was found when Ctrl-C was pressed is that of the last whole generation. `checkpoint` is a file that is
+        written every few seconds and at the end, for `resume`.
+        """
+        if seconds is not None:
+            check_number("seconds", seconds, least=0, strict=True)
+        keeper = None if checkpoint is None else _Keeper(self, checkpoint)
+        ends = None if seconds is None else time.monotonic() + seconds
+        last = self.solver.generations
+        if generations is not None:
+            last = min(last, self.generation + generations)
+        stopped = ""
+        try:
+            while self.generation < last:
+                if ends is not None and time.monotonic() >= ends:
+                    stopped = "time"
+                    break
+                self._next_generation()
+                if keeper is not None:
+                    keeper.keep()
+                if progress is not None:
+                    progress(self.generation, self.solver.generations, f"{len(self.archive.costs)} points")
+            if self.generation == self.solver.generations and self.solver.operators == "own" and not self.polished:
+                stopped = self._polish(ends, keeper)
+        except KeyboardInterrupt:
+            stopped = "interrupted"
+            self._restore(self._last)
+        if keeper is not None:
+            keeper.keep(at_once=True)
+        return self.archive.frontier(len(self.evaluator.known), stopped=stopped)
+
+    def resume(self, checkpoint: Path) -> str:
+        """Take a search up from its checkpoint, if there is one; say in a sentence what became of it."""
+        if not checkpoint.is_file():
+            return ""
+        try:
+            found = read_checkpoint(checkpoint, key_of(self))
+        except ValueError:
+            return f"{checkpoint} is damaged, so the search begins anew"
+        if found is None:
+            return (
+                f"{checkpoint} belongs to another search (table, problem, columns, solver or version differ), so this "
+                "one begins anew"
+            )
+        assert isinstance(found.known, tuple) and isinstance(found.done, tuple)
+        self.evaluator.known = dict.fromkeys(found.known)
+        self._done = dict.fromkeys(found.done)
+        self._restore(replace(found, known=len(found.known), done=len(found.done)))
+        if self.polished or (self.generation == self.solver.generations and self.solver.operators == "paper"):
+            return f"this search is finished: its frontier is taken from {checkpoint}"
+        return f"going on after generation {self.generation} of {self.solver.generations}, from {checkpoint}"
+
+    def look_at(self, vectors: Bits) -> Numbers:
+        """Work out vectors, add them to the archive, return all their facts."""
+        facts, fresh = self.evaluator.facts(vectors)
+        if len(fresh):
+            self.archive.add(vectors[fresh], facts[fresh])
+        return facts
+
+    def _next_generation(self) -> None:
+        from sfumato.tradeoff.search.nsga2 import algorithm_of  # pymoo is slow to import
+
+        if self._algorithm is None:
+            self._algorithm = algorithm_of(self)
+        self._algorithm.next()
+        self.generation += 1
+        self._last = self._snapshot()
+
+    def first_population(self, generator: np.random.Generator) -> Bits:
+        """Choose the vectors of the first generation: what was given, seeds, whole levels, then random ones."""
+        own = self.solver.operators == "own"
+        none = np.zeros((0, self.space.bits), np.uint8)
+        given = none if self.start is None else self.start[: self.solver.population]
+        left = self.solver.population - len(given)
+        made = seeds(self.table, self.space, self.problem.share)[: left // 2] if own else none
+        levels = levelled(self.space, left // 2 - len(made), generator) if own else none
+        random = drawn(self.space, left - len(made) - len(levels), generator, spread=own)
+        return np.concatenate([given, made, levels, random]).astype(np.uint8)
+
+    def _polish(self, ends: float | None, keeper: _Keeper | None) -> str:
+        """Improve the archive's points step by step until none of their neighbours is non-dominated, or work is up."""
+        known = self.evaluator.known
+        self._limit = self._limit or len(known) + self.solver.population * self.solver.generations // 4
+        while len(known) < self._limit:
+            open_ones = [vector for vector in self.archive.vectors if vector.tobytes() not in self._done][:BATCH]
+            if not open_ones:
+                break
+            if ends is not None and time.monotonic() >= ends:
+                return "time"
+            self.look_at(np.concatenate([neighbours(self.space, vector) for vector in open_ones]))
+            self._done |= dict.fromkeys(vector.tobytes() for vector in open_ones)
+            self._last = self._snapshot()
+            if keeper is not None:
+                keeper.keep()
+        self.polished = True
+        self._last = self._snapshot()
+        return ""
+
+    # -- between two generations
+
+    def _snapshot(self) -> Snapshot:
+        from sfumato.tradeoff.search.nsga2 import evolved
+
+        return Snapshot(
+            self.generation,
+            evolved(self._algorithm),
+            len(self.evaluator.known),
+            self.archive.vectors,
+            self.archive.facts if self.archive.facts is not None else np.zeros((0, 0)),
+            self._limit,
+            len(self._done),
+            self.polished,
+        )
+
+    def _restore(self, own: Snapshot | None) -> None:
+        """Go back to a snapshot; whatever was begun after it is forgotten. None: back to the beginning."""
+        known, done = (0, 0) if own is None else (own.known, own.done)
+        for met, number in ((self.evaluator.known, known), (self._done, done)):
+            assert isinstance(number, int)
+            for key in list(met)[number:]:
+                del met[key]
+        self.archive = Archive(self.problem, self.space)
+        self._last, self._algorithm = own, None
+        if own is None:
+            self.generation, self._limit, self.polished = 0, 0, False
+            return
+        from sfumato.tradeoff.search.nsga2 import algorithm_of
+
+        self.generation, self._limit, self.polished = own.generation, own.limit, own.polished
+        if len(own.facts):
+            self.archive.vectors, self.archive.facts = own.vectors, own.facts
+            self.archive.costs = self.problem.costs(own.facts)
+        self._algorithm = algorithm_of(self, own.evolved)
+
+
+class _Keeper:
+    """Writes checkpoints of a search, not more often than every few seconds."""
+
+    def __init__(self, search: Search, path: Path) -> None:
+        self.search, self.path, self.key = search, path, key_of(search)
+        self.written = time.monotonic()
+
+    def keep(self, at_once: bool = False) -> None:
+        """Write the last snapshot, if it is time."""
+        own = self.search._last
+        if own is not None and (at_once or time.monotonic() - self.written >= BETWEEN):
+            assert isinstance(own.known, int) and isinstance(own.done, int)
+            known, done = islice(self.search.evaluator.known, own.known), islice(self.search._done, own.done)
+            write_checkpoint(self.path, self.key, own, known, done)
+            self.written = time.monotonic()
+
+
+def pareto(
+    table: Table,
+    wanted: Problem | str,
+    space: CutSpace | None = None,
+    solver: NSGA2 | None = None,
+    seconds: float | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Frontier:
+    """Search the cut vectors of a table for the frontier of a problem, such as `problem-2 eta=0.1`."""
+    return Search(table, wanted, space, solver, workers).run(seconds, progress)
+
+
+def exact(
+    table: Table,
+    wanted: Problem | str,
+    space: CutSpace | None = None,
+    within: str = "cuts",
+    workers: int | None = None,
+) -> Frontier:
+    """Look at all cut vectors, or at all that are one level for every attribute (`within="levels"`)."""
+    check_choice("within", within, ("cuts", "levels"))
+    own = problem(wanted) if isinstance(wanted, str) else wanted
+    space = space if space is not None else cut_space(table.cells)
+    size = space.count if within == "cuts" else space.level_count
+    if size > MOST_VECTORS:
+        raise BadInputError(
+            f"the space has {size:,} cut vectors, too many to look at all (at most {MOST_VECTORS:,}); search it with "
+            "pareto(...), look within levels only, or make it smaller by coarser levels"
+        )
+    evaluator, archive = Evaluator(table, own, space, workers), Archive(own, space)
+    for vectors in _chunks(space, within):
+        archive.add(vectors, evaluator.worked_out(vectors))
+    return replace(archive.frontier(size), exact=within == "cuts")
+
+
+def _chunks(space: CutSpace, within: str) -> Iterator[Bits]:
+    sets = [own.every() if within == "cuts" else own.partitions for own in space.attributes]
+    combined = product(*sets)
+    while chunk := list(islice(combined, CHUNK)):
+        yield np.array([np.concatenate(parts) for parts in chunk], np.uint8).reshape(len(chunk), space.bits)

@@ -1,0 +1,300 @@
+"""What a search over cut vectors makes large and small: Dewri et al.'s four problems, and any of our measures.
+
+1. weighted: no suppression; the privacy that the average record sees, against generalization loss;
+2. limited: groups of the least privacy are suppressed, at most a share eta of the records; the privacy that is left;
+3. free: whatever falls short of the mean privacy is suppressed; mean privacy, generalization and suppression loss;
+4. safe: (k, l)-safe with at most a share eta suppressed; k, l, and generalization loss.
+
+Privacy is k, or l of a sensitive attribute by frequency (their definition 4) or by distinct values (their section 4.3).
+**Problem 4 as printed is unsound**: by their equations 8 and 9 large groups of little diversity survive, so the (k, l)
+it claims need not hold. `order="paper"` computes it to compare with, and nothing it finds can be published. The sound
+form suppresses every group that is smaller than k or less diverse than l, and gives for every cut vector all pairs.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.anonymizers import CutSpace, CutVector
+from sfumato.anonymizers.cut_vector import facts as counting
+from sfumato.anonymizers.cut_vector.cut_table import CutTable
+from sfumato.anonymizers.cut_vector.facts import GENERALIZED, LEAST, PRIVACY, SMALLEST, SUPPRESSED, WEIGHTED
+from sfumato.anonymizers.cut_vector.space import Bits
+from sfumato.configuration import Configured, Option
+from sfumato.errors import BadInputError
+from sfumato.requirements import KAnonymity, LDiversity, Requirement
+from sfumato.table import Table
+from sfumato.tradeoff.study.study import Candidate
+
+Numbers = NDArray[np.float64]
+Judge = Callable[[Bits], Numbers]
+"""Works out vectors: an array (vectors, rows, facts). Called by several threads."""
+
+PRIVACIES = {"k": counting.SIZE, "l-frequency": counting.FREQUENCY, "l-distinct": counting.DISTINCT}
+Privacy = Annotated[
+    Literal["k", "l-frequency", "l-distinct"], Option("What is made large: the size of groups, or their diversity.")
+]
+On = Annotated[
+    str | None, Option("The sensitive column of diversity; needed only where there are several.", takes="sensitive")
+]
+Eta = Annotated[float, Option("The largest share of the records that may be suppressed.", least=0, most=1)]
+Minimized = Annotated[
+    Literal["generalization_loss", "loss"],
+    Option("Which loss is made small: as in the paper, or with the suppressed records."),
+]
+DIGITS = 12
+"""Costs that agree to so many digits are equal: losses are sums whose order depends on the cuts."""
+
+
+class Problem(Configured, ABC):
+    """Objectives over cut vectors, and the release that a vector stands for."""
+
+    publishable: bool = True
+    """Whether what it says of a release is true of that release."""
+
+    @property
+    @abstractmethod
+    def objectives(self) -> tuple[str, ...]:
+        """The names of what is made large or small."""
+
+    @property
+    def privacies(self) -> tuple[str, ...]:
+        """The objectives that are not losses."""
+        return tuple(name for name in self.objectives if not name.endswith("loss"))
+
+    @property
+    def share(self) -> float:
+        """The share of the records that may be suppressed."""
+        return 0.0
+
+    @abstractmethod
+    def judge(self, table: Table, space: CutSpace) -> Judge:
+        """Make ready for a table and return what works out vectors."""
+
+    @abstractmethod
+    def costs(self, facts: Numbers) -> Numbers:
+        """Turn facts (last axis) into objectives of which lower is better; infinite where there is no release."""
+
+    @abstractmethod
+    def values(self, facts: Numbers) -> dict[str, float]:
+        """Name the facts of one row."""
+
+    @abstractmethod
+    def candidate(self, maker: CutVector, facts: Numbers) -> Candidate:
+        """Return the release that one row of facts is about, as a candidate for a map."""
+
+
+class Counted(Problem):
+    """A problem that the kernels of `cut_counting` work out."""
+
+    privacy: Privacy
+    on: On
+
+    @property
+    @abstractmethod
+    def kind(self) -> int:
+        """Which groups are suppressed: a number of `cut_counting`."""
+
+    def judge(self, table: Table, space: CutSpace) -> Judge:
+        """Merge the cells to atoms once."""
+        cells, privacy = table.cells, PRIVACIES[self.privacy]
+        budget = int(self.share * cells.records + 1e-9)
+        counted = CutTable.of(cells, space, self.on, diverse=privacy != counting.SIZE)
+        return lambda vectors: counted.facts(vectors, self.kind, privacy, budget)
+
+    def values(self, facts: Numbers) -> dict[str, float]:
+        """Name the facts of one row."""
+        found = {
+            "generalization_loss": float(facts[GENERALIZED]),
+            "suppression_loss": float(facts[SUPPRESSED]),
+            "loss": float(facts[GENERALIZED] + facts[SUPPRESSED]),
+            "k": float(facts[SMALLEST]),
+        }
+        return found | ({} if self.privacy == "k" else {self.letter: float(facts[LEAST])})
+
+    @property
+    def letter(self) -> str:
+        """The name of the privacy: k, l_frequency or l_distinct."""
+        return self.privacy.replace("-", "_")
+
+    def _required(self, bound: float) -> Requirement:
+        """Require a privacy; of the frequency l, as many digits as can be typed."""
+        if self.privacy == "k":
+            return KAnonymity(math.ceil(bound - 1e-6))
+        if self.privacy == "l-distinct":
+            return LDiversity(math.ceil(bound - 1e-6), "distinct", on=self.on)
+        return LDiversity(max(math.floor(bound * 1e6) / 1e6, 1.0), "frequency", on=self.on)
+
+    def candidate(self, maker: CutVector, facts: Numbers) -> Candidate:
+        """Require the privacy that is left, with as much suppression as was allowed."""
+        least = facts[SMALLEST] if self.privacy == "k" else facts[LEAST]
+        return Candidate(maker, self._required(float(least)), suppress=self.share)
+
+
+@dataclass(frozen=True)
+class Problem1(Counted):
+    """No suppression: as much privacy for the average record, and as little generalization loss, as possible."""
+
+    privacy: Privacy = "k"
+    on: On = None
+    name: ClassVar[str] = "problem-1"
+    kind = counting.KEEP_ALL
+
+    @property
+    def objectives(self) -> tuple[str, ...]:
+        """Mean privacy, generalization loss."""
+        return (f"weighted_{self.letter}", "generalization_loss")
+
+    def costs(self, facts: Numbers) -> Numbers:
+        """Mean privacy with a minus, generalization loss."""
+        return _stacked([-facts[..., WEIGHTED], facts[..., GENERALIZED]])
+
+    def values(self, facts: Numbers) -> dict[str, float]:
+        """Name the facts of one row, the mean first."""
+        return {f"weighted_{self.letter}": float(facts[WEIGHTED])} | super().values(facts)
+
+
+@dataclass(frozen=True)
+class Problem2(Counted):
+    """At most a share eta is suppressed: as much privacy for all that is left, and as little loss, as possible."""
+
+    eta: Eta
+    privacy: Privacy = "k"
+    on: On = None
+    minimize: Minimized = "generalization_loss"
+
+    name: ClassVar[str] = "problem-2"
+    kind = counting.LIMITED
+
+    @property
+    def share(self) -> float:
+        """The share of the records that may be suppressed: eta."""
+        return self.eta
+
+    @property
+    def objectives(self) -> tuple[str, ...]:
+        """Privacy, loss."""
+        return (self.letter, self.minimize)
+
+    def costs(self, facts: Numbers) -> Numbers:
+        """Privacy with a minus, loss."""
+        return _stacked([-facts[..., PRIVACY], _lost(facts, self.minimize)])
+
+
+@dataclass(frozen=True)
+class Problem3(Counted):
+    """Whatever falls short of the mean privacy is suppressed: that mean, generalization and suppression loss."""
+
+    privacy: Privacy = "k"
+    on: On = None
+    name: ClassVar[str] = "problem-3"
+    kind = counting.FREE
+
+    @property
+    def objectives(self) -> tuple[str, ...]:
+        """Mean privacy, generalization loss, suppression loss."""
+        return (f"weighted_{self.letter}", "generalization_loss", "suppression_loss")
+
+    def costs(self, facts: Numbers) -> Numbers:
+        """Mean privacy with a minus, both losses."""
+        return _stacked([-facts[..., WEIGHTED], facts[..., GENERALIZED], facts[..., SUPPRESSED]])
+
+    def values(self, facts: Numbers) -> dict[str, float]:
+        """Name the facts of one row, the mean first."""
+        return {f"weighted_{self.letter}": float(facts[WEIGHTED])} | super().values(facts)
+
+    def candidate(self, maker: CutVector, facts: Numbers) -> Candidate:
+        """Require the mean, with the suppression it takes."""
+        return Candidate(maker, self._required(float(facts[WEIGHTED])), suppress=float(facts[SUPPRESSED]))
+
+
+@dataclass(frozen=True)
+class Problem4(Counted):
+    """(k, l)-safe with at most a share eta suppressed: k, l, and as little loss as possible."""
+
+    eta: Eta
+    variant: Annotated[
+        Literal["frequency", "distinct"], Option("What l is: frequency (definition 4) or distinct (section 4.3).")
+    ] = "frequency"
+    order: Annotated[
+        Literal["sound", "paper"],
+        Option("sound; or paper, which is not: what it claims need not hold, and it is never published."),
+    ] = "sound"
+    preferred: Annotated[
+        Literal["l", "k"],
+        Option(
+            "Which of k and l is preferred; the sound form finds all pairs and prefers none.", when=("order", "paper")
+        ),
+    ] = "l"
+    on: On = None
+    minimize: Minimized = "generalization_loss"
+    name: ClassVar[str] = "problem-4"
+
+    @property
+    def privacy(self) -> str:  # type: ignore[override]
+        """The diversity that is counted."""
+        return f"l-{self.variant}"
+
+    @property
+    def publishable(self) -> bool:  # type: ignore[override]
+        """Whether its claims are true: those of the paper's order need not be."""
+        return self.order == "sound"
+
+    @property
+    def kind(self) -> int:
+        """Which groups are suppressed."""
+        if self.order == "sound":
+            return counting.SAFE
+        return counting.PAPER_L if self.preferred == "l" else counting.PAPER_K
+
+    @property
+    def share(self) -> float:
+        """The share of the records that may be suppressed: eta."""
+        return self.eta
+
+    @property
+    def objectives(self) -> tuple[str, ...]:
+        """Size of groups, diversity, loss."""
+        return ("k", self.letter, self.minimize)
+
+    def costs(self, facts: Numbers) -> Numbers:
+        """Size and diversity with a minus, loss; l is a whole number here, as in the paper."""
+        lost = np.where(facts[..., PRIVACY] > 0, _lost(facts, self.minimize), np.inf)
+        return _stacked([-facts[..., PRIVACY], -self._whole_l(facts), lost])
+
+    def values(self, facts: Numbers) -> dict[str, float]:
+        """Name the facts of one row, with the whole l."""
+        return super().values(facts) | {self.letter: float(self._whole_l(facts))}
+
+    def candidate(self, maker: CutVector, facts: Numbers) -> Candidate:
+        """Require both."""
+        if self.order == "paper":
+            raise BadInputError(
+                "problem 4 in the paper's order is unsound: its groups may be less diverse than it says, so what it "
+                "finds cannot be published; use order=sound"
+            )
+        diverse = LDiversity(int(self._whole_l(facts)), self.variant, on=self.on)
+        return Candidate(maker, KAnonymity(int(facts[PRIVACY])) & diverse, suppress=self.eta)
+
+    def _whole_l(self, facts: Numbers) -> Numbers:
+        return np.floor(facts[..., LEAST] + counting.CLOSE)
+
+
+def _stacked(columns: Sequence[Numbers]) -> Numbers:
+    return rounded(np.stack(columns, axis=-1))
+
+
+def rounded(costs: Numbers) -> Numbers:
+    """Round costs, so that equal ones are."""
+    return costs.astype(np.float64).round(DIGITS)
+
+
+def _lost(facts: Numbers, minimize: str) -> Numbers:
+    return facts[..., GENERALIZED] + (facts[..., SUPPRESSED] if minimize == "loss" else 0.0)

@@ -1,0 +1,354 @@
+"""A first study of a table: guessed roles, declared hierarchies and usual candidates, written as a commented TOML file.
+
+The file is for a person to correct, so every guess stands beside its reason. It is drawn up so that `sfumato explore`
+runs on it as it is: bounds cover the whole table, and the scales suit the number of records and quasi-identifiers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from pathlib import Path
+from typing import Any, ClassVar
+
+import tomlkit
+from tomlkit.items import Array, Table
+
+from sfumato.configuration import check_whole
+from sfumato.measures import Queries
+from sfumato.quiet import Quiet
+from sfumato.release import check_targets, staged
+from sfumato.table import Guess, TableDeclaration, bundled, guess
+from sfumato.table.guess.guess import SAMPLE, shown
+from sfumato.table.guess.names import HOUSEHOLD, Role, meaning_of
+from sfumato.tradeoff.study.study import Study
+from sfumato.tradeoff.study.texts import SCHEMA, seen_from
+
+SIZES = (5, 10, 20, 50, 100)
+"""The group sizes that are tried, as far as the table has several groups of them."""
+
+DIVERSE = (2, 3, 5)
+CLOSE = (0.5, 0.3, 0.2)
+FEWEST_IN_A_POPULATION = 20
+MANY_TRANSFORMATIONS = 200_000
+"""Above so many transformations full-domain searches for a limited time instead of to the end."""
+
+MEMORY_FOR_QUERIES = 200_000_000
+"""Bytes that the selections of the random queries may take."""
+
+ENOUGH_FOR_POPULATIONS = 200
+"""With fewer records the loss of large populations (u_loss) says little."""
+
+HEAD = (
+    "A first draft by `sfumato init`: guesses, for somebody who knows the table to correct.",
+    "It describes the table inside the house. It is not made to be published.",
+)
+MEANS = {
+    "identifier": "Names a person by itself, or is text that could: never published.",
+    "quasi": "What an outsider may know of a person: generalized until nobody stands out.",
+    "sensitive": "What nobody should learn about a person: published, and protected by the requirements below.",
+    "neutral": "Published exactly as it is. Nothing is put here by guessing: every name here is your decision.",
+}
+TOGETHER = (
+    "Says who lives together: never published. All members of a household then show the same value of the",
+    "quasi-identifiers they share. Take this line out if it is something else.",
+)
+UNDECIDED = (
+    "UNDECIDED: write each of these names into one of the lists above.",
+    "As long as a column stands in no list it is not published.",
+)
+NO_QUASI = (
+    "No column looks like something an outsider may know. Write at least one name here,",
+    "or `sfumato explore` will refuse this study: without quasi-identifiers there is nothing to generalize.",
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Draft(Quiet):
+    """A table with the guesses about its columns: what a first study is written from."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("guesses",)
+
+    declaration: TableDeclaration
+    records: int
+    sampled: bool
+    """Whether values were looked at in a sample of the records only."""
+
+    guesses: tuple[Guess, ...]
+    added_na: tuple[str, ...] = ()
+    """Texts that were found to mean missing."""
+
+    def of_role(self, role: Role | None) -> list[Guess]:
+        """List the guesses of one role; None: the undecided ones."""
+        return [own for own in self.guesses if own.role == role]
+
+    @property
+    def household(self) -> str | None:
+        """The identifier that says by its name which records belong to one household, if it is repeated."""
+        for own in self.of_role("identifier"):
+            meaning = meaning_of(own.column)
+            if meaning is not None and meaning.what == HOUSEHOLD and own.distinct < self.records:
+                return own.column
+        return None
+
+    @property
+    def sensitive(self) -> list[str]:
+        """The names of the sensitive columns."""
+        return [own.column for own in self.of_role("sensitive")]
+
+    def to_toml(self, folder: Path | None = None) -> str:
+        """Write the study; the table's file is named as seen from a folder, if one is given."""
+        document = tomlkit.document()
+        _comment(document, HEAD)
+        document.add(tomlkit.nl())
+        document.add("schema", tomlkit.item(SCHEMA))
+        document.add("name", tomlkit.item(_study_name(self.declaration.source)))
+        document.add("axes", tomlkit.item(list(self._axes())))
+        document.add(tomlkit.nl())
+        document.add("table", self._table(folder))
+        document.add("scales", self._scales())
+        blocks = tomlkit.aot()
+        for block in self._candidates():
+            blocks.append(block)
+        document.add("candidates", blocks)
+        text = tomlkit.dumps(document)
+        Study.from_toml(text)
+        return text
+
+    def write(self, path: Path, force: bool = False) -> Path:
+        """Write the study to a file, whole or not at all."""
+        check_targets([path], force, self.declaration.files)
+        text = self.to_toml(path.parent)
+        with staged([path]) as drafts:
+            drafts[0].write_text(text, encoding="utf-8", newline="\n")
+        return path
+
+    # -- the parts of the file ---------------------------------------------------------------------------------
+
+    def _axes(self) -> tuple[str, str]:
+        if not self.sensitive:
+            return "k", "loss"
+        return "p_loss", "u_loss" if self.records >= ENOUGH_FOR_POPULATIONS else "loss"
+
+    def _table(self, folder: Path | None) -> Table:
+        declared = self.declaration
+        table = tomlkit.table()
+        looked = ", looked at in a sample" if self.sampled else ""
+        _comment(table, [f"{self.records:,} records, {len(self.guesses):,} columns{looked}."])
+        source = declared.source if folder is None or declared.is_bundled else seen_from(folder, declared.source)
+        table.add("source", source)
+        if declared.delimiter is not None:
+            table.add("delimiter", declared.delimiter)
+        if declared.encoding != "utf-8":
+            table.add("encoding", declared.encoding)
+        if declared.na:
+            if self.added_na:
+                found = ", ".join(map(shown, self.added_na))
+                _comment(table, [f"Texts that mean missing. Found between numbers or dates: {found}"])
+            table.add("na", list(declared.na))
+        for role, means in MEANS.items():
+            table.add(tomlkit.nl())
+            _comment(table, [means])
+            if role == "quasi" and not self.of_role("quasi"):
+                _comment(table, NO_QUASI)
+            table.add(role, _names(self.of_role(role)))  # type: ignore[arg-type]
+            if role == "identifier" and self.household is not None:
+                table.add(tomlkit.nl())
+                _comment(table, TOGETHER)
+                table.add("household", self.household)
+        table.add(tomlkit.nl())
+        undecided = self.of_role(None)
+        if undecided:
+            _comment(table, [*UNDECIDED, *(f"    {_quoted(own.column)}  # {_why(own)}" for own in undecided)])
+            table.add(tomlkit.nl())
+        self._add_hierarchies(table)
+        return table
+
+    def _add_hierarchies(self, table: Table) -> None:
+        given = bundled.hierarchies(self.declaration.source) if self.declaration.is_bundled else {}
+        entries = tomlkit.table(is_super_table=True)
+        for own in self.guesses:
+            if own.hierarchy is None or own.column in given:
+                continue
+            entry = tomlkit.table()
+            _comment(entry, _about_entry(own))
+            for key, value in own.hierarchy.items():
+                entry.add(key, value)
+            entry.add(tomlkit.nl())
+            entries.add(own.column, entry)
+        if given:
+            _comment(table, ["The hierarchies of this bundled table come with it."])
+            table.add(tomlkit.nl())
+        if len(entries):
+            table.add("hierarchy", entries)
+
+    def _scales(self) -> Table:
+        scales = tomlkit.table()
+        _comment(scales, ["How utility is measured. u_loss looks at all populations with at least this share of"])
+        _comment(
+            scales, ["the records; a smaller share takes longer, the more so the more quasi-identifiers there are."]
+        )
+        scales.add("min_support", self.min_support)
+        _comment(
+            scales, ["query_error: random questions of how many records have these values, answered from a release."]
+        )
+        scales.add("queries", str(self.queries))
+        scales.add(tomlkit.nl())
+        return scales
+
+    @property
+    def min_support(self) -> float:
+        """A share of the records for which large populations are found quickly and are not of a few records."""
+        width = len(self.of_role("quasi"))
+        share = 0.05 if width <= 5 else 0.1 if width <= 7 else 0.2
+        return min(1.0, max(share, round(FEWEST_IN_A_POPULATION / self.records, 3)))
+
+    @property
+    def queries(self) -> Queries:
+        """As many random queries as usual, or fewer where a domain is so large that they would fill the memory."""
+        widest = max((_leaves(own) for own in self.of_role("quasi")), default=1)
+        usual = Queries()
+        affordable = MEMORY_FOR_QUERIES // (8 * usual.dimensions * widest)
+        return replace(usual, number=max(100, min(usual.number, affordable // 100 * 100)))
+
+    def _candidates(self) -> Iterable[Table]:
+        wanted = tomlkit.table()
+        _comment(wanted, ["Every combination is one candidate release."])
+        _comment(
+            wanted,
+            ['forms: "bucketization" keeps the quasi-identifiers exact, so it does not hide who is in the table.'],
+        )
+        _comment(wanted, ["suppress: the largest share of records that may be left out."])
+        wanted.add("anonymizers", _lines(["mondrian", self._full_domain()]))
+        wanted.add("requirements", _lines(self.requirements()))
+        wanted.add("forms", ["generalization"])
+        wanted.add("suppress", [0.0, 0.05])
+        wanted.add(tomlkit.nl())
+        yield wanted
+        ends = tomlkit.table()
+        _comment(ends, ["The two ends of the map: nothing about persons, and the table as it is."])
+        ends.add("anonymizers", ["without-quasi", "original"])
+        yield ends
+
+    def requirements(self) -> list[str]:
+        """The usual requirements, as far as the table could satisfy them."""
+        sizes = [k for k in SIZES if k <= self.records / 4] or [2]
+        texts = [f"k-anonymity k={k}" for k in sizes]
+        sensitive = self.of_role("sensitive")
+        if sensitive:
+            texts += [_joined(sizes[0], [_diverse(own, number) for own in sensitive], sensitive) for number in DIVERSE]
+            texts += [_joined(sizes[0], [_close(own, t) for own in sensitive], sensitive) for t in CLOSE]
+        return list(dict.fromkeys(texts))
+
+    def _full_domain(self) -> str:
+        """Search the lattice to the end where it is small enough."""
+        heights = [_height(own) for own in self.of_role("quasi")]
+        return "full-domain" if prod(heights) <= MANY_TRANSFORMATIONS else "full-domain search=best-first seconds=5"
+
+
+def draft(declaration: TableDeclaration | str, sample: int = SAMPLE) -> Draft:
+    """Look at a table (its declaration, or the path of a file or the name of a bundled table) and guess its roles."""
+    declared = TableDeclaration(declaration) if isinstance(declaration, str) else declaration
+    check_whole("sample", sample, least=1)
+    rows = declared.open_rows()
+    guesses = guess(rows, sample)
+    found = {text for own in guesses for text in own.missing_texts} - set(declared.na)
+    if found:
+        declared = replace(declared, na=(*declared.na, *sorted(found)))
+        rows = declared.open_rows()
+        guesses = guess(rows, sample)
+    if declared.is_bundled:
+        known = bundled.hierarchies(declared.source)
+        guesses = tuple(replace(own, advice="") if own.role and own.column in known else own for own in guesses)
+    return Draft(declared, rows.row_count, rows.row_count > sample, guesses, tuple(sorted(found)))
+
+
+# -- words ----------------------------------------------------------------------------------------------------------
+
+
+def _comment(place: Any, lines: Iterable[str]) -> None:
+    for line in lines:
+        place.add(tomlkit.comment(_one_line(line)))
+
+
+def _one_line(text: str) -> str:
+    return shown(text, most=10_000)
+
+
+def _quoted(name: str) -> str:
+    """Write a name as it would stand in a list of the file."""
+    return tomlkit.item(name).as_string()
+
+
+def _why(own: Guess) -> str:
+    return f"{own.reason}. {own.advice}" if own.advice else own.reason
+
+
+def _names(guesses: Sequence[Guess]) -> Array:
+    array = tomlkit.array()
+    for own in guesses:
+        array.add_line(own.column, comment=_one_line(own.reason))
+    if guesses:
+        array.add_line(indent="")
+    return array
+
+
+def _lines(texts: Sequence[str]) -> Array:
+    array = tomlkit.array()
+    array.extend(texts)
+    return array.multiline(True)
+
+
+def _about_entry(own: Guess) -> list[str]:
+    known = {
+        "numeric": "bounds are rounded; intervals are the widths of its levels",
+        "dates": "days, with these levels above them",
+        "prefixes": "levels that keep so many leading characters",
+        "flat": "every value by itself, and `*`",
+    }
+    assert own.hierarchy is not None
+    says = known[str(own.hierarchy["type"])]
+    if "open_above" in own.hierarchy:
+        says += "; from open_above on everything is one value"
+    if "resolution" in own.hierarchy:
+        says += "; the resolution is the finest that is published"
+    return [f"{says}.", *([f"LOOK: {own.advice}."] if own.advice else [])]
+
+
+def _height(own: Guess) -> int:
+    """The number of levels that full-domain can choose from."""
+    entry = own.hierarchy or {}
+    listed = next((entry[key] for key in ("intervals", "levels", "keep") if key in entry), ())
+    return 2 + len(listed)  # type: ignore[arg-type]
+
+
+def _leaves(own: Guess) -> int:
+    """The number of leaves of a hierarchy, about."""
+    entry: Mapping[str, Any] = own.hierarchy or {}
+    if entry.get("type") == "dates":
+        return (entry["last"] - entry["first"]).days + 1  # type: ignore[no-any-return]
+    if entry.get("type") == "numeric":
+        return int((entry["upper"] - entry["lower"]) / entry.get("resolution", 1)) + 1
+    return own.distinct
+
+
+def _diverse(own: Guess, number: int) -> str:
+    return f"l-diversity l={min(number, own.distinct)} variant=distinct"
+
+
+def _close(own: Guess, t: float) -> str:
+    ordered = own.hierarchy is not None and own.hierarchy["type"] == "numeric"
+    return f"t-closeness t={t} distance={'ordered' if ordered else 'equal'}"
+
+
+def _joined(size: int, parts: Sequence[str], sensitive: Sequence[Guess]) -> str:
+    """Join what is required of every sensitive column, naming the columns where there are several."""
+    named = [
+        f'{part} on="{own.column.replace(chr(34), chr(34) * 2)}"' for part, own in zip(parts, sensitive, strict=True)
+    ]
+    return " & ".join([f"k-anonymity k={size}", *(named if len(sensitive) > 1 else parts)])
+
+
+def _study_name(source: str) -> str:
+    return Path(source).name.partition(".")[0] or "study"

@@ -1,0 +1,415 @@
+"""A study: a table, the candidate releases to make of it, and the scales to measure them on.
+
+The value is what stands in `study.toml`, so it can be read, written, compared and used as a key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from hashlib import sha256
+from itertools import count, product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import tomlkit
+
+from sfumato.anonymizers import FullDomain, Maker, anonymizer
+from sfumato.configuration import check_choice, check_number, parse, without_seed
+from sfumato.documents import named, parse_toml, read_text
+from sfumato.errors import BadInputError
+from sfumato.kinds import KINDS, kind
+from sfumato.measures import MEASURES, READ_NOISY, READERS, Attack, Classification, Queries, Reader, Scales
+from sfumato.release import FORMS, Form
+from sfumato.requirements import Requirement, requirement
+from sfumato.table import DATASETS, Hierarchy, Table, TableDeclaration
+from sfumato.tradeoff.map import Map, Point
+from sfumato.tradeoff.study.explorable import Explorable
+from sfumato.tradeoff.study.texts import SCHEMA, full_text, known_keys, list_of, seen_from, texts_of, written_texts
+
+if TYPE_CHECKING:
+    from sfumato.tradeoff.exploration.exploration import TableWork
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One release that could be made: who makes it, what it must satisfy, in which form."""
+
+    anonymizer: Maker
+    requirement: Requirement
+    form: Form = "generalization"
+    suppress: float = 0.0
+
+    def __str__(self) -> str:
+        extra = f", suppress {self.suppress!r}" if self.suppress else ""
+        return f"{self.anonymizer}, {self.requirement}, {self.form}{extra}"
+
+    @property
+    def id(self) -> str:
+        """A short name that depends on the configuration alone."""
+        return sha256(str(self).encode()).hexdigest()[:8]
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The numbers and choices of the configuration, by name."""
+        found: dict[str, Any] = {}
+        for part in (self.anonymizer, *self.requirement.parts):
+            for own in fields(part):  # type: ignore[arg-type]
+                value = getattr(part, own.name)
+                if value is not None:
+                    keys = (own.name if n == 1 else f"{own.name} {n}" for n in count(1))
+                    found[next(key for key in keys if key not in found)] = value
+        return found | ({"suppress": self.suppress} if self.suppress else {})
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Candidates as all combinations of some anonymizers, requirements, forms and suppression limits."""
+
+    anonymizers: tuple[Maker, ...]
+    requirements: tuple[Requirement, ...]
+    forms: tuple[Form, ...] = ("generalization",)
+    suppress: tuple[float, ...] = (0.0,)
+    lattice: bool = False
+    """Whether every feasible transformation of a full-domain lattice is a candidate, not the optimum alone."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.lattice, bool):
+            raise BadInputError(f"lattice must be true or false, not {self.lattice!r}")
+        other = [maker for maker in self.anonymizers if not isinstance(maker, FullDomain)]
+        if self.lattice and other:
+            raise BadInputError(f"lattice = true shows the lattice of full-domain; {other[0].name} has none")
+        for form in self.forms:
+            check_choice("form", form, FORMS)
+        for share in self.suppress:
+            check_number("suppress", share, least=0, most=1)
+
+    @property
+    def candidates(self) -> list[Candidate]:
+        """All combinations, in order."""
+        return [Candidate(*each) for each in product(self.anonymizers, self.requirements, self.forms, self.suppress)]
+
+    def candidates_of(self, table: Table) -> list[Candidate]:
+        """All combinations for a table, with every feasible transformation of its lattice where that is asked for."""
+        return [one for each in self.candidates for one in (_transformations(each, table) if self.lattice else [each])]
+
+
+def _transformations(candidate: Candidate, table: Table) -> list[Candidate]:
+    """List what a full-domain search decides between; the candidate itself where nothing is feasible, to say why."""
+    maker = candidate.anonymizer
+    assert isinstance(maker, FullDomain)
+    decided = maker.lattice(table, candidate.requirement, candidate.suppress)
+    makers = [decided.anonymizer(int(row)) for row in decided.feasible.nonzero()[0]]
+    return [replace(candidate, anonymizer=own) for own in makers] or [candidate]
+
+
+@dataclass(frozen=True)
+class Study:
+    """What to explore: a table, candidates, scales, and the two measures the map is drawn on."""
+
+    name: str
+    table: TableDeclaration
+    grids: tuple[Grid, ...]
+    scales: Scales = field(default_factory=Scales)
+    axes: tuple[str, str] = ("p_loss", "u_loss")
+
+    section: ClassVar[str] = "table"
+    forms: ClassVar[tuple[str, ...]] = FORMS
+    facts: ClassVar[tuple[str, ...]] = ("digest", "records", "cells", "dropped", "quasi", "sensitive")
+
+    def __post_init__(self) -> None:
+        for axis in self.axes:
+            check_choice("axes", axis, MEASURES)
+        if not self.candidates:
+            raise BadInputError(f"the study {self.name!r} has no candidate; give it [[candidates]]")
+        noisy = [candidate.anonymizer.name for candidate in self.candidates if candidate.anonymizer.noisy]
+        lacking = [axis for axis in self.axes if axis not in READ_NOISY]
+        if noisy and lacking:
+            raise BadInputError(
+                f"axes: {lacking[0]} is counted on the records of groups, and {noisy[0]} publishes noisy counts of "
+                f"boxes instead, so its releases would not be on the map; take two of {', '.join(READ_NOISY)}, such as "
+                'axes = ["empirical_breach", "query_error_median"]'
+            )
+
+    @property
+    def candidates(self) -> list[Candidate]:
+        """All candidates, each once, in order; of a lattice only the search for its optimum."""
+        return list(dict.fromkeys(candidate for grid in self.grids for candidate in grid.candidates))
+
+    def candidates_of(self, table: Table) -> list[Candidate]:
+        """All candidates for a table, each once, in order."""
+        return list(dict.fromkeys(candidate for grid in self.grids for candidate in grid.candidates_of(table)))
+
+    @property
+    def learned(self) -> Classification | None:
+        """The column that classifiers learn from every release, if there is one."""
+        return self.scales.classification
+
+    def opened(self, data: Table | None = None) -> TableWork:
+        """Open the table, unless it is given, and list the candidates."""
+        from sfumato.tradeoff.exploration.exploration import TableWork  # points are about studies: not before them
+
+        return TableWork.of(self, data if data is not None else self.table.open())
+
+    def described(self, about: Mapping[str, Any]) -> str:
+        """Say which table was studied, and what its columns are."""
+        from sfumato.tradeoff.words import studied_table
+
+        return studied_table(self.name, about)
+
+    def public_settings(self, point: Point) -> Point:
+        """Return the settings of a point without a seed."""
+        suppress = {name: value for name, value in point.parameters.items() if name == "suppress"}
+        maker = without_seed(point.anonymizer)
+        return Point(point.id, maker, point.form, point.requirement, suppress, point.status)
+
+    def meanings(self, shown: Map) -> list[tuple[str, str]]:
+        """List the meanings in force."""
+        from sfumato.tradeoff.meanings import meanings
+
+        return meanings(shown)
+
+    def command(self, point: Point) -> str | None:
+        """Write the command that makes the release of a point."""
+        from sfumato.tradeoff.command import anonymize_command
+
+        return anonymize_command(self.table, point)
+
+    def steps(self) -> Sequence[str]:
+        """Say how the command comes to the hierarchies that the study declares itself."""
+        from sfumato.tradeoff.command import DECLARED
+
+        if not self.table.hierarchy:
+            return ()
+        return (
+            "<b>Hierarchies first.</b> This study declares some of its own; for the command, copy each "
+            f"<code>[table.hierarchy.COLUMN]</code> of <code>study.toml</code> to <code>{DECLARED}</code> as "
+            "<code>[COLUMN]</code>.",
+        )
+
+    def with_seed(self, seed: int) -> Study:
+        """Return the same study with another seed of the random queries."""
+        return replace(self, scales=replace(self.scales, queries=replace(self.scales.queries, seed=seed)))
+
+    def with_target(self, classification: Classification) -> Study:
+        """Return the same study with a column to learn, which is then published as a neutral one if it has no role."""
+        table = self.table
+        if classification.target not in table.roles.named:
+            table = replace(table, neutral=(*table.neutral, classification.target))
+        return replace(self, table=table, scales=replace(self.scales, classification=classification))
+
+    def with_reader(self, reader: Reader) -> Study:
+        """Return the same study with another reader of releases."""
+        return replace(self, scales=replace(self.scales, reader=reader))
+
+    def to_toml(self, folder: Path | None = None) -> str:
+        """Write the study with every default filled in; files named as seen from a folder, if one is given."""
+        document = tomlkit.document()
+        document.add("schema", tomlkit.item(SCHEMA))
+        document.add("name", tomlkit.item(self.name))
+        document.add("axes", tomlkit.item(list(self.axes)))
+        document.add("table", tomlkit.item(_table_entries(self.table, folder)))
+        scales = {
+            "min_support": self.scales.min_support,
+            "queries": full_text(self.scales.queries),
+            "attack": full_text(self.scales.attack),
+            "draws": self.scales.draws,
+            "reader": full_text(self.scales.reader),
+        }
+        if self.scales.classification is not None:
+            scales["classification"] = full_text(self.scales.classification)
+        document.add("scales", tomlkit.item(scales))
+        blocks = tomlkit.aot()
+        for grid in self.grids:
+            block = tomlkit.table()
+            block["anonymizers"] = written_texts(grid.anonymizers)
+            block["requirements"] = written_texts(grid.requirements)
+            block["forms"] = list(grid.forms)
+            block["suppress"] = list(grid.suppress)
+            if grid.lattice:
+                block["lattice"] = True
+            blocks.append(block)
+        document.add("candidates", blocks)
+        return tomlkit.dumps(document)
+
+    @staticmethod
+    def from_toml(text: str, origin: str = "study.toml") -> Study:
+        """Read a study of a table; an unknown key is an error that lists the known ones."""
+        return of_table(study_from_toml(text, origin))
+
+
+def study_from_toml(text: str, origin: str = "study.toml") -> Explorable:
+    """Read a study of any kind: the section that it has says what it is about."""
+    content = parse_toml(text, origin)
+    section = next((own for own in KINDS if own in content), "table")
+    with named(origin):
+        return kind(section).study_of(content, origin)  # type: ignore[no-any-return]
+
+
+def read_study(name: str) -> Explorable:
+    """Read a study from a file, or take the bundled one of bundled data."""
+    path = Path(name)
+    if path.is_file():
+        return study_from_toml(read_text(path), name)
+    if name in DATASETS:
+        return bundled_study(name)
+    known = {own: section for section in KINDS for own in kind(section).bundled_names()}
+    if name in known:
+        return kind(known[name]).bundled_study(name)  # type: ignore[no-any-return]
+    raise BadInputError(f"{name}: there is no such file, and no bundled study (there are {', '.join(known)})")
+
+
+def of_table(study: Explorable) -> Study:
+    """Raise unless a study is about a table."""
+    if not isinstance(study, Study):
+        raise BadInputError(f"the study {study.name!r} is about {study.section}, and this is about tables")
+    return study
+
+
+def bundled_names() -> list[str]:
+    """Name the bundled tables."""
+    return list(DATASETS)
+
+
+LI_LI_2009 = {
+    "k-anonymity k={}": (10, 50, 100, 200, 500, 1000, 2000, 5000),
+    "l-diversity l={} variant=frequency": (3, 3.5, 4, 4.25, 4.5, 4.75, 5, 5.5),
+    "t-closeness t={} distance=js": (0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4),
+    "delta-disclosure delta={} absent=ignore": (1, 1.2, 1.4, 1.5, 1.7, 1.9, 2, 2.1),
+}
+"""The requirements and parameters of Li & Li 2009, figure 2."""
+
+NOTHING = requirement("k-anonymity k=1")
+
+
+def baselines() -> Grid:
+    """Return the two releases at the ends of the map: no quasi-identifiers, and the original."""
+    return Grid((anonymizer("without-quasi"), anonymizer("original")), (NOTHING,))
+
+
+def bundled_study(name: str) -> Study:
+    """Return figure 2 of Li & Li 2009 on a bundled table: 64 releases, both trivial ones and the original."""
+    texts = [text.format(value) for text, values in LI_LI_2009.items() for value in values]
+    makers = tuple(anonymizer(text) for text in ("without-quasi", "without-sensitive", "original"))
+    return Study(
+        name,
+        TableDeclaration(name),
+        (
+            Grid((anonymizer("mondrian"),), tuple(map(requirement, texts)), FORMS),
+            Grid(makers, (NOTHING,)),
+        ),
+    )
+
+
+# -- reading -----------------------------------------------------------------------------------------------
+
+
+def study_of(content: dict[str, Any], origin: str) -> Study:
+    """Read a study of a table from the content of its file."""
+    known_keys("the study", content, ("schema", "name", "axes", "table", "scales", "candidates"))
+    if content.get("schema", SCHEMA) != SCHEMA:
+        raise BadInputError(f"schema {content['schema']!r} is not known to this version, which knows {SCHEMA}")
+    if "table" not in content or "candidates" not in content:
+        raise BadInputError("a study needs [table] and at least one [[candidates]]")
+    axes = content.get("axes", ["p_loss", "u_loss"])
+    if not isinstance(axes, list) or len(axes) != 2:
+        raise BadInputError(f"axes must name two measures, not {axes!r}")
+    if not isinstance(content["table"], dict) or not isinstance(content.get("scales", {}), dict):
+        raise BadInputError("table and scales must be TOML tables: [table], [scales]")
+    blocks = content["candidates"]
+    if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
+        raise BadInputError("candidates must be TOML tables: [[candidates]], in two brackets")
+    return Study(
+        str(content.get("name", Path(origin).stem)),
+        _declaration(content["table"], origin),
+        tuple(_grid(block) for block in blocks),
+        _scales(content.get("scales", {})),
+        (axes[0], axes[1]),
+    )
+
+
+def _declaration(entries: Mapping[str, Any], origin: str) -> TableDeclaration:
+    names = [own.name for own in fields(TableDeclaration)]
+    known_keys("[table]", entries, names)
+    if "source" not in entries:
+        raise BadInputError("[table] needs source: a file, or the name of a bundled table")
+    values: dict[str, Any] = {k: tuple(value) if isinstance(value, list) else value for k, value in entries.items()}
+    folder = Path(origin).parent
+    for key in ("source", "hierarchies"):
+        if key in values:
+            values[key] = _beside(folder, values[key], bundled=key == "source")
+    if isinstance(values.get("hierarchy"), dict):
+        values["hierarchy"] = {column: _beside(folder, own) for column, own in values["hierarchy"].items()}
+    return TableDeclaration(**values)
+
+
+def _beside(folder: Path, value: Any, bundled: bool = False) -> Any:
+    """Find a file that is named relative to the study's folder."""
+    if not isinstance(value, str) or not (folder / value).exists():
+        return value
+    if bundled and value in DATASETS and not (folder / value).is_file():
+        return value
+    return str(folder / value)
+
+
+def _grid(block: Mapping[str, Any]) -> Grid:
+    known_keys("[[candidates]]", block, ("anonymizers", "requirements", "forms", "suppress", "lattice"))
+    return Grid(
+        tuple(map(anonymizer, texts_of(block, "anonymizers", "mondrian"))),
+        tuple(map(requirement, texts_of(block, "requirements", str(NOTHING)))),
+        tuple(texts_of(block, "forms", "generalization")),  # type: ignore[arg-type]
+        tuple(list_of(block.get("suppress", [0.0]))),
+        block.get("lattice", False),
+    )
+
+
+def _scales(entries: Mapping[str, Any]) -> Scales:
+    known_keys("[scales]", entries, ("min_support", "queries", "classification", "attack", "draws", "reader"))
+    examples = {"queries": str(Queries()), "classification": Classification.example, "attack": "attack top=0.1"}
+    examples["reader"] = "em rounds=5"
+    for key, example in examples.items():
+        if not isinstance(entries.get(key, ""), str):
+            raise BadInputError(f"{key} must be a text such as {example!r}, not {entries[key]!r}")
+    queries = parse(entries["queries"], (Queries,), "workload") if "queries" in entries else Queries()
+    learned = entries.get("classification")
+    classification = parse(learned, (Classification,), "classification") if learned is not None else None
+    attack = parse(entries["attack"], (Attack,), "attack") if "attack" in entries else Attack()
+    draws = entries.get("draws", Scales().draws)
+    reader = read_reader(entries["reader"]) if "reader" in entries else Scales().reader
+    return Scales(entries.get("min_support", Scales().min_support), queries, classification, attack, draws, reader)
+
+
+def read_reader(text: str) -> Reader:
+    """Read who reads releases besides the uniform reader: `em rounds=5`, or `uniform` for nobody."""
+    return parse(text, READERS, "reader")
+
+
+# -- writing -----------------------------------------------------------------------------------------------
+
+
+def _table_entries(declared: TableDeclaration, folder: Path | None) -> dict[str, Any]:
+    entries: dict[str, Any] = {}
+    for own in fields(declared):
+        value = getattr(declared, own.name)
+        if value is None or (own.name == "hierarchy" and not value):
+            continue
+        entries[own.name] = list(value) if isinstance(value, tuple) else value
+    if "hierarchy" in entries:
+        entries["hierarchy"] = {column: _hierarchy_entry(column, own) for column, own in declared.hierarchy.items()}
+    if folder is not None:
+        seen = {} if declared.is_bundled else {"source": seen_from(folder, entries["source"])}
+        if "hierarchies" in entries:
+            seen["hierarchies"] = seen_from(folder, entries["hierarchies"])
+        entries |= seen
+        for column, own in entries.get("hierarchy", {}).items():
+            entries["hierarchy"][column] = seen_from(folder, own) if isinstance(own, str) else own
+    return entries
+
+
+def _hierarchy_entry(column: str, given: Any) -> Any:
+    if isinstance(given, Hierarchy):
+        raise BadInputError(
+            f"the hierarchy of column {column!r} was made in Python and cannot be written to a study; "
+            "declare it as a table of its type, as nested lists or as a file"
+        )
+    return str(given) if isinstance(given, Path) else given

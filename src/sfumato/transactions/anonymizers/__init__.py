@@ -1,0 +1,1 @@
+"""Who makes releases of baskets: one file per algorithm."""

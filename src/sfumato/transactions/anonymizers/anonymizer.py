@@ -1,0 +1,116 @@
+"""What an anonymizer of baskets is: a frozen configuration with one method; every release is verified from scratch."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.configuration import Configured
+from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.transactions.baskets import Baskets, Codes
+from sfumato.transactions.measures.verification import verify
+from sfumato.transactions.policy import BasketRequirement, SuppressionLimit, UtilityConstraints
+from sfumato.transactions.recoding import BasketRelease, global_release, set_recoding
+
+NOTHING = SuppressionLimit()
+"""The limit where nothing may be suppressed."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is asked: of which baskets, what must hold, what may be generalized together, what may be left out."""
+
+    baskets: Baskets
+    requirement: BasketRequirement
+    utility: UtilityConstraints | None = None
+    limit: SuppressionLimit = NOTHING
+
+    @property
+    def blocks(self) -> Codes:
+        """For every item the block within which it may be generalized; one block where nothing is asked."""
+        if self.utility is None:
+            return np.zeros(len(self.baskets.items), np.int32)
+        return self.utility.blocks(self.baskets)
+
+
+class BasketAnonymizer(Configured, ABC):
+    """Makes releases of baskets. Same configuration, same baskets, same release, whatever the order of records."""
+
+    requirements: ClassVar[tuple[type[BasketRequirement], ...]]
+    """The kinds of requirements it can satisfy."""
+
+    keeps_utility_constraints: ClassVar[bool] = False
+    """Whether it generalizes within utility constraints, suppressing items that they leave no other way."""
+
+    def anonymize(
+        self,
+        baskets: Baskets,
+        requirement: BasketRequirement,
+        utility: UtilityConstraints | None = None,
+        limit: SuppressionLimit | None = None,
+    ) -> BasketRelease:
+        """Make a release that satisfies the requirement, and verify from the published rows that it does.
+
+        Raises `InfeasibleError` with the nearest feasible parameter where it finds none.
+        """
+        task = self.task(baskets, requirement, utility, limit)
+        if not baskets.items:  # there is nothing to hide, and nothing to show
+            return finished(global_release(baskets, set_recoding((), np.zeros(0, np.int64)), str(self)), task)
+        return finished(self.release(task), task)
+
+    def task(
+        self,
+        baskets: Baskets,
+        requirement: BasketRequirement,
+        utility: UtilityConstraints | None,
+        limit: SuppressionLimit | None,
+    ) -> Task:
+        """Put together what is asked, and refuse what this anonymizer cannot promise."""
+        if not isinstance(requirement, self.requirements):
+            known = " or ".join(kind.name for kind in self.requirements)
+            raise BadInputError(f"{self.name} satisfies {known}, not {requirement.name}; choose another anonymizer")
+        if utility is not None and not self.keeps_utility_constraints:
+            raise BadInputError(f"{self.name} knows no utility constraints; with {utility} use coat or upcta")
+        return Task(baskets, requirement, utility, limit or NOTHING)
+
+    @abstractmethod
+    def release(self, task: Task) -> BasketRelease:
+        """Make the release."""
+
+
+def finished(release: BasketRelease, task: Task) -> BasketRelease:
+    """Return a release that has been verified from its published rows; raise if it is not what was asked."""
+    verify(release, task.requirement)
+    check_policy(release, task)
+    return release
+
+
+def check_policy(release: BasketRelease, task: Task) -> None:
+    """Raise unless items are generalized within their blocks, and no more is suppressed than allowed."""
+    baskets = task.baskets
+    used = task.limit.used(baskets, release.suppressed)
+    if not task.limit.allows(used):
+        nearest = replace(task.limit, share=float(np.ceil(used * 1e4) / 1e4))
+        raise InfeasibleError(
+            f"{task.requirement} needs {used:.2%} of the {task.limit.of} suppressed where at most "
+            f"{task.limit.share:.2%} may be; allow it ({nearest}), widen the utility constraints, or lower k"
+        )
+    if task.utility is None:
+        return
+    blocks = task.blocks
+    for recoding in release.recodings:
+        for members in recoding.members:
+            assert len(set(blocks[list(members)].tolist())) == 1, "items of two utility constraints are one part"
+
+
+def check_enough_records(task: Task) -> None:
+    """Raise where even one part for all items is in fewer than k records, and nothing may be suppressed."""
+    most, k = task.baskets.filled, task.requirement.k
+    if 0 < most < k and task.limit.share == 0:
+        raise InfeasibleError(
+            f"{task.requirement}: only {most:,} records have any item, so no published part can be in {k:,}; "
+            f"k={most} is the most"
+        )

@@ -1,0 +1,317 @@
+"""The kernels of `merging`: serving one constraint by a merge, and the queues in which constraints wait."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels import kernel
+from sfumato.transactions.anonymizers.clusters import (
+    ALIVE,
+    CHANGES,
+    NONE,
+    TOUCHED,
+    Clusters,
+    merge,
+    support_of,
+    suppress,
+    tally_with,
+)
+from sfumato.transactions.baskets import Codes, Counts
+
+SAME = 1e-12
+"""Utility losses (base 2 logarithms) that differ by less are equal, so that rounding does not choose."""
+
+
+# -- one constraint ------------------------------------------------------------------------------------------
+
+
+@kernel
+def present_slots(state: Clusters, itemset: Codes, slots: Codes) -> int:
+    """Write the different clusters of a set's items (suppressed ones are dropped) to `slots`; return how many."""
+    number = 0
+    for item in itemset:
+        if item == NONE or state.slot[item] == NONE:
+            continue
+        own = state.slot[item]
+        known = False
+        for i in range(number):
+            known = known or slots[i] == own
+        if not known:
+            slots[number] = own
+            number += 1
+    return number
+
+
+def size_prices(most: int, by_size: bool) -> NDArray[np.float64]:
+    """Return log2 of what utility loss has for the size of a part, up to `most`: 2^size - 1, or the size itself."""
+    sizes = np.arange(most + 1, dtype=np.float64)
+    sizes[0] = 1.0
+    return np.log2(sizes) if by_size else sizes + np.log2(1.0 - np.exp2(-sizes))
+
+
+@kernel
+def cheapest_partner(state: Clusters, own: int, prices: NDArray[np.float64]) -> tuple[int, float, int]:
+    """Find the cluster of the same block whose union with `own` loses least: slot (or NONE), price, union's support.
+
+    The price is log2 of the loss, but for what is the same for all parts: size's price + log2 support. Ties: the
+    smaller support of the union, then the smaller least item.
+    """
+    tally_with(state, own)
+    best, lowest, fewest = NONE, np.inf, 0
+    floor = np.log2(float(max(state.supports[own], 1)))
+    for i in range(state.facts[ALIVE]):
+        other = state.alive[i]
+        if other == own or state.block[other] != state.block[own]:
+            continue
+        by_size = prices[state.sizes[own] + state.sizes[other]]
+        if by_size + floor > lowest + SAME:
+            continue
+        union = state.supports[own] + state.supports[other] - state.tally[other]
+        cost = by_size + np.log2(float(max(union, 1)))
+        better = cost < lowest - SAME
+        if not better and cost < lowest + SAME:
+            better = union < fewest or (union == fewest and state.first[other] < state.first[best])
+        if better:
+            best, lowest, fewest = other, cost, union
+    return best, lowest, fewest
+
+
+@kernel
+def least_supported(state: Clusters, slots: Codes, number: int) -> int:
+    """Return the cluster in the fewest records; ties: the smaller one, then the smaller least item."""
+    best = slots[0]
+    for i in range(1, number):
+        own = slots[i]
+        if state.supports[own] != state.supports[best]:
+            better = state.supports[own] < state.supports[best]
+        elif state.sizes[own] != state.sizes[best]:
+            better = state.sizes[own] < state.sizes[best]
+        else:
+            better = state.first[own] < state.first[best]
+        if better:
+            best = own
+    return best
+
+
+@kernel
+def merge_once(state: Clusters, slots: Codes, number: int, any_seed: bool, prices: NDArray[np.float64]) -> None:
+    """Merge one cluster of a constraint with its cheapest partner; suppress the least supported where none has one."""
+    least = least_supported(state, slots, number)
+    if not any_seed:
+        partner, _, _ = cheapest_partner(state, least, prices)
+        if partner == NONE:
+            suppress(state, least)
+        else:
+            merge(state, least, partner)
+        return
+    own, other, lowest, fewest = NONE, NONE, np.inf, 0
+    for i in range(number):
+        partner, cost, union = cheapest_partner(state, slots[i], prices)
+        if partner == NONE:
+            continue
+        better = cost < lowest - SAME
+        if not better and cost < lowest + SAME:
+            better = union < fewest or (union == fewest and state.first[slots[i]] < state.first[own])
+        if better:
+            own, other, lowest, fewest = slots[i], partner, cost, union
+    if own == NONE:
+        suppress(state, least)
+    else:
+        merge(state, own, other)
+
+
+@kernel
+def serve(
+    state: Clusters, itemset: Codes, k: int, any_seed: bool, stay: bool, prices: NDArray[np.float64], slots: Codes
+) -> int:
+    """Visit one constraint; return its support afterwards (0 where it is in no record)."""
+    served = False
+    while True:
+        number = present_slots(state, itemset, slots)
+        support = support_of(state, slots, number) if number else 0
+        if support == 0 or support >= k or (served and not stay):
+            return support
+        merge_once(state, slots, number, any_seed, prices)
+        served = True
+
+
+# -- queues --------------------------------------------------------------------------------------------------
+
+
+@kernel
+def pushed(keys: Counts, stamps: Counts, size: int, key: int, stamp: int) -> tuple[Counts, Counts]:
+    """Put an entry on the heap of `size` entries (least key first); return its arrays, grown where they were full."""
+    if size == len(keys):
+        more, longer = np.empty(2 * size + 16, np.int64), np.empty(2 * size + 16, np.int64)
+        more[:size], longer[:size] = keys, stamps
+        keys, stamps = more, longer
+    at = size
+    while at > 0 and keys[(at - 1) // 2] > key:
+        keys[at], stamps[at] = keys[(at - 1) // 2], stamps[(at - 1) // 2]
+        at = (at - 1) // 2
+    keys[at], stamps[at] = key, stamp
+    return keys, stamps
+
+
+@kernel
+def pop(keys: Counts, stamps: Counts, size: int) -> None:
+    """Take the first entry off the heap of `size` entries."""
+    key, stamp = keys[size - 1], stamps[size - 1]
+    at = 0
+    while True:
+        child = 2 * at + 1
+        if child >= size - 1:
+            break
+        if child + 1 < size - 1 and keys[child + 1] < keys[child]:
+            child += 1
+        if keys[child] >= key:
+            break
+        keys[at], stamps[at] = keys[child], stamps[child]
+        at = child
+    keys[at], stamps[at] = key, stamp
+
+
+@kernel
+def most_urgent(state: Clusters, own: int, k: int, m: int, ascending: bool) -> tuple[int, int]:
+    """Find the first constraint among a cluster and its pairs that is in fewer than k records: key and stamp, or NONE.
+
+    The key orders by round, support, single clusters before pairs, least items. The stamp has the versions of the
+    cluster and of its partner, and the cluster: it tells whether the entry is still what it was.
+    """
+    width = len(state.slot) + 1
+    a = state.first[own]
+    best, stamp = NONE, NONE
+    if 0 < state.supports[own] < k:
+        rank = 2 * (state.supports[own] if ascending else k - state.supports[own])
+        best = ((state.rounds[own] * (2 * k + 2) + rank) * width + a) * width + width - 1
+        stamp = state.versions[a] * width * width + a
+    if m < 2:
+        return best, stamp
+    tally_with(state, own)
+    for i in range(state.facts[TOUCHED]):
+        other = state.touched[i]
+        support = state.tally[other]
+        if other == own or support >= k:
+            continue
+        b = state.first[other]
+        rank = 2 * (support if ascending else k - support) + 1
+        turn = max(state.rounds[own], state.rounds[other])
+        key = ((turn * (2 * k + 2) + rank) * width + min(a, b)) * width + max(a, b)
+        if best == NONE or key < best:
+            best, stamp = key, (state.versions[a] * width + state.versions[b]) * width + a
+    return best, stamp
+
+
+@kernel
+def is_present(state: Clusters, least: int, version: int) -> bool:
+    """Say whether the cluster with this least item is what it was."""
+    own = state.slot[least]
+    return own != NONE and state.first[own] == least and state.versions[least] == version
+
+
+@kernel
+def serve_pairs(
+    state: Clusters,
+    k: int,
+    m: int,
+    ascending: bool,
+    any_seed: bool,
+    stay: bool,
+    in_rounds: bool,
+    prices: NDArray[np.float64],
+) -> None:
+    """Serve all items and (m = 2) pairs that occur in fewer than k records, from one queue.
+
+    Every cluster has one entry, its most urgent constraint. A pair belongs to whichever of its clusters changed last,
+    so a change makes one entry; one whose partner has changed is found out, and renewed, when it comes up.
+    """
+    width = len(state.slot) + 1
+    keys, stamps, size = np.empty(width, np.int64), np.empty(width, np.int64), 0
+    waiting = np.empty(2, np.int32)
+    itemset, slots = np.empty(2, np.int32), np.empty(2, np.int32)
+    for i in range(state.facts[ALIVE]):
+        key, stamp = most_urgent(state, state.alive[i], k, m, ascending)
+        if key != NONE:
+            keys, stamps = pushed(keys, stamps, size, key, stamp)
+            size += 1
+    while size > 0:
+        key, stamp = keys[0], stamps[0]
+        pop(keys, stamps, size)
+        size -= 1
+        a, b, owner = (key // width) % width, key % width, stamp % width
+        if not is_present(state, owner, stamp // width // width):
+            continue
+        waiting[0], waiting[1] = owner, NONE
+        partner = b if a == owner else a
+        if b == width - 1 or is_present(state, partner, (stamp // width) % width):
+            itemset[0], itemset[1] = a, b if b < width - 1 else NONE
+            turn = key // width // width // (2 * k + 2)
+            serve(state, itemset, k, any_seed, stay, prices, slots)
+            if b < width - 1 and not is_present(state, partner, (stamp // width) % width):
+                waiting[1] = partner if state.slot[partner] != state.slot[owner] else NONE
+                if in_rounds and state.slot[partner] != NONE:
+                    state.rounds[state.slot[partner]] = turn + 1
+            if in_rounds and state.slot[owner] != NONE and not is_present(state, owner, stamp // width // width):
+                state.rounds[state.slot[owner]] = turn + 1
+        for item in waiting:
+            if item != NONE and state.slot[item] != NONE:
+                key, stamp = most_urgent(state, state.slot[item], k, m, ascending)
+                if key != NONE:
+                    keys, stamps = pushed(keys, stamps, size, key, stamp)
+                    size += 1
+
+
+@kernel
+def present_supports(state: Clusters, itemsets: Codes) -> Counts:
+    """Count for every set the records that have all its clusters."""
+    slots, supports = np.empty(itemsets.shape[1], np.int32), np.zeros(len(itemsets), np.int64)
+    for own in range(len(itemsets)):
+        number = present_slots(state, itemsets[own], slots)
+        if number:
+            supports[own] = support_of(state, slots, number)
+    return supports
+
+
+@kernel
+def serve_sets(
+    state: Clusters,
+    itemsets: Codes,
+    supports: Counts,
+    k: int,
+    patience: int,
+    ascending: bool,
+    any_seed: bool,
+    stay: bool,
+    in_rounds: bool,
+    prices: NDArray[np.float64],
+) -> int:
+    """Serve listed sets (rows of items, NONE where a row is shorter) that have these supports now.
+
+    Stops after `patience` changes; returns how many were made. A set is queued by the support it has then; one that has
+    more when its turn comes is queued again.
+    """
+    number = len(itemsets)
+    slots = np.empty(itemsets.shape[1], np.int32)
+    keys, stamps, size = np.empty(number + 16, np.int64), np.empty(number + 16, np.int64), 0
+    before, turn = state.facts[CHANGES], 0
+    for own in range(number):
+        if 0 < supports[own] < k:
+            rank = supports[own] if ascending else k - supports[own]
+            keys, stamps = pushed(keys, stamps, size, rank * number + own, supports[own])
+            size += 1
+    while size > 0 and state.facts[CHANGES] - before < patience:
+        own, known = keys[0] % number, stamps[0]
+        turn = keys[0] // number // (k + 1)
+        pop(keys, stamps, size)
+        size -= 1
+        clusters = present_slots(state, itemsets[own], slots)
+        support = support_of(state, slots, clusters) if clusters else 0
+        if support == known:
+            support = serve(state, itemsets[own], k, any_seed, stay, prices, slots)
+            turn += 1 if in_rounds else 0
+        if 0 < support < k:
+            rank = support if ascending else k - support
+            keys, stamps = pushed(keys, stamps, size, (turn * (k + 1) + rank) * number + own, support)
+            size += 1
+    return state.facts[CHANGES] - before

@@ -1,0 +1,87 @@
+"""LRA: local recoding anonymization for k^m-anonymity (Terrovitis, Mamoulis & Kalnis, VLDB Journal 2011).
+
+    sort the baskets as Gray codes, the most frequent items as the highest bits: neighbours differ in little
+    cut the order into pieces of about the same number of records
+    anonymize every piece by itself with AA
+
+Whoever matches known items against all pieces finds, in each, none or at least k records; so the whole is
+k^m-anonymous. An item may be published differently in different pieces.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from sfumato.configuration import Option
+from sfumato.transactions.anonymizers.aa import TreeBased, lifted
+from sfumato.transactions.anonymizers.anonymizer import Task, check_enough_records
+from sfumato.transactions.anonymizers.item_tree import cut_recoding, nodes_of
+from sfumato.transactions.baskets import Baskets, Codes, Counts, taken_rows
+from sfumato.transactions.policy import KMAnonymity
+from sfumato.transactions.recoding import BasketRelease
+
+
+@dataclass(frozen=True)
+class LRA(TreeBased):
+    """AA in each of several pieces of similar baskets."""
+
+    pieces: Annotated[
+        int, Option("About how many pieces; fewer where one would have fewer than k records with items.", least=1)
+    ] = 10
+
+    name: ClassVar[str] = "lra"
+
+    def release(self, task: Task) -> BasketRelease:
+        """Sort, cut, and anonymize every piece."""
+        check_enough_records(task)
+        assert isinstance(task.requirement, KMAnonymity)
+        tree = self.tree_for(task.baskets)
+        piece = pieces_of(task.baskets, self.pieces, task.requirement.k)
+        recodings = []
+        for own in range(int(piece.max()) + 1):
+            part = some_rows(task.baskets, np.flatnonzero(piece == own))
+            nodes = nodes_of(tree, part)
+            recodings.append(cut_recoding(tree, nodes, lifted(part, nodes, nodes.leaf.copy(), task.requirement)))
+        return BasketRelease(task.baskets, tuple(recodings), piece, str(self))
+
+
+def some_rows(baskets: Baskets, rows: Counts) -> Baskets:
+    """Return some of the distinct baskets, over the same items."""
+    starts, codes = taken_rows(baskets.starts, baskets.codes, rows)
+    link = np.repeat(np.arange(len(rows)), baskets.weights[rows])
+    return replace(baskets, starts=starts, codes=codes, weights=baskets.weights[rows], link=link)
+
+
+def pieces_of(baskets: Baskets, most: int, k: int) -> Codes:
+    """Cut the baskets, in the order of Gray codes, into about so many pieces of at least k records with items."""
+    order = gray_order(baskets)
+    target = max(k, -(-baskets.filled // most))
+    piece = np.empty(baskets.distinct, np.int32)
+    number = held = 0
+    for own in order.tolist():
+        more = int(baskets.weights[own]) if baskets.lengths[own] else 0
+        if held >= k and held + more - target > target - held:  # it is nearer to its size without this basket
+            number, held = number + 1, 0
+        piece[own] = number
+        held += more
+    if number > 0 and held < k:  # the rest is too small to stand alone
+        piece[piece == number] = number - 1
+    return piece
+
+
+def gray_order(baskets: Baskets) -> Counts:
+    """Sort baskets as Gray codes: read from the most frequent item on, every item turns the direction of the rest."""
+    rank = np.empty(len(baskets.items), np.int64)
+    rank[np.lexsort((np.arange(len(rank)), -baskets.supports))] = np.arange(len(rank))
+    bounds = baskets.starts.tolist()
+    ranks = rank[baskets.codes].tolist()
+    end = len(rank)
+
+    def key(own: int) -> list[int]:
+        places = [*sorted(ranks[bounds[own] : bounds[own + 1]]), end]
+        return [-place if turn % 2 == 0 else place for turn, place in enumerate(places)]
+
+    return np.array(sorted(range(baskets.distinct), key=key), np.int64)

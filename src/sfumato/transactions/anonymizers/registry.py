@@ -1,0 +1,97 @@
+"""Making releases of baskets: all anonymizers by name, one release, and one for every k of a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from sfumato.configuration import parse
+from sfumato.errors import BadInputError
+from sfumato.transactions.anonymizers.aa import AA
+from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer, finished
+from sfumato.transactions.anonymizers.coat import COAT
+from sfumato.transactions.anonymizers.lra import LRA
+from sfumato.transactions.anonymizers.partition import Partition
+from sfumato.transactions.anonymizers.pcta import PCTA, UPCTA
+from sfumato.transactions.anonymizers.set_based import SetBased
+from sfumato.transactions.anonymizers.vpa import VPA
+from sfumato.transactions.baskets import Baskets
+from sfumato.transactions.policy import (
+    BasketRequirement,
+    SuppressionLimit,
+    UtilityConstraints,
+    basket_requirement,
+    suppression_limit,
+    utility_constraints,
+)
+from sfumato.transactions.recoding import BasketRelease
+
+BASKET_ANONYMIZERS: tuple[type[BasketAnonymizer], ...] = (AA, COAT, PCTA, UPCTA, LRA, VPA, Partition)
+PAPER = ("aa", "coat", "pcta")
+"""The three anonymizers of Loukides et al. 2012 as we read their papers."""
+
+DEFAULT_MAKER = "coat order=ascending visit=once loss=size"
+"""What loses least in our measurements (docs/transactions.md); the names alone are the papers' algorithms."""
+
+
+def basket_anonymizer(text: str) -> BasketAnonymizer:
+    """Read an anonymizer of baskets from its text form, such as `coat order=ascending`."""
+    return parse(text, BASKET_ANONYMIZERS, "anonymizer of baskets")
+
+
+def anonymize_baskets(
+    baskets: Baskets,
+    require: BasketRequirement | str,
+    maker: BasketAnonymizer | str = DEFAULT_MAKER,
+    utility: UtilityConstraints | str | None = None,
+    limit: SuppressionLimit | str | None = None,
+) -> BasketRelease:
+    """Make one release of baskets that satisfies a requirement, verified; everything may be given as text."""
+    return _maker(maker).anonymize(baskets, *_policy(require, utility, limit))
+
+
+def sweep(
+    baskets: Baskets,
+    require: BasketRequirement | str,
+    values: Iterable[int],
+    maker: BasketAnonymizer | str = DEFAULT_MAKER,
+    utility: UtilityConstraints | str | None = None,
+    limit: SuppressionLimit | str | None = None,
+    warm: bool = False,
+) -> Iterator[BasketRelease]:
+    """Make one release for every k, ascending, of which each satisfies the requirement with that k.
+
+    `warm` begins each with the clusters of the one before: faster, and every release is a coarsening of the one before;
+    but not what the anonymizer would make of that k alone, so its name says `(warm)`.
+    """
+    chosen = _maker(maker)
+    wanted, utility, limit = _policy(require, utility, limit)
+    if warm and not isinstance(chosen, SetBased):
+        known = ", ".join(kind.name for kind in BASKET_ANONYMIZERS if issubclass(kind, SetBased))
+        raise BadInputError(f"{chosen.name} cannot go on from another release; warm sweeps are made by {known}")
+    start = None
+    for k in sorted(set(values)):
+        asked = replace(wanted, k=k)  # type: ignore[type-var]
+        if not warm or not isinstance(chosen, SetBased):
+            yield chosen.anonymize(baskets, asked, utility, limit)
+            continue
+        task = chosen.task(baskets, asked, utility, limit)
+        made = chosen.released_from(task, start)
+        yield finished(replace(made, maker=f"{chosen} (warm)"), task)
+        start = made.recoding.parts.astype(np.int64)
+
+
+def _maker(maker: BasketAnonymizer | str) -> BasketAnonymizer:
+    return basket_anonymizer(maker) if isinstance(maker, str) else maker
+
+
+def _policy(
+    require: BasketRequirement | str, utility: UtilityConstraints | str | None, limit: SuppressionLimit | str | None
+) -> tuple[BasketRequirement, UtilityConstraints | None, SuppressionLimit | None]:
+    return (
+        basket_requirement(require) if isinstance(require, str) else require,
+        utility_constraints(utility) if isinstance(utility, str) else utility,
+        suppression_limit(limit) if isinstance(limit, str) else limit,
+    )

@@ -1,0 +1,124 @@
+"""Serving privacy constraints by merging clusters: what COAT and PCTA have in common, and the choices they differ in.
+
+    while some constraint is in fewer than k records (but in some):
+        take the next one   (`order`)
+        merge one of its clusters (`seed`) with the cluster for which the union loses the least utility (`loss`)
+        until the constraint holds, or once, and queue it again   (`visit`)
+        where its block of items has no other cluster left: suppress it
+
+Merging never lowers the support of a constraint that occurs, so what holds goes on to hold and the loop ends. Under
+k^m-anonymity the constraints are all pairs and items that occur; those of the present clusters stand in a queue, and a
+merge renews the entries of one cluster. Larger sets are found by enumeration once the smaller ones hold, as in Apriori.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.configuration import Option
+from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer, Task, check_enough_records
+from sfumato.transactions.anonymizers.clusters import ALIVE, NONE, Clusters, clusters_of
+from sfumato.transactions.anonymizers.constraint_kernels import present_supports, serve_pairs, serve_sets, size_prices
+from sfumato.transactions.baskets import Codes, Counts, rows_once
+from sfumato.transactions.measures.itemset_counts import rare_itemsets
+from sfumato.transactions.policy import BasketRequirement, KMAnonymity, PrivacyConstraints
+from sfumato.transactions.recoding import BasketRelease, global_release, set_recoding
+
+Order = Annotated[
+    Literal["descending", "ascending"],
+    Option("Which constraint comes next: the one in the most records (`descending`) or in the fewest (`ascending`)."),
+]
+Merged = Annotated[
+    Literal["least", "any"],
+    Option("What is merged: the constraint's cluster of `least` support, or `any` of them, whichever costs less."),
+]
+Visit = Annotated[
+    Literal["stay", "once", "round"],
+    Option(
+        "Whether a constraint is served until it holds (`stay`), or merged `once` and queued again by its new support, "
+        "or merged once in a `round`, behind all that wait."
+    ),
+]
+Price = Annotated[
+    Literal["subsets", "size"],
+    Option("How a merge is priced: support times number of `subsets` of the new part (UL), or times its `size`."),
+]
+LISTED = 50_000
+"""Of sets of three and more items so many, the most urgent, are queued at a time."""
+
+ROUND = 16
+"""Sets of three and more items are listed anew when one in so many clusters has been merged."""
+
+Choices = tuple[bool, bool, bool, bool, NDArray[np.float64]]
+"""Ascending order, any seed, stay, in rounds; and the price of every size of a part."""
+
+
+@dataclass(frozen=True)
+class SetBased(BasketAnonymizer):
+    """Set-based generalization under privacy constraints, by merging clusters of items."""
+
+    order: Order
+    seed: Merged
+    visit: Visit
+    loss: Price
+    requirements: ClassVar[tuple[type[BasketRequirement], ...]] = (KMAnonymity, PrivacyConstraints)
+
+    def choices(self, items: int) -> Choices:
+        """Return the choices as kernels read them."""
+        prices = size_prices(items, self.loss == "size")
+        return self.order == "ascending", self.seed == "any", self.visit == "stay", self.visit == "round", prices
+
+    def release(self, task: Task) -> BasketRelease:
+        """Merge clusters until every constraint holds."""
+        return self.released_from(task, None)
+
+    def released_from(self, task: Task, start: NDArray[np.integer] | None) -> BasketRelease:
+        """Make the release beginning with given clusters (`sweep` hands on those of a smaller k)."""
+        check_enough_records(task)
+        state = clusters_of(task.baskets, task.blocks, start)
+        if isinstance(task.requirement, KMAnonymity):
+            serve_all_sets(state, task.requirement, self.choices(len(state.slot)))
+        else:
+            assert isinstance(task.requirement, PrivacyConstraints)
+            serve_listed(
+                state, task.requirement.itemsets(task.baskets), task.requirement.k, self.choices(len(state.slot))
+            )
+        keys = np.where(state.slot >= 0, state.first[state.slot], NONE)
+        return global_release(task.baskets, set_recoding(task.baskets.items, keys), str(self))
+
+
+def serve_all_sets(state: Clusters, requirement: KMAnonymity, choices: Choices) -> None:
+    """Serve all sets of up to m items that occur: items and pairs from one queue, then larger sets, size by size."""
+    serve_pairs(state, requirement.k, min(requirement.m, 2), *choices)
+    for size in range(3, requirement.m + 1):
+        while True:
+            starts, codes = _present_rows(state)
+            found, supports, _ = rare_itemsets(starts, codes, state.weights, len(state.slot), size, requirement.k)
+            if not len(found):
+                break
+            urgent = np.argsort(supports if choices[0] else -supports, kind="stable")[:LISTED]
+            itemsets = np.sort(state.first[found[urgent]], axis=1)
+            order = np.lexsort(itemsets.T[::-1])
+            patience = max(1, int(state.facts[ALIVE]) // ROUND)
+            serve_sets(state, itemsets[order], supports[urgent][order], requirement.k, patience, *choices)
+
+
+def _present_rows(state: Clusters) -> tuple[Counts, Codes]:
+    """Return the rows as they are now, ascending."""
+    row = np.repeat(np.arange(len(state.lengths)), state.lengths)
+    at = np.repeat(state.starts[:-1] - np.cumsum(state.lengths) + state.lengths, state.lengths) + np.arange(len(row))
+    return rows_once(row, state.codes[at], len(state.lengths))
+
+
+def serve_listed(state: Clusters, itemsets: list[tuple[int, ...]], k: int, choices: Choices) -> None:
+    """Serve explicit constraints, again until all hold: a merge may bring one into being that was in no record."""
+    widest = max(map(len, itemsets), default=0)
+    table = np.full((len(itemsets), max(widest, 1)), NONE, np.int32)
+    for row, own in zip(table, itemsets, strict=True):
+        row[: len(own)] = own
+    while serve_sets(state, table, present_supports(state, table), k, len(state.slot), *choices):
+        pass

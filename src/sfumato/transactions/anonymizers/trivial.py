@@ -1,0 +1,52 @@
+"""The two ends of a map of baskets: the baskets as they are, and one item in place of all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.errors import InfeasibleError
+from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer, Task, check_enough_records
+from sfumato.transactions.measures.verification import violations
+from sfumato.transactions.policy import BASKET_REQUIREMENTS, BasketRequirement
+from sfumato.transactions.recoding import BasketRelease, Recoding, global_release, set_recoding
+
+ANYTHING = "*"
+"""What stands for every item."""
+
+
+@dataclass(frozen=True)
+class OneItem(BasketAnonymizer):
+    """Publish one item in place of all: who has any item at all, and nothing else."""
+
+    name: ClassVar[str] = "one-item"
+    requirements: ClassVar[tuple[type[BasketRequirement], ...]] = BASKET_REQUIREMENTS
+
+    def release(self, task: Task) -> BasketRelease:
+        """Publish every item as the same one."""
+        items = task.baskets.items
+        label = ANYTHING if ANYTHING not in items else set_recoding(items, np.zeros(len(items), np.int64)).labels[0]
+        domain = len(items) if task.baskets.tree is None else task.baskets.tree.size
+        check_enough_records(task)
+        recoding = Recoding(np.zeros(len(items), np.int32), (label,), np.array([domain], np.int64), domain)
+        return global_release(task.baskets, recoding, str(self))
+
+
+@dataclass(frozen=True)
+class OriginalBaskets(BasketAnonymizer):
+    """The baskets as they are: not a release, but the other end of the map."""
+
+    name: ClassVar[str] = "original"
+    requirements: ClassVar[tuple[type[BasketRequirement], ...]] = BASKET_REQUIREMENTS
+
+    def release(self, task: Task) -> BasketRelease:
+        """Publish every item as itself."""
+        items = task.baskets.items
+        release = global_release(task.baskets, set_recoding(items, np.arange(len(items))), str(self))
+        if violations(release, task.requirement, 1):
+            raise InfeasibleError(
+                f"the original baskets do not satisfy {task.requirement}; take an anonymizer that does"
+            )
+        return release

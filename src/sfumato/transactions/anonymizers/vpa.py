@@ -1,0 +1,62 @@
+"""VPA: vertical partitioning anonymization for k^m-anonymity (Terrovitis, Mamoulis & Kalnis, VLDB Journal 2011).
+
+cut the items, in the order of the tree's leaves, into parts
+anonymize the baskets' items of every part by themselves with AA: far fewer sets have to be counted
+unite the cuts (the higher node wins), and let AA lift what sets of items of several parts still need
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from sfumato.configuration import Option
+from sfumato.transactions.anonymizers.aa import TreeBased, lifted
+from sfumato.transactions.anonymizers.anonymizer import Task, check_enough_records
+from sfumato.transactions.anonymizers.item_tree import Nodes, cut_recoding, nodes_of
+from sfumato.transactions.baskets import Baskets, Codes, rows_once
+from sfumato.transactions.policy import KMAnonymity
+from sfumato.transactions.recoding import BasketRelease, global_release
+
+
+@dataclass(frozen=True)
+class VPA(TreeBased):
+    """AA for parts of the items, then for all of them."""
+
+    parts: Annotated[int, Option("How many parts of the items, each a run of leaves of the tree.", least=1)] = 4
+
+    name: ClassVar[str] = "vpa"
+
+    def release(self, task: Task) -> BasketRelease:
+        """Anonymize every part of the items, then all of them from the united cut on."""
+        check_enough_records(task)
+        assert isinstance(task.requirement, KMAnonymity)
+        tree = self.tree_for(task.baskets)
+        nodes = nodes_of(tree, task.baskets)
+        cut = nodes.leaf.copy()
+        for items in np.array_split(nodes.order, min(self.parts, len(nodes.order))):
+            part = some_items(task.baskets, items)
+            if part.filled >= task.requirement.k:  # otherwise only the whole can tell how far to lift
+                own = nodes_of(tree, part)
+                cut = united(nodes, cut, lifted(part, own, own.leaf.copy(), task.requirement))
+        cut = lifted(task.baskets, nodes, cut, task.requirement)
+        return global_release(task.baskets, cut_recoding(tree, nodes, cut), str(self))
+
+
+def some_items(baskets: Baskets, items: Codes) -> Baskets:
+    """Return the same baskets with some of their items only."""
+    kept = np.full(len(baskets.items), -1, np.int32)
+    kept[items] = items
+    row = np.repeat(np.arange(baskets.distinct), baskets.lengths)
+    starts, codes = rows_once(row, kept[baskets.codes], baskets.distinct)
+    return replace(baskets, starts=starts, codes=codes)
+
+
+def united(nodes: Nodes, one: Codes, other: Codes) -> Codes:
+    """Unite two cuts: every item is published as the higher of its two nodes, and all items under that node too."""
+    cut = nodes.leaf.copy()
+    for node in np.unique(np.concatenate([one, other])):  # parents come after their children
+        cut[nodes.order[nodes.low[node] : nodes.high[node]]] = node
+    return cut

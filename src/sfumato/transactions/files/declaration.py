@@ -1,0 +1,105 @@
+"""Where baskets are and how they are laid out: everything needed to open them, as a value that can be written down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import BadInputError
+from sfumato.tradeoff.study.texts import known_keys, option_words, seen_from
+from sfumato.transactions.baskets import Baskets
+from sfumato.transactions.files.bundled import BASKETS, load_baskets
+from sfumato.transactions.files.reading import read_baskets
+from sfumato.transactions.files.trees import read_tree
+
+FILES = ("source", "tree")
+
+
+@dataclass(frozen=True)
+class BasketsDeclaration:
+    """A file of baskets, or bundled ones: lines of items, rows of (whose, item), or a column of lists."""
+
+    source: str
+    id: str | None = None
+    """Of rows: the column that says whose the item is."""
+
+    item: str | None = None
+    """Of rows: the column of items."""
+
+    column: str | None = None
+    """Of lists: the column that holds them, where there are several."""
+
+    separator: str | None = None
+    """Of lines: what separates items, if it is found out wrongly."""
+
+    tree: str | None = None
+    """A level table of the items: every item with what it is generalized to, step by step."""
+
+    encoding: str = "utf-8"
+
+    def __post_init__(self) -> None:
+        for own in fields(self):
+            value = getattr(self, own.name)
+            if not isinstance(value, str) and (value is not None or own.name in ("source", "encoding")):
+                raise BadInputError(f"{own.name} must be a text, not {value!r}")
+
+    @property
+    def is_bundled(self) -> bool:
+        """Whether the source names baskets that come with sfumato."""
+        return self.source in BASKETS and not Path(self.source).is_file()
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that opening the baskets reads."""
+        named = ["tree"] if self.is_bundled else FILES
+        return [Path(getattr(self, name)) for name in named if getattr(self, name) is not None]
+
+    def open(self) -> Baskets:
+        """Open the baskets."""
+        if self.is_bundled:
+            found = load_baskets(self.source)
+            if self.tree is None:
+                return found
+            tree, notices = read_tree(self.tree, found.places)
+            return replace(found, tree=tree, notices=(*found.notices, *notices))
+        path = Path(self.source)
+        if not path.exists() and path.name == self.source and not path.suffix:
+            known = ", ".join(BASKETS)
+            raise BadInputError(
+                f"{path}: there is no such file, and no bundled baskets of this name (there are {known})"
+            )
+        return read_baskets(
+            path,
+            who=self.id,
+            item=self.item,
+            column=self.column,
+            separator=self.separator,
+            encoding=self.encoding,
+            tree=self.tree,
+        )
+
+    def options(self) -> list[str]:
+        """Write what the command line needs to open the same baskets."""
+        return [*([] if self.is_bundled else ["--baskets"]), *option_words(self, ("source",))]
+
+    def entries(self, folder: Path | None) -> dict[str, Any]:
+        """Write the section of a study; files named as seen from a folder, if one is given."""
+        given = {own.name: getattr(self, own.name) for own in fields(self)}
+        if folder is not None:
+            seen = ("tree",) if self.is_bundled else FILES
+            given |= {key: seen_from(folder, given[key]) for key in seen if given[key] is not None}
+        return {key: value for key, value in given.items() if value is not None}
+
+    @staticmethod
+    def of(entries: Mapping[str, Any], folder: Path) -> BasketsDeclaration:
+        """Read the section of a study; a file is looked for beside the study."""
+        known_keys("[baskets]", entries, [own.name for own in fields(BasketsDeclaration)])
+        if "source" not in entries:
+            raise BadInputError("[baskets] needs source: a file, or the name of bundled baskets")
+        given = dict(entries)
+        for key in FILES:
+            if isinstance(given.get(key), str) and (folder / given[key]).is_file():
+                given[key] = str(folder / given[key])
+        return BasketsDeclaration(**given)

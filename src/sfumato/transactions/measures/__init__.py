@@ -1,0 +1,1 @@
+"""What we say of a release of baskets: counts of itemsets, losses, queries, attacks, and the proof."""

@@ -1,0 +1,159 @@
+"""Workloads of COUNT queries on baskets: how many records have all of these items?
+
+Four ways to draw them, by name, and a file of one's own:
+
+- `transaction`: a random record, and random items of it: never empty, and frequent items are asked for often;
+- `uniform-items`: every item equally likely;
+- `frequency-weighted`: items as often as they occur;
+- `frequent-pairs`: random ones of the most frequent pairs;
+- `file`: one query per line.
+
+Only queries that some record answers are kept, because errors are relative. Several workloads of the same kind show how
+far the mean error depends on the draw.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+
+from sfumato.configuration import Configured, Option
+from sfumato.errors import BadInputError
+from sfumato.transactions.baskets import Baskets
+from sfumato.transactions.files.lines import numbered_lines, split_line
+from sfumato.transactions.measures.itemsets import Rows, frequent_pairs
+from sfumato.transactions.measures.reader import Reader
+from sfumato.transactions.policy import Itemset
+
+LARGEST = 5
+MOST_DRAWS = 200
+"""How many times as many queries are drawn as are asked for, in search of some that a record answers."""
+
+
+@dataclass(frozen=True)
+class ItemQueries(Configured):
+    """Workloads of COUNT queries, and how they are answered from a release.
+
+    >>> str(ItemQueries(size=3, estimator="expanded"))
+    'item-queries size=3 estimator=expanded'
+    """
+
+    kind: Annotated[
+        Literal["transaction", "uniform-items", "frequency-weighted", "frequent-pairs", "file"],
+        Option("Where the items of a query come from."),
+    ] = "transaction"
+    size: Annotated[int, Option("Items in a query.", least=1, most=LARGEST)] = 2
+    number: Annotated[int, Option("Queries in a workload.", least=1)] = 1000
+    workloads: Annotated[int, Option("How many workloads, over which intervals are taken.", least=1)] = 5
+    seed: Annotated[int, Option("What decides the queries.", least=0)] = 0
+    estimator: Annotated[
+        Literal["half", "expanded", "nonempty", "uniform"],
+        Option(
+            "How a reader answers from a published set of items; all of them are measured, this one is called `are`."
+        ),
+    ] = "half"
+    joint: Annotated[
+        Literal["product", "exact"],
+        Option("Two items of a query in one published set: the product of their odds, or the exact odds of both."),
+    ] = "product"
+    sanity: Annotated[float, Option("Errors are relative to at least this share of the records.", least=0, most=1)] = (
+        0.0
+    )
+    top: Annotated[
+        float, Option("Of frequent-pairs: the share of the pairs that is called frequent.", more_than=0, most=1)
+    ] = 0.01
+    file: Annotated[
+        str | None,
+        Option("The file of queries, one per line.", takes="file", when=("kind", "file"), needed="queries.txt"),
+    ] = None
+    name: ClassVar[str] = "item-queries"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.kind == "frequent-pairs" and self.size != 2:
+            raise BadInputError(f"item-queries kind=frequent-pairs asks for pairs: size must be 2, not {self.size}")
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """The fields that have no say because the kind decides them."""
+        if self.kind == "file":
+            return ("size", "number", "workloads", "seed", "top")
+        return ("file",) if self.kind == "frequent-pairs" else ("file", "top")
+
+    def draw(self, baskets: Baskets) -> list[list[Itemset]]:
+        """Draw the workloads: each a list of sets of items that some record has."""
+        if self.file is not None:
+            return [read_queries(Path(self.file), baskets)]
+        seeds = np.random.SeedSequence(self.seed).spawn(self.workloads)
+        return [self._drawn(baskets, np.random.default_rng(seed)) for seed in seeds]
+
+    def _drawn(self, baskets: Baskets, random: np.random.Generator) -> list[Itemset]:
+        if self.kind == "transaction":
+            return self._of_transactions(baskets, random)
+        if self.kind == "frequent-pairs":
+            pairs = frequent_pairs(Rows.of_baskets(baskets), self.top)
+            if not len(pairs):
+                raise self._none(baskets)
+            return [(int(a), int(b)) for a, b in pairs[random.integers(len(pairs), size=self.number)]]
+        return self._of_items(baskets, random)
+
+    def _of_transactions(self, baskets: Baskets, random: np.random.Generator) -> list[Itemset]:
+        usable = np.flatnonzero(baskets.lengths >= self.size)
+        if not len(usable):
+            raise self._none(baskets)
+        odds = baskets.weights[usable] / baskets.weights[usable].sum()
+        found = []
+        for row in random.choice(usable, self.number, p=odds):
+            own = baskets.codes[baskets.starts[row] : baskets.starts[row + 1]]
+            found.append(tuple(sorted(random.choice(own, self.size, replace=False).tolist())))
+        return found
+
+    def _of_items(self, baskets: Baskets, random: np.random.Generator) -> list[Itemset]:
+        """Draw sets of items, and keep those that a record has, until there are enough or no more come."""
+        items = len(baskets.items)
+        if self.size > items:
+            raise self._none(baskets)
+        odds = baskets.supports / baskets.occurrences if self.kind == "frequency-weighted" else None
+        reader, found = Reader.of_baskets(baskets), list[Itemset]()
+        for _ in range(MOST_DRAWS):
+            drawn = random.choice(items, (self.number, self.size), p=odds)
+            drawn = np.sort(drawn[[len(set(row)) == self.size for row in drawn.tolist()]], axis=1)
+            sets = [tuple(row) for row in drawn.tolist()]
+            found += [own for own, count in zip(sets, reader.matches(sets), strict=True) if count > 0]
+            if len(found) >= self.number:
+                break
+        if not found:
+            raise self._none(baskets)
+        return found[: self.number]
+
+    def _none(self, baskets: Baskets) -> BadInputError:
+        return BadInputError(
+            f"{baskets.origin}: no {self.kind} query of {self.size} items has an answer above zero; ask for fewer "
+            "items (size=1), or for kind=transaction"
+        )
+
+
+def read_queries(path: Path, baskets: Baskets) -> list[Itemset]:
+    """Read queries from a file, one per line; an item that no basket has is an error, so is a query nobody answers."""
+    found: list[Itemset] = []
+    lines: list[int] = []
+    for line, text in numbered_lines(path):
+        labels = list(dict.fromkeys(split_line(text)))
+        unknown = [label for label in labels if label not in baskets.places]
+        if unknown:
+            raise BadInputError(f"{path}, line {line}: the item {unknown[0]!r} is in no basket of {baskets.origin}")
+        if labels:
+            found.append(tuple(sorted(baskets.places[label] for label in labels)))
+            lines.append(line)
+    if not found:
+        raise BadInputError(f"{path}: there is no line with items; write one query per line")
+    for line, count in zip(lines, Reader.of_baskets(baskets).matches(found), strict=True):
+        if count == 0:
+            raise BadInputError(
+                f"{path}, line {line}: no record has all of these items, and an error relative to 0 is none; take the "
+                "line out"
+            )
+    return found

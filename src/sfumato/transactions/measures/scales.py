@@ -1,0 +1,196 @@
+"""All measures of baskets, prepared for one data set: every release is measured on the same scales."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.configuration import check_whole
+from sfumato.errors import BadInputError
+from sfumato.measures import MEASURES
+from sfumato.measures.of_baskets import ESTIMATORS
+from sfumato.quiet import Quiet
+from sfumato.transactions.baskets import Baskets
+from sfumato.transactions.measures.attacks import Linking, matching_distribution, rho, sensitive_codes
+from sfumato.transactions.measures.itemsets import Rows, Spread, itemset_spread
+from sfumato.transactions.measures.losses import ItemLosses
+from sfumato.transactions.measures.queries import ItemQueries
+from sfumato.transactions.measures.reader import LONGEST, Reader
+from sfumato.transactions.policy import Itemset, PrivacyConstraints
+from sfumato.transactions.recoding import BasketRelease
+
+Numbers = NDArray[np.float64]
+RESAMPLES = 200
+"""Bootstrap samples for the interval of a mean error where there is one workload only."""
+
+
+@dataclass(frozen=True)
+class BasketScales:
+    """What is measured of a release of baskets."""
+
+    known: int = 2
+    """Items of a person that an attacker may know."""
+
+    constraints: str | None = None
+    """A file of the sets of items that an attacker may know, one per line, instead of all sets of `known` items."""
+
+    sensitive: tuple[str, ...] = ()
+    """Items nobody should learn about a person: rho is measured where there are some."""
+
+    queries: ItemQueries = field(default_factory=ItemQueries)
+    linking: Linking = field(default_factory=Linking)
+    losses: ItemLosses = field(default_factory=ItemLosses)
+
+    def __post_init__(self) -> None:
+        check_whole("known", self.known, least=1)
+        if self.known > LONGEST:
+            raise BadInputError(f"known must be at most {LONGEST}, not {self.known}")
+        if not isinstance(self.sensitive, tuple) or not all(isinstance(own, str) for own in self.sensitive):
+            raise BadInputError(f"sensitive must be a list of items, not {self.sensitive!r}")
+        if self.constraints is not None and not isinstance(self.constraints, str):
+            raise BadInputError(f"constraints must name a file, not be {self.constraints!r}")
+
+    def prepare(self, baskets: Baskets) -> PreparedBaskets:
+        """Draw queries and persons once, for all releases."""
+        return PreparedBaskets(self, baskets)
+
+
+@dataclass(frozen=True, repr=False)
+class BasketMeasures(Quiet):
+    """The measures of one release, and between which values they lie over workloads."""
+
+    values: Mapping[str, float]
+    intervals: Mapping[str, tuple[float, float]]
+    matching: Mapping[str, int]
+    """How many records fit what is known of a person: least, percentiles, most."""
+
+    def __getitem__(self, name: str) -> float:
+        return self.values[name]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PreparedBaskets(Quiet):
+    """Scales with everything drawn that all releases share."""
+
+    scales: BasketScales
+    baskets: Baskets
+
+    @cached_property
+    def workloads(self) -> list[tuple[list[Itemset], Numbers]]:
+        """The queries of every workload with their true answers."""
+        reader = Reader.of_baskets(self.baskets)
+        drawn = self.scales.queries.draw(self.baskets)
+        return [(queries, reader.matches(queries).astype(np.float64)) for queries in drawn]
+
+    @cached_property
+    def persons(self) -> list[Itemset]:
+        """What is known of the persons who are attacked."""
+        return self.scales.linking.draw(self.baskets, self.scales.known)
+
+    @cached_property
+    def constraints(self) -> list[Itemset] | None:
+        """The sets of items an attacker may know, where they are listed."""
+        file = self.scales.constraints
+        return None if file is None else PrivacyConstraints(1, file).itemsets(self.baskets)
+
+    @cached_property
+    def sensitive(self) -> tuple[int, ...]:
+        """The sensitive items."""
+        return sensitive_codes(self.baskets, self.scales.sensitive)
+
+    def ready(self) -> PreparedBaskets:
+        """Draw everything now, so that threads find it done."""
+        _ = self.workloads, self.persons, self.constraints, self.sensitive
+        return self
+
+    def measure(self, release: BasketRelease) -> BasketMeasures:
+        """Measure a release on all scales."""
+        reader = Reader.of(release)
+        errors, intervals = self._errors(reader)
+        values = {
+            **self._risks(release, reader),
+            **self.scales.linking.measure(reader, self.persons),
+            **errors,
+            **self.scales.losses.measure(release),
+        }
+        if self.sensitive:
+            values["rho"] = rho(release, self.sensitive, self.scales.known)
+        ordered = {name: values[name] for name in MEASURES if name in values}
+        matching = matching_distribution(reader.matches(self.persons)) if self.persons else {}
+        return BasketMeasures(ordered, intervals, matching)
+
+    def _risks(self, release: BasketRelease, reader: Reader) -> dict[str, float]:
+        spread = self.spread(release, reader)
+        return {
+            "itemset_risk": spread.risk(),
+            "itemset_risk_99": spread.risk(0.99),
+            "itemset_risk_95": spread.risk(0.95),
+            "least_support": float(spread.least) if spread.least else inf,
+        }
+
+    def spread(self, release: BasketRelease, reader: Reader | None = None) -> Spread:
+        """Count the records that fit every set of items an attacker may know."""
+        if self.constraints is None:
+            return itemset_spread(Rows.of_release(release), self.scales.known)
+        own = reader or Reader.of(release)
+        known = [tuple(i for i in each if (own.published[:, i] >= 0).any()) for each in self.constraints]
+        return Spread.of(own.matches([each for each in known if each]))
+
+    def _errors(self, reader: Reader) -> tuple[dict[str, float], dict[str, tuple[float, float]]]:
+        """Answer the workloads by every estimator: the mean relative errors, and how far workloads differ."""
+        asked = self.scales.queries
+        errors = {name: list[Numbers]() for name in ESTIMATORS}
+        for queries, true in self.workloads:
+            found = reader.estimates(queries, list(ESTIMATORS), asked.joint)
+            against = np.maximum(true, asked.sanity * self.baskets.size)
+            for name, own in zip(ESTIMATORS, found, strict=True):
+                errors[name].append(np.abs(own - true) / against)
+        means = {name: mean_error(own) for name, own in errors.items()}
+        ends = {name: interval(own, asked.seed) for name, own in errors.items()}
+        are = means[asked.estimator]
+        values = {
+            "are": are,
+            "are_median": float(np.median(np.concatenate(errors[asked.estimator]))),
+            "query_utility": inverse(are),
+            "bounded_utility": 1 / (1 + are),
+            **{f"are_{name}": value for name, value in means.items()},
+            **{f"utility_{name}": inverse(means[name]) for name in ("half", "expanded")},
+        }
+        low, high = ends[asked.estimator]
+        intervals = {"are": (low, high), "query_utility": (inverse(high), inverse(low))}
+        intervals["bounded_utility"] = 1 / (1 + high), 1 / (1 + low)
+        intervals |= {f"are_{name}": own for name, own in ends.items()}
+        for name in ("half", "expanded"):
+            intervals[f"utility_{name}"] = inverse(ends[name][1]), inverse(ends[name][0])
+        return values, {name: own for name, own in intervals.items() if np.isfinite(own).all()}
+
+
+def mean_error(errors: list[Numbers]) -> float:
+    """Return the mean over all queries of all workloads."""
+    return float(np.concatenate(errors).mean())
+
+
+def interval(errors: list[Numbers], seed: int) -> tuple[float, float]:
+    """Return the smallest and the largest mean of a workload; of a single one a 95 % bootstrap interval."""
+    if len(errors) > 1:
+        means = [float(own.mean()) for own in errors]
+        return min(means), max(means)
+    own, random = errors[0], np.random.default_rng(seed)
+    means = [float(own[random.integers(len(own), size=len(own))].mean()) for _ in range(RESAMPLES)]
+    low, high = np.quantile(means, (0.025, 0.975))
+    return float(low), float(high)
+
+
+def inverse(error: float) -> float:
+    """Return 1 / error, infinite where there is none."""
+    return 1 / error if error > 0 else inf
+
+
+def measure_baskets(release: BasketRelease, scales: BasketScales | None = None) -> BasketMeasures:
+    """Measure one release of baskets, on the usual scales or others."""
+    return (scales or BasketScales()).prepare(release.baskets).measure(release)

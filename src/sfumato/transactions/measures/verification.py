@@ -1,0 +1,160 @@
+"""Proof of a release of baskets: count the published rows from scratch and compare with what was required.
+
+Nothing here knows how a release was made. Rows are recoded anew from the baskets, pairs of parts are counted by a
+sparse matrix product, larger ones by enumeration, published baskets as they are. Where pieces of the baskets have
+recodings of their own, every piece must satisfy k^m-anonymity by itself: then whoever matches known items against
+all pieces finds, in each, none or at least k records.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from sfumato.quiet import Quiet
+from sfumato.transactions.baskets import Codes, Counts, equal_rows, taken_rows, weighted_counts
+from sfumato.transactions.measures.itemset_counts import rare_itemsets
+from sfumato.transactions.policy import BasketRequirement, CompleteKAnonymity, Itemset, KMAnonymity, PrivacyConstraints
+from sfumato.transactions.recoding import BasketRelease, Recoded
+
+SHOWN = 3
+
+
+@dataclass(frozen=True, repr=False)
+class Weak(Quiet):
+    """A published set of parts and how many records have it."""
+
+    support: int
+    parts: tuple[str, ...]
+
+
+def verify(release: BasketRelease, requirement: BasketRequirement) -> None:
+    """Raise an AssertionError that names a counterexample unless the release satisfies the requirement."""
+    found = violations(release, requirement)
+    shown = "; ".join(f"{{{', '.join(own.parts)}}} in {own.support}" for own in found)
+    assert not found, f"{release.maker or 'this release'} breaks {requirement}: {shown}"
+
+
+def violations(release: BasketRelease, requirement: BasketRequirement, most: int = SHOWN) -> list[Weak]:
+    """List published sets (at most `most`) that fewer than k records have although the requirement protects them."""
+    if isinstance(requirement, KMAnonymity):
+        return _km_violations(release, requirement, most)
+    if isinstance(requirement, CompleteKAnonymity):
+        return _complete_violations(release.recoded(), requirement.k, most)
+    assert isinstance(requirement, PrivacyConstraints), f"cannot verify {requirement}"
+    return _constraint_violations(release, requirement.itemsets(release.baskets), requirement.k, most)
+
+
+# -- k^m-anonymity -------------------------------------------------------------------------------------------
+
+
+def _km_violations(release: BasketRelease, requirement: KMAnonymity, most: int) -> list[Weak]:
+    found: list[Weak] = []
+    for rows in _rows_of_pieces(release):
+        for size in range(1, requirement.m + 1):
+            if len(found) < most:
+                parts, supports, _ = _rare(rows, size, requirement.k, most - len(found))
+                named = [tuple(rows.labels[part] for part in own) for own in parts]
+                found += [Weak(int(own), names) for own, names in zip(supports, named, strict=True)]
+    return found
+
+
+def _rows_of_pieces(release: BasketRelease) -> list[Recoded]:
+    rows = release.recoded()
+    if release.is_global:
+        return [rows]
+    pieces = []
+    for piece in range(len(release.recodings)):
+        own = np.flatnonzero(release.piece == piece)
+        starts, codes = taken_rows(rows.starts, rows.codes, own)
+        used, small = np.unique(codes, return_inverse=True)
+        labels = tuple(rows.labels[part] for part in used)
+        pieces.append(Recoded(starts, small.astype(np.int32), rows.weights[own], labels))
+    return pieces
+
+
+def _rare(rows: Recoded, size: int, k: int, most: int) -> tuple[Codes, Counts, int]:
+    """Find sets of so many parts that occur in fewer than k records, and the least support of any that occurs."""
+    if size == 1:
+        counts = weighted_counts(rows.codes, np.repeat(rows.weights, np.diff(rows.starts)), len(rows.labels))
+        rare = np.flatnonzero((counts > 0) & (counts < k))[:most]
+        return rare[:, None].astype(np.int32), counts[rare], _least(counts[counts > 0])
+    if size == 2:
+        return _rare_pairs(rows, k, most)
+    return rare_itemsets(rows.starts, rows.codes, rows.weights, len(rows.labels), size, k, most)
+
+
+def _least(supports: Counts) -> int:
+    return int(supports.min()) if len(supports) else 0
+
+
+def _rare_pairs(rows: Recoded, k: int, most: int) -> tuple[Codes, Counts, int]:
+    """Count all pairs by the product of the rows with themselves."""
+    from scipy.sparse import csr_array, triu
+
+    shape = (len(rows.starts) - 1, len(rows.labels))
+    weights = np.repeat(rows.weights, np.diff(rows.starts))
+    weighted = csr_array((weights, rows.codes, rows.starts), shape=shape)
+    plain = csr_array((np.ones_like(weights), rows.codes, rows.starts), shape=shape)
+    product = triu(plain.T @ weighted, k=1, format="coo")
+    rare = np.flatnonzero(product.data < k)[:most]
+    pairs = np.stack([product.row[rare], product.col[rare]], axis=1).astype(np.int32)
+    return pairs, product.data[rare].astype(np.int64), _least(product.data)
+
+
+def least_support(release: BasketRelease, m: int) -> int:
+    """Return the least support of any published set of up to m parts that occurs; 0 where nothing is published.
+
+    Its inverse is the risk of Loukides et al. (section 3.2) under k^m-anonymity.
+    """
+    found = [_rare(rows, size, 1, 0)[2] for rows in _rows_of_pieces(release) for size in range(1, m + 1)]
+    return min((own for own in found if own), default=0)
+
+
+# -- complete k-anonymity ------------------------------------------------------------------------------------
+
+
+def _complete_violations(rows: Recoded, k: int, most: int) -> list[Weak]:
+    first, link = equal_rows(rows.starts, rows.codes)
+    counts = weighted_counts(link, rows.weights, len(first))
+    few = np.flatnonzero(counts < k)[:most]
+    return [Weak(int(counts[own]), _row_labels(rows, int(first[own]))) for own in few]
+
+
+def _row_labels(rows: Recoded, row: int) -> tuple[str, ...]:
+    return tuple(rows.labels[part] for part in rows.codes[rows.starts[row] : rows.starts[row + 1]])
+
+
+# -- privacy constraints -------------------------------------------------------------------------------------
+
+
+def _constraint_violations(release: BasketRelease, itemsets: list[Itemset], k: int, most: int) -> list[Weak]:
+    """Add up, over the pieces, the records that show the published form of each constraint."""
+    pieces = _rows_of_pieces(release)
+    having = [_records_having(rows) for rows in pieces]
+    places = [{label: part for part, label in enumerate(rows.labels)} for rows in pieces]
+
+    def support(itemset: Itemset) -> tuple[int, frozenset[str]]:
+        total, shown = 0, frozenset[str]()
+        for piece, own in enumerate(release.published_as):
+            labels = frozenset(release.labels[own[item]] for item in itemset if own[item] >= 0)
+            shown |= labels
+            lists = [having[piece].get(places[piece].get(label, -1)) for label in labels]
+            if labels and all(rows is not None for rows in lists):
+                together = set.intersection(*(rows for rows in lists if rows is not None))
+                total += int(pieces[piece].weights[list(together)].sum())
+        return total, shown
+
+    return list(
+        islice((Weak(n, tuple(sorted(shown))) for n, shown in map(support, itemsets) if 0 < n < k), max(most, 1))
+    )
+
+
+def _records_having(rows: Recoded) -> dict[int, set[int]]:
+    row = np.repeat(np.arange(len(rows.starts) - 1), np.diff(rows.starts))
+    having: dict[int, set[int]] = {}
+    for part, own in zip(rows.codes.tolist(), row.tolist(), strict=True):
+        having.setdefault(part, set()).add(own)
+    return having
