@@ -115,7 +115,7 @@ def _front_claims(study: Dewri2011) -> Iterable[Claim]:
 def _over(points: Sequence[FrontierPoint], name: str) -> str:
     """Say which stretch of one value some points span."""
     values = [point.values[name] for point in points]
-    return f"{name} {min(values):,.4g} to {max(values):,.4g}" if values else "no point"
+    return f"{name} {min(values):,.6g} to {max(values):,.6g}" if values else "no point"
 
 
 def _where_flat(flat: Sequence[tuple[float, float, float, float]]) -> str:

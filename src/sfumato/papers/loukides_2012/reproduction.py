@@ -210,7 +210,7 @@ def _knee_of_figure_5(own: RUMap) -> Iterable[Claim]:
         ours = _knee_against_ends(own, estimator)
         yield Claim(
             f"figure-5-knee-{estimator}",
-            "the knee of COAT's curve: 12.5 times less risk than the largest, more than twice the least utility",
+            "COAT's knee: at least 12.5 times less risk than the largest, more than twice the least utility",
             {"protection": 12.5, "utility": "more than 2"},
             ours,
             ours["protection"] >= 12.5 and ours["utility"] > 2 if "knee" in ours else None,
