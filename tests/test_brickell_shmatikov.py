@@ -71,7 +71,7 @@ def test_pictures_are_bars(results, tmp_path):
 def test_an_adversary_who_gains_less_breaks_the_claim():
     finding = type("F", (), {"gain": staticmethod(lambda own: own.researcher)})()
     own = [type("S", (), {"adversary": a, "researcher": r})() for a, r in ((0.1, 0.0), (0.1, 0.2), (0.0, 0.0))]
-    study = type("B", (), {"all": [(finding, each) for each in own]})()
+    study = type("B", (), {"all": [(finding, each) for each in own], "over": "three sanitizations"})()
     claim = paper._adversary_gains_more(study)
     assert (claim.ours["share"], claim.holds) == (0.3333, False)
     study.all = study.all[:1]

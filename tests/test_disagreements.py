@@ -129,11 +129,11 @@ def test_the_report_says_it(tmp_path):
     from datetime import date
 
     shown = torn_map()
-    text = page(shown, True, date(2026, 11, 16))
+    text = page(shown, False, date(2026, 11, 16))
     assert "Do the axes agree?" in text and SAID in text and 'data-point="p0"' in text
-    told = {point["id"]: point["disagreements"] for point in content(shown, True)["points"]}
+    told = {point["id"]: point["disagreements"] for point in content(shown, False)["points"]}
     assert told["p0"] == [SAID] and told["p5"] == [] and told["end"] == []
-    few = page(replace(shown, points=shown.points[:3]), True, date(2026, 11, 16))
+    few = page(replace(shown, points=shown.points[:3]), False, date(2026, 11, 16))
     assert "Do the axes agree?" not in few
     assert "A cleverer reader" in dict(meanings(shown)) and "5 rounds" in dict(meanings(shown))["A cleverer reader"]
 
@@ -142,8 +142,8 @@ def test_noisy_releases_are_not_ranked_on_the_public_page():
     noisy = [made(f"n{i}", "dp-quadtree epsilon=1 height=2", attack_accuracy=0.1 * i, u_loss=0.5) for i in range(9)]
     shown = torn_map()
     both = replace(shown, points=(*shown.points, *noisy))
-    assert [own["disagreements"] for own in content(both, True)["points"]] == [
-        own["disagreements"] for own in content(shown, True)["points"]
+    assert [own["disagreements"] for own in content(both.public(), True)["points"]] == [
+        own["disagreements"] for own in content(shown.public(), True)["points"]
     ]
 
 

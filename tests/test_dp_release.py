@@ -212,7 +212,7 @@ def test_a_page_escapes_what_it_shows(published):
 # -- what the public must not see --------------------------------------------------------------------------
 
 PUBLIC = {"schema", "kind", "for", "made", "files", "rows", "boxes", "promise", "columns", "anonymizer", "mechanism"}
-PUBLIC |= {"versions", "meanings", "warnings", "verify", "verify_in"}
+PUBLIC |= {"versions", "meanings", "warnings", "verify", "verify_in", "formulas"}
 
 
 def test_the_public_certificate_tells_nothing_of_the_records(explored, published):
@@ -340,7 +340,8 @@ def test_after_every_rename_data_and_certificate_fit(explored, tmp_path, monkeyp
 
     monkeypatch.setattr(Path, "replace", watched)
     publish_point(explored / "map", point.id, tmp_path / "out.csv", force=True)
-    assert len(seen) == 5 and seen[-1] == "out.csv"
+    named = [name for name in seen if not name.endswith(".old")]  # what stepped aside goes when all have their names
+    assert len(named) == 5 and named[-1] == "out.csv"
 
 
 def test_killed_between_certificates_and_data_there_is_no_data(explored, tmp_path):
@@ -352,7 +353,8 @@ def test_killed_between_certificates_and_data_there_is_no_data(explored, tmp_pat
         "rename, done = Path.replace, []\n"
         "def counting(draft, target):\n"
         "    done.append(rename(draft, target))\n"
-        f"    if len(done) == 4: os.kill(os.getpid(), {int(signal.SIGKILL)})\n"
+        f"    named = [own for own in done if own.suffix != '.old']\n"
+        f"    if len(named) == 4: os.kill(os.getpid(), {int(signal.SIGKILL)})\n"
         "Path.replace = counting\n"
         "publish_point(sys.argv[1], sys.argv[2], sys.argv[3], force=True)"
     )

@@ -83,7 +83,7 @@ def test_closed_ranges_take_both_ends_in(adult):
     cells = adult.cells
     workload = Queries(reading="closed-half-range", number=40).workload(cells, Points.of(cells), 0)
     taken = {
-        quasi.name: set(bank[workload.regions.used[:, a]].sum(axis=1))
+        quasi.name: set(bank.masks[workload.regions.used[:, a]].sum(axis=1))
         for a, (quasi, bank) in enumerate(zip(cells.quasi, workload.regions.selections, strict=True))
     }
     assert taken == {"workclass": {5}, "education": {9}, "sex": {2}, "hours-per-week": {50}, "salary": {2}}
@@ -93,7 +93,7 @@ def test_closed_ranges_take_both_ends_in(adult):
 def test_closed_ranges_start_anywhere_they_fit(adult):
     workload = Scales(queries=CLOSED_HALF_RANGES).prepare(adult).workloads[0]
     education = [quasi.name for quasi in adult.cells.quasi].index("education")
-    selected = workload.regions.selections[education][workload.regions.used[:, education]]
+    selected = workload.regions.selections[education].masks[workload.regions.used[:, education]]
     first, last = selected.argmax(axis=1), 15 - selected[:, ::-1].argmax(axis=1)
     assert set(first.tolist()) == set(range(8)) and set((last - first).tolist()) == {8}
 

@@ -295,8 +295,8 @@ def test_release_then_apply_on_the_command_line(explored, tmp_path):
 def test_a_file_that_its_audit_does_not_confirm_is_not_published(explored, tmp_path, monkeypatch):
     point = points(explored, anonymizer="mondrian", form="generalization", requirement="k-anonymity k=3")[0]
 
-    def spoiled(release, drafts, layout, format):
-        write_drafts(release, drafts, layout, format)
+    def spoiled(release, drafts, *how):
+        write_drafts(release, drafts, *how)
         lines = drafts[0].read_text(encoding="utf-8").splitlines()
         drafts[0].write_text("\n".join([*lines[:-1], lines[-1].replace(lines[-1].split(",")[0], "77")]) + "\n")
 
@@ -346,7 +346,8 @@ def test_after_every_single_rename_data_and_certificate_fit(explored, tmp_path, 
 
     monkeypatch.setattr(Path, "replace", watched)
     publish_point(explored / "map", second.id, tmp_path / "out.csv", force=True)
-    assert len(seen) == 5 and seen[-1] == "out.csv"
+    named = [name for name in seen if not name.endswith(".old")]  # what stepped aside goes when all have their names
+    assert len(named) == 5 and named[-1] == "out.csv"
 
 
 def test_killed_at_any_moment_there_is_no_data_without_its_certificate(explored, tmp_path):

@@ -108,7 +108,9 @@ def test_queries_select_what_their_values_select_in_the_table():
     cells, selected = table.cells, 0
     for query, used in enumerate(workload.regions.used):
         for code, value, count in zip(cells.codes, cells.values[:, 0], cells.counts, strict=True):
-            fits = (bank[row][leaf] for bank, row, leaf in zip(workload.regions.selections, used, code, strict=True))
+            fits = (
+                bank.masks[row][leaf] for bank, row, leaf in zip(workload.regions.selections, used, code, strict=True)
+            )
             selected += int(count) * (all(fits) and bool(workload.values[query, value]))
     assert LiLi2009.selected(study, queries) == pytest.approx(selected / 50 / 8)
 

@@ -168,7 +168,7 @@ def test_the_report_draws_the_score_over_time(folder):  # noqa: F811
     assert [score for _, score in steps] == sorted((score for _, score in steps), reverse=True)
     assert steps[-1][1] == shown.score() and len(steps) == len(shown.points)
     own = [point for point in shown.points if point.id in {one.id for one in study.candidates}]
-    section = tuning_section(shown, public=False)
+    section = tuning_section(shown)
     assert f"own candidates the score was {shown.score(own):.4f}" in section and "<svg" in section
     assert tuning_section(shown, public=True) == ""
 

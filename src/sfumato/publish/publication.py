@@ -89,7 +89,9 @@ def publish_point(
     point, declared = shown[id], str(folder / STUDY)
     study = sha256(Path(declared).read_bytes()).hexdigest()
     if isinstance(shown.study, BasketStudy):
-        origin = Origin(shown.study.baskets.source, str(shown.about["digest"]), shown.study.name, study, id, declared)
+        origin = Origin(
+            shown.study.baskets.source, str(shown.about.get("digest")), shown.study.name, study, id, declared
+        )
         check_targets([path, *([] if mapping is None else [Path(mapping)])], force, map_files(folder))
         return publish_basket_point(
             shown, shown.study, point, folder, path, origin, layout, force, mapping, escape_formulas
@@ -102,7 +104,7 @@ def publish_point(
     if isinstance(maker, Mechanism):
         check_noisy_request(maker, id, layout, mapping)
     table = opened(shown, folder)
-    origin = Origin(table.engine.origin, str(shown.about["digest"]), shown.study.name, study, id, declared)
+    origin = Origin(table.engine.origin, str(shown.about.get("digest")), shown.study.name, study, id, declared)
     if isinstance(maker, Mechanism):
         return publish_noisy(maker, table, path, origin, point.measures, force, escape_formulas)
     release = assigned(maker.anonymize(table, candidate.requirement, candidate.form, candidate.suppress))
@@ -126,7 +128,7 @@ def candidate_of(point: Point) -> Candidate:
 def opened(shown: Map, folder: Path) -> Table:
     """Open the table of a map, and make sure that it is still the one that was measured."""
     table = of_table(shown.study).table.open()
-    if table.engine.digest() != shown.about["digest"]:
+    if table.engine.digest() != shown.about.get("digest"):
         raise BadInputError(
             f"{table.engine.origin} has changed since the map in {folder} was made, so its points say nothing of it "
             f"any more; run `sfumato explore {folder / 'study.toml'} --out {folder}` again"

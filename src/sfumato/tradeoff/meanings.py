@@ -137,7 +137,7 @@ def _attack(shown: Map) -> str:
     both = ("attack_accuracy", "empirical_breach")
     known = [own for own in shown.points if own.has(both) and own.measures["attack_accuracy"] > 0]
     beside = ""
-    if known and len(shown.about["sensitive"]) == 1:
+    if known and len(shown.about.get("sensitive", ())) == 1:
         accuracy, breach = (known[0].measures[name] for name in both)
         beside = f", which is right for {100 * accuracy / (1 + breach):.3g} %"
     return (

@@ -106,7 +106,7 @@ def publish_basket_point(
 def opened_baskets(shown: Map, study: BasketStudy, folder: Path) -> Baskets:
     """Open the baskets of a map, and make sure that they are still those that were measured."""
     baskets = study.baskets.open()
-    if baskets.digest != shown.about["digest"]:
+    if baskets.digest != shown.about.get("digest"):
         raise BadInputError(
             f"{baskets.origin} has changed since the map in {folder} was made, so its points say nothing of it any "
             f"more; run `sfumato explore {folder / 'study.toml'} --out {folder}` again"

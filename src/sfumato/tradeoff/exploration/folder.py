@@ -89,7 +89,7 @@ def read_map(folder: str | Path) -> Map:
     if content["schema"] != SCHEMA:
         raise BadInputError(f"{path}: schema {content['schema']!r} is not known to this version; explore again")
     study = read_study(str(folder / "study.toml"))
-    facts = fields({name: FACTS[name] for name in study.facts})
+    facts = fields({}, {name: FACTS[name] for name in study.facts})
     shape = together(fields({study.section: facts, "points": listed(POINT)}), limited)
     in_shape(content, str(path), WHAT, shape)
     points = tuple(read_point(entry) for entry in content["points"])

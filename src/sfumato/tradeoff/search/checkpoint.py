@@ -122,7 +122,7 @@ def read_checkpoint(path: Path, key: str) -> Snapshot | None:
     if about["key"] != key:
         return None
     if about.pop("content", None) != _content(about, held):
-        raise ValueError(f"{path}: not what was written")
+        raise ValueError(f"{path}: it does not fit its check sum")
     bits = about["bits"]
     return Snapshot(
         about["generation"],
