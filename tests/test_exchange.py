@@ -223,10 +223,10 @@ def test_text_and_seeds():
 def test_the_certificate_warns_of_exchanged_records():
     release = made(village(), "t-closeness t=0.004 distance=js", "exchange regions=40 seed=3")
     wanted = sfumato.requirement("t-closeness t=0.004 distance=js")
-    found = {own.about: own for own in cautions(release, wanted, dealing=Exchange.dealing)}
+    found = {own.about: own for own in cautions(release, wanted, Exchange())}
     moved = release.details["exchanged"]
     assert 0 < moved < 3000 and found["dealing"].count.startswith(f"{moved:,} records of 3,000")
-    assert "dealing" not in {own.about for own in cautions(release, wanted)}
+    assert "dealing" not in {own.about for own in cautions(release, wanted, Mondrian())}
 
 
 # ---------------------------------------------------------------- the nearest of a ball

@@ -541,6 +541,6 @@ def test_a_certificate_says_how_records_were_dealt():
     table = people()
     wanted = sfumato.requirement("l-diversity l=2 variant=frequency")
     release = sfumato.anonymize(table, wanted, "anatomy", "bucketization")
-    said = {own.about: own.text for own in cautions(release, wanted, dealing=sfumato.Anatomy.dealing)}
+    said = {own.about: own.text for own in cautions(release, wanted, sfumato.Anatomy())}
     assert "deFinetti" in said["dealing"] and "minimality" in said
-    assert "dealing" not in {own.about for own in cautions(release, wanted)}
+    assert "dealing" not in {own.about for own in cautions(release, wanted, sfumato.Mondrian())}

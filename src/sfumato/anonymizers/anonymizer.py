@@ -59,6 +59,16 @@ class Anonymizer(Configured, ABC):
         return False
 
     @property
+    def decided_by(self) -> str | None:
+        """The column that decided who is in which group because somebody wants to predict it, if there is one."""
+        return None
+
+    @property
+    def stops_at(self) -> str | None:
+        """A rule beyond which groups are not divided and which is no promise, if there is one."""
+        return None
+
+    @property
     def draws_at_random(self) -> bool:
         """Whether anything is drawn at random: where there is a seed, unless a maker knows better."""
         return any(own.name == "seed" for own in fields(self))  # type: ignore[arg-type]

@@ -12,7 +12,8 @@ from sfumato.commands.common import announce_first_run, counted, print_json
 from sfumato.commands.noisy import print_drawn
 
 if TYPE_CHECKING:
-    from sfumato.publish import BasketPublication
+    from sfumato.publish import Publication
+    from sfumato.publish.baskets.publication import LeavingBaskets
 
 
 def release(
@@ -36,49 +37,57 @@ def release(
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
 ) -> None:
     """Publish a point of a map: the data, and a certificate of what it promises, re-checked on the written file."""
-    from sfumato.publish import BasketPublication, NoisyPublication, publish_point
+    from sfumato.publish import publish_point
+    from sfumato.publish.baskets.publication import LeavingBaskets
+    from sfumato.publish.noisy.publication import LeavingDraw
+    from sfumato.publish.publication import LeavingTable
 
     announce_first_run()
     started = time.perf_counter()
     done = publish_point(folder, point, to, layout, force, mapping, escape_formulas)  # type: ignore[arg-type]
     for notice in done.notices:
         typer.echo(f"note: {notice}", err=True)
-    if isinstance(done, NoisyPublication):
+    leaving = done.leaving
+    if isinstance(leaving, LeavingDraw):
         seconds = round(time.perf_counter() - started, 4)
         more = {"point": point, "files": [str(file) for file in done.files], "seconds": seconds}
-        print_drawn(done.release, done.maker, more, as_json)
+        print_drawn(leaving.release, leaving.maker, more, as_json)
         if not as_json:
             _print_certificates(to, "it tells what only you may know of the table")
         return
-    if isinstance(done, BasketPublication):
-        _print_baskets(done, point, to, mapping, as_json)
+    if isinstance(leaving, LeavingBaskets):
+        _print_baskets(done, leaving, point, to, mapping, as_json)
         return
+    assert isinstance(leaving, LeavingTable)
+    candidate, release = leaving.candidate, leaving.release
     if as_json:
         print_json(
             {
                 "point": point,
-                "requirement": str(done.candidate.requirement),
-                "anonymizer": str(done.candidate.anonymizer),
-                "form": done.candidate.form,
-                "suppressed": done.release.suppressed,
+                "requirement": str(candidate.requirement),
+                "anonymizer": str(candidate.anonymizer),
+                "form": candidate.form,
+                "suppressed": release.suppressed,
                 "measures": dict(done.audit.measures),
                 "files": [str(file) for file in done.files],
             }
         )
         return
-    rows, groups = counted(done.release.assignment.records, "record"), counted(done.release.groups, "group")
+    rows, groups = counted(release.assignment.records, "record"), counted(release.groups, "group")
     typer.echo(f"Published {to}: {rows} in {groups}.")
-    typer.echo(f"Re-checked on the written file: {done.candidate.requirement}")
+    typer.echo(f"Re-checked on the written file: {candidate.requirement}")
     _print_certificates(to, "it tells what was suppressed")
     if mapping is not None:
         typer.echo(f"To recode new data: sfumato apply {mapping} NEW.csv --to FILE (keep the mapping to yourself)")
 
 
-def _print_baskets(done: BasketPublication, point: str, to: Path, mapping: Path | None, as_json: bool) -> None:
+def _print_baskets(
+    done: Publication, leaving: LeavingBaskets, point: str, to: Path, mapping: Path | None, as_json: bool
+) -> None:
     """Say what was published of baskets."""
     from sfumato.transactions.words import basket_rule
 
-    own, audit = done.candidate, done.audit
+    own, audit = leaving.candidate, done.audit
     if as_json:
         print_json(
             {
@@ -86,7 +95,7 @@ def _print_baskets(done: BasketPublication, point: str, to: Path, mapping: Path 
                 "requirement": str(own.requirement),
                 "anonymizer": str(own.anonymizer),
                 "published_items": audit.published_items,
-                "suppressed": len(done.release.suppressed),
+                "suppressed": len(leaving.release.suppressed),
                 "measures": dict(audit.measures),
                 "files": [str(file) for file in done.files],
             }

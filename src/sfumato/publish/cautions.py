@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sfumato.anonymizers import Anonymizer
 from sfumato.release import Release
 from sfumato.requirements import Requirement
 from sfumato.table import Histograms, Sensitive
@@ -29,17 +30,16 @@ class Caution:
     """For the publisher: how much of it there is in this release."""
 
 
-def cautions(
-    release: Release, requirement: Requirement, target: str | None = None, stop: str | None = None, dealing: str = ""
-) -> list[Caution]:
-    """List what this release does not protect against.
-
-    `target` and `stop` decided cuts; `dealing` says how the maker's way of dealing records out can be reasoned from.
-    """
-    found = [*_identity(release), *_sensitive(release, requirement), *_target(release, target), *_stop(stop)]
-    found += _dealing(release, dealing)
-    found += _always(release, requirement)
-    return found
+def cautions(release: Release, requirement: Requirement, maker: Anonymizer) -> list[Caution]:
+    """List what this release does not protect against; its maker says what can be reasoned from how it was made."""
+    return [
+        *_identity(release),
+        *_sensitive(release, requirement),
+        *_target(release, maker.decided_by),
+        *_stop(maker.stops_at),
+        *_dealing(release, maker.dealing),
+        *_always(release, requirement),
+    ]
 
 
 def found_first(cautions: Iterable[Caution]) -> list[Caution]:

@@ -9,38 +9,37 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 
-from sfumato.anonymizers import Mechanism, Mondrian, anonymizer, assigned
-from sfumato.engines.formulas import check_escaping, formula_notice
+from sfumato.anonymizers import Anonymizer, Mechanism, anonymizer, assigned
+from sfumato.engines.formulas import check_escaping
 from sfumato.errors import BadInputError
 from sfumato.measures import measure
 from sfumato.publish.audit.anatomy_tables import joined_tables
 from sfumato.publish.audit.audit import Audit, audit
 from sfumato.publish.audit.original import STUDY
-from sfumato.publish.baskets.publication import BasketPublication, publish_basket_point
+from sfumato.publish.baskets.publication import leaving_baskets
 from sfumato.publish.cautions import cautions
 from sfumato.publish.certificate import (
     Origin,
     certificate,
     certificate_files,
-    internal,
     public_certificate,
     public_meanings,
 )
 from sfumato.publish.check_command import Columns
 from sfumato.publish.file_alone import read_alone
-from sfumato.publish.formulas import note_formulas, written_formulas
+from sfumato.publish.formulas import written_formulas
+from sfumato.publish.leaving import Leaving, Publication, publish
 from sfumato.publish.mapping import mapping_of
-from sfumato.publish.noisy.publication import NoisyPublication, check_noisy_request, publish_noisy
-from sfumato.publish.page import write_certificates
-from sfumato.quiet import Quiet
-from sfumato.release import Form, Release, RowLayout, check_targets, format_of, staged
+from sfumato.publish.noisy.publication import LeavingDraw, check_noisy_request
+from sfumato.publish.page import certificate_page
+from sfumato.release import Form, Release, RowLayout, check_targets, format_of
 from sfumato.release.writing import GROUP, inputs_of, release_files, write_drafts
 from sfumato.requirements import KAnonymity, Requirement, requirement
 from sfumato.requirements.predicates import SIZE
@@ -54,22 +53,6 @@ AGREE = 1e-9
 """How far a measure of the audit may lie from the maker's own."""
 
 
-@dataclass(frozen=True, repr=False)
-class Publication(Quiet):
-    """What was published, and where."""
-
-    spoken: ClassVar[tuple[str, ...]] = ("audit", "files")
-
-    release: Release
-    candidate: Candidate
-    audit: Audit
-    files: tuple[Path, ...]
-    """Data first, then the certificates, then the mapping."""
-
-    notices: tuple[str, ...] = ()
-    """What who opens the file should know, in sentences."""
-
-
 def publish_point(
     folder: str | Path,
     id: str,
@@ -78,48 +61,51 @@ def publish_point(
     force: bool = False,
     mapping: str | Path | None = None,
     escape_formulas: bool = False,
-) -> Publication | NoisyPublication | BasketPublication:
+) -> Publication:
     """Publish a point of the map in a folder; a noisy one is drawn afresh.
 
     `escape_formulas` writes cells that a spreadsheet would run as formulas with `'` in front.
     """
     folder, path = Path(folder), Path(to)
     check_escaping(escape_formulas, path, format_of(path))
-    shown = read_map(folder)
-    point, declared = shown[id], str(folder / STUDY)
+    map_ = read_map(folder)
+    point, declared = map_[id], str(folder / STUDY)
+    check_published(point)
     study = sha256(Path(declared).read_bytes()).hexdigest()
-    if isinstance(shown.study, BasketStudy):
-        origin = Origin(
-            shown.study.baskets.source, str(shown.about.get("digest")), shown.study.name, study, id, declared
-        )
-        check_targets([path, *([] if mapping is None else [Path(mapping)])], force, map_files(folder))
-        return publish_basket_point(
-            shown, shown.study, point, folder, path, origin, layout, force, mapping, escape_formulas
-        )
+    origin = Origin("", str(map_.about.get("digest")), map_.study.name, study, id, declared)
+    others = [] if mapping is None else [Path(mapping)]
+    if isinstance(map_.study, BasketStudy):
+        check_targets([path, *others], force, map_files(folder))
+        leaving: Leaving = leaving_baskets(map_, map_.study, point, folder, path, origin, layout, escape_formulas)
+        return publish(leaving, force, mapping)
+    check_targets(
+        [path, *certificate_files(path), *others], force, [*of_table(map_.study).table.files, *map_files(folder)]
+    )
     candidate = candidate_of(point)
-    format_of(path)
-    wanted = [path, *certificate_files(path), *([] if mapping is None else [Path(mapping)])]
-    check_targets(wanted, force, [*of_table(shown.study).table.files, *map_files(folder)])
     maker = candidate.anonymizer
     if isinstance(maker, Mechanism):
         check_noisy_request(maker, id, layout, mapping)
-    table = opened(shown, folder)
-    origin = Origin(table.engine.origin, str(shown.about.get("digest")), shown.study.name, study, id, declared)
+    table = opened(map_, folder)
+    origin = replace(origin, table=table.engine.origin)
     if isinstance(maker, Mechanism):
-        return publish_noisy(maker, table, path, origin, point.measures, force, escape_formulas)
-    release = assigned(maker.anonymize(table, candidate.requirement, candidate.form, candidate.suppress))
-    map_ = Map(shown.study, (point,), shown.about)
-    return publish(release, candidate, path, origin, map_, layout, force, mapping, escape_formulas)
+        leaving = LeavingDraw(maker.draw(table), maker, path, origin, point.measures, escape_formulas)
+    else:
+        release = assigned(maker.anonymize(table, candidate.requirement, candidate.form, candidate.suppress))
+        meanings = map_.study.meanings(Map(map_.study, (point,), map_.about))
+        leaving = LeavingTable(release, candidate, path, origin, meanings, layout, escape_formulas)
+    return publish(leaving, force, mapping)
 
 
-def candidate_of(point: Point) -> Candidate:
-    """Read a point's settings back; only a release that was made and measured can be published."""
+def check_published(point: Point) -> None:
+    """Raise unless a point is a release that was made and measured."""
     if point.status != "measured":
         raise BadInputError(f"point {point.id} was not made ({point.status}: {point.reason}); choose another")
     if point.anonymizer == "original":
-        raise BadInputError(
-            f"point {point.id} is the original table, the other end of the map: not a release to publish"
-        )
+        raise BadInputError(f"point {point.id} is the original, the other end of the map: not a release to publish")
+
+
+def candidate_of(point: Point) -> Candidate:
+    """Read a point's settings back."""
     form: Form = "bucketization" if point.form == "bucketization" else "generalization"
     suppress = float(point.parameters.get("suppress", 0.0))
     return Candidate(anonymizer(point.anonymizer), requirement(point.requirement), form, suppress)
@@ -136,60 +122,59 @@ def opened(shown: Map, folder: Path) -> Table:
     return table
 
 
-def publish(
-    release: Release,
-    candidate: Candidate,
-    path: Path,
-    origin: Origin,
-    shown: Map,
-    layout: RowLayout = "rows",
-    force: bool = False,
-    mapping: str | Path | None = None,
-    escape_formulas: bool = False,
-) -> Publication:
-    """Write a release with its certificates and its mapping: these get their names first, the rows of data last."""
-    data, certificates = release_files(release, path, layout), certificate_files(path)
-    mappings = {} if mapping is None else {Path(mapping): mapping_of(release, candidate.requirement).to_text()}
-    targets = [*data, *certificates, *mappings]
-    check_targets(targets, force, inputs_of(release))
-    with staged(targets, private=[*internal(certificates), *mappings]) as drafts:
-        write_drafts(release, drafts[: len(data)], layout, format_of(path), escape_formulas)
-        cells = written_formulas(drafts[: len(data)], escape_formulas)
-        found = audited(release, candidate, drafts[: len(data)], escape_formulas)
-        files = dict(zip((target.name for target in data), drafts, strict=False))
-        meanings = shown.study.meanings(shown)
-        own, outside = certificates_of(release, candidate, origin, path, files, found, meanings, escape_formulas)
-        for certified in (own, outside):
-            note_formulas(certified, cells, escape_formulas)
-        ends = len(data) + len(certificates)
-        write_certificates(own, outside, drafts[len(data) : ends])
-        for draft, text in zip(drafts[ends:], mappings.values(), strict=True):
-            draft.write_text(text, encoding="utf-8")
-    return Publication(release, candidate, found, tuple(targets), tuple(formula_notice(cells, escape_formulas)))
+@dataclass(frozen=True)
+class LeavingTable:
+    """A release of a table in groups, on its way out."""
 
+    release: Release
+    candidate: Candidate
+    path: Path
+    origin: Origin
+    meanings: Sequence[tuple[str, str]]
+    layout: RowLayout = "rows"
+    escape_formulas: bool = False
 
-def certificates_of(
-    release: Release,
-    candidate: Candidate,
-    origin: Origin,
-    path: Path,
-    files: Mapping[str, Path],
-    found: Audit,
-    meanings: Sequence[tuple[str, str]],
-    escape_formulas: bool = False,
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Make the publisher's certificate and the public one, which comes first and sees nothing but the files."""
-    columns, parts = columns_of(release), parts_on_the_file(release, candidate.requirement)
-    maker = candidate.anonymizer
-    target, stop = (maker.target, maker.stop) if isinstance(maker, Mondrian) else (None, None)
-    warnings = cautions(release, candidate.requirement, target, stop, getattr(maker, "dealing", ""))
-    source = source_of(list(files.values()), escape_formulas)
-    alone = read_alone(source, columns, release.form, parts, delimiter_of(path), escape_formulas and len(files) == 1)
-    public = public_meanings(candidate, release.table.missing, meanings)
-    outside = public_certificate(candidate, columns, files, alone, warnings, public)
-    asked = [str(part) for part in parts]
-    own = certificate(outside, release, candidate, origin, path, asked, found, warnings, meanings)
-    return own, outside
+    @property
+    def data(self) -> Sequence[Path]:
+        """One file of rows, or Anatomy's two tables."""
+        return release_files(self.release, self.path, self.layout)
+
+    @property
+    def inputs(self) -> Sequence[Path]:
+        """The table's file."""
+        return inputs_of(self.release)
+
+    def mapping(self) -> str:
+        """Write how the quasi-identifiers were recoded."""
+        return mapping_of(self.release, self.candidate.requirement).to_text()
+
+    def write(self, drafts: Sequence[Path]) -> Mapping[str, int]:
+        """Write the rows, shuffled."""
+        write_drafts(self.release, drafts, self.layout, format_of(self.path), self.escape_formulas)
+        return written_formulas(list(drafts), self.escape_formulas)
+
+    def verify(self, drafts: Sequence[Path]) -> Audit:
+        """Audit the drafts with the table at hand."""
+        return audited(self.release, self.candidate, list(drafts), self.escape_formulas)
+
+    def certificates(self, drafts: Sequence[Path], verdict: Audit) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Make the publisher's certificate and the public one, which comes first and sees nothing but the files."""
+        release, candidate = self.release, self.candidate
+        files = dict(zip((target.name for target in self.data), drafts, strict=True))
+        columns, parts = columns_of(release), parts_on_the_file(release, candidate.requirement)
+        assert isinstance(candidate.anonymizer, Anonymizer)
+        warnings = cautions(release, candidate.requirement, candidate.anonymizer)
+        source, escaped = source_of(drafts, self.escape_formulas), self.escape_formulas and len(drafts) == 1
+        alone = read_alone(source, columns, release.form, parts, delimiter_of(self.path), escaped)
+        public = public_meanings(candidate, release.table.missing, self.meanings)
+        outside = public_certificate(candidate, columns, files, alone, warnings, public)
+        asked = [str(part) for part in parts]
+        own = certificate(outside, release, candidate, self.origin, self.path, asked, verdict, warnings, self.meanings)
+        return own, outside
+
+    def page(self, content: Mapping[str, Any]) -> str:
+        """Write a certificate as HTML."""
+        return certificate_page(content)
 
 
 def columns_of(release: Release) -> Columns:

@@ -196,6 +196,16 @@ class Mondrian(Anonymizer):
         return self.mode == "strict"
 
     @property
+    def decided_by(self) -> str | None:
+        """The target of the cuts."""
+        return self.target
+
+    @property
+    def stops_at(self) -> str | None:
+        """The rule to stop cutting."""
+        return self.stop
+
+    @property
     def draws_at_random(self) -> bool:
         """Whether anything is drawn at random: in relaxed cuts."""
         return self.mode == "relaxed"

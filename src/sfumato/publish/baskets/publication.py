@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import ClassVar
+from typing import Any
 
-from sfumato.engines.formulas import formula_items, formula_notice
+from sfumato.engines.formulas import formula_items
 from sfumato.errors import BadInputError
 from sfumato.plain import json_text
 from sfumato.publish.baskets.audit import BasketAudit, audit_baskets
@@ -19,11 +21,8 @@ from sfumato.publish.baskets.certificate import (
     public_basket_certificate,
 )
 from sfumato.publish.baskets.mapping import basket_mapping, legend_of
-from sfumato.publish.certificate import Origin, certificate_files, internal
-from sfumato.publish.formulas import note_formulas
-from sfumato.publish.page import write_certificates
-from sfumato.quiet import Quiet
-from sfumato.release import check_targets, format_of, staged
+from sfumato.publish.certificate import Origin
+from sfumato.release import format_of
 from sfumato.tradeoff import Map, Point
 from sfumato.transactions import BasketRelease, Baskets, KMAnonymity
 from sfumato.transactions.files.writing import LONG, check_layout, published_rows, write_draft
@@ -36,71 +35,85 @@ from sfumato.transactions.words import basket_meanings
 AGREE = 1e-9
 
 
-@dataclass(frozen=True, repr=False)
-class BasketPublication(Quiet):
-    """What was published of baskets, and where."""
-
-    spoken: ClassVar[tuple[str, ...]] = ("audit", "files")
-
-    release: BasketRelease
-    candidate: BasketCandidate
-    audit: BasketAudit
-    files: tuple[Path, ...]
-    """Data first, then the certificates, then the mapping."""
-
-    notices: tuple[str, ...] = ()
-    """What who opens the file should know, in sentences."""
-
-
-def publish_basket_point(
-    shown: Map,
+def leaving_baskets(
+    map_: Map,
     study: BasketStudy,
     point: Point,
     folder: Path,
     path: Path,
     origin: Origin,
     layout: str,
-    force: bool,
-    mapping: str | Path | None,
     escape_formulas: bool = False,
-) -> BasketPublication:
-    """Make the release of a point anew and publish it."""
-    if point.status != "measured":
-        raise BadInputError(f"point {point.id} was not made ({point.status}: {point.reason}); choose another")
-    if point.anonymizer == "original":
-        raise BadInputError(f"point {point.id} is the original, the other end of the map: not a release to publish")
+) -> LeavingBaskets:
+    """Make the release of a point anew, ready to be published."""
     layout = "lines" if layout == "rows" else layout
     check_layout(layout, format_of(path))
     candidate = BasketCandidate.of(point)
-    baskets = opened_baskets(shown, study, folder)
-    release = candidate.make(baskets)
-    certificates = certificate_files(path)
-    mappings = [] if mapping is None else [Path(mapping)]
-    targets = [path, *certificates, *mappings]
-    check_targets(targets, force, study.baskets.files)
-    with staged(targets, private=[*internal(certificates), *mappings]) as drafts:
-        rows = published_rows(release)
-        cells = formula_items(rows, escape_formulas) if format_of(path) == "csv" else {}
-        write_draft(rows, drafts[0], layout, format_of(path), escape_formulas)
-        scales = certified_scales(study.scales, candidate)
-        found = audited(release, candidate, drafts[0], layout, scales.known, escape_formulas)
-        prepared = scales.prepare(baskets)
-        warnings, meanings = basket_cautions(release, candidate.requirement, prepared), basket_meanings(scales)
-        asked = confirmed_alone(candidate.requirement)
-        alone = audit_baskets(
-            drafts[0], asked, None, scales.known, None, False, **columns_of(layout), escaped_formulas=escape_formulas
-        )
+    release = candidate.make(opened_baskets(map_, study, folder))
+    origin = replace(origin, table=study.baskets.source)
+    return LeavingBaskets(release, candidate, study, path, origin, layout, escape_formulas)
+
+
+@dataclass(frozen=True)
+class LeavingBaskets:
+    """A release of baskets on its way out."""
+
+    release: BasketRelease
+    candidate: BasketCandidate
+    study: BasketStudy
+    path: Path
+    origin: Origin
+    layout: str
+    escape_formulas: bool = False
+
+    @property
+    def data(self) -> Sequence[Path]:
+        """One file."""
+        return (self.path,)
+
+    @property
+    def inputs(self) -> Sequence[Path]:
+        """The files of the baskets and of what is required of them."""
+        return self.study.baskets.files
+
+    @cached_property
+    def scales(self) -> BasketScales:
+        """The scales of its certificate."""
+        return certified_scales(self.study.scales, self.candidate)
+
+    def mapping(self) -> str:
+        """Write what every item is published as."""
+        return json_text(basket_mapping(self.release, self.candidate.requirement))
+
+    def write(self, drafts: Sequence[Path]) -> Mapping[str, int]:
+        """Write every record as what is published of its items."""
+        rows, format = published_rows(self.release), format_of(self.path)
+        write_draft(rows, drafts[0], self.layout, format, self.escape_formulas)
+        return formula_items(rows, self.escape_formulas) if format == "csv" else {}
+
+    def verify(self, drafts: Sequence[Path]) -> BasketAudit:
+        """Audit the draft with the baskets at hand."""
+        known = self.scales.known
+        return audited(self.release, self.candidate, drafts[0], self.layout, known, self.escape_formulas)
+
+    def certificates(self, drafts: Sequence[Path], verdict: BasketAudit) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Make the publisher's certificate and the public one, which comes first and sees nothing but the file."""
+        release, candidate, scales = self.release, self.candidate, self.scales
+        prepared, meanings = scales.prepare(release.baskets), basket_meanings(scales)
+        warnings = basket_cautions(release, candidate.requirement, prepared)
+        asked, escaped = confirmed_alone(candidate.requirement), self.escape_formulas
+        columns = columns_of(self.layout)
+        alone = audit_baskets(drafts[0], asked, None, scales.known, None, False, **columns, escaped_formulas=escaped)
         outside = public_basket_certificate(
-            candidate, (path.name, drafts[0]), layout, legend_of(release), alone, warnings, meanings
+            candidate, (self.path.name, drafts[0]), self.layout, legend_of(release), alone, warnings, meanings
         )
-        measures = prepared.measure(release).values
-        own = basket_certificate(outside, release, candidate, origin, path, found, measures, warnings, meanings)
-        for certified in (own, outside):
-            note_formulas(certified, cells, escape_formulas)
-        write_certificates(own, outside, drafts[1 : 1 + len(certificates)], basket_certificate_page)
-        for draft in drafts[1 + len(certificates) :]:
-            draft.write_text(json_text(basket_mapping(release, candidate.requirement)), encoding="utf-8")
-    return BasketPublication(release, candidate, found, tuple(targets), tuple(formula_notice(cells, escape_formulas)))
+        told = prepared.measure(release).values
+        own = basket_certificate(outside, release, candidate, self.origin, self.path, verdict, told, warnings, meanings)
+        return own, outside
+
+    def page(self, content: Mapping[str, Any]) -> str:
+        """Write a certificate as HTML."""
+        return basket_certificate_page(content)
 
 
 def opened_baskets(shown: Map, study: BasketStudy, folder: Path) -> Baskets:

@@ -6,40 +6,20 @@ first and the data last, so there is never a data file without the certificate t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any
 
 from sfumato.anonymizers import Mechanism
-from sfumato.engines.formulas import formula_notice
 from sfumato.errors import BadInputError
-from sfumato.publish.certificate import Origin, certificate_files, internal
+from sfumato.publish.certificate import Origin
 from sfumato.publish.draft_reading import read_draft
-from sfumato.publish.formulas import note_formulas, written_formulas
+from sfumato.publish.formulas import written_formulas
 from sfumato.publish.noisy.cautions import noisy_cautions
 from sfumato.publish.noisy.certificate import noisy_certificate, public_noisy_certificate
 from sfumato.publish.noisy.page import noisy_certificate_page
-from sfumato.publish.page import write_certificates
-from sfumato.quiet import Quiet
-from sfumato.release import Format, NoisyRelease, check_targets, format_of, staged
-from sfumato.table import Table
-
-
-@dataclass(frozen=True, repr=False)
-class NoisyPublication(Quiet):
-    """What was published of a noisy release, and where."""
-
-    spoken: ClassVar[tuple[str, ...]] = ("release", "files")
-
-    release: NoisyRelease
-    maker: Mechanism
-    rows: int
-    files: tuple[Path, ...]
-    """Data first, then the certificates."""
-
-    notices: tuple[str, ...] = ()
-    """What who opens the file should know, in sentences."""
+from sfumato.release import Format, NoisyRelease, format_of
 
 
 def check_noisy_request(maker: Mechanism, id: str, layout: str, mapping: str | Path | None) -> None:
@@ -55,32 +35,51 @@ def check_noisy_request(maker: Mechanism, id: str, layout: str, mapping: str | P
         )
 
 
-def publish_noisy(
-    maker: Mechanism,
-    table: Table,
-    path: Path,
-    origin: Origin,
-    measures: Mapping[str, float],
-    force: bool = False,
-    escape_formulas: bool = False,
-) -> NoisyPublication:
-    """Draw a release and write it with its certificates; `measures` are those of the map, for the publisher."""
-    certificates = certificate_files(path)
-    targets = [path, *certificates]
-    check_targets(targets, force, [Path(table.engine.origin)])
-    release = maker.draw(table)
-    format = format_of(path)
-    with staged(targets, private=internal(certificates)) as drafts:
-        rows = release.write_draft(drafts[0], format, escape_formulas)
-        cells = written_formulas(drafts[:1], escape_formulas)
-        check_draft(release, drafts[0], format, escape_formulas)
-        found = noisy_cautions(release, maker)
-        outside = public_noisy_certificate(release, maker, path, drafts[:1], found)
-        own = noisy_certificate(outside, table, origin, found, measures)
-        for content in (own, outside):
-            note_formulas(content, cells, escape_formulas)
-        write_certificates(own, outside, drafts[1:], noisy_certificate_page)
-    return NoisyPublication(release, maker, rows, tuple(targets), tuple(formula_notice(cells, escape_formulas)))
+@dataclass(frozen=True)
+class LeavingDraw:
+    """A noisy release on its way out, as synthetic records."""
+
+    release: NoisyRelease
+    maker: Mechanism
+    path: Path
+    origin: Origin
+    measures: Mapping[str, float]
+    """Those of the map, for the publisher alone."""
+
+    escape_formulas: bool = False
+
+    @property
+    def data(self) -> Sequence[Path]:
+        """One file of rows."""
+        return (self.path,)
+
+    @property
+    def inputs(self) -> Sequence[Path]:
+        """The table's file."""
+        return (Path(self.release.table.engine.origin),)
+
+    def mapping(self) -> str:
+        """Refuse: no value is recoded."""
+        raise BadInputError(f"{self.maker.name} recodes no value, so there is no mapping")
+
+    def write(self, drafts: Sequence[Path]) -> Mapping[str, int]:
+        """Write the rows that were drawn."""
+        self.release.write_draft(drafts[0], format_of(self.path), self.escape_formulas)
+        return written_formulas(list(drafts), self.escape_formulas)
+
+    def verify(self, drafts: Sequence[Path]) -> None:
+        """Read the file back: nothing in it proves the promise, but it can have come out wrong."""
+        check_draft(self.release, drafts[0], format_of(self.path), self.escape_formulas)
+
+    def certificates(self, drafts: Sequence[Path], verdict: None) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Make the public certificate of what went through the mechanism, and the publisher's beside it."""
+        warnings = noisy_cautions(self.release, self.maker)
+        outside = public_noisy_certificate(self.release, self.maker, self.path, drafts, warnings)
+        return noisy_certificate(outside, self.release.table, self.origin, warnings, self.measures), outside
+
+    def page(self, content: Mapping[str, Any]) -> str:
+        """Write a certificate as HTML."""
+        return noisy_certificate_page(content)
 
 
 def check_draft(release: NoisyRelease, draft: Path, format: Format, escape_formulas: bool = False) -> None:

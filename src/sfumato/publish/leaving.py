@@ -1,0 +1,99 @@
+"""Leaving the house: what a release of any kind offers to be published, and the one loop that publishes it.
+
+Whatever the release is (groups of a table, a noisy draw, baskets), it names its files, writes them to drafts, verifies
+what was written, and says what its certificates say. The loop does the rest: drafts beside their targets, the public
+certificate made of what is allowed, certificates and mapping named first, data last; all of it or nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+from sfumato.engines.formulas import formula_notice
+from sfumato.publish.certificate import certificate_files, internal
+from sfumato.publish.formulas import note_formulas
+from sfumato.publish.page import write_certificates
+from sfumato.quiet import Quiet
+from sfumato.release import check_targets, staged
+
+
+class Leaving(Protocol):
+    """A release on its way out."""
+
+    @property
+    def release(self) -> Any:
+        """The release itself."""
+
+    @property
+    def data(self) -> Sequence[Path]:
+        """The files of the data by their final names; the certificates are called after the first."""
+
+    @property
+    def inputs(self) -> Collection[Path]:
+        """Files that it was made of, which no output may replace."""
+
+    @property
+    def escape_formulas(self) -> bool:
+        """Whether cells that a spreadsheet would run are written so that it does not."""
+
+    def mapping(self) -> str:
+        """Write how values were recoded, for the publisher; raises where nothing is."""
+
+    def write(self, drafts: Sequence[Path]) -> Mapping[str, int]:
+        """Write the data; return by column how many cells a spreadsheet would run."""
+
+    def verify(self, drafts: Sequence[Path]) -> Any:
+        """Check what was written by means that share nothing with its maker; raise AssertionError where it fails."""
+
+    def certificates(self, drafts: Sequence[Path], verdict: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Say what the publisher's certificate says and what the public one, which sees nothing but the files."""
+
+    def page(self, content: Mapping[str, Any]) -> str:
+        """Write a certificate as HTML."""
+
+
+@dataclass(frozen=True, repr=False)
+class Publication(Quiet):
+    """What was published, and where."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("audit", "files")
+
+    leaving: Leaving
+    audit: Any
+    """What verifying the written file found; nothing is found in a noisy one that would prove its promise."""
+
+    files: tuple[Path, ...]
+    """Data first, then the certificates, then the mapping."""
+
+    notices: tuple[str, ...] = ()
+    """What who opens the file should know, in sentences."""
+
+    @property
+    def release(self) -> Any:
+        """The release that was published."""
+        return self.leaving.release
+
+
+def publish(leaving: Leaving, force: bool = False, mapping: str | Path | None = None) -> Publication:
+    """Write a release with its certificates and its mapping: these get their names first, the data last."""
+    data = list(leaving.data)
+    certificates = certificate_files(data[0])
+    mappings = {} if mapping is None else {Path(mapping): leaving.mapping()}
+    targets = [*data, *certificates, *mappings]
+    check_targets(targets, force, leaving.inputs)
+    with staged(targets, private=[*internal(certificates), *mappings]) as drafts:
+        written = drafts[: len(data)]
+        cells = leaving.write(written)
+        verdict = leaving.verify(written)
+        own, outside = leaving.certificates(written, verdict)
+        for content in (own, outside):
+            note_formulas(content, cells, leaving.escape_formulas)
+        ends = len(data) + len(certificates)
+        write_certificates(own, outside, drafts[len(data) : ends], leaving.page)
+        for draft, text in zip(drafts[ends:], mappings.values(), strict=True):
+            draft.write_text(text, encoding="utf-8")
+    notices = formula_notice(dict(cells), leaving.escape_formulas)
+    return Publication(leaving, verdict, tuple(targets), tuple(notices))
