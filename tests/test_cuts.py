@@ -416,7 +416,7 @@ def test_a_certificate_says_what_a_target_does():
     release = sfumato.anonymize(table, "k-anonymity k=2")
     said = {}
     for target in (None, "ill", "pay", "age"):
-        maker = Mondrian() if target is None else Mondrian(cut="information-gain", target=target)
+        maker = sfumato.Mondrian() if target is None else sfumato.Mondrian(cut="information-gain", target=target)
         found = cautions(release, KAnonymity(2), maker)
         said[target] = [caution.text for caution in found if caution.about == "target"]
     assert said[None] == said["age"] == []
