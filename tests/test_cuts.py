@@ -20,7 +20,6 @@ from sfumato.publish.cautions import cautions
 from sfumato.requirements import KAnonymity, LDiversity
 from sfumato.table import CountedValues, Hierarchy, Level, Quasi, numeric
 from sfumato.table.cells import sorted_cells
-from sfumato.tradeoff import words
 from sfumato.tradeoff.study.validation import problems
 from strategies import cells_of_tables, requirements_for, tries
 
@@ -425,9 +424,9 @@ def test_a_certificate_says_what_a_target_does():
 
 
 def test_cuts_in_words():
-    assert words.maker("mondrian cut=loss") == "Mondrian (cut where the loss falls most)"
-    said = words.maker('mondrian publish=node cut=information-gain target="marital status"')
-    assert said == 'Mondrian (whole nodes of the hierarchies, cut where most is learnt of "marital status")'
+    assert sfumato.anonymizer("mondrian cut=loss").in_words() == "Mondrian (cut where the loss falls most)"
+    said = sfumato.anonymizer('mondrian publish=node cut=information-gain target="marital status"').in_words()
+    assert said == "Mondrian (whole nodes of the hierarchies, cut where most is learnt of marital status)"
 
 
 # -- the rule to stop ------------------------------------------------------------------------------------------------
