@@ -67,10 +67,8 @@ def mend_cache(path: Path | None) -> str:
         return ""
     with staged([path], private=[path]) as [draft]:
         draft.write_text("".join(map(_line, kept)), encoding="ascii")
-    entries = "entry does" if unfit == 1 else "entries do"
-    return (
-        f"{path}: {unfit:,} {entries} not fit their check sum (changed, damaged, or of another version); measured anew"
-    )
+    entries = "entry does not fit its" if unfit == 1 else "entries do not fit their"
+    return f"{path}: {unfit:,} {entries} check sum (changed, damaged, or of another version); measured anew"
 
 
 def _entries(path: Path | None) -> tuple[list[dict[str, Any]], int]:
