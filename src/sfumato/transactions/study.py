@@ -46,6 +46,8 @@ from sfumato.transactions.measures.queries import ItemQueries
 from sfumato.transactions.measures.scales import BasketScales, PreparedBaskets
 from sfumato.transactions.policy import (
     BasketRequirement,
+    CompleteKAnonymity,
+    KMAnonymity,
     PrivacyConstraints,
     SuppressionLimit,
     UtilityConstraints,
@@ -284,6 +286,17 @@ class BasketWork:
         """Return nothing: for sets of items no limit is proved."""
 
 
+def promised_risk(candidate: BasketCandidate, scales: BasketScales) -> dict[str, float]:
+    """Bound the risk by what is promised of every set of items that the scales take for known; else say nothing."""
+    requirement = candidate.requirement
+    if candidate.point().is_baseline:
+        return {}
+    covered = isinstance(requirement, CompleteKAnonymity) or (
+        isinstance(requirement, KMAnonymity) and scales.constraints is None and requirement.m >= scales.known
+    )
+    return {"itemset_risk": 1 / requirement.k} if covered else {}
+
+
 def measured_baskets(candidate: BasketCandidate, prepared: PreparedBaskets) -> Point:
     """Make one release and measure it; a candidate that cannot be made is a point that says why."""
 
@@ -292,6 +305,7 @@ def measured_baskets(candidate: BasketCandidate, prepared: PreparedBaskets) -> P
         measured = prepared.measure(release)
         return {
             "measures": dict(measured.values),
+            "published": promised_risk(candidate, prepared.scales),
             "intervals": dict(measured.intervals),
             "details": basket_details(release, measured.matching),
         }
