@@ -141,7 +141,7 @@ def test_a_map_of_several_releases_leaves_more_than_one_explanation_of_every_siz
 
     public = numbers(truth)
     assert all({"a_know", "u_loss"} <= set(own) for own in public)
-    assert len({own["a_know"] for own in public}) > 2  # the map still says something
+    assert len({own["a_know"] for own in public}) > 1  # the map still says something
     for size in (1, 2):
         explanations = itertools.combinations_with_replacement(values, size)
         assert sum(numbers(hidden) == public for hidden in explanations) > 1
@@ -194,7 +194,7 @@ def test_more_releases_and_fewer_records_mean_coarser_steps(records: int, releas
 
     here, more, tenfold = steps(records, releases), steps(records, 2 * releases), steps(10 * records, releases)
     for name, least in here.items():
-        assert least * 10 ** (len(str(records)) - 1) >= WORTH[name] * releases * (1 - 1e-6)
+        assert least * records >= WORTH[name] * releases * (1 - 1e-6)
         assert more.get(name, 1) >= least >= tenfold[name] and least <= LARGEST_STEP
 
 
@@ -280,6 +280,13 @@ def test_public_map_is_made_once_and_drawn_from_nothing_else(explored: tuple[Pat
     assert (folder / "map.png").read_bytes() != (folder / "map-internal.png").read_bytes()
     assert set(PUBLIC_FILES) == {"map.png", "report-public.html"}
     assert all(set(point.published) == {"a_know", "k"} for point in shown.points if point.status == "measured")
+
+
+def test_a_map_that_would_tell_nothing_apart_shows_settings_only(tmp_path: Path) -> None:
+    """Many releases of a table of some hundreds: all would stand in one row, each at the k of its settings."""
+    rows = [(20 + i * 7 % 40, "ABC"[i % 3], f"v{i * i % 7 % 3}") for i in range(400)]
+    public = light_map(write_table(tmp_path / "t.csv", rows), SEVERAL[:4] * 2)[0].public()
+    assert all(not point.measures for point in public.points) and "No numbers" in public.about["note"]
 
 
 def test_of_few_records_only_words_are_public(tmp_path: Path, browser: Any) -> None:

@@ -16,6 +16,7 @@ its order of magnitude. `docs/public.md` shows the attack that this is tested by
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -32,8 +33,8 @@ from sfumato.tradeoff.study.explorable import Explorable
 PROMISED = ("k", "itemset_risk")
 """What settings promise: it stands in them anyway, and is rounded to two digits only."""
 
-WORTH = {"a_know": 5, "u_loss": 0.5, "query_error": 10, "workload_accuracy": 10, "bounded_utility": 10}
-"""How many records a step is worth for every release of the map: some ten times what one record moves on the mean."""
+WORTH = {"a_know": 20, "u_loss": 1, "query_error": 50, "workload_accuracy": 50, "bounded_utility": 50}
+"""How many records a step is worth for every release of the map: some forty times what one record moves on the mean."""
 
 ALLOWED = (*WORTH, *PROMISED)
 """The measures that may leave the house; every other one stays inside."""
@@ -52,7 +53,9 @@ ROUNDED = (
     "Numbers are what settings promise, or rounded to the worse side, the coarser the more releases are compared, so "
     "that single records cannot be told from them."
 )
-WORDS_ONLY = "No numbers are shown: of a table like this one they would tell something of single records."
+WORDS_ONLY = (
+    "No numbers are shown: coarse enough to tell nothing of single records, they would not tell these releases apart."
+)
 MEANINGS = (
     ("One record is one person", "If a person can have several records, the risks here are too low."),
     (
@@ -139,7 +142,7 @@ def public_map(shown: Map) -> Map:
     steps = public_steps(shown, sum(point.status == "measured" for point, _ in exact))
     given = [_given(point, steps) for point, _ in exact]
     axes = _public_axes(study, [name for name in ALLOWED if any(name in own for own in given)])
-    known = () if axes is None else (*axes, *PROMISED)
+    known = (*axes, *PROMISED) if axes is not None and _told_apart(given, axes) else ()
     points = tuple(
         _public_point(shown, point, id, {name: own[name] for name in ALLOWED if name in known and name in own})
         for (point, id), own in zip(exact, given, strict=True)
@@ -169,14 +172,17 @@ def public_ids(shown: Map) -> list[str]:
 
 
 def magnitude(shown: Map) -> int | None:
-    """Return the order of magnitude of the records, a power of ten; None where there are too few for any number.
+    """Return the order of magnitude of the records, 1, 2 or 5 and zeros; None where there are too few for any number.
 
     Beside noisy releases the number of records is not public, so there it counts as the least that has numbers.
     """
     records = int(shown.about.get("records", 0))
     if records < FEWEST:
         return None
-    return FEWEST if any(point.is_noisy for point in shown.points) else 10 ** (len(str(records)) - 1)
+    unit = 10 ** (len(str(records)) - 1)
+    return (
+        FEWEST if any(point.is_noisy for point in shown.points) else unit * (1, 2, 5)[bisect((2, 5), records // unit)]
+    )
 
 
 def public_steps(shown: Map, releases: int) -> dict[str, float]:
@@ -248,6 +254,11 @@ def _public_point(shown: Map, point: Point, id: str, measures: Mapping[str, floa
         words=said.words,
         family=said.family,
     )
+
+
+def _told_apart(given: Sequence[Mapping[str, float]], axes: tuple[str, str]) -> bool:
+    """Say whether a measured axis has more than one value: otherwise a map would show nothing but settings."""
+    return any(len({own[axis] for own in given if axis in own}) > 1 for axis in axes if axis in WORTH)
 
 
 USUAL = ("a_know", "u_loss")
