@@ -107,6 +107,15 @@ class BasketCandidate:
             SuppressionLimit() if limit is None else suppression_limit(limit),
         )
 
+    def without_files(self) -> BasketCandidate:
+        """Return the candidate as everybody may know it: files are not called by their names."""
+        requirement, utility = self.requirement, self.utility
+        if isinstance(requirement, PrivacyConstraints):
+            requirement = replace(requirement, file=FILE)
+        if utility is not None and utility.file is not None:
+            utility = replace(utility, file=FILE)
+        return replace(self, requirement=requirement, utility=utility)
+
     def make(self, baskets: Baskets) -> BasketRelease:
         """Make the release."""
         return self.anonymizer.anonymize(baskets, self.requirement, self.utility, self.limit)
@@ -187,13 +196,7 @@ class BasketStudy:
 
     def public_settings(self, point: Point) -> Point:
         """Return the settings of a point without the names of files."""
-        own = BasketCandidate.of(point)
-        requirement, utility = own.requirement, own.utility
-        if isinstance(requirement, PrivacyConstraints):
-            requirement = replace(requirement, file=FILE)
-        if utility is not None and utility.file is not None:
-            utility = replace(utility, file=FILE)
-        return replace(BasketCandidate(own.anonymizer, requirement, utility, own.limit).point(), parameters={})
+        return replace(BasketCandidate.of(point).without_files().point(), parameters={})
 
     def meanings(self, shown: Map) -> list[tuple[str, str]]:
         """List the meanings in force."""
