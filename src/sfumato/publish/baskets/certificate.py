@@ -75,7 +75,7 @@ def public_basket_certificate(
         "made": made_now(),
         "files": [described_file(*file)],
         "rows": alone.records,
-        "promise": _promise(candidate.without_files()),
+        "promise": _promised(candidate.without_files()),
         "baskets": {"published_items": alone.published_items, "empty": alone.empty, "layout": layout},
         "legend": {label: list(items) for label, items in legend.items()},
         "relative_to": "the file",
@@ -90,7 +90,7 @@ def public_basket_certificate(
     }
 
 
-def _promise(candidate: BasketCandidate) -> dict[str, Any]:
+def _promised(candidate: BasketCandidate) -> dict[str, Any]:
     """Say what was promised, and who can check it."""
     alone = confirmed_alone(candidate.requirement) is not None
     part = {
@@ -129,7 +129,7 @@ def basket_certificate(
     return {
         **outside,
         "for": "the publisher",
-        "promise": _promise(candidate),
+        "promise": _promised(candidate),
         "anonymizer": str(candidate.anonymizer),
         "warnings": [warning(caution) for caution in found_first(found)],
         "verify": [
