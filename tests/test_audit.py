@@ -471,6 +471,14 @@ def test_a_file_of_arx_with_suppressed_records(tmp_path):
     assert alone["suppressed"] == 1 and alone["t_equal"] == pytest.approx((1 / 10 + 3 / 10 + 2 / 5) / 2)
 
 
+def test_a_file_alone_does_not_tell_how_many_records_it_lacks(tmp_path):
+    original = write(tmp_path / "o.csv", records("q s", "1 a", "1 b", "9 a"))
+    path = write(tmp_path / "p.csv", records("q s", "1 a", "1 b"))
+    alone, both = sfumato.audit(path, ["q"], "s"), sfumato.audit(path, ["q"], "s", original=original)
+    assert not {"suppressed", "discernibility"} & set(alone.measures)
+    assert both["suppressed"] == 1 and both["discernibility"] == 4 + 3
+
+
 def test_values_of_suppressed_rows_alone_are_no_part_of_the_file(tmp_path):
     path = write(tmp_path / "a.csv", records("q r s", "1 1 a", "1 1 b", "* * z"))
     found = sfumato.audit(path, ["q", "r"], "s")
@@ -489,7 +497,7 @@ def test_many_texts_of_a_parquet_column_are_counted_like_few(tmp_path):
 def test_rows_of_stars_alone_are_one_group(tmp_path):
     path = write(tmp_path / "a.csv", records("q r s", "* * a", "* * b"))
     found = sfumato.audit(path, ["q", "r"], "s")
-    assert found["k"] == 2 and found["suppressed"] == 0 and "one group" in found.notices[0]
+    assert found["k"] == 2 and "suppressed" not in found.measures and "one group" in found.notices[0]
     with pytest.raises(sfumato.BadInputError, match="--suppressed keep"):
         sfumato.audit(path, ["q", "r"], "s", suppressed="leave-out")
 

@@ -233,3 +233,23 @@ def test_public_files_of_baskets_that_differ_in_suppressed_items_are_the_same_by
     assert all("saffron" not in path.read_text() for own in made for path in own.values())
     same = [key for number, own in enumerate(made) for other in made[:number] for key in pairs_of(other, own)]
     assert len(same) == 6 * len(made[0])
+
+
+def test_public_certificates_of_baskets_name_no_file_of_the_house(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("secret").mkdir()
+    common = ["bread,milk", "bread,tea", "milk,tea", "bread"]
+    Path("secret/b.txt").write_text("\n".join(common * 6) + "\n", encoding="utf-8")
+    for name in ("useful.txt", "known.txt"):
+        Path(f"secret/{name}").write_text("bread,milk,tea\n", encoding="utf-8")
+    made = (
+        'requirements = ["privacy-constraints k=3 file=secret/known.txt", "km-anonymity k=3 m=2"]\n'
+        'utility = ["utility-constraints file=secret/useful.txt"]\nanonymizers = ["coat"]'
+    )
+    Path("study.toml").write_text(basket_study('source = "secret/b.txt"', made), encoding="utf-8")
+    for id in mapped(Path()):
+        publish_point("map", id, tmp_path / f"{id}.csv")
+        own, _, *public = certificate_files(tmp_path / f"{id}.csv")
+        assert "useful.txt" in own.read_text("utf-8")
+        for path in public:
+            assert not any(word in path.read_text("utf-8") for word in ("secret", "useful.txt", "known.txt")), path

@@ -13,24 +13,25 @@ from collections.abc import Iterator
 from datetime import date
 from math import isclose
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato
-from sfumato.measures import MEASURES, published_risks
-from sfumato.measures.published import LARGEST
+from sfumato.measures import MEASURES, Scales, published_risks
+from sfumato.measures.reconstruction import UniformReader
 from sfumato.report import PUBLIC_FILES, save_map
 from sfumato.report.page import page
 from sfumato.table import TableDeclaration
 from sfumato.tradeoff import Grid, Map, Point, Study, explore
-from sfumato.tradeoff.public import ALLOWED, FROM_FILE, public_map, rounded
+from sfumato.tradeoff.public import ALLOWED, LARGEST_STEP, WORTH, public_map, public_steps, rounded
 from sfumato.transactions.anonymizers.candidates import candidate_maker
 from sfumato.transactions.files.declaration import BasketsDeclaration
+from sfumato.transactions.measures.scales import BasketScales
 from sfumato.transactions.policy import basket_requirement
-from sfumato.transactions.study import BasketCandidate, usual_study
+from sfumato.transactions.study import BasketCandidate, promised_risk, usual_study
 
 MARKER = "MARKER"
 SEED = 471113
@@ -50,22 +51,45 @@ def write_table(path: Path, rows: list[tuple[Any, ...]]) -> Path:
     return path
 
 
-def light_map(path: Path) -> tuple[Map, dict[str, float]]:
-    """Make a map of one release that suppresses and one that does not, and the release's measures at full precision."""
+class Asked(NamedTuple):
+    """A release of a map that is made without a study."""
+
+    maker: str
+    requirement: str = "k-anonymity k=3"
+    form: Literal["generalization", "bucketization"] = "generalization"
+    suppress: float = 0.0
+
+
+ONE = (Asked("full-domain", suppress=0.03), Asked("without-quasi"))
+SEVERAL = (
+    Asked("full-domain", suppress=0.01),
+    Asked("full-domain", "k-anonymity k=6", suppress=0.05),
+    Asked("mondrian"),
+    Asked("mondrian", suppress=0.03),
+    Asked("mondrian", "t-closeness t=0.4 distance=equal", suppress=0.02),
+    Asked("mondrian", "l-diversity l=2 variant=distinct", "bucketization"),
+    Asked("exchange", "t-closeness t=0.3 distance=equal", "bucketization"),
+    Asked("without-quasi"),
+)
+
+
+def light_map(path: Path, releases: tuple[Asked, ...] = ONE) -> tuple[Map, dict[str, float]]:
+    """Make a map of releases, and the measures of the first at full precision."""
     table = sfumato.read(str(path), quasi=["age", "town"], sensitive=["ill"])
-    asked, maker = sfumato.requirement("k-anonymity k=3"), sfumato.anonymizer("full-domain")
-    points, raw = [], {}
-    for name, own, suppress in (("aa", maker, 0.03), ("bb", sfumato.anonymizer("without-quasi"), 0.0)):
-        release = own.anonymize(table, asked, "generalization", suppress)
-        measures = dict(sfumato.measure(release).values)
-        raw = raw or measures
-        risks = published_risks(release, suppress)
-        parameters = {"suppress": suppress} if suppress else {}
-        text = "full-domain" if suppress else "without-quasi"
-        points.append(Point(name, text, "generalization", str(asked), parameters, "measured", None, measures, risks))
-    study = Study("small", TableDeclaration("table.csv", ("age", "town"), ("ill",)), (Grid((maker,), (asked,)),))
+    prepared = Scales(reader=UniformReader()).prepare(table)
+    points = []
+    for place, asked in enumerate(releases):
+        wanted = sfumato.requirement(asked.requirement)
+        release = sfumato.anonymizer(asked.maker).anonymize(table, wanted, asked.form, asked.suppress)
+        measures = dict(prepared.measure(release).values)
+        risks = published_risks(release, wanted, asked.suppress)
+        parameters = {"suppress": asked.suppress} if asked.suppress else {}
+        point = Point(f"p{place}", asked.maker, asked.form, str(wanted), parameters, "measured", None, measures, risks)
+        points.append(point)
+    grid = Grid((sfumato.anonymizer("full-domain"),), (sfumato.requirement("k-anonymity k=3"),))
+    study = Study("small", TableDeclaration("table.csv", ("age", "town"), ("ill",)), (grid,))
     about = {"records": table.cells.records, "quasi": ["age", "town"], "sensitive": ["ill"], "notices": []}
-    return Map(study, tuple(points), about), raw
+    return Map(study, tuple(points), about), dict(points[0].measures)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -86,7 +110,7 @@ def test_page_and_file_leave_every_explanation_of_the_suppressed_values(seed: in
         return page(shown, True, date(2026, 5, 1)), raw
 
     public, raw = looked_at(truth)
-    assert '"p_loss"' in public
+    assert '"a_know"' in public
     fits_raw, tried = [], 0
     for size in (1, 2):
         explanations = list(itertools.combinations_with_replacement(values, size))
@@ -98,35 +122,80 @@ def test_page_and_file_leave_every_explanation_of_the_suppressed_values(seed: in
     assert tuple(sorted(truth)) in fits_raw and 3 * len(fits_raw) <= tried
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_a_map_of_several_releases_leaves_more_than_one_explanation_of_every_size(seed: int, tmp_path: Path) -> None:
+    """What one release suppresses another one publishes, so a reader tries every value against all numbers."""
+    draw = random.Random(seed)
+    values = ["flu", "cold", "HIV"]
+    kept = [
+        (draw.randint(20, 60), draw.choice("AAABBC"), draw.choices(values, (6, 3, 2))[0])
+        for _ in range(1020 + 80 * seed)
+    ]
+    truth = tuple(draw.choices(values, k=1 + seed))
+
+    def numbers(hidden: tuple[str, ...]) -> list[dict[str, float]]:
+        odd = [(95 - 3 * i, "Z", value) for i, value in enumerate(hidden)]
+        shown, raw = light_map(write_table(tmp_path / "table.csv", [*kept, *odd]), SEVERAL)
+        assert raw["suppressed"] >= len(hidden)
+        return [dict(point.measures) for point in shown.public().points]
+
+    public = numbers(truth)
+    assert all({"a_know", "u_loss"} <= set(own) for own in public)
+    assert len({own["a_know"] for own in public}) > 1  # the map still says something
+    for size in (1, 2):
+        explanations = itertools.combinations_with_replacement(values, size)
+        assert sum(numbers(hidden) == public for hidden in explanations) > 1
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_published_risks_are_never_below_the_true_ones(seed: int, tmp_path: Path) -> None:
     draw = random.Random(seed)
     rows = [(draw.randint(20, 60), draw.choice("ABCD"), f"v{min(int(draw.expovariate(0.7)), 5)}") for _ in range(120)]
     table = sfumato.read(str(write_table(tmp_path / "t.csv", rows)), quasi=["age", "town"], sensitive=["ill"])
+    wanted = sfumato.requirement("k-anonymity k=4")
     for suppress in (0.0, 0.2):
         release = sfumato.anonymize(table, "k-anonymity k=4", suppress=suppress)
-        true, bounds = sfumato.measure(release), published_risks(release, suppress)
-        for name in LARGEST:
-            assert bounds[name] >= true[name] - 1e-12
-            if not suppress:
-                assert bounds[name] == pytest.approx(true[name], abs=1e-12)
+        true, bounds = sfumato.measure(release), published_risks(release, wanted, suppress)
+        assert bounds["k"] == 4 <= true["k"]
+        assert bounds["a_know"] >= true["a_know"] - 1e-12
+        if not suppress:
+            assert bounds["a_know"] == pytest.approx(true["a_know"], abs=1e-12)
+
+
+def test_baskets_promise_a_risk_where_the_scales_ask_for_no_more_than_is_required() -> None:
+    scales = BasketScales(known=2)
+    for text, risk in (("km-anonymity k=4 m=2", 0.25), ("km-anonymity k=4 m=1", None), ("k-anonymity k=5", 0.2)):
+        candidate = BasketCandidate(candidate_maker("aa"), basket_requirement(text))
+        assert promised_risk(candidate, scales).get("itemset_risk") == risk
 
 
 # -- rounding
 
 
-@given(st.sampled_from(ALLOWED), st.floats(0, 5000), st.sampled_from([100, 1000, 10_000, 1_000_000]))
-def test_rounding_is_coarse_and_to_the_worse_side(name: str, value: float, size: int) -> None:
+@given(st.sampled_from(ALLOWED), st.floats(0, 5000), st.sampled_from([0.001, 0.005, 0.02, 0.1, 0.2]))
+def test_rounding_is_coarse_and_to_the_worse_side(name: str, value: float, least: float) -> None:
     own = MEASURES[name]
     value = min(max(value, own.least), own.most)
-    shown = rounded(name, value, size)
-    if shown is None:
-        return
-    worse = shown - value if own.better == "lower" else value - shown
+    number = rounded(name, value, least)
+    assert number is not None
+    worse = number - value if own.better == "lower" else value - number
     assert worse >= -1e-6 * max(abs(value), 1)
-    assert significant(repr(shown)) <= DIGITS
-    if own.most <= 1:
-        assert isclose(shown * size / 10, round(shown * size / 10), abs_tol=1e-6)
+    assert significant(repr(number)) <= DIGITS
+    if number <= 1:
+        assert isclose(number / least, round(number / least), abs_tol=1e-6)
+
+
+@given(st.integers(100, 10**7), st.integers(1, 500))
+def test_more_releases_and_fewer_records_mean_coarser_steps(records: int, releases: int) -> None:
+    def steps(records: int, releases: int) -> dict[str, float]:
+        return public_steps(
+            Map(usual_study("s", BasketsDeclaration("s.txt"), (5,)), (), {"records": records}), releases
+        )
+
+    here, more, tenfold = steps(records, releases), steps(records, 2 * releases), steps(10 * records, releases)
+    for name, least in here.items():
+        assert least * records >= WORTH[name] * releases * (1 - 1e-6)
+        assert more.get(name, 1) >= least >= tenfold[name] and least <= LARGEST_STEP
 
 
 def significant(number: str) -> int:
@@ -210,7 +279,14 @@ def test_public_map_is_made_once_and_drawn_from_nothing_else(explored: tuple[Pat
     assert (folder / "map.png").read_bytes() == public.chart(internal=True).png()
     assert (folder / "map.png").read_bytes() != (folder / "map-internal.png").read_bytes()
     assert set(PUBLIC_FILES) == {"map.png", "report-public.html"}
-    assert all(set(point.published) == set(FROM_FILE) for point in shown.points if point.status == "measured")
+    assert all(set(point.published) == {"a_know", "k"} for point in shown.points if point.status == "measured")
+
+
+def test_a_map_that_would_tell_nothing_apart_shows_settings_only(tmp_path: Path) -> None:
+    """Many releases of a table of some hundreds: all would stand in one row, each at the k of its settings."""
+    rows = [(20 + i * 7 % 40, "ABC"[i % 3], f"v{i * i % 7 % 3}") for i in range(400)]
+    public = light_map(write_table(tmp_path / "t.csv", rows), SEVERAL[:4] * 2)[0].public()
+    assert all(not point.measures for point in public.points) and "No numbers" in public.about["note"]
 
 
 def test_of_few_records_only_words_are_public(tmp_path: Path, browser: Any) -> None:

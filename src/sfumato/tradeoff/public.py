@@ -1,24 +1,25 @@
 """What may leave the house of a map: one function makes it, from what is allowed, and everything public is made of it.
 
 The public page, the picture and what a notebook keeps are drawn from `public_map` alone. It takes over the settings of
-exact releases without seeds and file names, what became of them, and a few measures, rounded. Nothing of noisy
+exact releases without seeds and file names, what became of them, and three kinds of measures. Nothing of noisy
 releases is in it, since no epsilon covers what was measured of them, nor of the original, which is no release.
 
-- Risks against the sensitive values are bounds that follow from the release's file and its promise
-  (`measures.published_risks`): whoever has the file learns nothing from them that it does not say.
-- Sizes of groups are rounded to 1, 2, 5, 10, 20, ... and end at a hundredth to a tenth of the records; baselines have
-  none, as theirs is the number of records.
-- Whatever else depends on unpublished records has two digits, in steps of ten to a hundred records.
+- What the settings promise (`PROMISED`): no record enters it.
+- One risk and one utility that are means over many records, so that a single one moves them little (`WORTH`). Measures
+  of the worst group are not among them: one record of a small group moves these far, in a table of any size.
+- They are rounded to the worse side, in steps that grow with the number of releases on the map: who knows all other
+  records tries every value of a missing one against all numbers together, so more numbers must be coarser ones.
 
-All of it is rounded to the worse side, and depends on the number of records through its order of magnitude alone.
-Fewer than a hundred records have no public numbers. `docs/public.md` shows the attack that this is tested by.
+Where a step would be too coarse to say anything, the number is left out. Of the number of records nothing enters but
+its order of magnitude. `docs/public.md` shows the attack that this is tested by.
 """
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from math import ceil, floor, isfinite, log10
 from pathlib import Path
@@ -29,14 +30,17 @@ from sfumato.measures import MEASURES, Classification
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.study.explorable import Explorable
 
-FROM_FILE = ("p_loss", "t_equal", "a_know")
-SIZES = ("k", "average_group", "least_support")
-FROM_TABLE = ("u_loss", "query_error", "workload_accuracy", "itemset_risk", "query_utility", "bounded_utility", "are")
-ALLOWED = (*FROM_FILE, *SIZES, *FROM_TABLE)
+PROMISED = ("k", "itemset_risk")
+"""What settings promise: it stands in them anyway, and is rounded to two digits only."""
+
+WORTH = {"a_know": 20, "u_loss": 1, "query_error": 50, "workload_accuracy": 50, "bounded_utility": 50}
+"""How many records a step is worth for every release of the map: some forty times what one record moves on the mean."""
+
+ALLOWED = (*WORTH, *PROMISED)
 """The measures that may leave the house; every other one stays inside."""
 
-STEP_RECORDS = 10
-"""The least number of records that a step of a rounded share is worth."""
+LARGEST_STEP = 0.2
+"""Where steps would be larger, there is no number."""
 
 FEWEST = 100
 """Of fewer records no number is public."""
@@ -46,26 +50,29 @@ TOLERANCE = 1e-9
 
 MAGNITUDES = ("hundreds", "thousands", "tens of thousands", "hundreds of thousands", "millions", "tens of millions")
 ROUNDED = (
-    "All numbers are rounded to the worse side, so coarsely that a handful of records cannot be told from them; risks "
-    "are bounds that the published file and its settings imply."
+    "Numbers are what settings promise, or rounded to the worse side, the coarser the more releases are compared, so "
+    "that single records cannot be told from them."
 )
-WORDS_ONLY = "No numbers are shown: of a table like this one they would tell something of single records."
+WORDS_ONLY = (
+    "No numbers are shown: coarse enough to tell nothing of single records, they would not tell these releases apart."
+)
 MEANINGS = (
     ("One record is one person", "If a person can have several records, the risks here are too low."),
     (
         "Rounded to the worse side",
-        "A risk is never larger than shown, nor a utility loss. k is rounded down to 1, 2, 5, 10, 20 and so on, and "
-        "does not go beyond a part of the table; other numbers have two digits at most, fewer of a small table.",
+        "A risk is never larger than shown, nor a utility loss. The more releases are compared, and the fewer records "
+        "there are, the coarser the steps. Releases at the same place need not be equal.",
     ),
+    ("Promised", "k and itemset_risk are what the settings promise; a release may do better."),
     (
-        "Bounds",
-        "p_loss, t_equal and a_know compare the groups of a release with all records of its file, and allow for the "
-        "share of records that its settings let it leave out: against the whole table they are at most this large.",
+        "A bound",
+        "a_know compares the groups of a release with all records of its file, and allows for the share of records "
+        "that its settings let it leave out: against the whole table it is at most this large.",
     ),
     (
         "What is not here",
-        "How many records there are and how many were left out; releases with noise, whose measures no epsilon "
-        "covers; the original table.",
+        "How many records there are and how many were left out; what is true of the worst group only, since a single "
+        "record can change it; releases with noise, whose measures no epsilon covers; the original table.",
     ),
 )
 
@@ -127,18 +134,21 @@ def public_map(shown: Map) -> Map:
     study = shown.study
     if isinstance(study, PublicStudy):
         return shown
-    size = magnitude(shown)
-    points = tuple(
-        _public_point(shown, point, id, size)
+    exact = [
+        (point, id)
         for point, id in zip(shown.points, public_ids(shown), strict=True)
         if not point.is_noisy and point.anonymizer != "original"
+    ]
+    steps = public_steps(shown, sum(point.status == "measured" for point, _ in exact))
+    given = [_given(point, steps) for point, _ in exact]
+    axes = _public_axes(study, [name for name in ALLOWED if any(name in own for own in given)])
+    known = (*axes, *PROMISED) if axes is not None and _told_apart(given, axes) else ()
+    points = tuple(
+        _public_point(shown, point, id, {name: own[name] for name in ALLOWED if name in known and name in own})
+        for (point, id), own in zip(exact, given, strict=True)
     )
-    known = [name for name in ALLOWED if any(name in point.measures for point in points)]
-    if {MEASURES[name].kind for name in known} != {"risk", "utility"}:
-        points, known = tuple(replace(point, measures={}) for point in points), []
-    axes = _public_axes(study, known)
     about = {name: list(shown.about.get(name, ())) for name in ("quasi", "sensitive")}
-    said = PublicStudy(study.name, axes, study.forms, study.described(about | _size_in_words(shown)))
+    said = PublicStudy(study.name, axes or USUAL, study.forms, study.described(about | _size_in_words(shown)))
     return Map(said, points, about | {"note": ROUNDED if known else WORDS_ONLY})
 
 
@@ -162,39 +172,53 @@ def public_ids(shown: Map) -> list[str]:
 
 
 def magnitude(shown: Map) -> int | None:
-    """Return the order of magnitude of the records, a power of ten; None where there are too few for any number.
+    """Return the order of magnitude of the records, 1, 2 or 5 and zeros; None where there are too few for any number.
 
     Beside noisy releases the number of records is not public, so there it counts as the least that has numbers.
     """
     records = int(shown.about.get("records", 0))
     if records < FEWEST:
         return None
-    return FEWEST if any(point.is_noisy for point in shown.points) else 10 ** (len(str(records)) - 1)
+    unit = 10 ** (len(str(records)) - 1)
+    return (
+        FEWEST if any(point.is_noisy for point in shown.points) else unit * (1, 2, 5)[bisect((2, 5), records // unit)]
+    )
 
 
-def rounded(name: str, value: float, size: int) -> float | None:
-    """Round a measure to the worse side, for a table of an order of magnitude; None where it may not be shown.
+def public_steps(shown: Map, releases: int) -> dict[str, float]:
+    """Return the steps in which measures are shown beside each other; one that would be too coarse is not there."""
+    size = magnitude(shown)
+    if size is None:
+        return {}
+    steps = {name: step(worth * max(releases, 1) / size) for name, worth in WORTH.items()}
+    return {name: own for name, own in steps.items() if own <= LARGEST_STEP}
 
-    >>> rounded("k", 17, 1000), rounded("k", 5000, 1000), rounded("average_group", 17.2, 1000)
-    (10, 100, 20)
-    >>> rounded("u_loss", 0.01234, 10_000), rounded("u_loss", 0.01234, 100), rounded("workload_accuracy", 0.789, 100)
-    (0.013, 0.1, 0.7)
+
+def step(least: float) -> float:
+    """Return the smallest of 1, 2, 5, 10, ... or their tenths, hundredths and so on that is not below a number.
+
+    >>> step(0.0335), step(0.05), step(0.6)
+    (0.05, 0.05, 1.0)
+    """
+    exponent = floor(log10(least))
+    mantissa = next(own for own in (1, 2, 5, 10) if own >= least / 10.0**exponent - TOLERANCE)
+    return float(round(mantissa * 10.0**exponent, max(-exponent, 0)))
+
+
+def rounded(name: str, value: float, least: float) -> float | None:
+    """Round a measure to the worse side, in steps of at least a size and to two digits; None for what is no number.
+
+    >>> rounded("a_know", 0.213, 0.05), rounded("u_loss", 0.0, 0.005), rounded("workload_accuracy", 0.789, 0.02)
+    (0.25, 0.005, 0.78)
     """
     if not isfinite(value):
         return None
     is_lower = MEASURES[name].better == "lower"
-    outward: Callable[[float], int] = _up if is_lower else _down
-    if name in SIZES:
-        size_shown, most = _preferred(value, outward), size // STEP_RECORDS
-        if size_shown <= most:
-            return size_shown
-        return None if is_lower else most
-    digit = floor(log10(abs(value))) - 1 if value else -99
-    exponent = max(digit, round(log10(STEP_RECORDS / size)))
-    steps = outward(value / 10.0**exponent)
-    if is_lower and name in FROM_TABLE:
+    unit = max(least, 10.0 ** (floor(log10(abs(value))) - 1)) if value else least
+    steps = (_up if is_lower else _down)(value / unit)
+    if is_lower and MEASURES[name].kind == "utility":
         steps = max(steps, 1)  # that nothing is lost at all would be a fact of every record
-    return round(steps * 10.0**exponent, max(-exponent, 0))
+    return round(steps * unit, max(-floor(log10(unit) + TOLERANCE), 0))
 
 
 def _up(value: float) -> int:
@@ -205,23 +229,20 @@ def _down(value: float) -> int:
     return floor(value + TOLERANCE)
 
 
-def _preferred(value: float, outward: Callable[[float], int]) -> int:
-    """Return the nearest of 1, 2, 5, 10, 20, ... below or above a size of at least 1."""
-    unit = 10 ** max(floor(log10(max(value, 1.0)) + TOLERANCE), 0)
-    steps: list[int] = [step * unit for step in (1, 2, 5, 10)]
-    if outward is _up:
-        return next(step for step in steps if step >= value - TOLERANCE)
-    return max((step for step in steps if step <= value + TOLERANCE), default=0)
+def _given(point: Point, steps: Mapping[str, float]) -> dict[str, float]:
+    """Return what may be said of a point: what is promised, and means in their steps."""
+    given = {}
+    for name, least in (*steps.items(), *((name, TOLERANCE) for name in PROMISED)):
+        source = point.published if MEASURES[name].kind == "risk" else point.measures
+        value = rounded(name, source[name], least) if name in source else None
+        if value is not None:
+            given[name] = value
+    return given
 
 
-def _public_point(shown: Map, point: Point, id: str, size: int | None) -> Point:
-    """Make a point of settings, status and rounded measures."""
+def _public_point(shown: Map, point: Point, id: str, measures: Mapping[str, float]) -> Point:
+    """Make a point of settings, status and what may be said of it."""
     said = shown.study.public_settings(point)
-    given = {name: point.measures[name] for name in (*SIZES, *FROM_TABLE) if name in point.measures}
-    if point.is_baseline:
-        given = {name: value for name, value in given.items() if name not in SIZES}
-    given |= {name: point.published[name] for name in FROM_FILE if name in point.published}
-    measures = {name: None if size is None else rounded(name, value, size) for name, value in given.items()}
     return Point(
         id,
         said.anonymizer,
@@ -229,22 +250,30 @@ def _public_point(shown: Map, point: Point, id: str, size: int | None) -> Point:
         said.requirement,
         dict(said.parameters),
         point.status,
-        measures={name: value for name in ALLOWED if (value := measures.get(name)) is not None},
+        measures=measures,
         words=said.words,
         family=said.family,
     )
 
 
-def _public_axes(study: Explorable, known: Sequence[str]) -> tuple[str, str]:
-    """Take the study's axes where they may be shown, otherwise the first measure of their kind that may."""
+def _told_apart(given: Sequence[Mapping[str, float]], axes: tuple[str, str]) -> bool:
+    """Say whether a measured axis has more than one value: otherwise a map would show nothing but settings."""
+    return any(len({own[axis] for own in given if axis in own}) > 1 for axis in axes if axis in WORTH)
+
+
+USUAL = ("a_know", "u_loss")
+"""The axes of a public map without numbers."""
+
+
+def _public_axes(study: Explorable, known: Sequence[str]) -> tuple[str, str] | None:
+    """Take the study's axes where they may be shown, otherwise the first of their kind; None if there is none."""
     if all(axis in known for axis in study.axes):
         return study.axes
-    usual = (ALLOWED[0], FROM_TABLE[0])
-    risk, utility = (
-        next((name for name in (*study.axes, *known) if name in known and MEASURES[name].kind == kind), other)
-        for kind, other in zip(("risk", "utility"), usual, strict=True)
-    )
-    return risk, utility
+    found = [
+        next((name for name in (*study.axes, *known) if name in known and MEASURES[name].kind == kind), None)
+        for kind in ("risk", "utility")
+    ]
+    return None if found[0] is None or found[1] is None else (found[0], found[1])
 
 
 def _size_in_words(shown: Map) -> dict[str, str]:

@@ -46,6 +46,8 @@ from sfumato.transactions.measures.queries import ItemQueries
 from sfumato.transactions.measures.scales import BasketScales, PreparedBaskets
 from sfumato.transactions.policy import (
     BasketRequirement,
+    CompleteKAnonymity,
+    KMAnonymity,
     PrivacyConstraints,
     SuppressionLimit,
     UtilityConstraints,
@@ -104,6 +106,15 @@ class BasketCandidate:
             None if utility is None else utility_constraints(utility),
             SuppressionLimit() if limit is None else suppression_limit(limit),
         )
+
+    def without_files(self) -> BasketCandidate:
+        """Return the candidate as everybody may know it: files are not called by their names."""
+        requirement, utility = self.requirement, self.utility
+        if isinstance(requirement, PrivacyConstraints):
+            requirement = replace(requirement, file=FILE)
+        if utility is not None and utility.file is not None:
+            utility = replace(utility, file=FILE)
+        return replace(self, requirement=requirement, utility=utility)
 
     def make(self, baskets: Baskets) -> BasketRelease:
         """Make the release."""
@@ -185,13 +196,7 @@ class BasketStudy:
 
     def public_settings(self, point: Point) -> Point:
         """Return the settings of a point without the names of files."""
-        own = BasketCandidate.of(point)
-        requirement, utility = own.requirement, own.utility
-        if isinstance(requirement, PrivacyConstraints):
-            requirement = replace(requirement, file=FILE)
-        if utility is not None and utility.file is not None:
-            utility = replace(utility, file=FILE)
-        return replace(BasketCandidate(own.anonymizer, requirement, utility, own.limit).point(), parameters={})
+        return replace(BasketCandidate.of(point).without_files().point(), parameters={})
 
     def meanings(self, shown: Map) -> list[tuple[str, str]]:
         """List the meanings in force."""
@@ -284,6 +289,17 @@ class BasketWork:
         """Return nothing: for sets of items no limit is proved."""
 
 
+def promised_risk(candidate: BasketCandidate, scales: BasketScales) -> dict[str, float]:
+    """Bound the risk by what is promised of every set of items that the scales take for known; else say nothing."""
+    requirement = candidate.requirement
+    if candidate.point().is_baseline:
+        return {}
+    covered = isinstance(requirement, CompleteKAnonymity) or (
+        isinstance(requirement, KMAnonymity) and scales.constraints is None and requirement.m >= scales.known
+    )
+    return {"itemset_risk": 1 / requirement.k} if covered else {}
+
+
 def measured_baskets(candidate: BasketCandidate, prepared: PreparedBaskets) -> Point:
     """Make one release and measure it; a candidate that cannot be made is a point that says why."""
 
@@ -292,6 +308,7 @@ def measured_baskets(candidate: BasketCandidate, prepared: PreparedBaskets) -> P
         measured = prepared.measure(release)
         return {
             "measures": dict(measured.values),
+            "published": promised_risk(candidate, prepared.scales),
             "intervals": dict(measured.intervals),
             "details": basket_details(release, measured.matching),
         }

@@ -25,7 +25,7 @@ from sfumato.publish.audit.matching import Matching, misses_a_value
 from sfumato.publish.audit.notation import Notation
 from sfumato.publish.audit.notices import empty_notices, missing_notices, notices_of, star_notices
 from sfumato.publish.audit.original import opened_original, roles_in
-from sfumato.publish.audit.profile import Profile, baseline, size_measures, worst_of
+from sfumato.publish.audit.profile import Profile, baseline, size_measures, suppression_measures, worst_of
 from sfumato.publish.audit.question import (
     Attribute,
     Missing,
@@ -168,18 +168,19 @@ def _answer(asked: Question, given: Mapping[str, Hierarchy], require: str | None
     one = next(iter(attributes.values()), None) or Attribute(plain, *plain.number(asked.grouping), None)
     sizes = group_sizes(one)
     total = None if asked.original is None else asked.original.count(()).records
-    suppressed = left_out if total is None else max(total - plain.records, 0)
+    suppressed = (left_out or None) if total is None else max(total - plain.records, 0)
     by_sensitive = {name: own.profile.measures() for name, own in attributes.items() if own.profile is not None}
     alike = sizes if asked.group is None else _alike(asked, plain)
     measures = {
-        **(size_measures(sizes, alike, suppressed) if grouped else {"suppressed": suppressed}),
+        **(size_measures(sizes, alike) if grouped else {}),
+        **suppression_measures(sizes if grouped else None, suppressed),
         **({} if matching is None else matching.measures()),
         **worst_of(by_sensitive),
     }
     checked = households = None
     if asked.original is not None:
         domains, words = _domains(asked, given)
-        measures |= losses(asked.covering(plain), asked.quasi, domains, suppressed)
+        measures |= losses(asked.covering(plain), asked.quasi, domains, suppressed or 0)
         checked = _coverage(asked, domains, given)
         households = _households(asked, domains)
         notices += [words, *unreadable(asked.covering(plain), asked.quasi, domains)]

@@ -361,7 +361,7 @@ def worst_of(by_sensitive: Mapping[str, Mapping[str, float]]) -> dict[str, float
     return {name: pick[name](own[name] for own in by_sensitive.values() if name in own) for name in names}
 
 
-def size_measures(sizes: Counts, alike: Counts, suppressed: int) -> dict[str, float]:
+def size_measures(sizes: Counts, alike: Counts) -> dict[str, float]:
     """Return what the sizes of groups say; `alike` counts the records of each combination of quasi-identifiers."""
     records = int(sizes.sum())
     squares = float((sizes.astype(np.float64) ** 2).sum())
@@ -370,8 +370,16 @@ def size_measures(sizes: Counts, alike: Counts, suppressed: int) -> dict[str, fl
         "smallest_group": int(sizes.min()),
         "prosecutor": 1 / int(alike.min()),
         "marketer": len(alike) / records,
-        "discernibility": squares + float(suppressed) * (records + suppressed),
         "average_group": records / len(sizes),
         "weighted_k": squares / records,
-        "suppressed": suppressed,
     }
+
+
+def suppression_measures(sizes: Counts | None, suppressed: int | None) -> dict[str, float]:
+    """Return what is said of suppressed records; nothing where a file alone does not tell how many it lacks."""
+    if suppressed is None:
+        return {}
+    if sizes is None:
+        return {"suppressed": suppressed}
+    records, squares = int(sizes.sum()), float((sizes.astype(np.float64) ** 2).sum())
+    return {"discernibility": squares + float(suppressed) * (records + suppressed), "suppressed": suppressed}

@@ -69,25 +69,13 @@ def public_basket_certificate(
     `file` is the final name and where it stands now, `alone` its audit without the original.
     """
     asked = confirmed_alone(candidate.requirement)
-    part = {
-        "requirement": str(candidate.requirement),
-        "in_words": basket_rule(candidate.requirement),
-        "confirmed_by_the_file": asked is not None,
-        "checked": RESTS if asked is None else CONFIRMED,
-    }
     return {
         "kind": "sfumato certificate",
         "for": "the public",
         "made": made_now(),
         "files": [described_file(*file)],
         "rows": alone.records,
-        "promise": {
-            "requirement": str(candidate.requirement),
-            "parts": [part],
-            "utility": None if candidate.utility is None else str(candidate.utility),
-            "limit": str(candidate.limit),
-            "checked_on_the_file": True,
-        },
+        "promise": _promised(candidate.without_files()),
         "baskets": {"published_items": alone.published_items, "empty": alone.empty, "layout": layout},
         "legend": {label: list(items) for label, items in legend.items()},
         "relative_to": "the file",
@@ -99,6 +87,24 @@ def public_basket_certificate(
         "warnings": [{"about": own.about, "text": own.text} for own in found],
         "verify_in": where_to_run(file[0]),
         "verify": [*_verify(file[0], layout, candidate.requirement, alone.known), *_required(asked)],
+    }
+
+
+def _promised(candidate: BasketCandidate) -> dict[str, Any]:
+    """Say what was promised, and who can check it."""
+    alone = confirmed_alone(candidate.requirement) is not None
+    part = {
+        "requirement": str(candidate.requirement),
+        "in_words": basket_rule(candidate.requirement),
+        "confirmed_by_the_file": alone,
+        "checked": CONFIRMED if alone else RESTS,
+    }
+    return {
+        "requirement": str(candidate.requirement),
+        "parts": [part],
+        "utility": None if candidate.utility is None else str(candidate.utility),
+        "limit": str(candidate.limit),
+        "checked_on_the_file": True,
     }
 
 
@@ -123,6 +129,7 @@ def basket_certificate(
     return {
         **outside,
         "for": "the publisher",
+        "promise": _promised(candidate),
         "anonymizer": str(candidate.anonymizer),
         "warnings": [warning(caution) for caution in found_first(found)],
         "verify": [

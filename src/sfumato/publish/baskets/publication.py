@@ -29,7 +29,7 @@ from sfumato.transactions.files.writing import LONG, check_layout, published_row
 from sfumato.transactions.measures.itemsets import Rows, itemset_spread
 from sfumato.transactions.measures.losses import ItemLosses
 from sfumato.transactions.measures.scales import BasketScales
-from sfumato.transactions.study import BasketCandidate, BasketStudy
+from sfumato.transactions.study import FILE, BasketCandidate, BasketStudy
 from sfumato.transactions.words import basket_meanings
 
 AGREE = 1e-9
@@ -100,12 +100,13 @@ class LeavingBaskets:
         """Make the publisher's certificate and the public one, which comes first and sees nothing but the file."""
         release, candidate, scales = self.release, self.candidate, self.scales
         prepared, meanings = scales.prepare(release.baskets), basket_meanings(scales)
-        warnings = basket_cautions(release, candidate.requirement, prepared)
+        warnings = basket_cautions(release, candidate.without_files().requirement, prepared)
+        unnamed = basket_meanings(replace(scales, constraints=None if scales.constraints is None else FILE))
         asked, escaped = confirmed_alone(candidate.requirement), self.escape_formulas
         columns = columns_of(self.layout)
         alone = audit_baskets(drafts[0], asked, None, scales.known, None, False, **columns, escaped_formulas=escaped)
         outside = public_basket_certificate(
-            candidate, (self.path.name, drafts[0]), self.layout, legend_of(release), alone, warnings, meanings
+            candidate, (self.path.name, drafts[0]), self.layout, legend_of(release), alone, warnings, unnamed
         )
         told = prepared.measure(release).values
         own = basket_certificate(outside, release, candidate, self.origin, self.path, verdict, told, warnings, meanings)

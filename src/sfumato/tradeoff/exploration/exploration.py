@@ -216,7 +216,7 @@ def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
         worth = worth_values(measured.worth)
         return {
             "measures": dict(measured.values),
-            "published": published_risks(release, candidate.suppress),
+            "published": published_risks(release, candidate.requirement, candidate.suppress),
             "details": details(release),
             "worth": worth,
         }
