@@ -18,7 +18,7 @@ from sfumato.errors import BadInputError
 from sfumato.table.cells import Cells, CountedValues, Quasi, counted_leaves, sorted_cells
 from sfumato.table.hierarchies.automatic import FEW, MOST_CATEGORIES, automatic, looks_like_dates, looks_numeric
 from sfumato.table.hierarchies.categories import flat
-from sfumato.table.hierarchies.declared import Declared, Filed, declared, origin_of, read_hierarchies
+from sfumato.table.hierarchies.declared import Declared, Filed, declared, place_of, read_hierarchies
 from sfumato.table.hierarchies.hierarchy import Codes, Hierarchy, read_number
 from sfumato.table.households import Memberships, memberships_of, nearly_shared, shared_attributes
 
@@ -321,13 +321,11 @@ def _check_known(
         i = strange[0]
         rows = int(sum(distinct.counts[j] for j in strange))
         value = str(distinct.values[i])
-        origin = origin_of(given)
-        where = "" if origin is None else f" ({origin})"
         more = f" and {len(strange) - 1} other values" if len(strange) > 1 else ""
         raise BadInputError(
             f"{engine.origin}, column {name!r}, {_row(int(distinct.first_rows[i]))}: "
             f"{_why_unknown(hierarchy, value)}{more} ({rows:,} rows); "
-            f"add it to the hierarchy{where}, correct it, or declare it missing (--na {value})"
+            f"add it to the hierarchy{place_of(given)}, correct it, or declare it missing (--na {value})"
         )
 
 

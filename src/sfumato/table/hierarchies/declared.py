@@ -21,7 +21,7 @@ from sfumato.table.hierarchies.ranges import dates, numeric
 class Filed:
     """What a file declares for a column, with the name of the file, for whoever has to correct it there."""
 
-    content: Mapping[str, object] | Sequence[object]
+    content: Any
     origin: str = field(compare=False)
 
 
@@ -74,16 +74,16 @@ def declared(column: str, given: Declared, observed: Observed) -> Hierarchy:
         raise BadInputError(f"hierarchy of column {column!r}: {error}") from None
 
 
-def filed(content: Any, origin: str) -> Declared:
-    """Note the file that a declaration stands in; a level table that it names has a name of its own."""
-    return content if isinstance(content, str) else Filed(content, origin)
+def level_table_of(given: Declared | None) -> Path | None:
+    """Return the level table that a declaration names, if it does."""
+    content = given.content if isinstance(given, Filed) else given
+    return Path(content) if isinstance(content, str | Path) else None
 
 
-def origin_of(given: Declared | None) -> str | None:
-    """Name the file that a hierarchy was declared in, if there is one."""
-    if isinstance(given, Filed):
-        return given.origin
-    return str(given) if isinstance(given, str | Path) else None
+def place_of(given: Declared | None) -> str:
+    """Say in brackets which file holds the values of a hierarchy, if one does."""
+    path = level_table_of(given) or (given.origin if isinstance(given, Filed) else None)
+    return "" if path is None else f" ({path})"
 
 
 def _from_entry(entry: dict[str, object], observed: Observed) -> Hierarchy:
@@ -155,4 +155,4 @@ def read_hierarchies(path: Path) -> dict[str, Declared]:
         raise BadInputError(f"{path}: there is no such file or folder")
     content = parse_toml(read_text(path), str(path))
     content.pop("schema", None)
-    return {column: filed(entry, str(path)) for column, entry in content.items()}
+    return {column: Filed(entry, str(path)) for column, entry in content.items()}

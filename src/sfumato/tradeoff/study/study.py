@@ -23,7 +23,7 @@ from sfumato.measures import MEASURES, READ_NOISY, READERS, Attack, Classificati
 from sfumato.release import FORMS, Form
 from sfumato.requirements import Requirement, requirement
 from sfumato.table import DATASETS, Hierarchy, Table, TableDeclaration
-from sfumato.table.hierarchies.declared import Filed, filed
+from sfumato.table.hierarchies.declared import Filed
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.study.explorable import Explorable
 from sfumato.tradeoff.study.texts import SCHEMA, full_text, known_keys, list_of, seen_from, texts_of, written_texts
@@ -341,7 +341,7 @@ def _declaration(entries: Mapping[str, Any], origin: str) -> TableDeclaration:
             values[key] = _beside(folder, values[key], bundled=key == "source")
     if isinstance(values.get("hierarchy"), dict):
         values["hierarchy"] = {
-            column: filed(_beside(folder, own), origin) for column, own in values["hierarchy"].items()
+            column: Filed(_beside(folder, own), origin) for column, own in values["hierarchy"].items()
         }
     return TableDeclaration(**values)
 
