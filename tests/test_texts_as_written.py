@@ -194,7 +194,7 @@ def test_anonymize_tells_of_formulas_and_escapes_them(here, monkeypatch, capsys)
     assert Counter(read(Path("escaped.csv"), True)["d"]) == Counter(read(Path("a.csv"))["d"])
     code, said = run(monkeypatch, capsys, *words, "--to", "c.parquet", "--escape-formulas")
     assert code == 2 and "leave it out" in said
-    plain = audit("b.csv", ["age"], ["d"], escaped_formulas=True)
+    plain = audit("escaped.csv", ["age"], ["d"], escaped_formulas=True)
     assert plain.measures == audit("a.csv", ["age"], ["d"]).measures
     with pytest.raises(sfumato.BadInputError, match="not written with --escape-formulas"):
         audit("a.csv", ["age"], ["d"], escaped_formulas=True)
