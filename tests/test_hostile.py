@@ -120,6 +120,38 @@ def test_a_score_needs_something_to_lose(trivial, revealed, said):
         sfumato.Map(study, (), {}, floor).score(axes=("p_loss", "u_loss"))
 
 
+BASKETS = {
+    "one basket": ["a b c"],
+    "one item": ["a"] * 6,
+    "all equal": ["a b c"] * 5,
+    "all different": ["a", "b", "c"],
+    "mostly empty": ["", "a b", "", "a c", ""],
+}
+
+
+@pytest.mark.parametrize("kind", BASKETS)
+def test_baskets_with_nothing_to_trade_go_through_every_command(kind, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    io_lines(tmp_path, BASKETS[kind])
+    asked = ["--baskets", "--require", "km-anonymity k=1 m=2"]
+    for words in (
+        ["init", "baskets.txt", "--baskets", "--to", "study.toml"],
+        ["check", "baskets.txt", "--baskets"],
+        ["check", "study.toml"],
+        ["explore", "study.toml", "--out", "map", "--workers", "1"],
+        ["choose", "map"],
+        ["audit", "baskets.txt", "--baskets"],
+        ["anonymize", "baskets.txt", *asked, "--to", "out.csv"],
+        ["audit", "out.csv", *asked, "--original", "baskets.txt"],
+    ):
+        code, said = run(*words)
+        assert code == 0, (words, said)
+    points = json.loads((tmp_path / "map/points.json").read_text())["points"]
+    assert {point["status"] for point in points} == {"measured"}
+    code, said = run("anonymize", "baskets.txt", "--baskets", "--require", "km-anonymity k=7 m=2", "--to", "no.csv")
+    assert code == 1 and "k=7" in said and not (tmp_path / "no.csv").exists()
+
+
 # -- our own files, damaged ------------------------------------------------------------------------------------
 
 
