@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sfumato
-from sfumato import cli, documents
+from sfumato import cli, documents, memory
 from sfumato.errors import lacks_memory
 from sfumato.publish import read_certificate, read_mapping
 from sfumato.publish.baskets.mapping import basket_mapping, read_legend
@@ -489,6 +489,46 @@ def test_duckdb_keeps_to_the_limit_of_the_shell(monkeypatch):
 
     monkeypatch.setattr(resource, "getrlimit", lambda _: (2 << 30, 2 << 30))
     assert connect().execute("SELECT current_setting('memory_limit')").fetchone() == ("1.0 GiB",)
+
+
+@pytest.fixture
+def allow(monkeypatch):
+    """Say how many bytes of address space the shell allows."""
+    resource = pytest.importorskip("resource")
+    for name in memory.THREADS:
+        monkeypatch.setenv(name, "1")  # what is set in this process shall not outlive the test
+    return lambda size: monkeypatch.setattr(resource, "getrlimit", lambda _: (size, size))
+
+
+def test_too_narrow_a_limit_is_told_before_anything_is_begun(allow, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_table(tmp_path / "t.csv", DEGENERATE["independent"])
+    allow(1 << 30)
+    code, said = run("anonymize", "t.csv", "--quasi", "age", "--require", "k-anonymity k=2", "--to", "new.csv")
+    assert code == 2 and "allows 1 GB of address space (ulimit -v), and 2 GB are needed" in said
+    assert files_in(tmp_path) == ["t.csv"]
+
+
+def test_what_draws_is_refused_before_the_work_where_it_could_not_draw(allow, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_table(tmp_path / "t.csv", DEGENERATE["independent"])
+    (tmp_path / "study.toml").write_text(STUDY)
+    allow(4 << 30)
+    for words in (["explore", "study.toml"], ["frontier", "study.toml"], ["reproduce", "li-li-2009"]):
+        code, said = run(*words, "--out", "folder")
+        assert code == 2 and "allows 4 GB of address space (ulimit -v), and pictures" in said, said
+    assert files_in(tmp_path) == ["study.toml", "t.csv"]
+
+
+@pytest.mark.parametrize("megabytes", [300, 500, 750, 1000, 1500, 2000])
+def test_a_real_limit_ends_in_a_sentence(megabytes, tmp_path):
+    resource = pytest.importorskip("resource")
+    size = megabytes << 20
+    limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (size, size))  # noqa: E731
+    write_table(tmp_path / "t.csv", DEGENERATE["independent"])
+    words = ["check", "t.csv", "--quasi", "age,zip", "--sensitive", "ill"]
+    done = started("-m", "sfumato", *words, text=True, cwd=tmp_path, preexec_fn=limit)
+    assert (done.returncode, done.stdout) == (2, "") and "not enough memory" in done.stderr, done.stderr
 
 
 def test_a_point_that_lacked_memory_is_tried_again(tmp_path, monkeypatch):

@@ -11,6 +11,7 @@ import typer
 from sfumato import interrupts
 from sfumato.commands import COMMANDS
 from sfumato.errors import BadInputError, SfumatoError, StoppedError, lacks_memory
+from sfumato.memory import keep_within_limit
 from sfumato.pipes import end_quietly_when_closed
 
 app = typer.Typer(
@@ -57,6 +58,7 @@ def main() -> None:
 def _command() -> int:
     """Run one command and return its exit code."""
     try:
+        keep_within_limit()
         app()
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from sfumato.engines.json_texts import json_texts
 from sfumato.engines.reading import DelimitedText, checked_header, existing_file, explained, rewritten, sniff
 from sfumato.errors import BadInputError, lacks_memory
 from sfumato.interrupts import interruptible
+from sfumato.memory import allowed_bytes
 
 PANDAS_INDEX = "__index_level_"
 PARQUET = (".parquet", ".pq")
@@ -21,6 +23,9 @@ JSON = (".json", ".jsonl", ".ndjson")
 
 WHOLE_KINDS = ("STRUCT", "MAP", "UNION", "VARIANT", "GEOMETRY")
 """How a DuckDB type is told whose values are made of several: their texts need not tell them apart."""
+
+BYTES_OF_A_THREAD = 1 << 30
+"""Under a limit of address space DuckDB gets one thread for so much of it; each has a stack and an arena of its own."""
 
 MOST_DIGITS = 38
 """Decimals with more digits than this DuckDB reads as floating point numbers."""
@@ -32,20 +37,11 @@ def connect() -> duckdb.DuckDBPyConnection:
     connection.execute("SET preserve_insertion_order = true")
     connection.execute("SET enable_progress_bar = false")
     connection.execute("SET TimeZone = 'UTC'")  # an instant has one text, wherever it is read
-    allowed = _address_space()
-    if allowed is not None:
+    allowed = allowed_bytes()
+    if allowed is not None:  # DuckDB looks at the machine, and knows nothing of the shell's limit
         connection.execute(f"SET memory_limit = '{allowed // 2}B'")
+        connection.execute(f"SET threads = {max(1, min(os.cpu_count() or 1, allowed // BYTES_OF_A_THREAD))}")
     return connection
-
-
-def _address_space() -> int | None:
-    """Return how many bytes the shell allows (ulimit -v): DuckDB looks at the machine, and knows nothing of that."""
-    try:
-        import resource  # not on every system
-    except ImportError:
-        return None
-    allowed = resource.getrlimit(resource.RLIMIT_AS)[0]
-    return None if allowed == resource.RLIM_INFINITY else allowed
 
 
 def load_file(
