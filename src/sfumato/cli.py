@@ -39,6 +39,7 @@ def _sfumato(
     ] = False,
 ) -> None:
     """Decide what to publish: make anonymized releases of a table, measure them, choose one, prove its promise."""
+    keep_within_limit()
 
 
 for command in COMMANDS:
@@ -58,7 +59,6 @@ def main() -> None:
 def _command() -> int:
     """Run one command and return its exit code."""
     try:
-        keep_within_limit()
         app()
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
