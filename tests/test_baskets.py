@@ -541,6 +541,44 @@ def test_rows_lists_and_json_say_the_same(tmp_path):
     assert records(read_baskets(pa.table({"codes": [["y", "x"], None, ["y"]]}))) == wanted
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"codes": [1, "1", 1.0, "x"]}\n{"codes": null}\n{"codes": [1e0, 9007199254740993]}',
+        '[{"codes": [1, "1", 1.0, "x"]}, {"n": 7}, {"codes": [1e0, 9007199254740993]}]',
+        '[1, "1", 1.0, "x"]\n[]\n[1e0, 9007199254740993]',
+        '[[1, "1", 1.0, "x"], [], [1e0, 9007199254740993]]',
+    ],
+)
+def test_items_of_lists_in_json_stand_as_they_are_written(text, tmp_path):
+    wanted = [{"1", '"1"', "1.0", '"x"'}, set(), {"1e0", "9007199254740993"}]
+    assert records(read_baskets(written(tmp_path / "lists.json", text))) == wanted
+
+
+def test_items_in_rows_of_json_stand_as_they_are_written(tmp_path):
+    rows = ['{"who": 1, "item": 5}', '{"who": 1.0, "item": 5.0}', '{"who": 1, "item": 5e0}']
+    found = read_baskets(written(tmp_path / "rows.jsonl", "\n".join(rows)), who="who", item="item")
+    assert records(found) == [{"5", "5e0"}, {"5.0"}]
+
+
+@pytest.mark.parametrize(
+    "text, options, said",
+    [
+        ('{"x": ["a"]}\n{"x": "a"}', {}, "no column has lists of items"),
+        ('{"x": ["a"], "n": 1}', {"column": "n"}, "the column 'n' has no lists of items"),
+        ('{"x": ["a"], "n": 1}', {"column": "no"}, "there is no column 'no'; there are x, n"),
+        ('{"x": ["a"], "y": ["b"]}', {}, r"several columns have lists \(x, y\)"),
+        ('{"x": ["a"]}\n{"x": ["b", null]}', {}, "row 2: the list in 'x' has an empty item"),
+        ('{"x": []}', {}, "no list in 'x' has an item"),
+        ('{"x": ' + "[" * 5000, {}, "nested too deeply"),
+        ("7", {}, "object 1: this is no object"),
+    ],
+)
+def test_json_without_lists_of_items_is_refused_in_a_sentence(text, options, said, tmp_path):
+    with pytest.raises(BadInputError, match=f"lists.json.*{said}"):
+        read_baskets(written(tmp_path / "lists.json", text), **options)
+
+
 def test_what_was_merged_or_empty_is_noticed(tmp_path):
     own = read_baskets(written(tmp_path / "a.txt", "x y x\n\ny\n"))
     assert records(own) == [{"x", "y"}, set(), {"y"}]

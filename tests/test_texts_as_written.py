@@ -189,12 +189,12 @@ def test_anonymize_tells_of_formulas_and_escapes_them(here, monkeypatch, capsys)
     words = ["anonymize", "t.csv", "--quasi", "age", "--sensitive", "d", "--require", "k-anonymity k=3"]
     code, said = run(monkeypatch, capsys, *words, "--to", "a.csv")
     assert code == 0 and "'d' 9" in said and "'age'" not in said
-    code, said = run(monkeypatch, capsys, *words, "--to", "e.csv", "--escape-formulas")
+    code, said = run(monkeypatch, capsys, *words, "--to", "escaped.csv", "--escape-formulas")
     assert code == 0 and "'d' 18" in said
-    assert Counter(read(Path("e.csv"), True)["d"]) == Counter(read(Path("a.csv"))["d"])
+    assert Counter(read(Path("escaped.csv"), True)["d"]) == Counter(read(Path("a.csv"))["d"])
     code, said = run(monkeypatch, capsys, *words, "--to", "c.parquet", "--escape-formulas")
     assert code == 2 and "leave it out" in said
-    plain = audit("b.csv", ["age"], ["d"], escaped_formulas=True)
+    plain = audit("escaped.csv", ["age"], ["d"], escaped_formulas=True)
     assert plain.measures == audit("a.csv", ["age"], ["d"]).measures
     with pytest.raises(sfumato.BadInputError, match="not written with --escape-formulas"):
         audit("a.csv", ["age"], ["d"], escaped_formulas=True)

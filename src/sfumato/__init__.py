@@ -13,8 +13,8 @@ publish it and prove what it promises.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING
+TYPE_CHECKING = False
+"""As in `typing`, which is not imported: the command line starts here, and Ctrl-C is caught only once this is done."""
 
 __version__ = "0.1.0"
 _ROOMS = (
@@ -243,6 +243,8 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> object:
     """Import a public name when it is first used, so that `import sfumato` and `sfumato --help` stay quick."""
     if name in __all__:
+        from importlib import import_module
+
         for room in _ROOMS:
             module = import_module(f"sfumato.{room}")
             if hasattr(module, name):

@@ -11,6 +11,7 @@ import typer
 from sfumato import interrupts
 from sfumato.commands import COMMANDS
 from sfumato.errors import BadInputError, SfumatoError, StoppedError, lacks_memory
+from sfumato.memory import keep_within_limit
 from sfumato.pipes import end_quietly_when_closed
 
 app = typer.Typer(
@@ -38,6 +39,7 @@ def _sfumato(
     ] = False,
 ) -> None:
     """Decide what to publish: make anonymized releases of a table, measure them, choose one, prove its promise."""
+    keep_within_limit()
 
 
 for command in COMMANDS:

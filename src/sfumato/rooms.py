@@ -8,6 +8,7 @@ from __future__ import annotations
 ROOMS = {
     "rooms": "this list",
     "errors": "the two kinds of refusal",
+    "memory": "what the shell allows of it",
     "plain": "values for JSON, and back",
     "configuration": "objects that are their configuration, and what their options are",
     "documents": "the border for our own JSON and TOML files",

@@ -92,6 +92,7 @@ def anonymize_of_baskets(
     from sfumato.transactions import DEFAULT_MAKER, anonymize_baskets
     from sfumato.transactions.anonymizers.registry import basket_anonymizer
     from sfumato.transactions.files.writing import check_layout, published_rows, write_baskets
+    from sfumato.transactions.measures.queries import fitting_queries
     from sfumato.transactions.measures.scales import BasketScales, measure_baskets
     from sfumato.transactions.policy import KMAnonymity, basket_requirement
     from sfumato.transactions.words import basket_rule, maker_in_words
@@ -108,7 +109,7 @@ def anonymize_of_baskets(
     baskets = declared.open()
     release = anonymize_baskets(baskets, wanted, chosen, utility, limit)
     known = wanted.m if isinstance(wanted, KMAnonymity) else BasketScales().known
-    measured = measure_baskets(release, BasketScales(known=known))
+    measured = measure_baskets(release, BasketScales(known=known, queries=fitting_queries(baskets)))
     write_baskets(release, to, layout, force, escape_formulas)
     cells = formula_items(published_rows(release), escape_formulas) if format_of(to) == "csv" else {}
     notices = [*baskets.notices, *formula_notice(cells, escape_formulas)]
@@ -181,13 +182,14 @@ HINTS = """\
 def init_of_baskets(declared: BasketsDeclaration, to: Path, force: bool, as_json: bool) -> None:
     """Look at baskets and write a first study of them."""
     from sfumato.release import check_targets, staged
+    from sfumato.transactions.measures.queries import fitting_queries
     from sfumato.transactions.study import LOUKIDES_2012, usual_study
 
     check_targets([to], force, declared.files)
     baskets = declared.open()
     ks = [k for k in LOUKIDES_2012 if k <= baskets.filled] or [1]
     name = declared.source if declared.is_bundled else Path(declared.source).name.partition(".")[0]
-    study = usual_study(name, declared, ks)
+    study = usual_study(name, declared, ks, queries=fitting_queries(baskets))
     with staged([to]) as [draft]:
         draft.write_text(HINTS.format(to=to) + study.to_toml(to.parent), encoding="utf-8")
     if as_json:

@@ -12,6 +12,7 @@ import typer
 from sfumato.commands.common import announce_first_run, counted, folder_named, make_folder, print_json, progress
 from sfumato.errors import BadInputError
 from sfumato.interrupts import last_words
+from sfumato.memory import check_drawing
 
 if TYPE_CHECKING:
     from sfumato.tradeoff import Map, Point
@@ -77,6 +78,7 @@ def explore(
         given = of_table(given).with_target(Classification(target, classifiers or Classification.classifiers))
     elif classifiers is not None:
         raise BadInputError("--classifiers needs --target: the column that they shall learn")
+    check_drawing()
     folder = out or folder_named(given.name, "-map")
     make_folder(folder)
     if sentence := mend_cache(folder / "cache.jsonl"):

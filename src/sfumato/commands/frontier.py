@@ -11,6 +11,7 @@ import typer
 from sfumato.commands.common import announce_first_run, counted, folder_named, make_folder, print_json, progress
 from sfumato.errors import BadInputError, StoppedError
 from sfumato.interrupts import last_words
+from sfumato.memory import check_drawing
 
 if TYPE_CHECKING:
     from sfumato.tradeoff import Answer, Frontier, FrontierPoint, Study
@@ -69,6 +70,8 @@ def frontier(
     elif relaxed is not None:
         raise BadInputError("--relaxed needs --loss: the bound that it relaxes")
     given = of_table(read_study(study))
+    if wanted.publishable:
+        check_drawing()
     folder = out or folder_named(given.name, "-frontier")
     announce_first_run()
     table = given.table.open()

@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.engines.formulas import MARK, runs, unescaped
-from sfumato.engines.loading import READERS, WHOLE_KINDS, connect, literal, load_file, load_frame, view_parquet
+from sfumato.engines.loading import PARQUET, WHOLE_KINDS, connect, literal, load_file, load_frame, view_parquet
 from sfumato.engines.protocol import (
     Coding,
     ColumnFacts,
@@ -79,7 +79,7 @@ class DuckDBEngine:
     def for_counting(cls, path: Path, delimiter: str | None = None, encoding: str = "utf-8") -> DuckDBEngine:
         """Open a file whose texts are only to be counted, as they stand: a Parquet file is then not loaded."""
         connection = connect()
-        if READERS.get(path.suffix.lower()) != "read_parquet":
+        if path.suffix.lower() not in PARQUET:
             return cls(connection, load_file(connection, path, delimiter, encoding, ()), str(path))
         engine = cls(connection, view_parquet(connection, path), str(path))
         engine._viewed = path

@@ -3,12 +3,15 @@
 `1`, `1.0` and `1e0` are three texts, and so are two whole numbers that a floating point number could not tell apart.
 A text stands without its quotes, unless its column also holds a number, `true` or `false` that looks the same; then all
 texts of that column keep them. `null` and an absent key are a missing value; lists and objects stand as compact JSON.
+Where lists are wanted, the same holds for what stands in them.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,6 +19,12 @@ import pyarrow as pa
 
 from sfumato.engines.reading import checked_header, opened_text
 from sfumato.errors import BadInputError
+
+LIST = "json"
+"""What the column of lists is called where lists stand in a file on their own, without an object around them."""
+
+ARRAY_OF_RECORDS = re.compile(r"\[(?=\s*[\[{])")
+"""How a file begins that is one array; any other list stands for itself."""
 
 CHUNK = 1 << 20
 """How many characters are read at a time."""
@@ -31,42 +40,83 @@ class Pairs(list[tuple[str, Any]]):
 
 def json_texts(path: Path) -> tuple[tuple[str, ...], pa.Table]:
     """Read the objects of a JSON file: one array of them, or one after another; return the names and the columns."""
-    columns: dict[str, list[str | None]] = {}
+    columns = _columns(path, lambda pairs: [(name, _text(value)) for name, value in pairs])
+    names = tuple(columns)
+    with _valid(path):
+        return names, pa.table([_column(values) for values in columns.values()], [f"c{i}" for i in range(len(names))])
+
+
+def json_lists(path: Path) -> tuple[tuple[str, ...], dict[str, list[list[str | None] | None]]]:
+    """Read the columns of a JSON file that hold nothing but lists; return all names, and the texts in those lists.
+
+    Lists may also stand without objects around them: in one array, or one after another.
+    """
+    columns = _columns(path, lambda pairs: pairs, lists=True)
+    return tuple(columns), {name: _list_column(values, path) for name, values in columns.items() if _are_lists(values)}
+
+
+def _are_lists(values: list[Any]) -> bool:
+    return all(value is None or _is_list(value) for value in values) and any(value is not None for value in values)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list) and not isinstance(value, Pairs)
+
+
+def _list_column(lists: list[list[Any] | None], path: Path) -> list[list[str | None] | None]:
+    with _valid(path):
+        texts = iter(_column([_text(value) for own in lists for value in own or ()]).to_pylist())
+    return [None if own is None else [next(texts) for _ in own] for own in lists]
+
+
+def _columns(path: Path, of: Callable[[Pairs], list[tuple[str, Any]]], lists: bool = False) -> dict[str, list[Any]]:
+    """Put the values of all objects below each other, by their keys; `of` says what is kept of an object's values."""
+    columns: dict[str, list[Any]] = {}
     number = 0
     try:
         with opened_text(path, "utf-8") as stream:
-            for number, pairs in enumerate(_objects(stream, path), start=1):
-                _add(columns, pairs, number, path)
-        names = checked_header(str(path), tuple(columns))
-        for values in columns.values():
-            values.extend([None] * (number - len(values)))
-        return names, pa.table([_column(values) for values in columns.values()], [f"c{i}" for i in range(len(names))])
+            for number, record in enumerate(_records(stream, path), start=1):
+                pairs = Pairs([(LIST, record)]) if lists and _is_list(record) else record
+                if not isinstance(pairs, Pairs):
+                    raise BadInputError(
+                        f"{path}, object {number}: this is no object; give objects with the columns as keys"
+                    )
+                _add(columns, of(pairs), number, path)
     except RecursionError:
         raise BadInputError(f"{path}, object {number + 1}: it is nested too deeply; give a table of values") from None
-    except UnicodeEncodeError as error:
-        raise BadInputError(f"{path}: a text is no valid Unicode ({error.reason}); correct it") from None
+    checked_header(str(path), tuple(columns))
+    for values in columns.values():
+        values.extend([None] * (number - len(values)))
+    return columns
 
 
-def _add(columns: dict[str, list[str | None]], pairs: Any, number: int, path: Path) -> None:
+def _add(columns: dict[str, list[Any]], pairs: list[tuple[str, Any]], number: int, path: Path) -> None:
     """Put one object's values below those of the objects before it."""
-    if not isinstance(pairs, Pairs):
-        raise BadInputError(f"{path}, object {number}: this is no object; give objects with the columns as keys")
     for name, value in pairs:
         column = columns.setdefault(name, [])
         if len(column) == number:
             raise BadInputError(f"{path}, object {number}: the key {name!r} stands twice; rename one")
         column.extend([None] * (number - 1 - len(column)))
-        column.append(value if value is None or type(value) is str else Token(_token(value)))
+        column.append(value)
 
 
-def _objects(stream: IO[str], path: Path) -> Iterator[Any]:
-    """Decode one object after the other; what is cut off at the end of a chunk is tried again with the next one."""
+@contextmanager
+def _valid(path: Path) -> Iterator[None]:
+    """Say in a sentence that a text is none."""
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        raise BadInputError(f"{path}: a text is no valid Unicode ({error.reason}); correct it") from None
+
+
+def _records(stream: IO[str], path: Path) -> Iterator[Any]:
+    """Decode one record after the other; what is cut off at the end of a chunk is tried again with the next one."""
     decoder = json.JSONDecoder(
         parse_float=Token, parse_int=Token, parse_constant=Token, object_pairs_hook=Pairs, strict=False
     )
     text = stream.read(CHUNK).lstrip()
-    in_array = text.startswith("[")
-    text, position, ended = text.removeprefix("["), 0, False
+    in_array = ARRAY_OF_RECORDS.match(text) is not None
+    position, ended = int(in_array), False
     while True:
         position = _skipped(text, position, ", \t\r\n" if in_array else " \t\r\n")
         if in_array and text.startswith("]", position):
@@ -93,6 +143,11 @@ def _skipped(text: str, position: int, blanks: str) -> int:
     while position < len(text) and text[position] in blanks:
         position += 1
     return position
+
+
+def _text(value: Any) -> str | None:
+    """Write a value as it stood; a text is told apart from all else by its type."""
+    return value if value is None or type(value) is str else Token(_token(value))
 
 
 def _token(value: Any) -> str:

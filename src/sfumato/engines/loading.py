@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,19 +14,18 @@ from sfumato.engines.json_texts import json_texts
 from sfumato.engines.reading import DelimitedText, checked_header, existing_file, explained, rewritten, sniff
 from sfumato.errors import BadInputError, lacks_memory
 from sfumato.interrupts import interruptible
+from sfumato.memory import allowed_bytes
 
 PANDAS_INDEX = "__index_level_"
-READERS = {
-    ".parquet": "read_parquet",
-    ".pq": "read_parquet",
-    ".json": "read_json_auto",
-    ".jsonl": "read_json_auto",
-    ".ndjson": "read_json_auto",
-}
-"""DuckDB's reader for each file ending; everything else is read as delimited text."""
+PARQUET = (".parquet", ".pq")
+JSON = (".json", ".jsonl", ".ndjson")
+"""How the names of Parquet and JSON files end; everything else is read as delimited text."""
 
 WHOLE_KINDS = ("STRUCT", "MAP", "UNION", "VARIANT", "GEOMETRY")
 """How a DuckDB type is told whose values are made of several: their texts need not tell them apart."""
+
+BYTES_OF_A_THREAD = 1 << 30
+"""Under a limit of address space DuckDB gets one thread for so much of it; each has a stack and an arena of its own."""
 
 MOST_DIGITS = 38
 """Decimals with more digits than this DuckDB reads as floating point numbers."""
@@ -37,20 +37,11 @@ def connect() -> duckdb.DuckDBPyConnection:
     connection.execute("SET preserve_insertion_order = true")
     connection.execute("SET enable_progress_bar = false")
     connection.execute("SET TimeZone = 'UTC'")  # an instant has one text, wherever it is read
-    allowed = _address_space()
-    if allowed is not None:
+    allowed = allowed_bytes()
+    if allowed is not None:  # DuckDB looks at the machine, and knows nothing of the shell's limit
         connection.execute(f"SET memory_limit = '{allowed // 2}B'")
+        connection.execute(f"SET threads = {max(1, min(os.cpu_count() or 1, allowed // BYTES_OF_A_THREAD))}")
     return connection
-
-
-def _address_space() -> int | None:
-    """Return how many bytes the shell allows (ulimit -v): DuckDB looks at the machine, and knows nothing of that."""
-    try:
-        import resource  # not on every system
-    except ImportError:
-        return None
-    allowed = resource.getrlimit(resource.RLIMIT_AS)[0]
-    return None if allowed == resource.RLIM_INFINITY else allowed
 
 
 def load_file(
@@ -61,10 +52,9 @@ def load_file(
     An empty field of a delimited text is missing in any case, in quotes or not. JSON is loaded as text, as it stands.
     """
     existing_file(path)
-    reader = READERS.get(path.suffix.lower())
-    if reader == "read_parquet":
-        return load_typed(connection, path, missing)
-    if reader is not None:
+    if path.suffix.lower() in PARQUET:
+        return _load_parquet(connection, path, missing)
+    if path.suffix.lower() in JSON:
         names, texts = json_texts(path)
         connection.register("given", texts)
         _store(connection, connection.sql("SELECT * FROM given"), missing)
@@ -147,15 +137,11 @@ def _load_text(connection: duckdb.DuckDBPyConnection, text: DelimitedText, na: S
         relation.create("rows")
 
 
-def load_typed(connection: duckdb.DuckDBPyConnection, path: Path, missing: Sequence[str]) -> tuple[str, ...]:
-    """Load a Parquet or JSON file with the types of its values, such as lists."""
-    existing_file(path)
-    reader = READERS[path.suffix.lower()]
+def _load_parquet(connection: duckdb.DuckDBPyConnection, path: Path, missing: Sequence[str]) -> tuple[str, ...]:
+    """Load a Parquet file with the types of its values, such as lists."""
     try:
-        options = ", hive_partitioning = false" if reader == "read_parquet" else ""
-        relation = connection.sql(f"SELECT * FROM {reader}({_path(path)}{options})")
-        names = _parquet_names(path) if reader == "read_parquet" else tuple(relation.columns)
-        checked_header(str(path), names)
+        relation = connection.sql(f"SELECT * FROM read_parquet({_path(path)}, hive_partitioning = false)")
+        names = checked_header(str(path), _parquet_names(path))
         _store(connection, relation, missing)
     except (duckdb.Error, pa.ArrowException) as error:
         raise unreadable(path, error) from None

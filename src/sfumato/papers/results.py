@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import altair as alt
 
+from sfumato.memory import check_drawing
 from sfumato.plain import json_text
 
 Progress = Callable[[int, int, str], None]
@@ -115,6 +116,7 @@ class Results:
 
     def write(self, folder: Path) -> list[Path]:
         """Write `results.json` and one picture per figure."""
+        check_drawing()
         folder.mkdir(parents=True, exist_ok=True)
         content = {
             "paper": self.paper,

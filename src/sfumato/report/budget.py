@@ -6,11 +6,11 @@ from html import escape
 from itertools import pairwise
 
 import altair as alt
-from vl_convert import vegalite_to_svg
 
 from sfumato.errors import BadInputError
 from sfumato.tradeoff import Map
 from sfumato.tradeoff.chart import LOOK, QUIET
+from sfumato.tradeoff.picture import Picture
 from sfumato.tradeoff.words import counted
 
 Step = tuple[float, float]
@@ -70,5 +70,4 @@ def _chart(steps: list[Step]) -> str:
         .properties(width=620, height=170)
         .configure(**(LOOK | {"background": "transparent"}))
     )
-    picture: str = vegalite_to_svg(drawn.to_json())
-    return picture
+    return Picture(drawn.to_json()).svg()

@@ -10,7 +10,7 @@ from sfumato.configuration import check_choice
 from sfumato.engines import DuckDBEngine, Engine
 from sfumato.errors import BadInputError
 from sfumato.table import bundled
-from sfumato.table.hierarchies.declared import Declared, level_tables, read_hierarchies
+from sfumato.table.hierarchies.declared import Declared, level_table_of, level_tables, read_hierarchies
 from sfumato.table.table import Missing, Roles, Table, with_roles
 
 
@@ -63,7 +63,8 @@ class TableDeclaration:
         files = [] if self.is_bundled else [Path(self.source)]
         if self.hierarchies is not None:
             files += level_tables(Path(self.hierarchies)) or [Path(self.hierarchies)]
-        return files + [Path(given) for given in self.hierarchy.values() if isinstance(given, str | Path)]
+        named = map(level_table_of, self.hierarchy.values())
+        return files + [path for path in named if path is not None]
 
     def open_rows(self) -> Engine:
         """Open the rows, whatever roles their columns have."""

@@ -12,13 +12,14 @@ from typing import Any, Literal
 import numpy as np
 
 from sfumato.configuration import check_choice
+from sfumato.documents import named
 from sfumato.engines import Coding, DistinctValues, DuckDBEngine, Engine, column_pairs
 from sfumato.errors import BadInputError
 from sfumato.table.cells import Cells, CountedValues, Quasi, counted_leaves, sorted_cells
 from sfumato.table.hierarchies.automatic import FEW, MOST_CATEGORIES, automatic, looks_like_dates, looks_numeric
 from sfumato.table.hierarchies.categories import flat
-from sfumato.table.hierarchies.declared import Declared, declared, read_hierarchies
-from sfumato.table.hierarchies.hierarchy import Hierarchy, read_number
+from sfumato.table.hierarchies.declared import Declared, Filed, declared, place_of, read_hierarchies
+from sfumato.table.hierarchies.hierarchy import Codes, Hierarchy, read_number
 from sfumato.table.households import Memberships, memberships_of, nearly_shared, shared_attributes
 
 Missing = Literal["value", "drop"]
@@ -243,7 +244,11 @@ def with_roles(
             hierarchy = hierarchy.with_missing()
             grown.append(name)
         found[name] = hierarchy
-        codings.append(_coding(engine, name, hierarchy, distinct, missing, unknown))
+        codes = hierarchy.encode(distinct.values)
+        if unknown == "refuse":
+            _check_known(engine, name, hierarchy, given.get(name), distinct, codes)
+        known = zip(distinct.values, codes.tolist(), strict=True)
+        codings.append(Coding(name, {value: code for value, code in known if value is not None or missing == "value"}))
         notices.extend(_value_notices(name, name in roles.sensitive, given.get(name), distinct))
     return Table(engine, roles, found, tuple(codings), missing, tuple(notices), tuple(grown))
 
@@ -271,15 +276,13 @@ def _hierarchy(engine: Engine, name: str, quasi: bool, given: Declared | None, d
     present = [value for value in distinct.values if value is not None]
     if given is None:
         _check_finite(engine, name, present, distinct)
-    try:
+    with named(given.origin if isinstance(given, Filed) else engine.origin):
         if given is not None:
             counts = [int(n) for v, n in zip(distinct.values, distinct.counts, strict=True) if v is not None]
             return declared(name, given, lambda: (present, counts))
         if quasi:
             return automatic(name, present)
         return _flat_sensitive(name, present)
-    except BadInputError as error:
-        raise BadInputError(f"{engine.origin}: {error}") from None
 
 
 def _check_finite(engine: Engine, name: str, present: Sequence[str], distinct: DistinctValues) -> None:
@@ -309,13 +312,12 @@ def _flat_sensitive(name: str, values: Sequence[str]) -> Hierarchy:
     return flat(values, observed=True)
 
 
-def _coding(
-    engine: Engine, name: str, hierarchy: Hierarchy, distinct: DistinctValues, missing: Missing, unknown: Unknown
-) -> Coding:
-    """Give every text of a column its leaf code; a text without a leaf is an error that says where it stands."""
-    codes = hierarchy.encode(distinct.values)
+def _check_known(
+    engine: Engine, name: str, hierarchy: Hierarchy, given: Declared | None, distinct: DistinctValues, codes: Codes
+) -> None:
+    """Raise where a text of a column has no leaf; say where it stands, and where the leaves are declared."""
     strange = [i for i in np.flatnonzero(codes < 0).tolist() if distinct.values[i] is not None]
-    if strange and unknown == "refuse":
+    if strange:
         i = strange[0]
         rows = int(sum(distinct.counts[j] for j in strange))
         value = str(distinct.values[i])
@@ -323,11 +325,8 @@ def _coding(
         raise BadInputError(
             f"{engine.origin}, column {name!r}, {_row(int(distinct.first_rows[i]))}: "
             f"{_why_unknown(hierarchy, value)}{more} ({rows:,} rows); "
-            f"add it to the hierarchy, correct it, or declare it missing (--na {value})"
+            f"add it to the hierarchy{place_of(given)}, correct it, or declare it missing (--na {value})"
         )
-    known = zip(distinct.values, codes.tolist(), strict=True)
-    kept = {value: code for value, code in known if value is not None or missing == "value"}
-    return Coding(name, kept)
 
 
 def _why_unknown(hierarchy: Hierarchy, value: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from vl_convert import vegalite_to_png, vegalite_to_svg
 
+from sfumato.memory import check_drawing
 from sfumato.quiet import Quiet
 from sfumato.tradeoff.chart import drawn_axes, map_chart
 from sfumato.tradeoff.map import Map
@@ -24,11 +25,13 @@ class Picture(Quiet):
 
     def png(self) -> bytes:
         """Return the picture as a PNG."""
+        check_drawing()
         drawn: bytes = vegalite_to_png(self.specification, scale=SHARPNESS)
         return drawn
 
     def svg(self) -> str:
         """Return the picture as an SVG."""
+        check_drawing()
         drawn: str = vegalite_to_svg(self.specification)
         return drawn
 

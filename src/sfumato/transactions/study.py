@@ -332,13 +332,15 @@ def bundled_study(name: str) -> BasketStudy:
     return usual_study(name, BasketsDeclaration(name), LOUKIDES_2012)
 
 
-def usual_study(name: str, declared: BasketsDeclaration, ks: Iterable[int], m: int = 2) -> BasketStudy:
+def usual_study(
+    name: str, declared: BasketsDeclaration, ks: Iterable[int], m: int = 2, queries: ItemQueries | None = None
+) -> BasketStudy:
     """Return a study of three anonymizers over some k, with both ends of the map."""
     asked = tuple(basket_requirement(f"km-anonymity k={k} m={m}") for k in ks)
     makers = tuple(candidate_maker(text) for text in ("aa", "coat", "pcta"))
     ends = tuple(candidate_maker(text) for text in ("one-item", "original"))
     grids = BasketGrid(makers, asked), BasketGrid(ends, (NOTHING,))
-    return BasketStudy(name, declared, grids, BasketScales(known=m))
+    return BasketStudy(name, declared, grids, BasketScales(known=m, queries=queries or ItemQueries()))
 
 
 # -- reading -----------------------------------------------------------------------------------------------

@@ -5,17 +5,27 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
+from typing import Any
 
-from sfumato.documents import parse_toml, read_text
+from sfumato.documents import named, parse_toml, read_text
 from sfumato.errors import BadInputError
 from sfumato.table.hierarchies.categories import flat, from_level_table, prefixes, tree
 from sfumato.table.hierarchies.hierarchy import Hierarchy, read_number
 from sfumato.table.hierarchies.ranges import dates, numeric
 
-Declared = Hierarchy | Mapping[str, object] | Sequence[object] | str | Path
+
+@dataclass(frozen=True)
+class Filed:
+    """What a file declares for a column, with the name of the file, for whoever has to correct it there."""
+
+    content: Any
+    origin: str = field(compare=False)
+
+
+Declared = Hierarchy | Mapping[str, object] | Sequence[object] | str | Path | Filed
 """What may stand for a hierarchy: the value, a TOML-like table, nested lists, or the path of a level table."""
 
 Observed = Callable[[], tuple[Sequence[str], Sequence[int]]]
@@ -46,7 +56,10 @@ KINDS: dict[str, Kind] = {
 
 
 def declared(column: str, given: Declared, observed: Observed) -> Hierarchy:
-    """Make the hierarchy that was declared for a column, naming the column where it cannot be."""
+    """Make the hierarchy that was declared for a column, naming the file and the column where it cannot be."""
+    if isinstance(given, Filed):
+        with named(given.origin):
+            return declared(column, given.content, observed)
     try:
         if isinstance(given, Hierarchy):
             return given
@@ -59,6 +72,18 @@ def declared(column: str, given: Declared, observed: Observed) -> Hierarchy:
         raise BadInputError(f"a table with a type, nested lists or a path is needed, not {given!r}")
     except BadInputError as error:
         raise BadInputError(f"hierarchy of column {column!r}: {error}") from None
+
+
+def level_table_of(given: Declared | None) -> Path | None:
+    """Return the level table that a declaration names, if it does."""
+    content = given.content if isinstance(given, Filed) else given
+    return Path(content) if isinstance(content, str | Path) else None
+
+
+def place_of(given: Declared | None) -> str:
+    """Say in brackets which file holds the values of a hierarchy, if one does."""
+    path = level_table_of(given) or (given.origin if isinstance(given, Filed) else None)
+    return "" if path is None else f" ({path})"
 
 
 def _from_entry(entry: dict[str, object], observed: Observed) -> Hierarchy:
@@ -130,4 +155,4 @@ def read_hierarchies(path: Path) -> dict[str, Declared]:
         raise BadInputError(f"{path}: there is no such file or folder")
     content = parse_toml(read_text(path), str(path))
     content.pop("schema", None)
-    return content
+    return {column: Filed(entry, str(path)) for column, entry in content.items()}

@@ -23,6 +23,7 @@ from sfumato.measures import MEASURES, READ_NOISY, READERS, Attack, Classificati
 from sfumato.release import FORMS, Form
 from sfumato.requirements import Requirement, requirement
 from sfumato.table import DATASETS, Hierarchy, Table, TableDeclaration
+from sfumato.table.hierarchies.declared import Filed
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.study.explorable import Explorable
 from sfumato.tradeoff.study.texts import SCHEMA, full_text, known_keys, list_of, seen_from, texts_of, written_texts
@@ -339,7 +340,9 @@ def _declaration(entries: Mapping[str, Any], origin: str) -> TableDeclaration:
         if key in values:
             values[key] = _beside(folder, values[key], bundled=key == "source")
     if isinstance(values.get("hierarchy"), dict):
-        values["hierarchy"] = {column: _beside(folder, own) for column, own in values["hierarchy"].items()}
+        values["hierarchy"] = {
+            column: Filed(_beside(folder, own), origin) for column, own in values["hierarchy"].items()
+        }
     return TableDeclaration(**values)
 
 
@@ -412,4 +415,6 @@ def _hierarchy_entry(column: str, given: Any) -> Any:
             f"the hierarchy of column {column!r} was made in Python and cannot be written to a study; "
             "declare it as a table of its type, as nested lists or as a file"
         )
+    if isinstance(given, Filed):
+        return given.content
     return str(given) if isinstance(given, Path) else given

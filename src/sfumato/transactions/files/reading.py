@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.engines.loading import READERS, connect, load_file, load_frame, load_typed
+from sfumato.engines.json_texts import json_lists
+from sfumato.engines.loading import JSON, PARQUET, connect, load_file, load_frame
+from sfumato.engines.reading import existing_file
 from sfumato.errors import BadInputError
 from sfumato.table import Hierarchy
 from sfumato.table.hierarchies.categories import in_order
@@ -38,7 +40,7 @@ def read_baskets(
         raise BadInputError("rows of items need both columns: who has it (--id) and the item (--item)")
     if isinstance(source, str | Path):
         path = Path(source)
-        listed = column is not None or path.suffix.lower() in READERS
+        listed = column is not None or path.suffix.lower() in (*JSON, *PARQUET)
         if who is not None or listed:
             found = _from_table(path, str(path), who, item, column, encoding)
         else:
@@ -102,27 +104,23 @@ def _notices(sets: list[list[str]], lengths: Counts, found: Baskets, unit: str) 
 def _from_table(
     source: Any, origin: str, who: str | None, item: str | None, column: str | None, encoding: str
 ) -> Baskets:
+    if isinstance(source, Path) and source.suffix.lower() in JSON and who is None:
+        names, lists = json_lists(existing_file(source))
+        name = _list_column(origin, names, [name for name in names if name in lists], column)
+        return _from_lists(lists[name], origin, name)
     with connect() as connection:
         if isinstance(source, Path):
-            typed = source.suffix.lower() in READERS
-            names = (
-                load_typed(connection, source, [""]) if typed else load_file(connection, source, None, encoding, [""])
-            )
+            names = load_file(connection, source, None, encoding, [""])
         else:
             names = load_frame(connection, source, origin, [""])
         if who is not None and item is not None:
             owner, own = _place(origin, names, who), _place(origin, names, item)
             query = f"SELECT c{owner}::VARCHAR, c{own}::VARCHAR FROM rows"
             return _from_rows(connection.sql(query).to_arrow_table(), origin, who, item)
-        place = _place(origin, names, column) if column is not None else _only_list(connection, origin, names)
-        kind = str(connection.sql(f"SELECT c{place} FROM rows").types[0])
-        if not kind.endswith("[]"):
-            raise BadInputError(
-                f"{origin}: the column {names[place]!r} has no lists of items; for one row per item name the column "
-                "that says whose it is (--id) and that of the items (--item)"
-            )
-        lists = connection.sql(f"SELECT c{place}::VARCHAR[] FROM rows").to_arrow_table().column(0)
-        return _from_lists(lists.to_pylist(), origin, names[place])
+        kinds = zip(names, connection.sql("SELECT * FROM rows").types, strict=True)
+        name = _list_column(origin, names, [name for name, kind in kinds if str(kind).endswith("[]")], column)
+        texts = connection.sql(f"SELECT c{names.index(name)}::VARCHAR[] FROM rows").to_arrow_table().column(0)
+        return _from_lists(texts.to_pylist(), origin, name)
 
 
 def _place(origin: str, names: tuple[str, ...], name: str) -> int:
@@ -131,18 +129,20 @@ def _place(origin: str, names: tuple[str, ...], name: str) -> int:
     return names.index(name)
 
 
-def _only_list(connection: Any, origin: str, names: tuple[str, ...]) -> int:
-    kinds = [str(kind) for kind in connection.sql("SELECT * FROM rows").types]
-    lists = [place for place, kind in enumerate(kinds) if kind.endswith("[]")]
-    if len(lists) == 1:
-        return lists[0]
-    if not lists:
+def _list_column(origin: str, names: tuple[str, ...], listed: list[str], column: str | None) -> str:
+    """Return the column that holds the lists: the one that was named, or the only one."""
+    if column is not None:
+        _place(origin, names, column)
+    wanted = listed if column is None else [name for name in listed if name == column]
+    if len(wanted) == 1:
+        return wanted[0]
+    if not wanted:
+        which = "no column has" if column is None else f"the column {column!r} has no"
         raise BadInputError(
-            f"{origin}: no column has lists of items; for one row per item name the column that says whose it is "
-            "(--id) and that of the items (--item)"
+            f"{origin}: {which} lists of items; for one row per item name the column that says whose it is (--id) and "
+            "that of the items (--item)"
         )
-    listed = ", ".join(names[place] for place in lists)
-    raise BadInputError(f"{origin}: several columns have lists ({listed}); name one (--column)")
+    raise BadInputError(f"{origin}: several columns have lists ({', '.join(wanted)}); name one (--column)")
 
 
 def _from_rows(rows: pa.Table, origin: str, who: str, item: str) -> Baskets:

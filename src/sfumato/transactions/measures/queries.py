@@ -130,10 +130,16 @@ class ItemQueries(Configured):
         return found[: self.number]
 
     def _none(self, baskets: Baskets) -> BadInputError:
+        other = "" if self.kind == "transaction" else ", or for kind=transaction"
         return BadInputError(
             f"{baskets.origin}: no {self.kind} query of {self.size} items has an answer above zero; ask for fewer "
-            "items (size=1), or for kind=transaction"
+            f"items (item-queries size=1){other}"
         )
+
+
+def fitting_queries(baskets: Baskets) -> ItemQueries:
+    """Return the usual queries; for single items where no basket has more."""
+    return ItemQueries(size=min(ItemQueries.size, int(baskets.lengths.max())))
 
 
 def read_queries(path: Path, baskets: Baskets) -> list[Itemset]:
