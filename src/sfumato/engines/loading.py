@@ -13,6 +13,7 @@ from sfumato.engines.json_texts import json_texts
 from sfumato.engines.reading import DelimitedText, checked_header, existing_file, explained, rewritten, sniff
 from sfumato.errors import BadInputError, lacks_memory
 from sfumato.interrupts import interruptible
+from sfumato.memory import address_space
 
 PANDAS_INDEX = "__index_level_"
 READERS = {
@@ -37,20 +38,10 @@ def connect() -> duckdb.DuckDBPyConnection:
     connection.execute("SET preserve_insertion_order = true")
     connection.execute("SET enable_progress_bar = false")
     connection.execute("SET TimeZone = 'UTC'")  # an instant has one text, wherever it is read
-    allowed = _address_space()
+    allowed = address_space()
     if allowed is not None:
         connection.execute(f"SET memory_limit = '{allowed // 2}B'")
     return connection
-
-
-def _address_space() -> int | None:
-    """Return how many bytes the shell allows (ulimit -v): DuckDB looks at the machine, and knows nothing of that."""
-    try:
-        import resource  # not on every system
-    except ImportError:
-        return None
-    allowed = resource.getrlimit(resource.RLIMIT_AS)[0]
-    return None if allowed == resource.RLIM_INFINITY else allowed
 
 
 def load_file(

@@ -6,8 +6,8 @@ from html import escape
 from itertools import pairwise
 
 import altair as alt
-from vl_convert import vegalite_to_svg
 
+from sfumato.drawing import as_svg
 from sfumato.errors import BadInputError
 from sfumato.tradeoff import Map
 from sfumato.tradeoff.chart import LOOK, QUIET
@@ -70,5 +70,4 @@ def _chart(steps: list[Step]) -> str:
         .properties(width=620, height=170)
         .configure(**(LOOK | {"background": "transparent"}))
     )
-    picture: str = vegalite_to_svg(drawn.to_json())
-    return picture
+    return as_svg(drawn.to_json())
