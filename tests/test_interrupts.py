@@ -153,6 +153,32 @@ def test_nothing_is_so_busy_that_it_cannot_be_left(tmp_path, busy):
     assert [path.name for path in tmp_path.iterdir()] == ["work.py"]
 
 
+KEEPS = """
+    import sys, time
+    from pathlib import Path
+    from sfumato import interrupts
+
+    def work():
+        try:
+            print("now", flush=True)
+            while True:
+                time.sleep(0.01)
+        except KeyboardInterrupt:
+            time.sleep(0.5)
+            Path("kept").write_text("what was found")
+        return 130
+
+    sys.exit(interrupts.run(work))
+"""
+
+
+def test_who_is_stopped_has_the_time_to_keep_what_was_found(tmp_path):
+    (tmp_path / "work.py").write_text(textwrap.dedent(KEEPS))
+    running, said, _ = stopped(tmp_path, [sys.executable, "work.py"], lambda running: running.stdout.readline())
+    assert running.returncode == 130 and said == "sfumato: stopped\n"
+    assert (tmp_path / "kept").read_text() == "what was found"
+
+
 def test_without_ctrl_c_the_exit_code_and_errors_pass():
     assert interrupts.run(lambda: 7) == 7
 

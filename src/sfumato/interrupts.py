@@ -88,22 +88,26 @@ def interruptible(connection: Any) -> Any:
 def run(work: Callable[[], int]) -> int:
     """Do a command's work in a thread and return its exit code; at Ctrl-C, say the last words and leave."""
     ended: list[int | BaseException] = []
+    over = threading.Event()  # an interrupted join of the thread itself would hold it for ended (Python 3.11)
 
     def whole() -> None:
         try:
             ended.append(work())
         except BaseException as error:
             ended.append(error)
+        finally:
+            over.set()
 
     worker = threading.Thread(target=whole, name="sfumato", daemon=True)
     worker.start()
     try:
-        _wait_for(worker)
+        while not over.wait(LOOK_SECONDS):
+            pass
     except KeyboardInterrupt:
         _pressed.set()
         _interrupt(worker)
         with suppress(KeyboardInterrupt):  # pressed again: at once
-            worker.join(GRACE_SECONDS)
+            over.wait(GRACE_SECONDS)
         if not ended or ended[0] != 0:
             _leave(ended[0] if ended else None)
     if isinstance(ended[0], BaseException):
@@ -111,11 +115,6 @@ def run(work: Callable[[], int]) -> int:
     if ended[0] == EXIT_CODE:
         print(f"sfumato: {_last_words[-1]}", file=sys.stderr)
     return ended[0]
-
-
-def _wait_for(worker: threading.Thread) -> None:
-    while worker.is_alive():
-        worker.join(LOOK_SECONDS)
 
 
 def _interrupt(worker: threading.Thread) -> None:

@@ -1,22 +1,17 @@
 """What the shell allows of memory (`ulimit -v`): told before work begins, where native code would only abort.
 
 Numpy, LLVM, Arrow and DuckDB end the process when a thread or a library finds no room, without a word of ours. So below
-what they need to be loaded at all nothing is begun, and under any limit they get few threads. V8, which draws pictures,
-reserves far more addresses than it ever uses.
+what they need to be loaded at all nothing is begun, and under any limit they get few threads.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 
 from sfumato.errors import BadInputError
 
 LEAST = 2 << 30
 """With less address space the libraries may abort while they are loaded; measured with a table of 40 rows."""
-
-DRAWING = 68 << 30
-"""What V8 reserves to draw a picture (64 GB, never used), with room for everything else."""
 
 THREADS = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "ARROW_NUM_THREADS": "1"}
 """Every further thread of a library takes address space when it is loaded, one for each core of the machine."""
@@ -44,17 +39,6 @@ def keep_within_limit() -> None:
         )
     for name, value in THREADS.items():
         os.environ.setdefault(name, value)
-
-
-def check_drawing() -> None:
-    """Raise where the shell does not allow what drawing a picture reserves: V8 would end the process without a word."""
-    allowed = allowed_bytes()
-    if allowed is not None and allowed < DRAWING and sys.platform == "linux":
-        raise BadInputError(
-            f"there is not enough memory: the shell allows {_gigabytes(allowed)} of address space (ulimit -v), and "
-            f"pictures are drawn by a program that reserves {_gigabytes(DRAWING)} (without using them); set no such "
-            "limit here, or limit the memory that is used (systemd-run --property=MemoryMax=4G, a container)"
-        )
 
 
 def _gigabytes(size: int) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import typer
 
+from sfumato.drawing import NO_ROOM
 from sfumato.errors import BadInputError
 
 Columns = list[str]
@@ -77,6 +78,13 @@ def announce_first_run() -> None:
 
     if not compiled_before():
         typer.echo("First run of this version: compiling the kernels, about 20 seconds, only once ...", err=True)
+
+
+def tell_undrawn(files: list[Path], wanted: tuple[str, ...]) -> None:
+    """Say which files of a map could not be drawn, and what would help."""
+    written = {file.name for file in files}
+    if lacking := [name for name in wanted if name not in written]:
+        typer.echo(f"note: {', '.join(lacking)}: not drawn; {NO_ROOM}", err=True)
 
 
 def print_json(content: dict[str, Any]) -> None:

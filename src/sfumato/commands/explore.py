@@ -9,10 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.commands.common import announce_first_run, counted, folder_named, make_folder, print_json, progress
+from sfumato.commands.common import (
+    announce_first_run,
+    counted,
+    folder_named,
+    make_folder,
+    print_json,
+    progress,
+    tell_undrawn,
+)
 from sfumato.errors import BadInputError
 from sfumato.interrupts import last_words
-from sfumato.memory import check_drawing
 
 if TYPE_CHECKING:
     from sfumato.tradeoff import Map, Point
@@ -59,7 +66,7 @@ def explore(
 ) -> None:
     """Make and measure all candidates of a study, and draw the map. Resumes where it was stopped."""
     from sfumato.measures import Classification
-    from sfumato.report import PUBLIC_FILES, save_map
+    from sfumato.report import DRAWN, PUBLIC_FILES, save_map
     from sfumato.tradeoff import explore as explored
     from sfumato.tradeoff import of_table, read_study
     from sfumato.tradeoff.disagreements import Disagreements
@@ -78,7 +85,6 @@ def explore(
         given = of_table(given).with_target(Classification(target, classifiers or Classification.classifiers))
     elif classifiers is not None:
         raise BadInputError("--classifiers needs --target: the column that they shall learn")
-    check_drawing()
     folder = out or folder_named(given.name, "-map")
     make_folder(folder)
     if sentence := mend_cache(folder / "cache.jsonl"):
@@ -93,6 +99,7 @@ def explore(
         files = save_map(shown, folder)
     for notice in shown.about["notices"]:
         typer.echo(f"note: {notice}", err=True)
+    tell_undrawn(files, DRAWN)
     frontier = shown.frontier()
     states = Counter(point.status for point in shown.points)
     verdicts, disagreements = Verdicts.of(shown), Disagreements.of(shown)
@@ -121,9 +128,8 @@ def explore(
         )
         return
     told_states = ", ".join(f"{count} {state}" for state, count in states.items())
-    typer.echo(
-        f"{counted(len(shown.points), 'candidate')}: {told_states}. Open {folder / 'report.html'} to see the map."
-    )
+    look = f"Open {folder / 'report.html'} to see the map." if folder / "report.html" in files else ""
+    typer.echo(f"{counted(len(shown.points), 'candidate')}: {told_states}. {look}".rstrip())
     if seconds is not None:
         _print_tuning(shown)
     _print_frontier(shown, frontier)

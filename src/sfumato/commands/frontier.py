@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.commands.common import announce_first_run, counted, folder_named, make_folder, print_json, progress
+from sfumato.commands.common import (
+    announce_first_run,
+    counted,
+    folder_named,
+    make_folder,
+    print_json,
+    progress,
+    tell_undrawn,
+)
 from sfumato.errors import BadInputError, StoppedError
 from sfumato.interrupts import last_words
-from sfumato.memory import check_drawing
 
 if TYPE_CHECKING:
     from sfumato.tradeoff import Answer, Frontier, FrontierPoint, Study
@@ -55,7 +62,7 @@ def frontier(
     a map. The same command goes on from there.
     """
     from sfumato.anonymizers import cut_space
-    from sfumato.report import PUBLIC_FILES, save_map
+    from sfumato.report import DRAWN, PUBLIC_FILES, save_map
     from sfumato.tradeoff import NSGA2, explore, of_table, read_study
     from sfumato.tradeoff import problem as read_problem
     from sfumato.tradeoff.exploration.cache import mend_cache
@@ -70,8 +77,6 @@ def frontier(
     elif relaxed is not None:
         raise BadInputError("--relaxed needs --loss: the bound that it relaxes")
     given = of_table(read_study(study))
-    if wanted.publishable:
-        check_drawing()
     folder = out or folder_named(given.name, "-frontier")
     announce_first_run()
     table = given.table.open()
@@ -98,6 +103,7 @@ def frontier(
             with progress("releases") as told:
                 shown = explore(_study(given, found, points, asked), folder / "cache.jsonl", workers, told, table)
             files = save_map(shown, folder)
+        tell_undrawn(files, DRAWN)
     if as_json:
         values = [{**point.values, "cuts": point.cuts} for point in found]
         chosen = None if asked is None else [dict(point.values) for point in asked.best]

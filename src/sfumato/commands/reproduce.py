@@ -9,7 +9,6 @@ import typer
 
 from sfumato.commands.common import announce_first_run, make_folder, print_json, progress
 from sfumato.errors import BadInputError
-from sfumato.memory import check_drawing
 
 if TYPE_CHECKING:
     from sfumato.papers import Claim
@@ -40,7 +39,6 @@ def reproduce(
 
     if paper not in PAPERS:
         raise BadInputError(f"unknown paper {paper!r}; there are {', '.join(PAPERS)}")
-    check_drawing()
     folder = out or Path(paper)
     make_folder(folder)
     announce_first_run()

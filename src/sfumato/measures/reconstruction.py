@@ -30,7 +30,8 @@ from sfumato.configuration import Configured, Option
 from sfumato.kernels import kernel
 from sfumato.measures.attack import spread_over_leaves
 from sfumato.release import Release
-from sfumato.release.regions import Points, Regions, shown_intervals
+from sfumato.release.held import Held, held_in
+from sfumato.release.regions import Intervals, Points, Regions, shown_intervals
 from sfumato.release.selections import Bank, is_selected, width_below
 from sfumato.release.stretches import Stretches
 from sfumato.table import distinct_rows
@@ -218,7 +219,12 @@ def weighted_estimates(release: Release, regions: Regions, learned: Sequence[Lea
         lo[stretch], end[stretch] = own.cut.of_leaves(shown.lo[stretch]), own.cut.of_leaves(shown.end[stretch])
         whole = _per_interval(lo[stretch], end[stretch], own.weights)
         inverse.append(np.divide(1.0, whole, out=np.zeros(whole.shape), where=whole > 0))
-    assert len(content) == len(release.boxes.lo)
+    held = held_in(content)
+    sizes = [own.cut.size for own in learned]
+    directly = [
+        own.cut.leaves > own.cut.size and work < own.weights.size
+        for own, work in zip(learned, _work(held, lo, end, shown), strict=True)
+    ]
     return combine_weights(
         regions.bank,
         regions.used,
@@ -229,10 +235,18 @@ def weighted_estimates(release: Release, regions: Regions, learned: Sequence[Lea
         shown.offsets,
         shown.number,
         np.concatenate([own.weights for own in learned]),
-        np.cumsum([0, *(own.cut.size for own in learned)], dtype=np.int64),
+        np.cumsum([0, *sizes], dtype=np.int64),
         np.concatenate([own.cut.bounds for own in learned]),
-        np.ascontiguousarray(content),
+        np.array(directly),
+        held,
     )
+
+
+def _work(held: Held, lo: Codes, end: Codes, shown: Intervals) -> list[int]:
+    """Say of every attribute how many weights are added up where boxes add those of their own values alone."""
+    present = np.diff(held.starts)
+    lengths = [(end - lo)[shown.offsets[a] + number] for a, number in enumerate(shown.number)]
+    return [int((present * length).sum()) for length in lengths]
 
 
 # -- kernels ---------------------------------------------------------------------------------------------------------
@@ -340,20 +354,25 @@ def combine_weights(
     weights: Numbers,
     stretches: Counts,
     bounds: Codes,
-    content: Numbers,
+    directly: NDArray[np.bool_],
+    held: Held,
 ) -> Numbers:
     """For every region multiply the boxes' shares of its attributes, value by value, and add up the boxes' content.
 
     As `combine_overlaps` of `release.regions`, but every value has its own weights: those of the stretches of attribute
     a stand at `stretches[a]:stretches[a + 1]` of `weights`, and `lo` and `end` are stretches. Nothing is multiplied
-    where a box is wholly inside, and what intervals have in common with a region is kept for the next region that
-    selects the same.
+    where a box is wholly inside. Weights are summed up over all stretches and values of an attribute, and kept for
+    the next region that selects the same; or `directly` for the values of a box, where that is less.
     """
-    boxes, values = content.shape
-    estimates = np.zeros((len(used), values))
-    common, extent = np.empty((len(lo), values)), np.empty(len(lo), np.int64)
+    boxes, kept_rows = len(held.starts) - 1, 0
+    rows = np.zeros(used.shape[1], np.int64)
+    for a in range(used.shape[1]):
+        rows[a] = kept_rows
+        kept_rows += 0 if directly[a] else stretches[a + 1] - stretches[a] + 1
+    estimates = np.zeros((len(used), held.values))
+    below, chosen, extent = np.empty((kept_rows, held.values)), np.empty(len(weights)), np.empty(len(lo), np.int64)
     selection = np.full(used.shape[1], -1, np.int64)
-    share, parted, met = np.empty((boxes, values)), np.full(boxes, -1, np.int64), np.empty(boxes, np.int64)
+    share, parted, met = np.empty(len(held.count)), np.full(boxes, -1, np.int64), np.empty(boxes, np.int64)
     for r in range(len(used)):
         number = boxes
         for b in range(boxes):
@@ -361,33 +380,36 @@ def combine_weights(
         for a in order:
             if used[r, a] < 0:
                 continue
+            first, behind = stretches[a], stretches[a + 1]
             if selection[a] != used[r, a]:
                 selection[a] = used[r, a]
-                own = weights[stretches[a] : stretches[a + 1]]
-                share_of = selected_shares(bank, a, used[r, a], bounds[stretches[a] + a : stretches[a + 1] + a + 1])
-                cut_intervals(share_of, own, lo, end, inverse, offsets[a : a + 2], common, extent)
+                chosen[first:behind] = selected_shares(bank, a, used[r, a], bounds[first + a : behind + a + 1])
+                cut_intervals(chosen[first:behind], lo, end, offsets[a : a + 2], extent)
+                if not directly[a]:
+                    add_up(chosen[first:behind], weights[first:behind], below[rows[a] :])
             kept = 0
             for i in range(number):
                 b = met[i]
                 at = offsets[a] + shown[a, b]
                 if extent[at] == PARTLY:
-                    if parted[b] != r:
-                        parted[b] = r
-                        for s in range(values):
-                            share[b, s] = content[b, s]
-                    for s in range(values):
-                        share[b, s] *= common[at, s]
+                    for entry in range(held.starts[b], held.starts[b + 1]):
+                        s = held.value[entry]
+                        if directly[a]:
+                            inside = 0.0
+                            for stretch in range(first + lo[at], first + end[at]):
+                                inside += weights[stretch, s] * chosen[stretch]
+                        else:
+                            inside = below[rows[a] + end[at], s] - below[rows[a] + lo[at], s]
+                        before = share[entry] if parted[b] == r else held.count[entry]
+                        share[entry] = before * (inside * inverse[at, s])
+                    parted[b] = r
                 met[kept] = b
                 kept += extent[at] != OUTSIDE
             number = kept
         for i in range(number):
             b = met[i]
-            if parted[b] == r:
-                for s in range(values):
-                    estimates[r, s] += share[b, s]
-            else:
-                for s in range(values):
-                    estimates[r, s] += content[b, s]
+            for entry in range(held.starts[b], held.starts[b + 1]):
+                estimates[r, held.value[entry]] += share[entry] if parted[b] == r else held.count[entry]
     return estimates
 
 
@@ -407,29 +429,23 @@ def selected_shares(bank: Bank, attribute: int, used: int, bounds: Codes) -> Num
 
 
 @kernel
-def cut_intervals(
-    chosen: Numbers,
-    weights: Numbers,
-    lo: Codes,
-    end: Codes,
-    inverse: Numbers,
-    between: Counts,
-    common: Numbers,
-    extent: Counts,
-) -> None:
-    """Work out which share of every interval of one attribute the chosen parts of stretches are, value by value."""
-    values = weights.shape[1]
-    below = np.zeros((len(weights) + 1, values))
-    some, all_ = np.zeros(len(weights) + 1, np.int64), np.zeros(len(weights) + 1, np.int64)
-    for i in range(len(weights)):
+def cut_intervals(chosen: Numbers, lo: Codes, end: Codes, between: Counts, extent: Counts) -> None:
+    """Say of every interval of one attribute whether the chosen parts of stretches are none of it, some or all."""
+    some, all_ = np.zeros(len(chosen) + 1, np.int64), np.zeros(len(chosen) + 1, np.int64)
+    for i in range(len(chosen)):
         some[i + 1] = some[i] + (chosen[i] > 0.0)
         all_[i + 1] = all_[i] + (chosen[i] == 1.0)
+    for i in range(between[0], between[1]):
+        inside, wholly = some[end[i]] - some[lo[i]], all_[end[i]] - all_[lo[i]]
+        extent[i] = OUTSIDE if inside == 0 else WHOLLY if wholly == end[i] - lo[i] else PARTLY
+
+
+@kernel
+def add_up(chosen: Numbers, weights: Numbers, below: Numbers) -> None:
+    """Add up the chosen weights below every stretch, value by value."""
+    values = weights.shape[1]
+    for s in range(values):
+        below[0, s] = 0.0
+    for i in range(len(weights)):
         for s in range(values):
             below[i + 1, s] = below[i, s] + weights[i, s] * chosen[i]
-    for i in range(between[0], between[1]):
-        number = end[i] - lo[i]
-        inside, wholly = some[end[i]] - some[lo[i]], all_[end[i]] - all_[lo[i]]
-        extent[i] = OUTSIDE if inside == 0 else WHOLLY if wholly == number else PARTLY
-        if extent[i] == PARTLY:
-            for s in range(values):
-                common[i, s] = (below[end[i], s] - below[lo[i], s]) * inverse[i, s]

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import altair as alt
 
-from sfumato.memory import check_drawing
+from sfumato.drawing import need_room
 from sfumato.plain import json_text
 
 Progress = Callable[[int, int, str], None]
@@ -116,7 +116,6 @@ class Results:
 
     def write(self, folder: Path) -> list[Path]:
         """Write `results.json` and one picture per figure."""
-        check_drawing()
         folder.mkdir(parents=True, exist_ok=True)
         content = {
             "paper": self.paper,
@@ -128,6 +127,7 @@ class Results:
         written[0].write_text(json_text(content), encoding="utf-8")
         for figure in self.figures:
             path = folder / f"figure-{figure.name}.png"
+            need_room()
             draw(figure).save(str(path), format="png", scale_factor=2)
             written.append(path)
         return written

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels import kernel
+from sfumato.release.held import Held, held_in
 from sfumato.release.release import Published, Release
 from sfumato.release.selections import Bank, Selections, bank_of, is_selected, width_below
 from sfumato.table import Cells, distinct_rows
@@ -90,9 +91,8 @@ def are_points(release: Published) -> bool:
 def overlap_estimates(release: Published, regions: Regions) -> Numbers:
     """Estimate the sensitive counts inside every region from boxes: regions x values."""
     shown = shown_intervals(release)
-    content = np.ascontiguousarray(release.content)
     intervals = (shown.lo, shown.end, shown.inverse, shown.offsets, shown.number)
-    return combine_overlaps(regions.bank, regions.used, shown.order, *intervals, content)
+    return combine_overlaps(regions.bank, regions.used, shown.order, *intervals, held_in(release.content))
 
 
 def shown_intervals(release: Published) -> Intervals:
@@ -136,7 +136,7 @@ def combine_overlaps(
     inverse: Numbers,
     offsets: Counts,
     shown: Codes,
-    content: Numbers,
+    held: Held,
 ) -> Numbers:
     """For every region multiply the boxes' overlaps of its attributes and add up what the boxes contain.
 
@@ -144,8 +144,8 @@ def combine_overlaps(
     region is worked out once for all boxes that show it, and a box that a region misses is not looked at again. The
     intervals of attribute a stand at `offsets[a]:offsets[a + 1]`, and box b shows number `shown[a, b]` of them.
     """
-    boxes, values = content.shape
-    estimates = np.zeros((len(used), values))
+    boxes = len(held.starts) - 1
+    estimates = np.zeros((len(used), held.values))
     weight, met, common = np.empty(boxes), np.empty(boxes, np.int64), np.empty(boxes)
     for r in range(len(used)):
         number = -1
@@ -170,8 +170,8 @@ def combine_overlaps(
             number = kept
         for i in range(boxes if number < 0 else number):
             b, share = (i, 1.0) if number < 0 else (met[i], weight[i])
-            for s in range(values):
-                estimates[r, s] += share * content[b, s]
+            for entry in range(held.starts[b], held.starts[b + 1]):
+                estimates[r, held.value[entry]] += share * held.count[entry]
     return estimates
 
 
@@ -197,7 +197,7 @@ class Members:
 
     def sums(self, values: Numbers) -> Numbers:
         """Add up the values (points x columns) of every region's points."""
-        return sum_members(self.offsets, self.points, np.ascontiguousarray(values))
+        return sum_members(self.offsets, self.points, held_in(values))
 
 
 @kernel
@@ -226,18 +226,11 @@ def find_members(codes: Codes, bank: Bank, used: Codes) -> tuple[Counts, Codes]:
 
 
 @kernel
-def sum_members(offsets: Counts, points: Codes, values: Numbers) -> Numbers:
+def sum_members(offsets: Counts, points: Codes, held: Held) -> Numbers:
     """Add up the values of every region's points."""
-    columns = values.shape[1]
-    sums = np.empty((len(offsets) - 1, columns))
-    total = np.empty(columns)
+    sums = np.zeros((len(offsets) - 1, held.values))
     for r in range(len(offsets) - 1):
-        for s in range(columns):
-            total[s] = 0.0
         for i in range(offsets[r], offsets[r + 1]):
-            point = points[i]
-            for s in range(columns):
-                total[s] += values[point, s]
-        for s in range(columns):
-            sums[r, s] = total[s]
+            for entry in range(held.starts[points[i]], held.starts[points[i] + 1]):
+                sums[r, held.value[entry]] += held.count[entry]
     return sums

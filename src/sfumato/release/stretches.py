@@ -53,6 +53,11 @@ class Stretches:
         """The number of stretches."""
         return len(self.widest)
 
+    @property
+    def leaves(self) -> int:
+        """The number of leaves."""
+        return int(self.bounds[-1])
+
     def of_leaves(self, leaves: Codes) -> Codes:
         """Say in which stretch each of some leaves is."""
         return (np.searchsorted(self.bounds, leaves, side="right") - 1).astype(np.int32)

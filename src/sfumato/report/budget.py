@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import altair as alt
 
+from sfumato.drawing import as_svg
 from sfumato.errors import BadInputError
 from sfumato.tradeoff import Map
 from sfumato.tradeoff.chart import LOOK, QUIET
-from sfumato.tradeoff.picture import Picture
 from sfumato.tradeoff.words import counted
 
 Step = tuple[float, float]
@@ -70,4 +70,4 @@ def _chart(steps: list[Step]) -> str:
         .properties(width=620, height=170)
         .configure(**(LOOK | {"background": "transparent"}))
     )
-    return Picture(drawn.to_json()).svg()
+    return as_svg(drawn.to_json())

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from sfumato.drawing import NoRoomError
 from sfumato.plain import json_text
 from sfumato.release import staged
 from sfumato.report.limit import scores_of
@@ -16,6 +18,9 @@ from sfumato.tradeoff.limit.score import score_values
 PUBLIC_FILES = ("report-public.html", "map.png")
 """What may leave the house of the files in the folder; all others are internal."""
 
+DRAWN = ("report.html", "map-internal.png", "report-public.html", "map.png")
+"""What is drawn: left out where there is no room for that."""
+
 INTERNAL = ("report.html", "map-internal.png")
 """Of the others, those that show what the public ones do not: for their owner alone."""
 
@@ -23,7 +28,8 @@ INTERNAL = ("report.html", "map-internal.png")
 def save_map(shown: Map, folder: Path) -> list[Path]:
     """Write everything about a map into a folder, all or nothing.
 
-    `points.json` is the same, byte by byte, for the same study.
+    `points.json` is the same, byte by byte, for the same study. Where there is no room to draw, what would be drawn is
+    left out.
     """
     frontier = {point.id for point in shown.frontier()}
     points = [_entry(point, point.id in frontier) for point in shown.points]
@@ -43,12 +49,17 @@ def save_map(shown: Map, folder: Path) -> list[Path]:
         "study.toml": shown.study.to_toml(folder),
     }
     contents = {name: text.encode() for name, text in texts.items()}
-    contents |= dict(zip(INTERNAL, (report_bytes(shown), picture_bytes(shown, internal=True)), strict=True))
-    contents |= dict(zip(PUBLIC_FILES, (report_bytes(shown, public=True), picture_bytes(shown)), strict=True))
+    for name in DRAWN:
+        public = name in PUBLIC_FILES
+        with suppress(NoRoomError):
+            page = name.endswith(".html")
+            contents[name] = report_bytes(shown, public) if page else picture_bytes(shown, internal=not public)
     targets = [folder / name for name in contents]
     with staged(targets, private=[folder / name for name in INTERNAL]) as drafts:
         for draft, content in zip(drafts, contents.values(), strict=True):
             draft.write_bytes(content)
+    for name in set(DRAWN) - contents.keys():
+        (folder / name).unlink(missing_ok=True)  # that of an earlier map
     return targets
 
 

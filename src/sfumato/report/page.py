@@ -18,8 +18,7 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from vl_convert import javascript_bundle
-
+from sfumato.drawing import libraries
 from sfumato.errors import BadInputError
 from sfumato.kernels import cache_folder
 from sfumato.measures import MEASURES
@@ -133,8 +132,7 @@ def _libraries() -> str:
     kept = cache_folder() / f"vega-{version('vl-convert-python')}.js"
     if kept.is_file():
         return kept.read_text(encoding="utf-8")
-    bundled: str = javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    script = "(function () {" + bundled + "})();"
+    script = "(function () {" + libraries("window.vegaEmbed = vegaEmbed;") + "})();"
     with suppress(BadInputError), staged([kept]) as drafts:
         drafts[0].write_text(script, encoding="utf-8")
     return script

@@ -6,9 +6,7 @@ from base64 import b64encode
 from dataclasses import dataclass
 from typing import Any
 
-from vl_convert import vegalite_to_png, vegalite_to_svg
-
-from sfumato.memory import check_drawing
+from sfumato.drawing import as_png, as_svg
 from sfumato.quiet import Quiet
 from sfumato.tradeoff.chart import drawn_axes, map_chart
 from sfumato.tradeoff.map import Map
@@ -25,15 +23,11 @@ class Picture(Quiet):
 
     def png(self) -> bytes:
         """Return the picture as a PNG."""
-        check_drawing()
-        drawn: bytes = vegalite_to_png(self.specification, scale=SHARPNESS)
-        return drawn
+        return as_png(self.specification, SHARPNESS)
 
     def svg(self) -> str:
         """Return the picture as an SVG."""
-        check_drawing()
-        drawn: str = vegalite_to_svg(self.specification)
-        return drawn
+        return as_svg(self.specification)
 
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """Show itself in a notebook, in the size of the chart."""
