@@ -137,7 +137,10 @@ def explore(
         _print_disagreements(disagreements)
     if verdicts is not None:
         _print_verdicts(verdicts)
-    typer.echo(f"\n{' and '.join(PUBLIC_FILES)} may leave the house; every other file of {folder} is internal.")
+    typer.echo(
+        f"\n{' and '.join(PUBLIC_FILES)} may leave the house; every other file of {folder} is internal, and so are the "
+        "numbers above."
+    )
     typer.echo("report.html and cache.jsonl show records, rare ones too: their owner alone can read them.")
 
 
