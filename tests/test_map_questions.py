@@ -107,7 +107,8 @@ def test_neighbours_on_the_frontier_are_told():
 def folder(tmp_path):
     points = [make_point(f"{k:08}", k, 1, k / 100, 0.05 if k > 10 else 0.0) for k in (5, 10, 20, 40)]
     keys = ("id", "anonymizer", "form", "requirement", "parameters", "status", "reason", "measures")
-    content = {"table": {}, "points": [{key: getattr(point, key) for key in keys} for point in points]}
+    table = {"digest": "", "records": 9, "cells": 9, "dropped": 0, "quasi": [], "sensitive": []}
+    content = {"table": table, "points": [{key: getattr(point, key) for key in keys} for point in points]}
     (tmp_path / "points.json").write_text(json_text(content))
     (tmp_path / "study.toml").write_text(ANY.to_toml())
     return tmp_path

@@ -23,8 +23,8 @@ from sfumato.errors import BadInputError
 LIST = "json"
 """What the column of lists is called where lists stand in a file on their own, without an object around them."""
 
-ARRAY_OF_RECORDS = re.compile(r"\[(?=\s*[\[{])")
-"""How a file begins that is one array; any other list stands for itself."""
+ARRAY = {False: re.compile(r"\["), True: re.compile(r"\[(?=\s*[\[{])")}
+"""How a file begins that is one array of records; where lists are wanted, any other list is a record itself."""
 
 CHUNK = 1 << 20
 """How many characters are read at a time."""
@@ -75,7 +75,7 @@ def _columns(path: Path, of: Callable[[Pairs], list[tuple[str, Any]]], lists: bo
     number = 0
     try:
         with opened_text(path, "utf-8") as stream:
-            for number, record in enumerate(_records(stream, path), start=1):
+            for number, record in enumerate(_records(stream, path, ARRAY[lists]), start=1):
                 pairs = Pairs([(LIST, record)]) if lists and _is_list(record) else record
                 if not isinstance(pairs, Pairs):
                     raise BadInputError(
@@ -109,13 +109,13 @@ def _valid(path: Path) -> Iterator[None]:
         raise BadInputError(f"{path}: a text is no valid Unicode ({error.reason}); correct it") from None
 
 
-def _records(stream: IO[str], path: Path) -> Iterator[Any]:
+def _records(stream: IO[str], path: Path, array: re.Pattern[str]) -> Iterator[Any]:
     """Decode one record after the other; what is cut off at the end of a chunk is tried again with the next one."""
     decoder = json.JSONDecoder(
         parse_float=Token, parse_int=Token, parse_constant=Token, object_pairs_hook=Pairs, strict=False
     )
     text = stream.read(CHUNK).lstrip()
-    in_array = ARRAY_OF_RECORDS.match(text) is not None
+    in_array = array.match(text) is not None
     position, ended = int(in_array), False
     while True:
         position = _skipped(text, position, ", \t\r\n" if in_array else " \t\r\n")

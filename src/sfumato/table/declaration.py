@@ -10,8 +10,12 @@ from sfumato.configuration import check_choice
 from sfumato.engines import DuckDBEngine, Engine
 from sfumato.errors import BadInputError
 from sfumato.table import bundled
-from sfumato.table.hierarchies.declared import Declared, level_table_of, level_tables, read_hierarchies
+from sfumato.table.hierarchies.declared import Declared, Filed, level_table_of, level_tables, read_hierarchies
+from sfumato.table.hierarchies.hierarchy import Hierarchy
 from sfumato.table.table import Missing, Roles, Table, with_roles
+
+IN_STUDY = "[table.hierarchy] of the study"
+"""Where hierarchies of single columns stand, for whoever has to correct one."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,8 @@ class TableDeclaration:
         given: dict[str, Declared] = bundled.hierarchies(self.source) if self.is_bundled else {}
         if self.hierarchies is not None:
             given |= read_hierarchies(Path(self.hierarchies))
-        given |= dict(self.hierarchy)
+        for column, own in self.hierarchy.items():
+            given[column] = own if isinstance(own, Filed | Hierarchy) else Filed(own, IN_STUDY)
         return with_roles(rows or self.open_rows(), self.roles, given, self.missing)
 
     @property

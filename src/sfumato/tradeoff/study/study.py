@@ -340,9 +340,7 @@ def _declaration(entries: Mapping[str, Any], origin: str) -> TableDeclaration:
         if key in values:
             values[key] = _beside(folder, values[key], bundled=key == "source")
     if isinstance(values.get("hierarchy"), dict):
-        values["hierarchy"] = {
-            column: Filed(_beside(folder, own), origin) for column, own in values["hierarchy"].items()
-        }
+        values["hierarchy"] = {column: _beside(folder, own) for column, own in values["hierarchy"].items()}
     return TableDeclaration(**values)
 
 
