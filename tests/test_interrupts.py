@@ -160,9 +160,10 @@ KEEPS = """
 
     def work():
         try:
-            print("now", flush=True)
-            while True:
-                time.sleep(0.01)
+            with interrupts.ends_itself():
+                print("now", flush=True)
+                while True:
+                    time.sleep(0.01)
         except KeyboardInterrupt:
             time.sleep(0.5)
             Path("kept").write_text("what was found")

@@ -1,9 +1,9 @@
 """Ctrl-C ends a command within seconds, wherever it is.
 
 A kernel without the GIL and a query of DuckDB let no signal through while they run. So a command works in a thread of
-its own, and the main thread does nothing but wait. At Ctrl-C it interrupts the queries that run and raises
-KeyboardInterrupt in the working thread, which then ends in its own way; where that takes longer than the grace, what
-is unfinished is removed and the process is left. What was finished stays.
+its own, and the main thread does nothing but wait. At Ctrl-C it interrupts the queries that run, removes what is
+unfinished and leaves the process; what was finished stays. Work that has something to keep (`ends_itself`) gets a
+KeyboardInterrupt first, and a grace to end in its own way.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ _unfinished: set[Path] = set()
 _running: WeakSet[Any] = WeakSet()
 _finishing = threading.RLock()
 _pressed = threading.Event()
+_keeping = threading.Event()
 _last_words = ["stopped"]
 
 
@@ -74,6 +75,19 @@ def last_words(sentence: str) -> Iterator[None]:
             _last_words.pop()
 
 
+@contextmanager
+def ends_itself() -> Iterator[None]:
+    """Let the work inside have KeyboardInterrupt and the time to keep what was found; other work is left at once.
+
+    For threads that wait for others: raised where a kernel is just called or returns, it would crash the process.
+    """
+    _keeping.set()
+    try:
+        yield
+    finally:
+        _keeping.clear()
+
+
 def pressed() -> bool:
     """Say whether Ctrl-C was pressed, so that whatever then fails need not be explained."""
     return _pressed.is_set()
@@ -105,9 +119,11 @@ def run(work: Callable[[], int]) -> int:
             pass
     except KeyboardInterrupt:
         _pressed.set()
-        _interrupt(worker)
-        with suppress(KeyboardInterrupt):  # pressed again: at once
-            over.wait(GRACE_SECONDS)
+        if _keeping.is_set():
+            _interrupt(worker)
+            with suppress(KeyboardInterrupt):  # pressed again: at once
+                over.wait(GRACE_SECONDS)
+        _interrupt_queries()
         if not ended or ended[0] != 0:
             _leave(ended[0] if ended else None)
     if isinstance(ended[0], BaseException):
@@ -123,6 +139,9 @@ def _interrupt(worker: threading.Thread) -> None:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(
             ctypes.c_ulong(worker.ident or 0), ctypes.py_object(KeyboardInterrupt)
         )
+
+
+def _interrupt_queries() -> None:
     for connection in list(_running):
         with suppress(Exception):
             connection.interrupt()

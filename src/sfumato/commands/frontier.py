@@ -18,7 +18,7 @@ from sfumato.commands.common import (
     tell_undrawn,
 )
 from sfumato.errors import BadInputError, StoppedError
-from sfumato.interrupts import last_words
+from sfumato.interrupts import ends_itself, last_words
 
 if TYPE_CHECKING:
     from sfumato.tradeoff import Answer, Frontier, FrontierPoint, Study
@@ -88,7 +88,7 @@ def frontier(
         typer.echo(f"note: {begun}", err=True)
     if sentence := mend_cache(folder / "cache.jsonl"):
         typer.echo(f"note: {sentence}", err=True)
-    with last_words(GOES_ON), progress("generations") as told:
+    with last_words(GOES_ON), ends_itself(), progress("generations") as told:
         found = search.run(seconds, told, checkpoint=kept)
     if found.stopped and not len(found):
         raise StoppedError("stopped before the first generation was done, so there is nothing to show or to go on from")

@@ -317,7 +317,7 @@ class DuckDBEngine:
         body = f"SELECT {texts} FROM ({query})"
         found = self._connection.execute(
             f"COPY (FROM (VALUES ({header})) AS header({columns}) UNION ALL ({body})) TO {literal(temporary)} "
-            f"(FORMAT csv, HEADER false, DELIMITER ',', QUOTE '\"', ESCAPE '\"')"
+            f"(FORMAT csv, USE_TMP_FILE false, HEADER false, DELIMITER ',', QUOTE '\"', ESCAPE '\"')"
         ).fetchall()
         return int(found[0][0]) - 1
 

@@ -372,7 +372,7 @@ def combine_weights(
     estimates = np.zeros((len(used), held.values))
     below, chosen, extent = np.empty((kept_rows, held.values)), np.empty(len(weights)), np.empty(len(lo), np.int64)
     selection = np.full(used.shape[1], -1, np.int64)
-    share, parted, met = np.empty(len(held.count)), np.full(boxes, -1, np.int64), np.empty(boxes, np.int64)
+    share, parted, met = np.empty(len(held.amount)), np.full(boxes, -1, np.int64), np.empty(boxes, np.int64)
     for r in range(len(used)):
         number = boxes
         for b in range(boxes):
@@ -400,7 +400,7 @@ def combine_weights(
                                 inside += weights[stretch, s] * chosen[stretch]
                         else:
                             inside = below[rows[a] + end[at], s] - below[rows[a] + lo[at], s]
-                        before = share[entry] if parted[b] == r else held.count[entry]
+                        before = share[entry] if parted[b] == r else held.amount[entry]
                         share[entry] = before * (inside * inverse[at, s])
                     parted[b] = r
                 met[kept] = b
@@ -409,7 +409,7 @@ def combine_weights(
         for i in range(number):
             b = met[i]
             for entry in range(held.starts[b], held.starts[b + 1]):
-                estimates[r, held.value[entry]] += share[entry] if parted[b] == r else held.count[entry]
+                estimates[r, held.value[entry]] += share[entry] if parted[b] == r else held.amount[entry]
     return estimates
 
 

@@ -23,7 +23,7 @@ class Held(NamedTuple):
 
     starts: Counts
     value: Codes
-    count: Numbers
+    amount: Numbers
     values: int
     """How many values there are, those that do not occur included."""
 

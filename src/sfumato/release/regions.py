@@ -171,7 +171,7 @@ def combine_overlaps(
         for i in range(boxes if number < 0 else number):
             b, share = (i, 1.0) if number < 0 else (met[i], weight[i])
             for entry in range(held.starts[b], held.starts[b + 1]):
-                estimates[r, held.value[entry]] += share * held.count[entry]
+                estimates[r, held.value[entry]] += share * held.amount[entry]
     return estimates
 
 
@@ -232,5 +232,5 @@ def sum_members(offsets: Counts, points: Codes, held: Held) -> Numbers:
     for r in range(len(offsets) - 1):
         for i in range(offsets[r], offsets[r + 1]):
             for entry in range(held.starts[points[i]], held.starts[points[i] + 1]):
-                sums[r, held.value[entry]] += held.count[entry]
+                sums[r, held.value[entry]] += held.amount[entry]
     return sums
