@@ -25,7 +25,7 @@ from sfumato.transactions.anonymizers.candidates import candidate_maker
 from sfumato.transactions.files.declaration import BasketsDeclaration
 from sfumato.transactions.measures.attacks import Linking
 from sfumato.transactions.measures.losses import ItemLosses
-from sfumato.transactions.measures.queries import KINDS, ItemQueries
+from sfumato.transactions.measures.queries import ItemQueries
 from sfumato.transactions.measures.scales import BasketScales
 from sfumato.transactions.policy import SuppressionLimit, UtilityConstraints, basket_requirement
 from sfumato.transactions.study import BasketCandidate, BasketGrid, BasketStudy, bundled_study, usual_study
@@ -84,7 +84,7 @@ def studies() -> st.SearchStrategy[BasketStudy]:
     )
     queries = st.builds(
         ItemQueries,
-        st.sampled_from([own for own in KINDS if own not in ("file", "frequent-pairs")]),
+        st.sampled_from(["transaction", "uniform-items", "frequency-weighted"]),
         st.integers(1, 5),
         st.integers(1, 9),
         st.integers(1, 5),

@@ -510,7 +510,7 @@ def test_a_heavy_attribute_keeps_its_detail(arx):
         ('weights="age=heavy"', "must be a number"),
         ('weights="age=-1"', "at least 0"),
         ("minimize=price", "must be one of"),
-        ("minimize=discernibility aggregate=max", "has none"),
+        ("minimize=discernibility aggregate=max", "aggregate belongs to minimize=loss"),
         ("seconds=3", "belongs to search=best-first"),
         ("seed=3", "belongs to search=genetic"),
         ("search=genetic seconds=0", "more than 0"),

@@ -16,9 +16,9 @@ import pytest
 
 import sfumato
 from sfumato.anonymizers import assigned
-from sfumato.publish import certificate_files, publish_point
+from sfumato.publish import certificate_files, publish, publish_point
 from sfumato.publish.certificate import Origin
-from sfumato.publish.publication import publish
+from sfumato.publish.publication import LeavingTable
 from sfumato.tradeoff import Map, Point
 from test_check_command import basket_study, mapped
 
@@ -90,7 +90,8 @@ def published(folder: Path, study: str, rows: str) -> dict[str, Path]:
         )
         about = {"sensitive": ["ill"], "dropped": table.dropped, "records": table.cells.records}
         origin = Origin("t.csv", "digest", declared.name, "digest", own.id, str(folder / "study.toml"))
-        publish(release, own, folder / f"{own.id}.csv", origin, Map(declared, (point,), about))
+        meanings = declared.meanings(Map(declared, (point,), about))
+        publish(LeavingTable(release, own, folder / f"{own.id}.csv", origin, meanings))
         found[str(own)] = folder / f"{own.id}.csv"
     return found
 

@@ -34,11 +34,13 @@ def reproduce(
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
 ) -> None:
     """Reproduce a paper: its figures with our points, its claims with our numbers. Exit 1 if a required one fails."""
+    from sfumato.drawing import need_room
     from sfumato.papers import PAPERS
     from sfumato.papers import reproduce as reproduced
 
     if paper not in PAPERS:
         raise BadInputError(f"unknown paper {paper!r}; there are {', '.join(PAPERS)}")
+    need_room()  # its figures are drawn at the end
     folder = out or Path(paper)
     make_folder(folder)
     announce_first_run()

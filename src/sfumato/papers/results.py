@@ -15,7 +15,6 @@ from typing import Any, Literal
 
 import altair as alt
 
-from sfumato.drawing import need_room
 from sfumato.plain import json_text
 
 Progress = Callable[[int, int, str], None]
@@ -127,7 +126,6 @@ class Results:
         written[0].write_text(json_text(content), encoding="utf-8")
         for figure in self.figures:
             path = folder / f"figure-{figure.name}.png"
-            need_room()
             draw(figure).save(str(path), format="png", scale_factor=2)
             written.append(path)
         return written

@@ -101,7 +101,9 @@ def check_published(point: Point) -> None:
     if point.status != "measured":
         raise BadInputError(f"point {point.id} was not made ({point.status}: {point.reason}); choose another")
     if point.anonymizer == "original":
-        raise BadInputError(f"point {point.id} is the original, the other end of the map: not a release to publish")
+        raise BadInputError(
+            f"point {point.id} is the original table or baskets, the other end of the map: not a release to publish"
+        )
 
 
 def candidate_of(point: Point) -> Candidate:
