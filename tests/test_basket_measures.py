@@ -270,9 +270,9 @@ def test_spread_of_nothing_is_no_risk() -> None:
     ("make", "said"),
     [
         (lambda: ItemQueries("random"), "kind must be one of transaction"),
-        (lambda: ItemQueries(size=6), "size must be a number of at least 1 and at most 5"),
+        (lambda: ItemQueries(size=6), "size must be a whole number of at least 1 and at most 5"),
         (lambda: ItemQueries("frequent-pairs", size=3), "asks for pairs"),
-        (lambda: ItemQueries("file"), "needs file="),
+        (lambda: ItemQueries("file"), "kind=file needs file as well, for example file=queries.txt"),
         (lambda: ItemQueries(estimator="mean"), "estimator must be one of half"),
         (lambda: BasketScales(known=0), "known must be a whole number"),
         (lambda: measure_baskets(all_as_one(figure_1()), BasketScales(sensitive=("z",))), "sensitive item 'z'"),
