@@ -170,7 +170,7 @@ def test_the_report_draws_the_score_over_time(folder):  # noqa: F811
     own = [point for point in shown.points if point.id in {one.id for one in study.candidates}]
     section = tuning_section(shown)
     assert f"own candidates the score was {shown.score(own):.4f}" in section and "<svg" in section
-    assert tuning_section(shown, public=True) == ""
+    assert tuning_section(shown.public()) == ""
 
 
 # ---------------------------------------------------------------- several sensitive columns
