@@ -55,7 +55,7 @@ def test_explore_leaves_what_the_design_lists(folder):
     assert content["schema"] == 1 and len(content["points"]) == 19
     wanted = {"id", "anonymizer", "form", "requirement", "parameters", "status", "reason", "measures", "on_frontier"}
     assert all(set(point) - {"published"} == wanted for point in content["points"])
-    risks = {"p_loss", "t_equal", "a_know"}  # as bounds from the published file, for the public map
+    risks = {"k", "a_know"}  # by promise, and as a bound from the published file: for the public map
     assert all(set(point.get("published", {})) <= risks for point in content["points"])
     infeasible = [point for point in content["points"] if point["status"] == "infeasible"]
     assert all("k=200" in point["reason"] for point in infeasible)

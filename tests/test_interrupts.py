@@ -43,7 +43,7 @@ def folder(tmp_path_factory):
 
 def stopped(folder, words, after):
     """Start a command, press Ctrl-C after a while; return the process, what it said, and how many seconds it took."""
-    command = words if words[0] == sys.executable else [sys.executable, "-m", "sfumato.cli", *words]
+    command = words if words[0] == sys.executable else [sys.executable, "-m", "sfumato", *words]
     running = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     after(running)
     pressed = time.monotonic()

@@ -18,6 +18,10 @@ def main() -> None:
     except KeyboardInterrupt:
         print("sfumato: stopped", file=sys.stderr)
         raise SystemExit(130) from None
+    finally:
+        import signal
+
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the answer stands: Python's own end is not interrupted any more
 
 
 if __name__ == "__main__":
