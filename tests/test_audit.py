@@ -75,7 +75,7 @@ def released(lines, requirement, maker="mondrian", form="generalization", suppre
 # ---------------------------------------------------------------- the same numbers as two others
 
 
-@tries(40)
+@tries(25)
 @given(
     lines=rows(least=2).filter(interesting),
     requirement=requirements("ill"),
@@ -112,7 +112,7 @@ def test_audit_equals_the_tools_measures_and_the_independent_checker(lines, requ
         }
 
 
-@tries(40)
+@tries(15)
 @given(lines=rows(least=2).filter(interesting), form=st.sampled_from(["generalization", "bucketization"]))
 def test_without_the_original_q_is_that_of_the_file(lines, form):
     release = released(lines, "k-anonymity k=2", form=form, suppress=0.5)
