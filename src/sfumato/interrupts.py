@@ -33,6 +33,7 @@ _unfinished: set[Path] = set()
 _running: WeakSet[Any] = WeakSet()
 _finishing = threading.RLock()
 _pressed = threading.Event()
+_named = threading.Event()
 _keeping = threading.Event()
 _last_words = ["stopped"]
 
@@ -58,6 +59,11 @@ def finishing() -> Iterator[None]:
     """Keep Ctrl-C out for the moment in which finished files get their names."""
     with _finishing:
         yield
+
+
+def named() -> None:
+    """Say that finished files have got their names, so that what is left is to tell of them."""
+    _named.set()
 
 
 @contextmanager
@@ -122,6 +128,9 @@ def run(work: Callable[[], int]) -> int:
         if _keeping.is_set():
             _interrupt(worker)
             with suppress(KeyboardInterrupt):  # pressed again: at once
+                over.wait(GRACE_SECONDS)
+        elif _named.is_set():  # its files are there: that it was stopped would not be true
+            with suppress(KeyboardInterrupt):
                 over.wait(GRACE_SECONDS)
         _interrupt_queries()
         if not ended or ended[0] != 0:

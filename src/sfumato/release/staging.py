@@ -15,7 +15,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from sfumato.errors import BadInputError
-from sfumato.interrupts import finishing, unfinished
+from sfumato.interrupts import finishing, named, unfinished
 
 PRIVATE = 0o600
 """The mode of what shows records: for its owner alone."""
@@ -93,6 +93,7 @@ def staged(targets: Sequence[Path], private: Collection[Path] = ()) -> Iterator[
                     draft.chmod(PRIVATE if target in private else 0o666 & ~_umask())
             with finishing():
                 _rename(drafts, targets)
+                named()
         finally:
             for draft in drafts:
                 draft.unlink(missing_ok=True)
