@@ -27,6 +27,7 @@ ROOMS = {
     "tradeoff": "comparing: study, exploration, map, search, choice, limit",
     "transactions": "the same walk for sets of items",
     "catalogue": "everything that can be chosen, as data",
+    "pages": "HTML, by templates that escape what is handed to them",
     "publish": "leaving the house: publication, certificate, audit",
     "papers": "the five reproductions, one folder per paper",
     "report": "looking: page, pictures, the folder that `explore` writes",

@@ -109,7 +109,7 @@ class PublicStudy:
         """Return nothing: the command names files."""
         return None
 
-    def steps(self) -> Sequence[str]:
+    def steps(self) -> Sequence[tuple[str, str]]:
         """Return nothing: without the data nothing can be done."""
         return ()
 

@@ -212,7 +212,7 @@ class BasketStudy:
             words += [OPTIONS[name], str(own)]
         return shlex.join([*words, "--to", f"release-{point.id}.csv"])
 
-    def steps(self) -> Sequence[str]:
+    def steps(self) -> Sequence[tuple[str, str]]:
         """Nothing has to be done before that command."""
         return ()
 

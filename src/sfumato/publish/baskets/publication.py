@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from sfumato.engines.formulas import formula_items
 from sfumato.errors import BadInputError
@@ -16,7 +16,6 @@ from sfumato.publish.baskets.audit import BasketAudit, audit_baskets
 from sfumato.publish.baskets.cautions import basket_cautions
 from sfumato.publish.baskets.certificate import (
     basket_certificate,
-    basket_certificate_page,
     confirmed_alone,
     public_basket_certificate,
 )
@@ -57,6 +56,8 @@ def leaving_baskets(
 @dataclass(frozen=True)
 class LeavingBaskets:
     """A release of baskets on its way out."""
+
+    template: ClassVar[str] = "certificate-baskets.html"
 
     release: BasketRelease
     candidate: BasketCandidate
@@ -111,10 +112,6 @@ class LeavingBaskets:
         told = prepared.measure(release).values
         own = basket_certificate(outside, release, candidate, self.origin, self.path, verdict, told, warnings, meanings)
         return own, outside
-
-    def page(self, content: Mapping[str, Any]) -> str:
-        """Write a certificate as HTML."""
-        return basket_certificate_page(content)
 
 
 def opened_baskets(shown: Map, study: BasketStudy, folder: Path) -> Baskets:

@@ -81,5 +81,5 @@ class Explorable(Protocol):
     def command(self, point: Point) -> str | None:
         """Write the command that makes the release of a point; None for what is not a release."""
 
-    def steps(self) -> Sequence[str]:
-        """List what a person must do before that command runs, as HTML."""
+    def steps(self) -> Sequence[tuple[str, str]]:
+        """List what must be done before that command runs: a title each, and a text with what is typed in backticks."""

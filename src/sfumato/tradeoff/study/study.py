@@ -176,17 +176,17 @@ class Study:
 
         return anonymize_command(self.table, point)
 
-    def steps(self) -> Sequence[str]:
+    def steps(self) -> Sequence[tuple[str, str]]:
         """Say how the command comes to the hierarchies that the study declares itself."""
         from sfumato.tradeoff.command import DECLARED
 
         if not self.table.hierarchy:
             return ()
-        return (
-            "<b>Hierarchies first.</b> This study declares some of its own; for the command, copy each "
-            f"<code>[table.hierarchy.COLUMN]</code> of <code>study.toml</code> to <code>{DECLARED}</code> as "
-            "<code>[COLUMN]</code>.",
+        text = (
+            "This study declares some of its own; for the command, copy each `[table.hierarchy.COLUMN]` of "
+            f"`study.toml` to `{DECLARED}` as `[COLUMN]`."
         )
+        return (("Hierarchies first", text),)
 
     def with_seed(self, seed: int) -> Study:
         """Return the same study with another seed of the random queries."""

@@ -1,0 +1,78 @@
+"""The one way to HTML: data are handed to a template, which escapes them all.
+
+How a page looks stands in `templates/`. Three things alone are not escaped, and each is checked here before: our own
+styles and scripts, JSON that a script reads, drawings by Vega.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from sfumato.plain import to_plain
+from sfumato.tradeoff.verdicts import signed, unsigned
+from sfumato.tradeoff.words import counted, settings
+
+ENDS = re.compile(r"</?(script|style)|<!--", re.IGNORECASE)
+"""What a style or a script must not have in it: there it would end, or be read in another way."""
+
+ACTS = re.compile(r"<(?!/?(svg|g|defs|clipPath|rect|path|line|text)\b)|\s(on\w+|\S*href|style)\s*=", re.IGNORECASE)
+"""What a drawing must not have in it: anything but shapes and texts."""
+
+
+def render(template: str, **values: Any) -> str:
+    """Fill in a template; what it names and is not given is an error."""
+    return ENVIRONMENT.get_template(template).render(values)
+
+
+def source(text: str) -> Markup:
+    """Let a style or a script of ours into a page as it is."""
+    if ENDS.search(text):
+        raise ValueError("a style or a script may not have tags of styles and scripts in it")
+    return Markup(text)
+
+
+def file(name: str) -> Markup:
+    """Let a file beside the templates into a page: a style or a script."""
+    return source(LOADER.get_source(ENVIRONMENT, name)[0].replace("\r\n", "\n"))
+
+
+def in_script(value: Any) -> Markup:
+    """Write JSON that can end no script and open no tag: pure ASCII without `<`, `>` and `&`."""
+    text = json.dumps(to_plain(value), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
+
+
+def drawing(svg: str) -> Markup:
+    """Let a drawing by Vega into a page: shapes and texts, nothing that runs or is loaded."""
+    if ACTS.search(svg):
+        raise ValueError("a drawing may have nothing but shapes and texts in it")
+    return Markup(svg)
+
+
+def number(value: Any) -> str:
+    """Write a number as a person reads it.
+
+    >>> number(1234), number(0.123456), number("inf")
+    ('1,234', '0.1235', 'infinite')
+    """
+    if value in (float("inf"), "inf"):
+        return "infinite"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:.4g}"
+
+
+def initial(text: str) -> str:
+    """Begin a text as a sentence begins."""
+    return text[:1].upper() + text[1:]
+
+
+LOADER = PackageLoader("sfumato.pages")
+ENVIRONMENT = Environment(
+    loader=LOADER, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+)
+ENVIRONMENT.globals["file"] = file
+ENVIRONMENT.filters |= {filter.__name__: filter for filter in (counted, initial, number, settings, signed, unsigned)}
