@@ -21,6 +21,7 @@ from sfumato.publish.certificate import certificate_files
 from sfumato.publish.page import certificate_page
 from sfumato.report import save_map
 from sfumato.report.page import page
+from sfumato.rooms import up_to
 
 SOURCES = Path(sfumato.__file__).parent
 BAD = "<script>alert(1)</script>"
@@ -190,6 +191,15 @@ def test_steps_are_texts_with_what_is_typed_in_backticks(maps: dict[str, Path]) 
     typed = re.findall("`(.*?)`", text)
     shown = page(map_, False, date(2026, 5, 1)).split(f"<b>{title}.</b>")[1].split("</li>")[0]
     assert re.findall("<code>(.*?)</code>", shown) == typed and "`" not in shown
+
+
+def test_editing_a_page_drops_nothing_that_is_kept() -> None:
+    keyed = re.compile(r"source_digest\((.*)\)")
+    parts = [
+        part for path in SOURCES.rglob("*.py") for part in keyed.findall(path.read_text("utf-8")) if "up_to" in part
+    ]
+    assert len(parts) == 3 and all(part.startswith('*up_to("measures")') for part in parts)
+    assert not {"pages", "publish", "report"} & set(up_to("measures")) and "pages" not in "".join(parts)
 
 
 def test_html_is_written_in_templates_alone() -> None:

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from sfumato.plain import to_plain
 from sfumato.tradeoff.verdicts import signed, unsigned
 from sfumato.tradeoff.words import counted, settings
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 ENDS = re.compile(r"</?(script|style)|<!--", re.IGNORECASE)
 """What a style or a script must not have in it: there it would end, or be read in another way."""
@@ -26,7 +30,7 @@ ACTS = re.compile(r"<(?!/?(svg|g|defs|clipPath|rect|path|line|text)\b)|\s(on\w+|
 
 def render(template: str, **values: Any) -> str:
     """Fill in a template; what it names and is not given is an error."""
-    return ENVIRONMENT.get_template(template).render(values)
+    return _environment().get_template(template).render(values)
 
 
 def source(text: str) -> Markup:
@@ -38,7 +42,7 @@ def source(text: str) -> Markup:
 
 def file(name: str) -> Markup:
     """Let a file beside the templates into a page: a style or a script."""
-    return source(LOADER.get_source(ENVIRONMENT, name)[0].replace("\r\n", "\n"))
+    return source((files("sfumato.pages") / "templates" / name).read_text(encoding="utf-8"))
 
 
 def in_script(value: Any) -> Markup:
@@ -70,9 +74,18 @@ def initial(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-LOADER = PackageLoader("sfumato.pages")
-ENVIRONMENT = Environment(
-    loader=LOADER, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-)
-ENVIRONMENT.globals["file"] = file
-ENVIRONMENT.filters |= {filter.__name__: filter for filter in (counted, initial, number, settings, signed, unsigned)}
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # a tenth of a second, for who makes a page alone
+
+    environment = Environment(
+        loader=PackageLoader("sfumato.pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals["file"] = file
+    for written in (counted, initial, number, settings, signed, unsigned):
+        environment.filters[written.__name__] = written
+    return environment
