@@ -12,6 +12,7 @@ ROOMS = {
     "plain": "values for JSON, and back",
     "configuration": "objects that are their configuration, and what their options are",
     "documents": "the border for our own JSON and TOML files",
+    "phrases": "numbers, counts and lists as people write them",
     "drawing": "the one door to what draws charts",
     "quiet": "values that show no record when they are printed",
     "interrupts": "Ctrl-C ends a command within seconds, wherever it is",

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from sfumato.commands.common import announce_first_run, counted, print_json
+from sfumato.commands.common import announce_first_run, print_json
 from sfumato.errors import BadInputError
+from sfumato.phrases import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +29,7 @@ def refuse(given: Mapping[str, object], why: str) -> None:
 def print_measures(measures: Mapping[str, float]) -> None:
     """Print measures with what they mean."""
     from sfumato.measures import MEASURES
-    from sfumato.tradeoff.choice.bounds import number
+    from sfumato.phrases import number
 
     typer.echo("\nMeasured (^ higher is better, v lower is better):")
     for name in (name for name in MEASURES if name in measures):

@@ -138,7 +138,7 @@ def _release_command(folder: Path, id: str) -> str:
 def _print_choice(choice: Choice, shown: Map, command: str) -> None:
     """Say in words which point, why, what is around it, and how to publish it."""
     from sfumato.measures import MEASURES
-    from sfumato.tradeoff.choice.bounds import number
+    from sfumato.phrases import number
     from sfumato.tradeoff.words import settings
 
     point = choice.point

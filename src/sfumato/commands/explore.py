@@ -9,17 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.commands.common import (
-    announce_first_run,
-    counted,
-    folder_named,
-    make_folder,
-    print_json,
-    progress,
-    tell_undrawn,
-)
+from sfumato.commands.common import announce_first_run, folder_named, make_folder, print_json, progress, tell_undrawn
 from sfumato.errors import BadInputError
 from sfumato.interrupts import last_words
+from sfumato.phrases import counted
 
 if TYPE_CHECKING:
     from sfumato.tradeoff import Map, Point

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.commands.common import announce_first_run, counted, print_json
+from sfumato.commands.common import announce_first_run, print_json
 from sfumato.commands.noisy import print_drawn
+from sfumato.phrases import counted
 
 if TYPE_CHECKING:
     from sfumato.publish import Publication
