@@ -11,7 +11,6 @@ import typer
 from sfumato.commands.common import announce_first_run, folder_named, make_folder, print_json, progress, tell_undrawn
 from sfumato.errors import BadInputError, StoppedError
 from sfumato.interrupts import ends_itself, last_words
-from sfumato.phrases import counted
 
 if TYPE_CHECKING:
     from sfumato.tradeoff import Answer, Frontier, FrontierPoint, Study
@@ -61,6 +60,8 @@ def frontier(
     from sfumato.tradeoff.exploration.cache import mend_cache
     from sfumato.tradeoff.search.pareto import Search
     from sfumato.tradeoff.search.questions import answer, check_question
+    from sfumato.words.frontier import frontier_lines
+    from sfumato.words.map import leaving
 
     if points < 1:
         raise BadInputError(f"--points must be at least 1, not {points}")
@@ -87,7 +88,7 @@ def frontier(
         raise StoppedError("stopped before the first generation was done, so there is nothing to show or to go on from")
     if found.stopped == "interrupted":  # the best so far, and no map: whoever presses Ctrl-C wants it to end
         if not as_json:
-            _print(found)
+            typer.echo("\n".join(frontier_lines(found)))
         raise StoppedError(GOES_ON)
     asked = None if loss is None else answer(f"Within a loss of {loss:g}:", found, loss, relaxed)
     files: list[Path] = []
@@ -104,35 +105,16 @@ def frontier(
         about = {"problem": str(wanted), "evaluations": found.evaluations, "stopped": found.stopped}
         print_json({**about, "frontier": values, "best": chosen, "bought": more, "files": list(map(str, files))})
         return
-    _print(found)
+    typer.echo("\n".join(frontier_lines(found)))
     if asked is not None:
         typer.echo(f"\n{asked}")
     if found.stopped:
         typer.echo("\nThe search was stopped early; the same command goes on from there.")
     if files:
         typer.echo(f"\nOpen {folder / 'report.html'} to see the map; `sfumato choose {folder}` goes on from there.")
-        typer.echo(f"{' and '.join(PUBLIC_FILES)} may leave the house; every other file there is internal.")
+        typer.echo(leaving(PUBLIC_FILES, "there is internal."))
     elif not wanted.publishable:
         typer.echo("\nThis order is unsound: the pairs need not hold, so there is no map and nothing to publish.")
-
-
-def _print(found: Frontier) -> None:
-    """List points of a frontier, evenly, the most private first."""
-    early = {"time": " (time was up)", "interrupted": " (interrupted)"}.get(found.stopped, "")
-    looked = counted(found.evaluations, "cut vector")
-    typer.echo(f"{counted(len(found), 'point')} on the frontier of {found.problem}, {looked} looked at{early}.\n")
-    if not len(found):
-        typer.echo("No cuts satisfy what is required: allow more suppression, or require less.")
-        return
-    names = list(found.points[0].values)
-    typer.echo("  " + " ".join(f"{name.replace('generalization', 'general.'):>18}" for name in names))
-    for point in found.points[:: max(1, -(-len(found) // 20))]:
-        typer.echo("  " + " ".join(f"{_number(point.values[name]):>18}" for name in names))
-
-
-def _number(value: float) -> str:
-    """Write a number: whole ones without a point."""
-    return f"{value:,.0f}" if value >= 1 and value == int(value) else f"{value:,.4f}"
 
 
 def _study(given: Study, found: Frontier, points: int, asked: Answer[FrontierPoint] | None) -> Study:

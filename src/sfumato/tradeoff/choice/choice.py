@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import inf
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfumato.configuration import check_choice, check_number
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.measures import MEASURES, READ_NOISY
 from sfumato.quiet import Quiet
-from sfumato.tradeoff.choice import choice_words as words
+from sfumato.tradeoff.choice import reasons
 from sfumato.tradeoff.choice.bounds import (
     Bound,
     Relaxation,
@@ -27,7 +27,10 @@ from sfumato.tradeoff.choice.bounds import (
 )
 from sfumato.tradeoff.choice.curve import Curve, Step, Stretch, rank
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
-from sfumato.tradeoff.map import Map, Point, cost
+from sfumato.tradeoff.dominance import cost
+
+if TYPE_CHECKING:
+    from sfumato.tradeoff.map import Map, Point
 
 BY = ("knee", "kneedle", "ideal", "best")
 
@@ -80,18 +83,17 @@ class Choice(Quiet):
     landmarks: Mapping[str, str | None]
     """What each way of choosing that needs no preference would recommend within the bounds."""
 
-    worth: str | None = None
-    """Whether the point beats both trivial sanitizations at the column that was learned; None where none was."""
-
-    disagreements: tuple[str, ...] = ()
-    """Where the point looks good by one measure and bad by another of the same kind, in words."""
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """The measures that the choice is about: the axes, what is preferred, and those with a bound."""
+        return _compared(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
         content = asdict(self)
         point = {name: content["point"][name] for name in ("id", "anonymizer", "form", "requirement", "measures")}
-        stretches = [asdict(own) | {"said": words.stretch(own, self.axes)} for own in self.stretches]
-        return content | {"point": point, "stretches": stretches, "relax": []}
+        stretches = [asdict(own) | {"said": reasons.stretch(own, self.axes)} for own in self.stretches]
+        return content | {"point": point, "stretches": stretches}
 
 
 class NothingFitsError(InfeasibleError):
@@ -177,7 +179,7 @@ def _question(
     asked_for = 1.0 if sensitivity is None else sensitivity
     check_number("sensitivity", asked_for, least=0)
     wanted = (prefer or second) if method == "best" else None
-    bounds, notes, exact_allowed = list(given), [words.unusual(b) for b in given if not b.is_natural], True
+    bounds, notes, exact_allowed = list(given), [reasons.unusual(b) for b in given if not b.is_natural], True
     if recipient is not None:
         check_choice("recipient", recipient, RECIPIENTS)
         preset, own = RECIPIENTS[recipient], {(bound.measure, bound.side): bound for bound in given}
@@ -185,11 +187,11 @@ def _question(
         kept = [bound for bound in asked_of if (bound.measure, bound.side) not in own]
         bounds += [bound for bound in kept if bound.measure in known]
         exact_allowed = preset.admits_exact(given) or all(bound.measure != "k" for bound in asked_of)
-        notes += [words.replaced(b, recipient, exact_allowed) for b in asked_of if b not in kept]
-        notes += [words.unknown(bound, recipient) for bound in kept if bound.measure not in known]
+        notes += [reasons.replaced(b, recipient, exact_allowed) for b in asked_of if b not in kept]
+        notes += [reasons.unknown(bound, recipient) for bound in kept if bound.measure not in known]
     asked = [*dict.fromkeys([*(bound.measure for bound in bounds), *((first, second) if not wanted else (wanted,))])]
     noisy = [point for point in shown.points if point.is_noisy and point.status == "measured"]
-    notes += [words.not_of_noisy(name, len(noisy)) for name in asked if noisy and name not in READ_NOISY]
+    notes += [reasons.not_of_noisy(name, len(noisy)) for name in asked if noisy and name not in READ_NOISY]
     if shown.points and known:
         for name in [bound.measure for bound in bounds] + ([first, second] if wanted is None else [wanted]):
             _check_known(name, known, asked=name in (*(axes or ()), prefer, *(bound.measure for bound in bounds)))
@@ -231,8 +233,8 @@ class _Answer(Quiet):
         curve = self._curve()
         point, why = self._best(inside) if asked.by == "best" else self._on(curve, inside)
         if asked.recipient:
-            left_out = [] if asked.exact_allowed else [words.left_out(asked.recipient)]
-            why = [words.recipient(asked.recipient, asked.bounds), *why, *left_out]
+            left_out = [] if asked.exact_allowed else [reasons.left_out(asked.recipient)]
+            why = [reasons.recipient(asked.recipient, asked.bounds), *why, *left_out]
         why += self._place(curve, point)
         return Choice(
             point=point,
@@ -242,14 +244,12 @@ class _Answer(Quiet):
             recipient=asked.recipient,
             bounds=asked.bounds,
             why=(*why, *asked.notes),
-            warnings=tuple(words.warnings(point)),
+            warnings=tuple(reasons.warnings(point)),
             neighbours=tuple(self._neighbours(curve, point)),
             slope=tuple(curve.steps()),
             stretches=tuple(curve.stretches()),
             quadrant=self._quadrant(inside),
             landmarks=self._landmarks(curve, inside),
-            worth=words.worth(self.shown, point),
-            disagreements=tuple(words.disagreements(self.shown, point, asked.axes)),
         )
 
     # -- which points count
@@ -291,25 +291,25 @@ class _Answer(Quiet):
         asked = self.question
         assert asked.prefer is not None
         order = sorted(inside, key=lambda p: (*_costs(p, (asked.prefer or "", *asked.axes)), rank(p)))
-        others = words.best_of_others(order, asked.prefer)
-        return order[0], [words.best(order, asked.prefer, asked.bounds), *([others] if others else [])]
+        others = reasons.best_of_others(order, asked.prefer)
+        return order[0], [reasons.best(order, asked.prefer, asked.bounds), *([others] if others else [])]
 
     def _on(self, curve: Curve, inside: list[Point]) -> tuple[Point, list[str]]:
         """Take the knee, or where there is none, the point closest to the ideal corner."""
         by, found = self.question.by, self._found(curve, inside)
         if by == "ideal":
-            return found["ideal"][0], [words.ideal(curve, found["ideal"][0])]
+            return found["ideal"][0], [reasons.ideal(curve, found["ideal"][0])]
         every = curve.knees() if by == "knee" else curve.kneedle(self.question.sensitivity)
         if not found[by]:
             point = found["ideal"][0]
-            return point, [words.no_knee(curve, by, bool(every)), words.ideal(curve, point)]
+            return point, [reasons.no_knee(curve, by, bool(every)), reasons.ideal(curve, point)]
         point = found[by][0]
         strongest, sensitivity = point is every[0], self.question.sensitivity
         if by == "knee":
-            told = words.knee(curve, point, strongest)
+            told = reasons.knee(curve, point, strongest)
         else:
-            told = words.kneedle(curve, point, sensitivity, strongest)
-        return point, [told] if strongest else [told, words.knee_outside(every[0], by, self.question.bounds)]
+            told = reasons.kneedle(curve, point, sensitivity, strongest)
+        return point, [told] if strongest else [told, reasons.knee_outside(every[0], by, self.question.bounds)]
 
     def _found(self, curve: Curve, inside: list[Point]) -> dict[str, list[Point]]:
         """List what each way of choosing finds within the bounds, the best first."""
@@ -330,10 +330,10 @@ class _Answer(Quiet):
     def _place(self, curve: Curve, point: Point) -> list[str]:
         """Say so where the chosen point is not on the frontier of the axes."""
         if not point.has(self.question.axes):
-            return [words.no_place(point, self.question.axes)]
+            return [reasons.no_place(point, self.question.axes)]
         own = _costs(point, self.question.axes)
         better = [other for other in curve.points if _beats(_costs(other, self.question.axes), own)]
-        return [words.beaten(point, better[0], self.question.axes)] if better else []
+        return [reasons.beaten(point, better[0], self.question.axes)] if better else []
 
     def _neighbours(self, curve: Curve, point: Point) -> list[Neighbour]:
         """Find the next points of the frontier that are better on one axis and worse on the other."""
@@ -348,16 +348,13 @@ class _Answer(Quiet):
 
     def _neighbour(self, side: str, point: Point, other: Point) -> Neighbour:
         asked = self.question
-        told = dict.fromkeys(
-            [*asked.axes, *([asked.prefer] if asked.prefer else []), *(b.measure for b in asked.bounds)]
-        )
         changes = {
             name: (point.measures[name], other.measures[name])
-            for name in told
+            for name in _compared(asked)
             if point.has([name]) and other.has([name]) and point.measures[name] != other.measures[name]
         }
         broken = [bound for bound in asked.bounds if not bound.admits(other)]
-        said = words.neighbour(other, changes, broken)
+        said = reasons.neighbour(other, changes, broken)
         return Neighbour(side, other.id, changes, not broken, other.anonymizer != "original", said)
 
     def _quadrant(self, inside: list[Point]) -> Quadrant:
@@ -365,7 +362,7 @@ class _Answer(Quiet):
         own = {axis: [bound for bound in asked.bounds if bound.measure == axis] for axis in asked.axes}
         points = tuple(point.id for point in inside if point.has(asked.axes))
         limits = {axis: bounds[0].value if bounds else None for axis, bounds in own.items()}
-        return Quadrant(limits, points, words.quadrant(own, len(points), len(asked.other_bounds)))
+        return Quadrant(limits, points, reasons.quadrant(own, len(points), len(asked.other_bounds)))
 
     # -- nothing fits
 
@@ -373,13 +370,13 @@ class _Answer(Quiet):
         asked = self.question
         releases = self._releases(asked.exact_allowed)
         if not asked.bounds or not self._releases(exact_allowed=True):
-            return NothingFitsError(words.no_release(self.shown.points, asked.needed, asked.exact_allowed))
+            return NothingFitsError(reasons.no_release(self.shown.points, asked.needed, asked.exact_allowed))
         relax = []
         for bound in asked.bounds:
             others = [other for other in asked.bounds if other is not bound]
             relax.append(relaxation(self._fits_at(bound, releases), bound, others))
         nearest = nearest_point(releases, asked.bounds)
-        told = words.nothing_fits(asked.bounds, relax, nearest, asked.recipient, asked.exact_allowed)
+        told = reasons.nothing_fits(asked.bounds, relax, nearest, asked.recipient, asked.exact_allowed)
         return NothingFitsError(told, relax, nearest)
 
     def _fits_at(self, bound: Bound, releases: list[Point]) -> list[tuple[float, Point]]:
@@ -391,6 +388,11 @@ class _Answer(Quiet):
             exact = [p for p in self._releases(exact_allowed=True) if p not in releases and p.has([name])]
             found += [(min(point.measures[name], most), point) for point in exact]
         return found
+
+
+def _compared(asked: Choice | _Question) -> tuple[str, ...]:
+    preferred = [asked.prefer] if asked.prefer else []
+    return tuple(dict.fromkeys([*asked.axes, *preferred, *(bound.measure for bound in asked.bounds)]))
 
 
 def _costs(point: Point, names: Sequence[str]) -> tuple[float, ...]:

@@ -1,17 +1,18 @@
-"""What is said of a choice: sentences with numbers, for a person who has to answer for the release."""
+"""Why a point was chosen, or none: sentences with numbers that a choice and its refusal carry."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from sfumato.measures import MEASURES, READ_NOISY
 from sfumato.phrases import counted, listed, number
 from sfumato.tradeoff.choice.bounds import Bound, Relaxation
-from sfumato.tradeoff.choice.curve import Curve, Step, Stretch
+from sfumato.tradeoff.choice.curve import Curve, Stretch
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
-from sfumato.tradeoff.disagreements import Disagreements
-from sfumato.tradeoff.map import Map, Point
-from sfumato.tradeoff.verdicts import Verdicts
+
+if TYPE_CHECKING:
+    from sfumato.tradeoff.map import Point
 
 BASELINE_WORDS = {
     "original": "the original table, which is not a release",
@@ -218,26 +219,6 @@ def warnings(point: Point) -> list[str]:
     return found
 
 
-def worth(shown: Map, point: Point) -> str | None:
-    """Say whether a point beats both trivial sanitizations, and where it does not, how to find one that does."""
-    verdicts = Verdicts.of(shown)
-    if verdicts is None or point.worth is None:
-        return None
-    text, better = verdicts.sentence(point), len(verdicts.by_verdict["better"])
-    if not point.is_baseline and point.worth["verdict"] == "better":
-        return text
-    if not better:
-        return f"{text} No release of this map beats both."
-    beat = "releases of this map beat" if better > 1 else "release of this map beats"
-    return f"{text} {better:,} {beat} both: --prefer utility_gain finds the largest gain."
-
-
-def disagreements(shown: Map, point: Point, axes: Sequence[str]) -> list[str]:
-    """Say where a point looks good by one measure and bad by another of the same kind."""
-    found = Disagreements.of(shown)
-    return [] if found is None else [own.said for own in found.of_point(point, axes)]
-
-
 # -- around it
 
 
@@ -253,16 +234,6 @@ def quadrant(own: Mapping[str, Sequence[Bound]], points: int, others: int) -> st
     parts = [listed(bounds) if bounds else f"any {axis} (no bound given)" for axis, bounds in own.items()]
     beside = ", the other bounds kept" if others else ""
     return f"{counted(points, 'point')} with {listed(parts)}{beside}."
-
-
-def next_step(step: Step, axes: tuple[str, str]) -> str:
-    """Say what the next step of privacy costs, in all and for each unit."""
-    first, second = axes
-    rate = "" if step.rate is None else f", {number(step.rate)} of {second} for each unit of {first}"
-    return (
-        f"The next step of privacy, to {step.end}, costs {number(step.cost)} of {second} for {number(step.gain)} of "
-        f"{first}{rate}."
-    )
 
 
 def stretch(own: Stretch, axes: tuple[str, str]) -> str:
