@@ -22,6 +22,7 @@ from sfumato.publish.page import certificate_page
 from sfumato.report import save_map
 from sfumato.report.page import page
 from sfumato.rooms import up_to
+from sfumato.words.command import DECLARED
 
 SOURCES = Path(sfumato.__file__).parent
 BAD = "<script>alert(1)</script>"
@@ -184,13 +185,10 @@ def test_a_drawing_that_does_more_than_draw_is_refused(inner: str) -> None:
         drawing(f"<svg>{inner}</svg>")
 
 
-def test_steps_are_texts_with_what_is_typed_in_backticks(maps: dict[str, Path]) -> None:
-    map_ = sfumato.read_map(maps["table"])
-    [(title, text)] = map_.study.steps()
-    assert not set("<>&") & set(title + text) and text.count("`") == 8
-    typed = re.findall("`(.*?)`", text)
-    shown = page(map_, False, date(2026, 5, 1)).split(f"<b>{title}.</b>")[1].split("</li>")[0]
-    assert re.findall("<code>(.*?)</code>", shown) == typed and "`" not in shown
+def test_who_declares_hierarchies_is_told_where_the_command_reads_them(maps: dict[str, Path]) -> None:
+    for kind, told in (("table", 1), ("baskets", 0)):
+        shown = page(sfumato.read_map(maps[kind]), False, date(2026, 5, 1))
+        assert shown.count(f"<code>{DECLARED}</code>") == told
 
 
 def test_editing_a_page_drops_nothing_that_is_kept() -> None:

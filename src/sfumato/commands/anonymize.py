@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.commands.baskets import anonymize_of_baskets, refuse
-from sfumato.commands.common import Columns, announce_first_run, columns, counted, print_json
+from sfumato.commands.common import Columns, announce_first_run, columns, print_json
 from sfumato.commands.noisy import print_drawn, write_drawn
 from sfumato.errors import BadInputError
+from sfumato.phrases import counted
 
 if TYPE_CHECKING:
     from sfumato.measures import Measured

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from sfumato.commands.common import announce_first_run, counted, print_json
+from sfumato.commands.common import announce_first_run, print_json
+from sfumato.phrases import counted
 
 
 def apply(

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.commands.baskets import audit_of_baskets, refuse
-from sfumato.commands.common import Columns, columns, counted, print_json
+from sfumato.commands.common import Columns, columns, print_json
 from sfumato.errors import BadInputError
+from sfumato.phrases import counted
 
 if TYPE_CHECKING:
     from sfumato.publish import Audit, WorstGroup

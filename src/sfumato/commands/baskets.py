@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from sfumato.commands.common import announce_first_run, counted, print_json
+from sfumato.commands.common import announce_first_run, print_json
 from sfumato.errors import BadInputError
+from sfumato.phrases import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +29,7 @@ def refuse(given: Mapping[str, object], why: str) -> None:
 def print_measures(measures: Mapping[str, float]) -> None:
     """Print measures with what they mean."""
     from sfumato.measures import MEASURES
-    from sfumato.tradeoff.choice.bounds import number
+    from sfumato.phrases import number
 
     typer.echo("\nMeasured (^ higher is better, v lower is better):")
     for name in (name for name in MEASURES if name in measures):
@@ -95,7 +96,6 @@ def anonymize_of_baskets(
     from sfumato.transactions.measures.queries import fitting_queries
     from sfumato.transactions.measures.scales import BasketScales, measure_baskets
     from sfumato.transactions.policy import KMAnonymity, basket_requirement
-    from sfumato.transactions.words import basket_rule, maker_in_words
 
     started = time.perf_counter()
     layout = "lines" if layout == "rows" else layout
@@ -132,18 +132,18 @@ def anonymize_of_baskets(
         )
         return
     shown, items = counted(baskets.size, "record"), counted(len(baskets.items), "item")
-    typer.echo(f"Wrote {to}: {shown}, {items} published as {len(release.labels):,}, by {maker_in_words(chosen)}.")
-    typer.echo(f"In it {basket_rule(wanted)}.")
+    typer.echo(f"Wrote {to}: {shown}, {items} published as {len(release.labels):,}, by {chosen.in_words()}.")
+    typer.echo(f"In it {wanted.rule_in_words()}.")
     print_measures(measured.values)
 
 
 def check_of_baskets(name: str, declared: BasketsDeclaration | None, known: int, as_json: bool) -> bool:
     """Check baskets, or a study of them, and print it; say whether that is what the name stands for."""
-    from sfumato.report.basket_check import basket_check_in_words
     from sfumato.tradeoff import read_study
     from sfumato.transactions.check import check_baskets
     from sfumato.transactions.files.bundled import BASKETS
     from sfumato.transactions.study import BasketStudy
+    from sfumato.words.check import check_in_words
 
     started = time.perf_counter()
     study = None
@@ -163,7 +163,7 @@ def check_of_baskets(name: str, declared: BasketsDeclaration | None, known: int,
     if as_json:
         print_json({**check.to_dict(), "seconds": round(time.perf_counter() - started, 4)})
     else:
-        typer.echo(basket_check_in_words(check))
+        typer.echo(check_in_words(check))
     if not check.valid:
         raise typer.Exit(1)
     return True
@@ -224,8 +224,7 @@ def declared_in(name: str, tree: str | None = None) -> BasketsDeclaration:
 
 
 def _print_audit(found: BasketAudit) -> None:
-    from sfumato.transactions.policy import basket_requirement
-    from sfumato.transactions.words import basket_rule, known_in_words
+    from sfumato.transactions.policy import basket_requirement, known_in_words
 
     for notice in found.notices:
         typer.echo(f"note: {notice}", err=True)
@@ -253,4 +252,4 @@ def _print_audit(found: BasketAudit) -> None:
         for own in failure.examples:
             typer.echo(f"  {counted(own.records, 'record')}: {short(' + '.join(own.items) or '(nothing)')}")
     if found.require is not None and not found.failures:
-        typer.echo(f"\nIt holds: {basket_rule(basket_requirement(found.require))}.")
+        typer.echo(f"\nIt holds: {basket_requirement(found.require).rule_in_words()}.")

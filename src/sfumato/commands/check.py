@@ -55,11 +55,11 @@ def check(
 ) -> None:
     """Say how risky a table is (or baskets are) as it stands, and whether a study would run (exit 1 if not)."""
     from sfumato.configuration import check_choice
-    from sfumato.report.check import check_in_words
     from sfumato.table import DATASETS
     from sfumato.tradeoff import check as checked
     from sfumato.tradeoff import of_table, read_study
     from sfumato.transactions.files.declaration import BasketsDeclaration
+    from sfumato.words.check import check_in_words
 
     started = time.perf_counter()
     declared = BasketsDeclaration(study, id, item, column, delimiter, tree, encoding) if baskets else None

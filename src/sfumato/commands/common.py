@@ -26,11 +26,6 @@ LONGEST_NAME = 200
 """Bytes; names of files are at most 255 nearly everywhere."""
 
 
-def counted(number: int, what: str) -> str:
-    """Write a number with its noun."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
 def folder_named(name: str, ending: str) -> Path:
     """Name the folder of a study's results after the study, in the current folder and nowhere else."""
     reserved = name.partition(".")[0].rstrip().upper() in RESERVED

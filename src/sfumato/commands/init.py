@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.commands.baskets import init_of_baskets, refuse
-from sfumato.commands.common import counted, print_json
+from sfumato.commands.common import print_json
+from sfumato.phrases import counted
 
 if TYPE_CHECKING:
     from sfumato.tradeoff import Draft

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sfumato.commands.common import counted, print_json
+from sfumato.commands.common import print_json
+from sfumato.phrases import counted
 
 if TYPE_CHECKING:
     from sfumato.anonymizers import Mechanism

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.commands.common import announce_first_run, counted, print_json
+from sfumato.commands.common import announce_first_run, print_json
 from sfumato.commands.noisy import print_drawn
+from sfumato.phrases import counted
 
 if TYPE_CHECKING:
     from sfumato.publish import Publication
@@ -85,8 +86,6 @@ def _print_baskets(
     done: Publication, leaving: LeavingBaskets, point: str, to: Path, mapping: Path | None, as_json: bool
 ) -> None:
     """Say what was published of baskets."""
-    from sfumato.transactions.words import basket_rule
-
     own, audit = leaving.candidate, done.audit
     if as_json:
         print_json(
@@ -105,7 +104,7 @@ def _print_baskets(
         f"Published {to}: {counted(audit.records, 'record')} with {counted(audit.published_items, 'published item')}."
     )
     typer.echo(f"Re-checked on the written file: {own.requirement}")
-    typer.echo(f"  That is: {basket_rule(own.requirement)}.")
+    typer.echo(f"  That is: {own.requirement.rule_in_words()}.")
     _print_certificates(to, "it tells what was left out")
     if mapping is not None:
         typer.echo(f"What stands for what: {mapping} (keep it to yourself)")

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from sfumato.phrases import counted, percent
 from sfumato.plain import to_plain
-from sfumato.tradeoff.verdicts import signed, unsigned
-from sfumato.tradeoff.words import counted, settings
+from sfumato.words.points import settings
+from sfumato.words.verdicts import signed, unsigned
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -86,6 +87,6 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals["file"] = file
-    for written in (counted, initial, number, settings, signed, unsigned):
+    for written in (counted, initial, number, percent, settings, signed, unsigned):
         environment.filters[written.__name__] = written
     return environment

@@ -18,16 +18,20 @@ from sfumato.errors import BadInputError
 from sfumato.kernels import cache_folder
 from sfumato.measures import MEASURES
 from sfumato.pages import file, in_script, render, source
+from sfumato.phrases import counted, listed
 from sfumato.release import staged
 from sfumato.report.budget import tuning_content
 from sfumato.report.limit import limit_content, scores_of
 from sfumato.tradeoff import Map, Point
 from sfumato.tradeoff.chart import axis_title, baseline_label, drawn_axes, family, map_chart, step, ticks_of
-from sfumato.tradeoff.disagreements import Disagreements
 from sfumato.tradeoff.limit.limit import AXES, MEANING
-from sfumato.tradeoff.verdicts import INTERVAL, VERDICTS, Verdicts
-from sfumato.tradeoff.words import counted, listed, settings
+from sfumato.tradeoff.verdicts import VERDICTS, Verdicts
 from sfumato.tradeoff.worth_chart import worth_chart
+from sfumato.words import disagreements as of_disagreements
+from sfumato.words import verdicts as of_verdicts
+from sfumato.words.command import DECLARED, anonymize_command, declares_hierarchies
+from sfumato.words.meanings import meanings
+from sfumato.words.points import settings, studied
 
 
 def page(map_: Map, public: bool, day: date) -> str:
@@ -48,14 +52,12 @@ def page(map_: Map, public: bool, day: date) -> str:
         scores=None if public else scores_of(map_),
         limit_meaning=MEANING,
         tuning=tuning_content(map_),
-        disagreements=Disagreements.of(map_),
-        verdicts=Verdicts.of(map_),
-        verdict_words=VERDICTS,
-        interval=INTERVAL,
+        disagreements=_disagreements(map_),
+        verdicts=None if map_.verdicts is None else _verdicts(map_.verdicts),
         unmade=[point for point in map_.points if not (point.measures if public else point.status == "measured")],
-        meanings=map_.study.meanings(map_),
+        meanings=meanings(map_),
         risk=drawn_axes(map_)[0],
-        steps=map_.study.steps(),
+        declared=DECLARED if declares_hierarchies(map_.study) else None,
         has_noisy=any(point.is_noisy for point in map_.points),
     )
 
@@ -63,14 +65,14 @@ def page(map_: Map, public: bool, day: date) -> str:
 def content(map_: Map, public: bool) -> dict[str, Any]:
     """Collect what the page's script reads."""
     measured = [point for point in map_.points if point.status == "measured"]
-    verdicts, disagreements = Verdicts.of(map_), Disagreements.of(map_)
+    verdicts = map_.verdicts
     return {
         "public": public,
         "axes": list(drawn_axes(map_)),
         "forms": list(map_.study.forms),
         "spec": _empty_chart(map_),
         "limit": limit_content(map_),
-        "worth": None if verdicts is None else {"spec": _worth_chart(verdicts), "marks": verdicts.marks()},
+        "worth": None if verdicts is None else {"spec": _worth_chart(verdicts), "marks": verdicts.marks},
         "measures": [
             {
                 "name": measure.name,
@@ -86,8 +88,8 @@ def content(map_: Map, public: bool) -> dict[str, Any]:
         ],
         "points": [
             _settings(point)
-            | _judged(point, verdicts, disagreements)
-            | ({} if public else {"details": dict(point.details), "command": map_.study.command(point)})
+            | _judged(map_, point)
+            | ({} if public else {"details": dict(point.details), "command": anonymize_command(map_.study, point)})
             for point in measured
         ],
     }
@@ -108,13 +110,47 @@ def _settings(point: Point) -> dict[str, Any]:
     }
 
 
-def _judged(point: Point, verdicts: Verdicts | None, disagreements: Disagreements | None) -> dict[str, Any]:
+def _judged(map_: Map, point: Point) -> dict[str, Any]:
     """Say what a release is worth, and where its measures disagree, for its panel and its tooltip."""
-    worth, torn = None, [] if disagreements is None else disagreements.of_point(point)
-    if verdicts is not None and point.worth is not None:
+    worth, torn = None, [] if map_.disagreements is None else map_.disagreements.of_point(point)
+    if map_.verdicts is not None and point.worth is not None:
         told = "" if point.is_baseline else VERDICTS[point.worth["verdict"]]
-        worth = {**point.worth, "told": told, "said": verdicts.sentence(point)}
-    return {"worth": worth, "disagreements": [each.said for each in torn]}
+        worth = {**point.worth, "told": told, "said": of_verdicts.sentence(map_.verdicts, point)}
+    return {"worth": worth, "disagreements": list(map(of_disagreements.sentence, torn))}
+
+
+def _disagreements(map_: Map) -> dict[str, Any] | None:
+    """Say of the whole map where measures disagree; None where there are too few releases to rank."""
+    disagreements = map_.disagreements
+    if disagreements is None or not disagreements.compared:
+        return None
+    torn = [(point, disagreements.of_point(point)) for point in disagreements.frontier]
+    return {
+        "readers": of_disagreements.readers(disagreements),
+        "tally": of_disagreements.tally(disagreements),
+        "on_frontier": [(point, list(map(of_disagreements.sentence, apart))) for point, apart in torn if apart],
+        "rule": of_disagreements.rule(disagreements),
+    }
+
+
+def _verdicts(verdicts: Verdicts) -> dict[str, Any]:
+    """Say of the whole map what its releases are worth.
+
+    The intervals are facts of single folds, so the public map has none.
+    """
+    return {
+        "question": of_verdicts.question(verdicts),
+        "reach": of_verdicts.reach(verdicts),
+        "tally": of_verdicts.tally(verdicts),
+        "best": of_verdicts.best(verdicts),
+        "adversaries": of_verdicts.adversaries(verdicts),
+        "by_chance": of_verdicts.by_chance(),
+        "has_adversary": verdicts.has_adversary,
+        "releases": verdicts.releases,
+        "references": [point for point in verdicts.known if point.is_baseline],
+        "words": VERDICTS,
+        "interval": of_verdicts.INTERVAL,
+    }
 
 
 def _empty_chart(map_: Map) -> dict[str, Any]:
@@ -158,9 +194,7 @@ def _libraries() -> str:
 def _tried(map_: Map, day: date) -> str:
     """Say what was tried, of which data, and what became of it."""
     states = [point.status for point in map_.points]
-    text = (
-        f"On {day.day} {day:%B %Y}, {counted(len(states), 'candidate release')} of {map_.study.described(map_.about)}"
-    )
+    text = f"On {day.day} {day:%B %Y}, {counted(len(states), 'candidate release')} of {studied(map_)}"
     measured, infeasible, failed = (states.count(state) for state in ("measured", "infeasible", "failed"))
     if measured == len(states):
         text += "All of them could be made and were measured on the same scales."

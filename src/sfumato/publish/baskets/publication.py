@@ -29,7 +29,7 @@ from sfumato.transactions.measures.itemsets import Rows, itemset_spread
 from sfumato.transactions.measures.losses import ItemLosses
 from sfumato.transactions.measures.scales import BasketScales
 from sfumato.transactions.study import FILE, BasketCandidate, BasketStudy
-from sfumato.transactions.words import basket_meanings
+from sfumato.words.basket_meanings import basket_meanings
 
 AGREE = 1e-9
 
