@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
-from sfumato.configuration import check_choice
+from sfumato import vocabulary
+from sfumato.configuration import check_options
 from sfumato.engines import DuckDBEngine, Engine
 from sfumato.errors import BadInputError
 from sfumato.table import bundled
@@ -22,39 +24,23 @@ IN_STUDY = "[table.hierarchy] of the study"
 class TableDeclaration:
     """A file or a bundled table with the roles of its columns; a bundled table has usual roles and hierarchies."""
 
-    source: str
-    quasi: tuple[str, ...] = ()
-    sensitive: tuple[str, ...] = ()
-    neutral: tuple[str, ...] = ()
-    identifier: tuple[str, ...] = ()
-    household: str | None = None
-    """The column that says which records belong to one household."""
-
-    hierarchies: str | None = None
-    """A TOML file or a folder of level tables."""
-
-    hierarchy: Mapping[str, Declared] = field(default_factory=dict)
-    """Hierarchies of single columns, which come before those of the file or folder."""
-
-    missing: Missing = "value"
-    na: tuple[str, ...] = ()
-    delimiter: str | None = None
-    encoding: str = "utf-8"
+    source: Annotated[str, vocabulary.SOURCE]
+    quasi: Annotated[tuple[str, ...], vocabulary.QUASI] = ()
+    sensitive: Annotated[tuple[str, ...], vocabulary.SENSITIVE] = ()
+    neutral: Annotated[tuple[str, ...], vocabulary.NEUTRAL] = ()
+    identifier: Annotated[tuple[str, ...], vocabulary.IDENTIFIER] = ()
+    household: Annotated[str | None, vocabulary.HOUSEHOLD] = None
+    hierarchies: Annotated[str | None, vocabulary.HIERARCHIES] = None
+    hierarchy: Annotated[Mapping[str, Declared], vocabulary.HIERARCHY] = field(default_factory=dict)
+    missing: Annotated[Missing, vocabulary.MISSING_VALUES] = "value"
+    na: Annotated[tuple[str, ...], vocabulary.NA] = ()
+    delimiter: Annotated[str | None, vocabulary.DELIMITER] = None
+    encoding: Annotated[str, vocabulary.ENCODING] = "utf-8"
 
     def __post_init__(self) -> None:
-        for name in ("quasi", "sensitive", "neutral", "identifier", "na"):
-            value = getattr(self, name)
-            if not isinstance(value, tuple) or not all(isinstance(item, str) for item in value):
-                raise BadInputError(f"{name} must be a list of texts, not {value!r}")
-        for name in ("source", "encoding"):
-            if not isinstance(getattr(self, name), str):
-                raise BadInputError(f"{name} must be a text, not {getattr(self, name)!r}")
-        for name in ("household", "hierarchies", "delimiter"):
-            if not isinstance(getattr(self, name), str | None):
-                raise BadInputError(f"{name} must be a text, not {getattr(self, name)!r}")
+        check_options(self)
         if not isinstance(self.hierarchy, Mapping):
             raise BadInputError(f"hierarchy must map columns to hierarchies, not be {self.hierarchy!r}")
-        check_choice("missing", self.missing, ("value", "drop"))
 
     @property
     def is_bundled(self) -> bool:
