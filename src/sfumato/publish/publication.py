@@ -47,6 +47,7 @@ from sfumato.table import Table
 from sfumato.tradeoff import Candidate, Map, Point, read_map
 from sfumato.tradeoff.exploration.folder import map_files
 from sfumato.tradeoff.study.study import of_table
+from sfumato.tradeoff.words import counted
 from sfumato.transactions.study import BasketStudy
 
 AGREE = 1e-9
@@ -177,6 +178,25 @@ class LeavingTable:
     def page(self, content: Mapping[str, Any]) -> str:
         """Write a certificate as HTML."""
         return certificate_page(content)
+
+    only_yours = "it tells what was suppressed"
+    use_of_mapping = "To recode new data: sfumato apply {} NEW.csv --to FILE (keep the mapping to yourself)"
+
+    def values(self, verdict: Audit) -> Mapping[str, Any]:
+        """Return what a program reads of it."""
+        return {
+            "requirement": str(self.candidate.requirement),
+            "anonymizer": str(self.candidate.anonymizer),
+            "form": self.candidate.form,
+            "suppressed": self.release.suppressed,
+            "measures": dict(verdict.measures),
+        }
+
+    def lines(self, verdict: Audit) -> Sequence[str]:
+        """Say how much was published, and what was re-checked."""
+        rows, groups = counted(self.release.assignment.records, "record"), counted(self.release.groups, "group")
+        checked = f"Re-checked on the written file: {self.candidate.requirement}"
+        return [f"Published {self.path}: {rows} in {groups}.", checked]
 
 
 def columns_of(release: Release) -> Columns:

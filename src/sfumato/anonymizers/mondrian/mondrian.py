@@ -190,6 +190,12 @@ class Mondrian(Anonymizer):
             return release
         return replace(release, details=without_number(scoring, release.cells.records))
 
+    def account(self, release: Release) -> list[str]:
+        """Say how many records had no say in the choice of cuts."""
+        missing = release.details.get("target_missing", 0)
+        records = f"{missing:,} record{'' if missing == 1 else 's'}"
+        return [f"The target is missing in {records}, which did not count in the choice of cuts."] if missing else []
+
     @property
     def treats_households_alike(self) -> bool:
         """Whether equal values stay together: strict cuts keep them so."""

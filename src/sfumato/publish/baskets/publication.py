@@ -24,13 +24,14 @@ from sfumato.publish.baskets.mapping import basket_mapping, legend_of
 from sfumato.publish.certificate import Origin
 from sfumato.release import format_of
 from sfumato.tradeoff import Map, Point
+from sfumato.tradeoff.words import counted
 from sfumato.transactions import BasketRelease, Baskets, KMAnonymity
 from sfumato.transactions.files.writing import LONG, check_layout, published_rows, write_draft
 from sfumato.transactions.measures.itemsets import Rows, itemset_spread
 from sfumato.transactions.measures.losses import ItemLosses
 from sfumato.transactions.measures.scales import BasketScales
 from sfumato.transactions.study import FILE, BasketCandidate, BasketStudy
-from sfumato.transactions.words import basket_meanings
+from sfumato.transactions.words import basket_meanings, basket_rule
 
 AGREE = 1e-9
 
@@ -115,6 +116,28 @@ class LeavingBaskets:
     def page(self, content: Mapping[str, Any]) -> str:
         """Write a certificate as HTML."""
         return basket_certificate_page(content)
+
+    only_yours = "it tells what was left out"
+    use_of_mapping = "What stands for what: {} (keep it to yourself)"
+
+    def values(self, verdict: BasketAudit) -> Mapping[str, Any]:
+        """Return what a program reads of it."""
+        return {
+            "requirement": str(self.candidate.requirement),
+            "anonymizer": str(self.candidate.anonymizer),
+            "published_items": verdict.published_items,
+            "suppressed": len(self.release.suppressed),
+            "measures": dict(verdict.measures),
+        }
+
+    def lines(self, verdict: BasketAudit) -> Sequence[str]:
+        """Say how much was published, and what was re-checked."""
+        rows, items = counted(verdict.records, "record"), counted(verdict.published_items, "published item")
+        return [
+            f"Published {self.path}: {rows} with {items}.",
+            f"Re-checked on the written file: {self.candidate.requirement}",
+            f"  That is: {basket_rule(self.candidate.requirement)}.",
+        ]
 
 
 def opened_baskets(shown: Map, study: BasketStudy, folder: Path) -> Baskets:
