@@ -13,6 +13,7 @@ ROOMS = {
     "configuration": "objects that are their configuration, and what their options are",
     "vocabulary": "options that studies and the command line share, each said once",
     "documents": "the border for our own JSON and TOML files",
+    "phrases": "numbers, counts and lists as people write them",
     "drawing": "the one door to what draws charts",
     "quiet": "values that show no record when they are printed",
     "interrupts": "Ctrl-C ends a command within seconds, wherever it is",

@@ -86,9 +86,7 @@ def anonymize(
     say(single.values, single.lines, as_json)
 
 
-def _table(
-    source: str, recipe: Recipe, roles: Roles, about: OfTable, reading: Reading, target: Target
-) -> Single:
+def _table(source: str, recipe: Recipe, roles: Roles, about: OfTable, reading: Reading, target: Target) -> Single:
     """Make a release of a table; everything that can be refused is, before the table is read."""
     from sfumato.anonymizers import Mechanism, anonymizer
     from sfumato.publish.single import Clock, single_draw, single_release
@@ -101,8 +99,10 @@ def _table(
     form, suppress = recipe.form, recipe.suppress
     if isinstance(maker, Mechanism):
         maker.check_request(wanted, form, suppress)  # type: ignore[arg-type]
-        refuse({} if target.layout == "rows" else {"--layout": target.layout}, f"is not for {maker.name}, which "
-        "publishes synthetic records as rows; leave it out")
+        refuse(
+            {} if target.layout == "rows" else {"--layout": target.layout},
+            f"is not for {maker.name}, which publishes synthetic records as rows; leave it out",
+        )
     elif not recipe.require:
         raise BadInputError(f'{maker.name} needs to know what to satisfy: --require "k-anonymity k=10", for example')
     if target.lattice is not None and not maker.has_lattice:

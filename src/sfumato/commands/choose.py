@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.commands.common import print_json
+from sfumato.commands.groups import AsJson
 from sfumato.errors import BadInputError
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def choose(
     sensitivity: Annotated[
         float | None, typer.Option(help="Of Kneedle: how far the curve must fall beyond a knee, in mean steps.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Recommend one point of a map and say why: the knee; with bounds, a recipient or a loss, the best within them."""
     from sfumato.tradeoff import NothingFitsError, read_bounds, read_map
@@ -138,7 +139,7 @@ def _release_command(folder: Path, id: str) -> str:
 def _print_choice(choice: Choice, shown: Map, command: str) -> None:
     """Say in words which point, why, what is around it, and how to publish it."""
     from sfumato.measures import MEASURES
-    from sfumato.tradeoff.choice.bounds import number
+    from sfumato.phrases import number
     from sfumato.tradeoff.words import settings
 
     point = choice.point

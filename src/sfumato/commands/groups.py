@@ -6,11 +6,12 @@ What an option says in `--help` is what its declaration says (`vocabulary`), so 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from copy import copy
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args, get_type_hints
 
 import typer
 
@@ -57,27 +58,35 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
     called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     called.__annotations__ = {each.name: each.annotation for each in parameters}
-    del called.__wrapped__  # type: ignore[attr-defined]
+    del called.__wrapped__
     return called
 
 
 def _parameter(kind: type, each: Any) -> Parameter:
-    hint = get_type_hints(kind, include_extras=True)[each.name]
+    plain, info = get_args(get_type_hints(kind, include_extras=True)[each.name])
+    info = copy(info)
+    info.rich_help_panel = getattr(kind, "panel", None)
+    hint: Any = Annotated[plain, info]  # type: ignore[valid-type]
     default = each.default if each.default_factory is MISSING else each.default_factory()
     default = Parameter.empty if default is MISSING else default
     return Parameter(each.name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
 class Group:
-    """Base of groups: which of its options were given."""
+    """Base of groups: which of its options were given, and under which heading `--help` shows them."""
+
+    panel: ClassVar[str | None] = None
+
+    def values(self) -> dict[str, Any]:
+        """Return all options by name."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
 
     def given(self) -> Mapping[str, Any]:
         """Return the options that have another value than usual, by the names that a user types."""
-        values = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
         usual = {each.name: each.default for each in fields(self)}  # type: ignore[arg-type]
         return {
             f"--{name.replace('_', '-')}": value
-            for name, value in values.items()
+            for name, value in self.values().items()
             if value not in ([], None) and value != usual[name]
         }
 
@@ -90,18 +99,26 @@ def refuse(given: Mapping[str, object], why: str) -> None:
 
 
 @dataclass(frozen=True)
-class Reading(Group):
+class TextFile(Group):
+    """How a text file is laid out."""
+
+    panel: ClassVar[str | None] = "Reading a text file"
+    delimiter: Annotated[str | None, option(vocabulary.DELIMITER)] = None
+    encoding: Annotated[str, option(vocabulary.ENCODING)] = "utf-8"
+
+
+@dataclass(frozen=True)
+class Reading(TextFile):
     """How a text file is read."""
 
     na: Annotated[list[str], option(vocabulary.NA, "; repeat")] = field(default_factory=list)
-    delimiter: Annotated[str | None, option(vocabulary.DELIMITER)] = None
-    encoding: Annotated[str, option(vocabulary.ENCODING)] = "utf-8"
 
 
 @dataclass(frozen=True)
 class Known(Group):
     """What an outsider may know, and what nobody should learn."""
 
+    panel: ClassVar[str | None] = "Columns"
     quasi: Annotated[list[str], option(vocabulary.QUASI, "; repeat, or separate by commas")] = field(
         default_factory=list
     )
@@ -116,8 +133,8 @@ class Named(Known):
 
     def of_rows(self, rows: Engine) -> dict[str, tuple[str, ...]]:
         """Return the roles with comma lists split, where no column has that whole name."""
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {name: columns(given, rows.columns) for name, given in values.items() if isinstance(given, list)}
+        lists = {name: given for name, given in self.values().items() if isinstance(given, list)}
+        return {name: columns(given, rows.columns) for name, given in lists.items()}
 
 
 @dataclass(frozen=True)
@@ -132,6 +149,7 @@ class Roles(Named):
 class OfBaskets(Group):
     """Where items stand, in a file of sets of items."""
 
+    panel: ClassVar[str | None] = "Sets of items"
     baskets: Annotated[
         bool, typer.Option("--baskets", help="The file holds sets of items: lines, rows (--id, --item), or lists.")
     ] = False
@@ -147,12 +165,27 @@ class OfBaskets(Group):
 
         return self.baskets or (source in BASKETS and not Path(source).is_file())
 
-    def declaration(self, source: str, reading: Reading) -> BasketsDeclaration:
+    def declaration(self, source: str, reading: TextFile) -> BasketsDeclaration:
         """Say where the baskets are."""
         from sfumato.transactions.files.declaration import BasketsDeclaration
 
         separator = self.separator or reading.delimiter
         return BasketsDeclaration(source, self.id, self.item, self.column, separator, self.tree, reading.encoding)
+
+    def declared_in(self, name: str) -> BasketsDeclaration:
+        """Find out where baskets are: in a study, bundled, or in a file."""
+        from sfumato.publish.audit.original import study_file
+        from sfumato.tradeoff import read_study
+        from sfumato.transactions.files.declaration import BasketsDeclaration
+        from sfumato.transactions.study import BasketStudy
+
+        path = study_file(name)
+        if path is None:
+            return BasketsDeclaration(name, tree=self.tree)
+        study = read_study(str(path))
+        if not isinstance(study, BasketStudy):
+            raise BadInputError(f"{name}: this study is about a table, not about baskets")
+        return study.baskets if self.tree is None else replace(study.baskets, tree=self.tree)
 
     def refuse_for_table(self, **more: object) -> None:
         """Raise where something was given that is about sets of items only."""

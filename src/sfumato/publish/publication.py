@@ -20,6 +20,7 @@ from sfumato.anonymizers import Anonymizer, Mechanism, anonymizer, assigned
 from sfumato.engines.formulas import check_escaping
 from sfumato.errors import BadInputError
 from sfumato.measures import measure
+from sfumato.phrases import counted
 from sfumato.publish.audit.anatomy_tables import joined_tables
 from sfumato.publish.audit.audit import Audit, audit
 from sfumato.publish.audit.original import STUDY
@@ -47,7 +48,6 @@ from sfumato.table import Table
 from sfumato.tradeoff import Candidate, Map, Point, read_map
 from sfumato.tradeoff.exploration.folder import map_files
 from sfumato.tradeoff.study.study import of_table
-from sfumato.tradeoff.words import counted
 from sfumato.transactions.study import BasketStudy
 
 AGREE = 1e-9

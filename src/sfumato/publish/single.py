@@ -15,6 +15,7 @@ from typing import Any
 from sfumato.anonymizers import Anonymizer, Mechanism
 from sfumato.engines.formulas import check_escaping, formula_items, formula_notice
 from sfumato.measures import Measured, measure
+from sfumato.phrases import counted
 from sfumato.publish.formulas import written_formulas
 from sfumato.publish.noisy.words import drawn_lines, drawn_values
 from sfumato.quiet import Quiet
@@ -22,7 +23,6 @@ from sfumato.release import Form, Release, check_targets, format_of, write_relea
 from sfumato.requirements import Requirement
 from sfumato.table import Table
 from sfumato.tradeoff.measure_lines import ARROWS, EXACT_VALUES, measure_lines
-from sfumato.tradeoff.words import counted
 from sfumato.transactions import anonymize_baskets
 from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer
 from sfumato.transactions.files.declaration import BasketsDeclaration
@@ -90,9 +90,8 @@ def single_release(
     clock.end("anonymize")
     beside = {} if target.lattice is None else {target.lattice: maker.lattice(table, wanted, suppress).to_text()}
     escaped = target.escape_formulas
-    files = write_release(
-        release, target.path, target.layout, target.force, format_of(target.path), beside, escaped  # type: ignore[arg-type]
-    )
+    path, layout, force = target.path, target.layout, target.force
+    files = write_release(release, path, layout, force, format_of(path), beside, escaped)  # type: ignore[arg-type]
     clock.end("write")
     written = [path for path in files if path not in beside]
     notices = [*table.notices, *table.household_notices()]

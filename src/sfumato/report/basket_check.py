@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sfumato.measures.disclosure.group_risk import THRESHOLDS
-from sfumato.report.check import KNOWN_FOR, percent
-from sfumato.tradeoff.words import counted
+from sfumato.phrases import counted, percent
+from sfumato.report.check import KNOWN_FOR
 from sfumato.transactions.check import BasketCheck
 from sfumato.transactions.words import known_in_words
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from sfumato.measures.disclosure.group_risk import THRESHOLDS
 from sfumato.measures.disclosure.superpopulation import SMALL_FRACTION
+from sfumato.phrases import counted, listed, percent
 from sfumato.tradeoff.check import Check, Persons
-from sfumato.tradeoff.words import counted, listed
 
 KNOWN_FOR = {11: ", the threshold of EMA policy 0070 and Health Canada"}
 SENTENCE = 5
@@ -59,7 +59,7 @@ def _candidates(number: int) -> str:
 
 def _table(check: Check) -> Iterator[str]:
     records = counted(check.records, "record")
-    yield f"{check.table}: {records}; an outsider may know {listed(list(check.quasi))}."
+    yield f"{check.table}: {records}; an outsider may know {listed(check.quasi)}."
     if check.dropped:
         yield f"{counted(check.dropped, 'record')} with a missing value left out."
     elif MISSING[check.missing]:
@@ -121,7 +121,7 @@ def _subsets(check: Check) -> Iterator[str]:
         if size == len(check.quasi):
             continue
         names, risk = max(own.items(), key=lambda item: (item[1].average, item[1].uniques))
-        yield f"  {size} of them: {percent(risk.uniques_share):>8} of the records alone, by {listed(list(names))}"
+        yield f"  {size} of them: {percent(risk.uniques_share):>8} of the records alone, by {listed(names)}"
     told = check.risk.separation
     yield f"  All together tell {percent(told)} of all pairs of records apart (separation)."
     if not check.all_subsets:
@@ -137,7 +137,7 @@ def _worst(check: Check) -> Iterator[str]:
     yield f"{groups} {have} only {counted(check.risk.smallest, 'record')}. The worst (for your eyes only):"
     for own in check.worst:
         values = ", ".join(f"{name} {value or '(missing)'}" for name, value in own.quasi.items())
-        why = f"  <- {listed(list(own.unique_by))} alone would do" if 0 < len(own.unique_by) < len(check.quasi) else ""
+        why = f"  <- {listed(own.unique_by)} alone would do" if 0 < len(own.unique_by) < len(check.quasi) else ""
         yield f"  {counted(own.frequency, 'record')}: {values}{why}"
 
 
@@ -210,7 +210,7 @@ def _household(check: Check) -> Iterator[str]:
         return
     one = len(check.shared) == 1
     yield (
-        f"  {listed(list(check.shared))} {'is' if one else 'are'} the same within every household: by "
+        f"  {listed(check.shared)} {'is' if one else 'are'} the same within every household: by "
         f"{'it' if one else 'them'} {counted(own.unique, 'household')} {'is' if own.unique == 1 else 'are'} unique, "
         f"and {own.unique_with_size:,} where the number of members is known."
     )
@@ -219,13 +219,3 @@ def _household(check: Check) -> Iterator[str]:
 def _expected(number: float) -> str:
     """Write an expected number of records, which need not be whole."""
     return f"{number:,.0f} records" if number >= 100 else f"{number:.3g} records"
-
-
-def percent(share: float) -> str:
-    """Write a share as per cent, with enough digits to tell a small one from none and a large one from all."""
-    per_cent = 100 * share
-    for digits in (1, 2, 3, 4):
-        rounded = round(per_cent, digits)
-        if share in (0.0, 1.0) or 0 < rounded < 100:
-            return f"{rounded:.{digits}f} %"
-    return "less than 0.0001 %" if per_cent < 50 else "more than 99.999 %"

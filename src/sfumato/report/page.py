@@ -22,6 +22,7 @@ from sfumato.drawing import libraries
 from sfumato.errors import BadInputError
 from sfumato.kernels import cache_folder
 from sfumato.measures import MEASURES
+from sfumato.phrases import counted, listed
 from sfumato.plain import to_plain
 from sfumato.release import staged
 from sfumato.report.agreement import agreeing_section, said_of_points
@@ -31,7 +32,7 @@ from sfumato.report.worth import worth_content, worth_of_point, worth_section
 from sfumato.tradeoff import Map, Point
 from sfumato.tradeoff.chart import axis_title, baseline_label, drawn_axes, family, map_chart, step, ticks_of
 from sfumato.tradeoff.limit.limit import AXES
-from sfumato.tradeoff.words import counted, listed, settings
+from sfumato.tradeoff.words import settings
 
 
 def page(map_: Map, public: bool, day: date) -> str:

@@ -8,9 +8,10 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+from sfumato.phrases import counted, percent
 from sfumato.tradeoff import Map, Point
-from sfumato.tradeoff.verdicts import INTERVAL, VERDICTS, Verdicts, percent, signed, unsigned, worth_of
-from sfumato.tradeoff.words import counted, settings
+from sfumato.tradeoff.verdicts import INTERVAL, VERDICTS, Verdicts, signed, unsigned, worth_of
+from sfumato.tradeoff.words import settings
 from sfumato.tradeoff.worth_chart import worth_chart
 
 AT_FIRST = 12

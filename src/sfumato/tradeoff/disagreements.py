@@ -17,11 +17,9 @@ from statistics import median
 from typing import ClassVar
 
 from sfumato.measures import MEASURES
+from sfumato.phrases import counted, listed, number, percent
 from sfumato.quiet import Quiet
-from sfumato.tradeoff.choice.bounds import number
 from sfumato.tradeoff.map import Map, Point, cost
-from sfumato.tradeoff.verdicts import percent
-from sfumato.tradeoff.words import counted, listed
 
 COMPARED = {
     "risk": ("p_loss", "a_know", "attack_accuracy", "definetti_accuracy"),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from sfumato.measures import EmReader, Queries, Reader
+from sfumato.phrases import counted, listed, percent
 from sfumato.tradeoff.map import Map
 from sfumato.tradeoff.study.study import of_table
 from sfumato.tradeoff.verdicts import Verdicts
-from sfumato.tradeoff.words import counted, listed
 
 
 def meanings(shown: Map) -> list[tuple[str, str]]:
@@ -71,7 +71,7 @@ def _suppressed(shown: Map) -> str:
     if not largest:
         return "No candidate of this study may leave records out."
     return (
-        f"Candidates may leave out up to {100 * largest:.3g} % of the records, as their settings say. Suppressed "
+        f"Candidates may leave out up to {percent(largest, 3)} of the records, as their settings say. Suppressed "
         "records are counted, cost the full loss and never form a group; a query's estimate simply lacks them."
     )
 
@@ -83,7 +83,7 @@ def _scales(shown: Map) -> list[tuple[str, str]]:
     return [
         (
             "Populations",
-            f"u_loss compares the sensitive values of every population of at least {100 * scales.min_support:.3g} % of "
+            f"u_loss compares the sensitive values of every population of at least {percent(scales.min_support, 3)} of "
             "the records (minSup), described by values or ranges of quasi-identifiers, with what the release tells.",
         ),
         ("Queries", _queries(scales.queries)),
@@ -133,7 +133,7 @@ def _attack(shown: Map) -> str:
         "pairs": "by naive Bayes on every pair of quasi-identifiers",
         "random-forest": "by a random forest on points drawn from the boxes",
     }[attack.kind]
-    whom = "everybody" if attack.top == 1 else f"the {100 * attack.top:.3g} % of the people he is surest of"
+    whom = "everybody" if attack.top == 1 else f"the {percent(attack.top, 3)} of the people he is surest of"
     both = ("attack_accuracy", "empirical_breach")
     known = [own for own in shown.points if own.has(both) and own.measures["attack_accuracy"] > 0]
     beside = ""
@@ -150,7 +150,7 @@ def _queries(queries: Queries) -> str:
     reading = "of the records" if queries.reading == "query" else "of the values of each attribute"
     chosen = "drawn at random" if queries.select == "values" else "as ranges"
     bound = (
-        f"errors are relative to at least {100 * queries.sanity:.3g} % of the records"
+        f"errors are relative to at least {percent(queries.sanity, 3)} of the records"
         if queries.sanity
         else "only queries with an answer above zero are asked"
     )
@@ -162,6 +162,6 @@ def _queries(queries: Queries) -> str:
         )
     return (
         f"query_error asks {queries.number:,} random COUNT queries on {queries.dimensions} quasi-identifiers (all, "
-        f"where there are fewer) and the sensitive attribute, selecting {100 * queries.selectivity:.3g} % {reading}, "
+        f"where there are fewer) and the sensitive attribute, selecting {percent(queries.selectivity, 3)} {reading}, "
         f"values {chosen} (seed {queries.seed}); {bound}."
     )

@@ -14,9 +14,9 @@ from typing import Any
 
 from sfumato.measures import Classification
 from sfumato.measures.classification.worth import CONFIDENCE
+from sfumato.phrases import counted, listed, percent
 from sfumato.quiet import Quiet
 from sfumato.tradeoff.map import Map, Point
-from sfumato.tradeoff.words import counted, listed
 
 VERDICTS = {
     "better": "beats both trivial sanitizations",
@@ -163,7 +163,7 @@ class Verdicts(Quiet):
         gains = [worth_of(point)["adversary"] for point in self.releases]
         low, high = unsigned(min(gains)), unsigned(max(gains))
         span = f"{low} percentage points" if low == high else f"{low} to {high} percentage points"
-        sensitive = listed(list(self.shown.about.get("sensitive", ())))
+        sensitive = listed(self.shown.about.get("sensitive", ()))
         text = (
             f"An adversary who knows somebody's quasi-identifiers guesses {sensitive} right by {span} more often "
             f"than from the table's totals alone (a_acc). {_share(more, len(gains))} that is more than the researcher "
@@ -234,15 +234,6 @@ def gain_words(own: Mapping[str, Any]) -> str:
     gain, low, high = (signed(own[name]) for name in ("gain", "low", "high"))
     zero = ", which contains zero" if own["verdict"] == "not shown" else ""
     return f"{gain} percentage points ({INTERVAL} {low} to {high}{zero})"
-
-
-def percent(share: float) -> str:
-    """Write an accuracy.
-
-    >>> percent(0.82363)
-    '82.4 %'
-    """
-    return f"{100 * share:.1f} %"
 
 
 def signed(difference: float) -> str:

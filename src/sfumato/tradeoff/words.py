@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sfumato.anonymizers import anonymizer
+from sfumato.phrases import counted, listed, percent
 from sfumato.requirements import requirement
 from sfumato.tradeoff.map import Point
 
@@ -35,7 +36,7 @@ def settings(point: Point) -> str:
     rules = [part.rule_in_words(group) for part in requirement(point.requirement).parts]
     parts = [maker.in_words(), *rules, FORMS[point.form]]
     left_out = float(point.parameters.get("suppress", 0))
-    return ", ".join([*parts, f"at most {_percent(left_out)} of the records left out"] if left_out else parts)
+    return ", ".join([*parts, f"at most {percent(left_out, 3)} of the records left out"] if left_out else parts)
 
 
 def origin_in_words(name: str, about: Mapping[str, Any]) -> str:
@@ -57,17 +58,3 @@ def studied_table(name: str, about: Mapping[str, Any]) -> str:
         f"{counted(len(quasi), 'quasi-identifier')} an outsider may know ({listed(quasi)})"
     )
     return text + (f", and the sensitive {listed(sensitive)} nobody should learn. " if sensitive else ". ")
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
-
-
-def listed(names: list[str]) -> str:
-    """Join names as a person would: `a, b and c`."""
-    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
-
-
-def counted(number: int, one: str, many: str = "") -> str:
-    """Write a number with its noun: `1 record`, `2,000 records`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -7,7 +7,8 @@ from typing import Any
 
 from sfumato.configuration import Configured
 from sfumato.measures.of_baskets import ESTIMATORS
-from sfumato.tradeoff.words import counted, listed, origin_in_words, size_in_words
+from sfumato.phrases import counted, listed, percent
+from sfumato.tradeoff.words import origin_in_words, size_in_words
 from sfumato.transactions.measures.queries import ItemQueries
 from sfumato.transactions.measures.scales import BasketScales
 from sfumato.transactions.policy import (
@@ -85,7 +86,7 @@ def settings(
         where = f"a line of {utility.file}" if utility.file else f"a node of level {utility.level} of the item tree"
         parts.append(f"items published together only within {where}")
     if limit.share:
-        parts.append(f"at most {100 * limit.share:.3g} % of the {limit.of} left out")
+        parts.append(f"at most {percent(limit.share, 3)} of the {limit.of} left out")
     return "; ".join(parts)
 
 
@@ -132,7 +133,7 @@ def basket_meanings(scales: BasketScales) -> list[tuple[str, str]]:
         found.append(
             (
                 "Sensitive items",
-                f"rho is the largest share of records with {listed(list(scales.sensitive))} among those that fit up to "
+                f"rho is the largest share of records with {listed(scales.sensitive)} among those that fit up to "
                 "two other known items; a published set counts for its share of sensitive items. No requirement "
                 "here bounds it.",
             )
@@ -146,7 +147,7 @@ def queries_in_words(asked: ItemQueries) -> str:
         "transaction": f"{asked.size} random items of a random record",
         "uniform-items": f"{asked.size} items, each item equally likely, that some record has",
         "frequency-weighted": f"{asked.size} items, drawn as often as they occur, that some record has",
-        "frequent-pairs": f"one of the {100 * asked.top:.3g} % most frequent pairs of items",
+        "frequent-pairs": f"one of the {percent(asked.top, 3)} most frequent pairs of items",
         "file": f"the items of a line of {asked.file}",
     }[asked.kind]
     if asked.kind == "file":
@@ -159,7 +160,7 @@ def queries_in_words(asked: ItemQueries) -> str:
             f"{asked.workloads} workloads of {counted(asked.number, 'query', 'queries')} (seed {asked.seed}); "
             "intervals reach from the lowest to the highest workload"
         )
-    bound = f" Errors are relative to at least {100 * asked.sanity:.3g} % of the records." if asked.sanity else ""
+    bound = f" Errors are relative to at least {percent(asked.sanity, 3)} of the records." if asked.sanity else ""
     return (
         f"are is the mean relative error of COUNT queries, each for {what}: {many}. A reader answers as "
         f"{asked.estimator!r} says: {ESTIMATORS[asked.estimator]} (are_half, are_expanded, ... show the others). A "

@@ -52,6 +52,7 @@ from sfumato.anonymizers.mondrian.trim import trim
 from sfumato.configuration import Option, seed_option
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.kernels import kernel
+from sfumato.phrases import counted
 from sfumato.release import Assignment, Form, Release, bucketization, generalization
 from sfumato.requirements import Requirement
 from sfumato.requirements import requirement as read_requirement
@@ -193,7 +194,7 @@ class Mondrian(Anonymizer):
     def account(self, release: Release) -> list[str]:
         """Say how many records had no say in the choice of cuts."""
         missing = release.details.get("target_missing", 0)
-        records = f"{missing:,} record{'' if missing == 1 else 's'}"
+        records = counted(missing, "record")
         return [f"The target is missing in {records}, which did not count in the choice of cuts."] if missing else []
 
     @property

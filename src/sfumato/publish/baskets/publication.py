@@ -11,6 +11,7 @@ from typing import Any
 
 from sfumato.engines.formulas import formula_items
 from sfumato.errors import BadInputError
+from sfumato.phrases import counted
 from sfumato.plain import json_text
 from sfumato.publish.baskets.audit import BasketAudit, audit_baskets
 from sfumato.publish.baskets.cautions import basket_cautions
@@ -24,7 +25,6 @@ from sfumato.publish.baskets.mapping import basket_mapping, legend_of
 from sfumato.publish.certificate import Origin
 from sfumato.release import format_of
 from sfumato.tradeoff import Map, Point
-from sfumato.tradeoff.words import counted
 from sfumato.transactions import BasketRelease, Baskets, KMAnonymity
 from sfumato.transactions.files.writing import LONG, check_layout, published_rows, write_draft
 from sfumato.transactions.measures.itemsets import Rows, itemset_spread

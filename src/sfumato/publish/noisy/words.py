@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.anonymizers import Mechanism
+from sfumato.phrases import counted
 from sfumato.publish.noisy.cautions import alarms, columns_left_out, noisy_cautions, noisy_notices
 from sfumato.publish.noisy.certificate import guarantee_values
 from sfumato.release import NoisyRelease
-from sfumato.tradeoff.words import counted
 
 ONE_DRAW = (
     "Publish one draw only: each further one adds its epsilon. If you settled on these settings by looking at\n"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sfumato.measures import MEASURES, READ_NOISY
-from sfumato.tradeoff.choice.bounds import Bound, Relaxation, number
+from sfumato.phrases import counted, listed, number
+from sfumato.tradeoff.choice.bounds import Bound, Relaxation
 from sfumato.tradeoff.choice.curve import Curve, Step, Stretch
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
 from sfumato.tradeoff.disagreements import Disagreements
@@ -18,17 +19,6 @@ BASELINE_WORDS = {
     "without-sensitive": "the trivial release without sensitive values",
     "one-item": "the trivial release of one item in place of all",
 }
-
-
-def listed(parts: Sequence[object]) -> str:
-    """Join parts as a person would: `a, b and c`."""
-    texts = [str(part) for part in parts]
-    return " and ".join([", ".join(texts[:-1]), texts[-1]]) if len(texts) > 1 else "".join(texts)
-
-
-def counted(count: int, what: str) -> str:
-    """Write a number with its noun."""
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def both(before: float, after: float) -> tuple[str, str]:
