@@ -99,10 +99,10 @@ def _table(source: str, recipe: Recipe, roles: Roles, about: OfTable, reading: R
     form, suppress = recipe.form, recipe.suppress
     if isinstance(maker, Mechanism):
         maker.check_request(wanted, form, suppress)  # type: ignore[arg-type]
-        refuse(
-            {} if target.layout == "rows" else {"--layout": target.layout},
-            f"is not for {maker.name}, which publishes synthetic records as rows; leave it out",
-        )
+        if target.layout != "rows":
+            raise BadInputError(
+                f"{maker.name} publishes synthetic records, which are rows; leave out --layout {target.layout}"
+            )
     elif not recipe.require:
         raise BadInputError(f'{maker.name} needs to know what to satisfy: --require "k-anonymity k=10", for example')
     if target.lattice is not None and not maker.has_lattice:

@@ -66,7 +66,7 @@ def _parameter(kind: type, each: Any) -> Parameter:
     plain, info = get_args(get_type_hints(kind, include_extras=True)[each.name])
     info = copy(info)
     info.rich_help_panel = getattr(kind, "panel", None)
-    hint: Any = Annotated[plain, info]  # type: ignore[valid-type]
+    hint: Any = Annotated[plain, info]
     default = each.default if each.default_factory is MISSING else each.default_factory()
     default = Parameter.empty if default is MISSING else default
     return Parameter(each.name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
