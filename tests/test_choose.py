@@ -713,7 +713,7 @@ def test_bounds_are_read_with_blanks_and_infinities():
 
 
 def test_the_best_is_the_highest_or_the_lowest():
-    from sfumato.tradeoff.choice.choice_words import best
+    from sfumato.tradeoff.choice.reasons import best
     from sfumato.tradeoff.map import Point
 
     points = [

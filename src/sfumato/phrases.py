@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import Decimal
 from math import isfinite
+from textwrap import fill
 
 
 def counted(count: int, one: str, many: str = "") -> str:
@@ -57,3 +58,9 @@ def percent(share: float, digits: int | None = None) -> str:
         if round(share, 12) in (0, 1) or 0 < rounded < 100:
             return f"{abs(rounded):.{places}f} %"
     return "less than 0.0001 %" if share < 0.5 else "more than 99.999 %"
+
+
+def wrapped(sentence: str, mark: str = "") -> str:
+    """Break a sentence into lines for the terminal, indented behind a mark."""
+    start = f"  {mark}"
+    return fill(sentence, 110, initial_indent=start, subsequent_indent=" " * len(start), break_on_hyphens=False)

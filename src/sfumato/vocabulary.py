@@ -31,7 +31,7 @@ KNOWN = Option("Of baskets: how many items of a person an attacker may know.", l
 
 ANONYMIZERS = Option("Who makes the release: names with their options.", takes="anonymizer")
 REQUIREMENTS = Option("What every group must satisfy, parts joined by &.", takes="requirement")
-FORMS = Option("Generalization (boxes), or bucketization (exact quasi-identifiers, dealt-out values).")
+IN_FORMS = Option("Generalization (boxes), or bucketization (exact quasi-identifiers, dealt-out values).")
 SUPPRESS = Option("The largest share of records that may be left out.", least=0, most=1)
 LATTICE = Option("Of full-domain alone: whether every feasible transformation is a candidate, not the optimum alone.")
 UTILITY = Option("Of baskets: which items may go together.", takes="utility")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato import vocabulary
 from sfumato.commands.common import announce_first_run, say, tell
 from sfumato.commands.groups import (
     ABOUT_TABLES,
@@ -23,6 +22,7 @@ from sfumato.commands.groups import (
     refuse,
 )
 from sfumato.errors import BadInputError
+from sfumato.vocabulary import IN_FORMS, LIMIT, SOURCE, SUPPRESS, UTILITY
 
 if TYPE_CHECKING:
     from sfumato.publish.single import Single, Target
@@ -49,14 +49,14 @@ class Recipe(Group):
             'baskets "coat", "pcta", "aa", ...; `sfumato options` lists them.',
         ),
     ] = None
-    form: Annotated[str, option(vocabulary.FORMS)] = "generalization"
-    suppress: Annotated[float, option(vocabulary.SUPPRESS)] = 0.0
-    utility: Annotated[str | None, option(vocabulary.UTILITY, ': "utility-constraints level=1"')] = None
-    limit: Annotated[str | None, option(vocabulary.LIMIT, ': "suppression share=0.05 of=items"')] = None
+    form: Annotated[str, option(IN_FORMS)] = "generalization"
+    suppress: Annotated[float, option(SUPPRESS)] = 0.0
+    utility: Annotated[str | None, option(UTILITY, ': "utility-constraints level=1"')] = None
+    limit: Annotated[str | None, option(LIMIT, ': "suppression share=0.05 of=items"')] = None
 
 
 def anonymize(
-    table: Annotated[str, typer.Argument(help=vocabulary.SOURCE.meaning)],
+    table: Annotated[str, typer.Argument(help=SOURCE.meaning)],
     to: Annotated[Path, typer.Option("--to", help="The file to write: .csv or .parquet.")],
     recipe: Recipe,
     roles: Roles,

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato import vocabulary
 from sfumato.commands.common import announce_first_run, say, tell
 from sfumato.commands.groups import AsJson, Group, Named, OfBaskets, Reading, option
 from sfumato.errors import BadInputError
+from sfumato.vocabulary import HIERARCHIES, KNOWN
 
 if TYPE_CHECKING:
     from sfumato.table import Table
@@ -40,27 +40,24 @@ def check(
     sampled: Sampled,
     reading: Reading,
     baskets: OfBaskets,
-    hierarchies: Annotated[Path | None, option(vocabulary.HIERARCHIES)] = None,
+    hierarchies: Annotated[Path | None, option(HIERARCHIES)] = None,
     missing: Annotated[
         str | None,
         typer.Option(help="A missing value is a value of its own, drops its record, or matches all: value|drop|any."),
     ] = None,
-    known: Annotated[int, option(vocabulary.KNOWN)] = 2,
+    known: Annotated[int, option(KNOWN)] = 2,
     as_json: AsJson = False,
 ) -> None:
     """Say how risky a table is (or baskets are) as it stands, and whether a study would run (exit 1 if not)."""
-    from sfumato.report.basket_check import basket_check_in_words
-    from sfumato.report.check import check_in_words
-    from sfumato.transactions.check import BasketCheck
+    from sfumato.words.check import check_in_words
 
     started = time.perf_counter()
     done: Check | BasketCheck | None = _baskets(study, baskets, reading, known)
     if done is None:
         baskets.refuse_for_table()
         done = _table(study, roles, sampled, reading, hierarchies, missing)
-    words = basket_check_in_words(done) if isinstance(done, BasketCheck) else check_in_words(done)
     tell(done.notices)
-    say({**done.to_dict(), "seconds": round(time.perf_counter() - started, 4)}, [words], as_json)
+    say({**done.to_dict(), "seconds": round(time.perf_counter() - started, 4)}, [check_in_words(done)], as_json)
     if not done.valid:
         raise typer.Exit(1)
 

@@ -15,9 +15,25 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args, get_type_h
 
 import typer
 
-from sfumato import vocabulary
 from sfumato.configuration import Option
 from sfumato.errors import BadInputError
+from sfumato.vocabulary import (
+    COLUMN,
+    DELIMITER,
+    ENCODING,
+    HIERARCHIES,
+    HOUSEHOLD,
+    ID,
+    IDENTIFIER,
+    ITEM,
+    MISSING_VALUES,
+    NA,
+    NEUTRAL,
+    QUASI,
+    SENSITIVE,
+    SEPARATOR,
+    TREE,
+)
 
 if TYPE_CHECKING:
     from sfumato.engines import Engine
@@ -103,15 +119,15 @@ class TextFile(Group):
     """How a text file is laid out."""
 
     panel: ClassVar[str | None] = "Reading a text file"
-    delimiter: Annotated[str | None, option(vocabulary.DELIMITER)] = None
-    encoding: Annotated[str, option(vocabulary.ENCODING)] = "utf-8"
+    delimiter: Annotated[str | None, option(DELIMITER)] = None
+    encoding: Annotated[str, option(ENCODING)] = "utf-8"
 
 
 @dataclass(frozen=True)
 class Reading(TextFile):
     """How a text file is read."""
 
-    na: Annotated[list[str], option(vocabulary.NA, "; repeat")] = field(default_factory=list)
+    na: Annotated[list[str], option(NA, "; repeat")] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -119,17 +135,15 @@ class Known(Group):
     """What an outsider may know, and what nobody should learn."""
 
     panel: ClassVar[str | None] = "Columns"
-    quasi: Annotated[list[str], option(vocabulary.QUASI, "; repeat, or separate by commas")] = field(
-        default_factory=list
-    )
-    sensitive: Annotated[list[str], option(vocabulary.SENSITIVE)] = field(default_factory=list)
+    quasi: Annotated[list[str], option(QUASI, "; repeat, or separate by commas")] = field(default_factory=list)
+    sensitive: Annotated[list[str], option(SENSITIVE)] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Named(Known):
     """The roles of columns that a check asks for."""
 
-    identifier: Annotated[list[str], option(vocabulary.IDENTIFIER)] = field(default_factory=list)
+    identifier: Annotated[list[str], option(IDENTIFIER)] = field(default_factory=list)
 
     def of_rows(self, rows: Engine) -> dict[str, tuple[str, ...]]:
         """Return the roles with comma lists split, where no column has that whole name."""
@@ -141,8 +155,8 @@ class Named(Known):
 class Roles(Named):
     """The roles of all columns that are published."""
 
-    neutral: Annotated[list[str], option(vocabulary.NEUTRAL)] = field(default_factory=list)
-    household: Annotated[str | None, option(vocabulary.HOUSEHOLD)] = None
+    neutral: Annotated[list[str], option(NEUTRAL)] = field(default_factory=list)
+    household: Annotated[str | None, option(HOUSEHOLD)] = None
 
 
 @dataclass(frozen=True)
@@ -153,11 +167,11 @@ class OfBaskets(Group):
     baskets: Annotated[
         bool, typer.Option("--baskets", help="The file holds sets of items: lines, rows (--id, --item), or lists.")
     ] = False
-    id: Annotated[str | None, option(vocabulary.ID)] = None
-    item: Annotated[str | None, option(vocabulary.ITEM)] = None
-    column: Annotated[str | None, option(vocabulary.COLUMN)] = None
-    separator: Annotated[str | None, option(vocabulary.SEPARATOR)] = None
-    tree: Annotated[str | None, option(vocabulary.TREE)] = None
+    id: Annotated[str | None, option(ID)] = None
+    item: Annotated[str | None, option(ITEM)] = None
+    column: Annotated[str | None, option(COLUMN)] = None
+    separator: Annotated[str | None, option(SEPARATOR)] = None
+    tree: Annotated[str | None, option(TREE)] = None
 
     def are_meant(self, source: str) -> bool:
         """Say whether a source is baskets: by the option, or because bundled ones are called so."""
@@ -197,10 +211,10 @@ class OfBaskets(Group):
 class OfTable(Group):
     """What is said of a table besides its roles."""
 
-    hierarchies: Annotated[
-        list[Path], option(vocabulary.HIERARCHIES, "; of several, the last that knows a column decides")
-    ] = field(default_factory=list)
-    missing: Annotated[str, option(vocabulary.MISSING_VALUES)] = "value"
+    hierarchies: Annotated[list[Path], option(HIERARCHIES, "; of several, the last that knows a column decides")] = (
+        field(default_factory=list)
+    )
+    missing: Annotated[str, option(MISSING_VALUES)] = "value"
 
     def declaration(self, source: str, roles: Roles, reading: Reading) -> TableDeclaration:
         """Say where the table is; its roles are those that need no look at its columns."""

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato import vocabulary
 from sfumato.commands.common import print_json, say, tell
 from sfumato.commands.groups import AsJson, OfBaskets, Reading
 from sfumato.phrases import counted
+from sfumato.vocabulary import SOURCE
 
 if TYPE_CHECKING:
     from sfumato.tradeoff import Draft
@@ -19,7 +19,7 @@ WIDEST = 28
 
 
 def init(
-    table: Annotated[str, typer.Argument(help=vocabulary.SOURCE.meaning)],
+    table: Annotated[str, typer.Argument(help=SOURCE.meaning)],
     reading: Reading,
     baskets: OfBaskets,
     to: Annotated[Path, typer.Option("--to", help="The study to write.")] = Path("study.toml"),

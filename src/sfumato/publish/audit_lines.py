@@ -12,7 +12,7 @@ from sfumato.publish.audit.decision import Failure
 from sfumato.publish.audit.households import Together
 from sfumato.publish.audit.intersection import Intersection
 from sfumato.publish.audit.question import WorstGroup
-from sfumato.tradeoff.measure_lines import ARROWS, EXACT_VALUES, measure_lines
+from sfumato.words.measures import ARROWS, EXACT_VALUES, measure_lines
 
 
 def audit_lines(audit: Audit) -> Iterator[str]:

@@ -49,6 +49,7 @@ from sfumato.tradeoff import Candidate, Map, Point, read_map
 from sfumato.tradeoff.exploration.folder import map_files
 from sfumato.tradeoff.study.study import of_table
 from sfumato.transactions.study import BasketStudy
+from sfumato.words.meanings import meanings as meanings_of
 
 AGREE = 1e-9
 """How far a measure of the audit may lie from the maker's own."""
@@ -92,7 +93,7 @@ def publish_point(
         leaving = LeavingDraw(maker.draw(table), maker, path, origin, point.measures, escape_formulas)
     else:
         release = assigned(maker.anonymize(table, candidate.requirement, candidate.form, candidate.suppress))
-        meanings = map_.study.meanings(Map(map_.study, (point,), map_.about))
+        meanings = meanings_of(Map(map_.study, (point,), map_.about))
         leaving = LeavingTable(release, candidate, path, origin, meanings, layout, escape_formulas)
     return publish(leaving, force, mapping)
 

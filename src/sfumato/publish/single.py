@@ -22,7 +22,6 @@ from sfumato.quiet import Quiet
 from sfumato.release import Form, Release, check_targets, format_of, write_release
 from sfumato.requirements import Requirement
 from sfumato.table import Table
-from sfumato.tradeoff.measure_lines import ARROWS, EXACT_VALUES, measure_lines
 from sfumato.transactions import anonymize_baskets
 from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer
 from sfumato.transactions.files.declaration import BasketsDeclaration
@@ -30,7 +29,7 @@ from sfumato.transactions.files.writing import check_layout, published_rows, wri
 from sfumato.transactions.measures.queries import fitting_queries
 from sfumato.transactions.measures.scales import BasketScales, measure_baskets
 from sfumato.transactions.policy import BasketRequirement, KMAnonymity
-from sfumato.transactions.words import basket_rule, maker_in_words
+from sfumato.words.measures import ARROWS, EXACT_VALUES, measure_lines
 
 
 @dataclass(frozen=True)
@@ -184,8 +183,8 @@ def single_baskets(
     }
     rows, items = counted(baskets.size, "record"), counted(len(baskets.items), "item")
     lines = [
-        f"Wrote {target.path}: {rows}, {items} published as {len(release.labels):,}, by {maker_in_words(maker)}.",
-        f"In it {basket_rule(wanted)}.",
+        f"Wrote {target.path}: {rows}, {items} published as {len(release.labels):,}, by {maker.in_words()}.",
+        f"In it {wanted.rule_in_words()}.",
         "",
         f"Measured {ARROWS}:",
         *measure_lines(measured.values),

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
-from sfumato import vocabulary
 from sfumato.configuration import check_options
 from sfumato.engines import DuckDBEngine, Engine
 from sfumato.errors import BadInputError
@@ -15,6 +14,20 @@ from sfumato.table import bundled
 from sfumato.table.hierarchies.declared import Declared, Filed, level_table_of, level_tables, read_hierarchies
 from sfumato.table.hierarchies.hierarchy import Hierarchy
 from sfumato.table.table import Missing, Roles, Table, with_roles
+from sfumato.vocabulary import (
+    DELIMITER,
+    ENCODING,
+    HIERARCHIES,
+    HIERARCHY,
+    HOUSEHOLD,
+    IDENTIFIER,
+    MISSING_VALUES,
+    NA,
+    NEUTRAL,
+    QUASI,
+    SENSITIVE,
+    SOURCE,
+)
 
 IN_STUDY = "[table.hierarchy] of the study"
 """Where hierarchies of single columns stand, for whoever has to correct one."""
@@ -24,18 +37,18 @@ IN_STUDY = "[table.hierarchy] of the study"
 class TableDeclaration:
     """A file or a bundled table with the roles of its columns; a bundled table has usual roles and hierarchies."""
 
-    source: Annotated[str, vocabulary.SOURCE]
-    quasi: Annotated[tuple[str, ...], vocabulary.QUASI] = ()
-    sensitive: Annotated[tuple[str, ...], vocabulary.SENSITIVE] = ()
-    neutral: Annotated[tuple[str, ...], vocabulary.NEUTRAL] = ()
-    identifier: Annotated[tuple[str, ...], vocabulary.IDENTIFIER] = ()
-    household: Annotated[str | None, vocabulary.HOUSEHOLD] = None
-    hierarchies: Annotated[str | None, vocabulary.HIERARCHIES] = None
-    hierarchy: Annotated[Mapping[str, Declared], vocabulary.HIERARCHY] = field(default_factory=dict)
-    missing: Annotated[Missing, vocabulary.MISSING_VALUES] = "value"
-    na: Annotated[tuple[str, ...], vocabulary.NA] = ()
-    delimiter: Annotated[str | None, vocabulary.DELIMITER] = None
-    encoding: Annotated[str, vocabulary.ENCODING] = "utf-8"
+    source: Annotated[str, SOURCE]
+    quasi: Annotated[tuple[str, ...], QUASI] = ()
+    sensitive: Annotated[tuple[str, ...], SENSITIVE] = ()
+    neutral: Annotated[tuple[str, ...], NEUTRAL] = ()
+    identifier: Annotated[tuple[str, ...], IDENTIFIER] = ()
+    household: Annotated[str | None, HOUSEHOLD] = None
+    hierarchies: Annotated[str | None, HIERARCHIES] = None
+    hierarchy: Annotated[Mapping[str, Declared], HIERARCHY] = field(default_factory=dict)
+    missing: Annotated[Missing, MISSING_VALUES] = "value"
+    na: Annotated[tuple[str, ...], NA] = ()
+    delimiter: Annotated[str | None, DELIMITER] = None
+    encoding: Annotated[str, ENCODING] = "utf-8"
 
     def __post_init__(self) -> None:
         check_options(self)

@@ -6,7 +6,6 @@ It stands in a `study.toml` with a section `[baskets]` where a study of a table 
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
@@ -17,21 +16,19 @@ from typing import Annotated, Any, ClassVar
 
 import tomlkit
 
-from sfumato import vocabulary
 from sfumato.configuration import check_choice, described
 from sfumato.errors import BadInputError
 from sfumato.kernels import source_digest
 from sfumato.measures import MEASURES, Classification
+from sfumato.phrases import percent
 from sfumato.rooms import up_to
 from sfumato.tradeoff.exploration.exploration import attempted
-from sfumato.tradeoff.map import Map, Point
+from sfumato.tradeoff.map import Point
 from sfumato.tradeoff.study.texts import (
     SCHEMA,
-    changed,
     known_keys,
     section_entries,
     section_values,
-    source_word,
     texts_of,
     written_texts,
 )
@@ -57,7 +54,7 @@ from sfumato.transactions.policy import (
     utility_constraints,
 )
 from sfumato.transactions.recoding import BasketRelease
-from sfumato.transactions.words import BASELINES, basket_meanings, maker_in_words, settings, studied_baskets
+from sfumato.vocabulary import ANONYMIZERS, LIMIT, REQUIREMENTS, UTILITY
 
 NOTHING = basket_requirement("km-anonymity k=1 m=1")
 AXES = ("itemset_risk", "query_utility")
@@ -66,10 +63,6 @@ SCALES = {"queries": (ItemQueries,), "linking": (Linking,), "losses": (ItemLosse
 
 FILE = "a file"
 """What a file is called where its name may not be told."""
-
-
-OPTIONS = {"anonymizer": "--with", "requirement": "--require", "utility": "--utility", "limit": "--limit"}
-"""The option of `sfumato anonymize` for every field of a candidate."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +93,20 @@ class BasketCandidate:
         kept = {name: value for name, value in found.items() if value is not None}
         return kept | {name: str(own) for name, own in texts.items() if own is not None}
 
+    @property
+    def in_words(self) -> str:
+        """How the release is made, in a sentence."""
+        if self.anonymizer.baseline:
+            return self.anonymizer.baseline
+        parts = [f"{self.anonymizer.in_words()}: {self.requirement.rule_in_words()}"]
+        if self.utility is not None:
+            file, level = self.utility.file, self.utility.level
+            where = f"a line of {file}" if file else f"a node of level {level} of the item tree"
+            parts.append(f"items published together only within {where}")
+        if self.limit.share:
+            parts.append(f"at most {percent(self.limit.share, 3)} of the {self.limit.of} left out")
+        return "; ".join(parts)
+
     @staticmethod
     def of(point: Point) -> BasketCandidate:
         """Read a point's settings back."""
@@ -126,7 +133,6 @@ class BasketCandidate:
 
     def point(self) -> Point:
         """Return the point of this candidate, before it is measured."""
-        baseline = BASELINES.get(self.anonymizer.name)
         return Point(
             self.id,
             str(self.anonymizer),
@@ -134,8 +140,8 @@ class BasketCandidate:
             str(self.requirement),
             self.parameters,
             "measured",
-            words=settings(self.anonymizer, self.requirement, self.utility, self.limit),
-            family=baseline[0] if baseline else maker_in_words(self.anonymizer),
+            words=self.in_words,
+            family=self.anonymizer.in_words(),
         )
 
 
@@ -143,10 +149,10 @@ class BasketCandidate:
 class BasketGrid:
     """Candidates as all combinations of some anonymizers, requirements, utility constraints and limits."""
 
-    anonymizers: Annotated[tuple[BasketAnonymizer, ...], vocabulary.ANONYMIZERS] = (candidate_maker("coat"),)
-    requirements: Annotated[tuple[BasketRequirement, ...], vocabulary.REQUIREMENTS] = (NOTHING,)
-    utility: Annotated[tuple[UtilityConstraints | None, ...], vocabulary.UTILITY] = (None,)
-    limits: Annotated[tuple[SuppressionLimit, ...], vocabulary.LIMIT] = (SuppressionLimit(),)
+    anonymizers: Annotated[tuple[BasketAnonymizer, ...], ANONYMIZERS] = (candidate_maker("coat"),)
+    requirements: Annotated[tuple[BasketRequirement, ...], REQUIREMENTS] = (NOTHING,)
+    utility: Annotated[tuple[UtilityConstraints | None, ...], UTILITY] = (None,)
+    limits: Annotated[tuple[SuppressionLimit, ...], LIMIT] = (SuppressionLimit(),)
 
     @property
     def candidates(self) -> list[BasketCandidate]:
@@ -194,31 +200,9 @@ class BasketStudy:
         """Return the same study with another seed of the random queries."""
         return replace(self, scales=replace(self.scales, queries=replace(self.scales.queries, seed=seed)))
 
-    def described(self, about: Mapping[str, Any]) -> str:
-        """Say which baskets were studied."""
-        return studied_baskets(self.name, about)
-
     def public_settings(self, point: Point) -> Point:
         """Return the settings of a point without the names of files."""
         return replace(BasketCandidate.of(point).without_files().point(), parameters={})
-
-    def meanings(self, shown: Map) -> list[tuple[str, str]]:
-        """List the meanings in force."""
-        return basket_meanings(self.scales)
-
-    def command(self, point: Point) -> str | None:
-        """Write the command that makes the release of a point; the ends of the map are not made alone."""
-        if point.is_baseline:
-            return None
-        candidate = BasketCandidate.of(point)
-        words = ["sfumato", "anonymize", source_word(self.baskets.source), *self.baskets.options()]
-        for name, own in changed(candidate).items():
-            words += [OPTIONS[name], str(own)]
-        return shlex.join([*words, "--to", f"release-{point.id}.csv"])
-
-    def steps(self) -> Sequence[str]:
-        """Nothing has to be done before that command."""
-        return ()
 
     def to_toml(self, folder: Path | None = None) -> str:
         """Write the study with every default filled in; files named as seen from a folder, if one is given."""
@@ -296,7 +280,7 @@ class BasketWork:
 def promised_risk(candidate: BasketCandidate, scales: BasketScales) -> dict[str, float]:
     """Bound the risk by what is promised of every set of items that the scales take for known; else say nothing."""
     requirement = candidate.requirement
-    if candidate.point().is_baseline:
+    if candidate.anonymizer.baseline:
         return {}
     covered = isinstance(requirement, CompleteKAnonymity) or (
         isinstance(requirement, KMAnonymity) and scales.constraints is None and requirement.m >= scales.known

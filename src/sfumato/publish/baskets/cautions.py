@@ -17,7 +17,7 @@ from sfumato.transactions.measures.attacks import rho
 from sfumato.transactions.measures.itemsets import Rows
 from sfumato.transactions.measures.reader import Reader
 from sfumato.transactions.measures.scales import PreparedBaskets
-from sfumato.transactions.words import known_in_words
+from sfumato.transactions.policy import known_in_words
 
 
 def basket_cautions(release: BasketRelease, requirement: BasketRequirement, prepared: PreparedBaskets) -> list[Caution]:

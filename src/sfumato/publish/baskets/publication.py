@@ -31,7 +31,7 @@ from sfumato.transactions.measures.itemsets import Rows, itemset_spread
 from sfumato.transactions.measures.losses import ItemLosses
 from sfumato.transactions.measures.scales import BasketScales
 from sfumato.transactions.study import FILE, BasketCandidate, BasketStudy
-from sfumato.transactions.words import basket_meanings, basket_rule
+from sfumato.words.basket_meanings import basket_meanings
 
 AGREE = 1e-9
 
@@ -136,7 +136,7 @@ class LeavingBaskets:
         return [
             f"Published {self.path}: {rows} with {items}.",
             f"Re-checked on the written file: {self.candidate.requirement}",
-            f"  That is: {basket_rule(self.candidate.requirement)}.",
+            f"  That is: {self.candidate.requirement.rule_in_words()}.",
         ]
 
 

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from sfumato.phrases import counted
 from sfumato.publish.baskets.audit import BasketAudit
-from sfumato.tradeoff.measure_lines import ARROWS, measure_lines
-from sfumato.transactions.policy import basket_requirement
-from sfumato.transactions.words import basket_rule, known_in_words
+from sfumato.transactions.policy import basket_requirement, known_in_words
+from sfumato.words.measures import ARROWS, measure_lines
 
 LONGEST = 90
 """Characters of a set of items that are shown."""
@@ -44,4 +43,4 @@ def basket_audit_lines(audit: BasketAudit) -> Iterator[str]:
         )
         yield from (f"  {counted(each.records, 'record')}: {short(each.items)}" for each in failure.examples)
     if audit.require is not None and not audit.failures:
-        yield f"\nIt holds: {basket_rule(basket_requirement(audit.require))}."
+        yield f"\nIt holds: {basket_requirement(audit.require).rule_in_words()}."

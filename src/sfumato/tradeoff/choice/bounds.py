@@ -7,13 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from math import inf, isfinite, isnan
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
 from sfumato.phrases import number
 from sfumato.tradeoff.choice.curve import rank
-from sfumato.tradeoff.map import Point
+
+if TYPE_CHECKING:
+    from sfumato.tradeoff.map import Point
 
 TOLERANCE = 1e-9
 Side = Literal["max", "min"]

@@ -21,7 +21,8 @@ from sfumato.quiet import Quiet
 from sfumato.requirements import KAnonymity, LDiversity, requirement
 from sfumato.tradeoff.choice.answers import Answer, answered, check_losses, said
 from sfumato.tradeoff.choice.bounds import Bound, check_measure
-from sfumato.tradeoff.map import Map, Point, non_dominated
+from sfumato.tradeoff.dominance import non_dominated
+from sfumato.tradeoff.map import Map, Point
 
 LOSSES = ("loss", "generalization_loss", "suppression_loss")
 

@@ -5,7 +5,7 @@ The value is what stands in `study.toml`, so it can be read, written, compared a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
 from itertools import count, product
@@ -14,19 +14,18 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import tomlkit
 
-from sfumato import vocabulary
 from sfumato.anonymizers import FullDomain, Maker, anonymizer
 from sfumato.configuration import check_choice, check_options, described, parse, without_seed
 from sfumato.documents import named, parse_toml, read_text
 from sfumato.errors import BadInputError
-from sfumato.kinds import KINDS, kind
 from sfumato.measures import MEASURES, READ_NOISY, READERS, Attack, Classification, Queries, Reader, Scales
 from sfumato.release import FORMS, Form
 from sfumato.requirements import Requirement, requirement
 from sfumato.table import DATASETS, Hierarchy, Table, TableDeclaration
 from sfumato.table.hierarchies.declared import Filed
-from sfumato.tradeoff.map import Map, Point
+from sfumato.tradeoff.map import Point
 from sfumato.tradeoff.study.explorable import Explorable
+from sfumato.tradeoff.study.kinds import KINDS, kind
 from sfumato.tradeoff.study.texts import (
     SCHEMA,
     known_keys,
@@ -37,6 +36,7 @@ from sfumato.tradeoff.study.texts import (
     texts_of,
     written_texts,
 )
+from sfumato.vocabulary import ANONYMIZERS, IN_FORMS, LATTICE, REQUIREMENTS, SUPPRESS
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.exploration.exploration import TableWork
@@ -80,11 +80,11 @@ class Candidate:
 class Grid:
     """Candidates as all combinations of some anonymizers, requirements, forms and suppression limits."""
 
-    anonymizers: Annotated[tuple[Maker, ...], vocabulary.ANONYMIZERS] = (anonymizer("mondrian"),)
-    requirements: Annotated[tuple[Requirement, ...], vocabulary.REQUIREMENTS] = (NOTHING,)
-    forms: Annotated[tuple[Form, ...], vocabulary.FORMS] = ("generalization",)
-    suppress: Annotated[tuple[float, ...], vocabulary.SUPPRESS] = (0.0,)
-    lattice: Annotated[bool, vocabulary.LATTICE] = False
+    anonymizers: Annotated[tuple[Maker, ...], ANONYMIZERS] = (anonymizer("mondrian"),)
+    requirements: Annotated[tuple[Requirement, ...], REQUIREMENTS] = (NOTHING,)
+    forms: Annotated[tuple[Form, ...], IN_FORMS] = ("generalization",)
+    suppress: Annotated[tuple[float, ...], SUPPRESS] = (0.0,)
+    lattice: Annotated[bool, LATTICE] = False
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -159,41 +159,11 @@ class Study:
 
         return TableWork.of(self, data if data is not None else self.table.open())
 
-    def described(self, about: Mapping[str, Any]) -> str:
-        """Say which table was studied, and what its columns are."""
-        from sfumato.tradeoff.words import studied_table
-
-        return studied_table(self.name, about)
-
     def public_settings(self, point: Point) -> Point:
         """Return the settings of a point without a seed."""
         suppress = {name: value for name, value in point.parameters.items() if name == "suppress"}
         maker = without_seed(point.anonymizer)
         return Point(point.id, maker, point.form, point.requirement, suppress, point.status)
-
-    def meanings(self, shown: Map) -> list[tuple[str, str]]:
-        """List the meanings in force."""
-        from sfumato.tradeoff.meanings import meanings
-
-        return meanings(shown)
-
-    def command(self, point: Point) -> str | None:
-        """Write the command that makes the release of a point."""
-        from sfumato.tradeoff.command import anonymize_command
-
-        return anonymize_command(self.table, point)
-
-    def steps(self) -> Sequence[str]:
-        """Say how the command comes to the hierarchies that the study declares itself."""
-        from sfumato.tradeoff.command import DECLARED
-
-        if not self.table.hierarchy:
-            return ()
-        return (
-            "<b>Hierarchies first.</b> This study declares some of its own; for the command, copy each "
-            f"<code>[table.hierarchy.COLUMN]</code> of <code>study.toml</code> to <code>{DECLARED}</code> as "
-            "<code>[COLUMN]</code>.",
-        )
 
     def with_seed(self, seed: int) -> Study:
         """Return the same study with another seed of the random queries."""

@@ -39,6 +39,9 @@ class Task:
 class BasketAnonymizer(Configured, ABC):
     """Makes releases of baskets. Same configuration, same baskets, same release, whatever the order of records."""
 
+    baseline: ClassVar[str] = ""
+    """Of an end of the map: what it is, in a sentence. Elsewhere nothing."""
+
     requirements: ClassVar[tuple[type[BasketRequirement], ...]]
     """The kinds of requirements it can satisfy."""
 
@@ -75,6 +78,11 @@ class BasketAnonymizer(Configured, ABC):
         if utility is not None and not self.keeps_utility_constraints:
             raise BadInputError(f"{self.name} knows no utility constraints; with {utility} use coat or upcta")
         return Task(baskets, requirement, utility, limit or NOTHING)
+
+    def in_words(self) -> str:
+        """Name it to people, with what is not usual about it in brackets as one would type it."""
+        options = str(self).partition(" ")[2]
+        return (self.title or self.name) + (f" ({options})" if options else "")
 
     @abstractmethod
     def release(self, task: Task) -> BasketRelease:

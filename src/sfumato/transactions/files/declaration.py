@@ -7,7 +7,6 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from sfumato import vocabulary
 from sfumato.configuration import check_options
 from sfumato.errors import BadInputError
 from sfumato.tradeoff.study.texts import known_keys, option_words, seen_from
@@ -15,6 +14,7 @@ from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.files.bundled import BASKETS, load_baskets
 from sfumato.transactions.files.reading import read_baskets
 from sfumato.transactions.files.trees import read_tree
+from sfumato.vocabulary import BASKET_SOURCE, COLUMN, ENCODING, ID, ITEM, SEPARATOR, TREE
 
 FILES = ("source", "tree")
 
@@ -23,13 +23,13 @@ FILES = ("source", "tree")
 class BasketsDeclaration:
     """A file of baskets, or bundled ones: lines of items, rows of (whose, item), or a column of lists."""
 
-    source: Annotated[str, vocabulary.BASKET_SOURCE]
-    id: Annotated[str | None, vocabulary.ID] = None
-    item: Annotated[str | None, vocabulary.ITEM] = None
-    column: Annotated[str | None, vocabulary.COLUMN] = None
-    separator: Annotated[str | None, vocabulary.SEPARATOR] = None
-    tree: Annotated[str | None, vocabulary.TREE] = None
-    encoding: Annotated[str, vocabulary.ENCODING] = "utf-8"
+    source: Annotated[str, BASKET_SOURCE]
+    id: Annotated[str | None, ID] = None
+    item: Annotated[str | None, ITEM] = None
+    column: Annotated[str | None, COLUMN] = None
+    separator: Annotated[str | None, SEPARATOR] = None
+    tree: Annotated[str | None, TREE] = None
+    encoding: Annotated[str, ENCODING] = "utf-8"
 
     def __post_init__(self) -> None:
         check_options(self)
