@@ -11,6 +11,7 @@ ROOMS = {
     "memory": "what the shell allows of it",
     "plain": "values for JSON, and back",
     "configuration": "objects that are their configuration, and what their options are",
+    "vocabulary": "options that studies and the command line share, each said once",
     "documents": "the border for our own JSON and TOML files",
     "phrases": "numbers, counts and lists as people write them",
     "drawing": "the one door to what draws charts",

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from sfumato.commands.common import print_json
+from sfumato.commands.groups import AsJson
 from sfumato.errors import BadInputError
 
 
@@ -49,7 +50,7 @@ def choose(
     sensitivity: Annotated[
         float | None, typer.Option(help="Of Kneedle: how far the curve must fall beyond a knee, in mean steps.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Recommend one point of a map and say why: the knee; with bounds, a recipient or a loss, the best within them."""
     from sfumato.tradeoff import NothingFitsError, read_bounds, read_map

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from sfumato.commands.common import announce_first_run, folder_named, make_folder, print_json, progress, tell_undrawn
+from sfumato.commands.groups import AsJson
 from sfumato.errors import BadInputError
 from sfumato.interrupts import last_words
 
@@ -44,7 +45,7 @@ def explore(
             "spares the time, and u_loss_em, query_error_em and the deFinetti attack."
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Make and measure all candidates of a study, and draw the map. Resumes where it was stopped."""
     from sfumato.measures import Classification

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.commands.common import announce_first_run, folder_named, make_folder, print_json, progress, tell_undrawn
+from sfumato.commands.groups import AsJson
 from sfumato.errors import BadInputError, StoppedError
 from sfumato.interrupts import ends_itself, last_words
 
@@ -46,7 +47,7 @@ def frontier(
     seconds: Annotated[float | None, typer.Option(help="Stop after so many seconds with the best so far.")] = None,
     seed: Annotated[int, typer.Option(help="Where random numbers start.")] = 0,
     workers: Annotated[int | None, typer.Option(help="Threads; by default one per core.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Search the frontier of a problem over all cuts, and put it on a map for choose and release.
 

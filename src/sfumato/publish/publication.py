@@ -20,6 +20,7 @@ from sfumato.anonymizers import Anonymizer, Mechanism, anonymizer, assigned
 from sfumato.engines.formulas import check_escaping
 from sfumato.errors import BadInputError
 from sfumato.measures import measure
+from sfumato.phrases import counted
 from sfumato.publish.audit.anatomy_tables import joined_tables
 from sfumato.publish.audit.audit import Audit, audit
 from sfumato.publish.audit.original import STUDY
@@ -175,6 +176,25 @@ class LeavingTable:
         asked = [str(part) for part in parts]
         own = certificate(outside, release, candidate, self.origin, self.path, asked, verdict, warnings, self.meanings)
         return own, outside
+
+    only_yours = "it tells what was suppressed"
+    use_of_mapping = "To recode new data: sfumato apply {} NEW.csv --to FILE (keep the mapping to yourself)"
+
+    def values(self, verdict: Audit) -> Mapping[str, Any]:
+        """Return what a program reads of it."""
+        return {
+            "requirement": str(self.candidate.requirement),
+            "anonymizer": str(self.candidate.anonymizer),
+            "form": self.candidate.form,
+            "suppressed": self.release.suppressed,
+            "measures": dict(verdict.measures),
+        }
+
+    def lines(self, verdict: Audit) -> Sequence[str]:
+        """Say how much was published, and what was re-checked."""
+        rows, groups = counted(self.release.assignment.records, "record"), counted(self.release.groups, "group")
+        checked = f"Re-checked on the written file: {self.candidate.requirement}"
+        return [f"Published {self.path}: {rows} in {groups}.", checked]
 
 
 def columns_of(release: Release) -> Columns:

@@ -12,11 +12,11 @@ from functools import cached_property, partial
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import tomlkit
 
-from sfumato.configuration import check_choice, parse
+from sfumato.configuration import check_choice, described
 from sfumato.errors import BadInputError
 from sfumato.kernels import source_digest
 from sfumato.measures import MEASURES, Classification
@@ -26,9 +26,9 @@ from sfumato.tradeoff.exploration.exploration import attempted
 from sfumato.tradeoff.map import Point
 from sfumato.tradeoff.study.texts import (
     SCHEMA,
-    full_text,
     known_keys,
-    list_of,
+    section_entries,
+    section_values,
     texts_of,
     written_texts,
 )
@@ -54,9 +54,13 @@ from sfumato.transactions.policy import (
     utility_constraints,
 )
 from sfumato.transactions.recoding import BasketRelease
+from sfumato.vocabulary import ANONYMIZERS, LIMIT, REQUIREMENTS, UTILITY
 
 NOTHING = basket_requirement("km-anonymity k=1 m=1")
 AXES = ("itemset_risk", "query_utility")
+SCALES = {"queries": (ItemQueries,), "linking": (Linking,), "losses": (ItemLosses,)}
+"""The kinds of every scale that is a configuration of its own."""
+
 FILE = "a file"
 """What a file is called where its name may not be told."""
 
@@ -145,10 +149,10 @@ class BasketCandidate:
 class BasketGrid:
     """Candidates as all combinations of some anonymizers, requirements, utility constraints and limits."""
 
-    anonymizers: tuple[BasketAnonymizer, ...]
-    requirements: tuple[BasketRequirement, ...]
-    utility: tuple[UtilityConstraints | None, ...] = (None,)
-    limits: tuple[SuppressionLimit, ...] = (SuppressionLimit(),)
+    anonymizers: Annotated[tuple[BasketAnonymizer, ...], ANONYMIZERS] = (candidate_maker("coat"),)
+    requirements: Annotated[tuple[BasketRequirement, ...], REQUIREMENTS] = (NOTHING,)
+    utility: Annotated[tuple[UtilityConstraints | None, ...], UTILITY] = (None,)
+    limits: Annotated[tuple[SuppressionLimit, ...], LIMIT] = (SuppressionLimit(),)
 
     @property
     def candidates(self) -> list[BasketCandidate]:
@@ -207,7 +211,7 @@ class BasketStudy:
         document.add("name", tomlkit.item(self.name))
         document.add("axes", tomlkit.item(list(self.axes)))
         document.add("baskets", tomlkit.item(self.baskets.entries(folder)))
-        document.add("scales", tomlkit.item(_scale_entries(self.scales)))
+        document.add("scales", tomlkit.item(section_entries(self.scales)))
         blocks = tomlkit.aot()
         for grid in self.grids:
             block = tomlkit.table()
@@ -347,13 +351,13 @@ def study_of(content: dict[str, Any], origin: str) -> BasketStudy:
         str(content.get("name", Path(origin).stem)),
         BasketsDeclaration.of(entries, Path(origin).parent),
         tuple(_grid(block) for block in blocks),
-        _scales(scales),
+        BasketScales(**section_values("[scales]", scales, BasketScales, SCALES)),
         (axes[0], axes[1]),
     )
 
 
 def _grid(block: Mapping[str, Any]) -> BasketGrid:
-    known_keys("[[candidates]]", block, ("anonymizers", "requirements", "utility", "limits"))
+    known_keys("[[candidates]]", block, described(BasketGrid))
     utility = [None if own == "none" else utility_constraints(own) for own in texts_of(block, "utility", "none")]
     return BasketGrid(
         tuple(map(candidate_maker, texts_of(block, "anonymizers", "coat"))),
@@ -361,28 +365,3 @@ def _grid(block: Mapping[str, Any]) -> BasketGrid:
         tuple(utility),
         tuple(map(suppression_limit, texts_of(block, "limits", str(SuppressionLimit())))),
     )
-
-
-def _scales(entries: Mapping[str, Any]) -> BasketScales:
-    known_keys("[scales]", entries, [own.name for own in fields(BasketScales)])
-    kinds: dict[str, Any] = {"queries": ItemQueries, "linking": Linking, "losses": ItemLosses}
-    values: dict[str, Any] = {}
-    for key, value in entries.items():
-        if key in kinds:
-            if not isinstance(value, str):
-                raise BadInputError(f"{key} must be a text such as {str(kinds[key]())!r}, not {value!r}")
-            values[key] = parse(value, (kinds[key],), key)
-        else:
-            values[key] = tuple(list_of(value)) if key == "sensitive" else value
-    return BasketScales(**values)
-
-
-def _scale_entries(scales: BasketScales) -> dict[str, Any]:
-    """Write all scales; what is not given is left out."""
-    written: dict[str, Any] = {"known": scales.known}
-    if scales.constraints is not None:
-        written["constraints"] = scales.constraints
-    if scales.sensitive:
-        written["sensitive"] = list(scales.sensitive)
-    parts = {"queries": scales.queries, "linking": scales.linking, "losses": scales.losses}
-    return written | {key: full_text(own) for key, own in parts.items()}

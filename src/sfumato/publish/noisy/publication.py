@@ -18,6 +18,7 @@ from sfumato.publish.draft_reading import read_draft
 from sfumato.publish.formulas import written_formulas
 from sfumato.publish.noisy.cautions import noisy_cautions
 from sfumato.publish.noisy.certificate import noisy_certificate, public_noisy_certificate
+from sfumato.publish.noisy.words import drawn_lines, drawn_values
 from sfumato.release import Format, NoisyRelease, format_of
 
 
@@ -77,6 +78,17 @@ class LeavingDraw:
         warnings = noisy_cautions(self.release, self.maker)
         outside = public_noisy_certificate(self.release, self.maker, self.path, drafts, warnings)
         return noisy_certificate(outside, self.release.table, self.origin, warnings, self.measures), outside
+
+    only_yours = "it tells what only you may know of the table"
+    use_of_mapping = ""
+
+    def values(self, verdict: None) -> Mapping[str, Any]:
+        """Return what a program reads of it."""
+        return drawn_values(self.release, self.maker)
+
+    def lines(self, verdict: None) -> Sequence[str]:
+        """Say what was drawn, and what it promises."""
+        return drawn_lines(self.release, self.maker, self.path)
 
 
 def check_draft(release: NoisyRelease, draft: Path, format: Format, escape_formulas: bool = False) -> None:
