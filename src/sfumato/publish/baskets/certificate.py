@@ -12,6 +12,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from sfumato.engines.item_files import LONG
 from sfumato.measures import MEASURES
 from sfumato.publish.baskets.audit import BasketAudit
 from sfumato.publish.baskets.mapping import legend_of
@@ -40,7 +41,6 @@ from sfumato.publish.page import (
     warnings_list,
 )
 from sfumato.transactions import BasketRelease, BasketRequirement, KMAnonymity, PrivacyConstraints
-from sfumato.transactions.files.writing import LONG
 from sfumato.transactions.study import BasketCandidate
 from sfumato.transactions.words import basket_rule
 
