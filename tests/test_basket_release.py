@@ -187,7 +187,7 @@ def test_a_mapping_says_what_stands_for_what() -> None:
         ("no.csv", None, "there is no such file"),
         ("empty.csv", b"", "there is no record in it"),
         ("bad.csv", b"\xff\xfe\xfa", "not utf-8 text"),
-        ("bad.parquet", b"nothing", "not a readable Parquet file"),
+        ("bad.parquet", b"nothing", "the file cannot be read"),
     ],
 )
 def test_files_that_cannot_be_read(tmp_path: Path, name: str, content: bytes | None, said: str) -> None:

@@ -8,7 +8,7 @@ from functools import cached_property, wraps
 from itertools import count
 from pathlib import Path
 from threading import Lock
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 import duckdb
 import numpy as np
@@ -33,26 +33,23 @@ from sfumato.engines.protocol import (
 from sfumato.engines.statements import column_facts, gathered_lists, literal, published, runs, shuffled, unescaped_rows
 from sfumato.errors import BadInputError
 
-Given = ParamSpec("Given")
-Result = TypeVar("Result")
+Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 MOST_ENUMERATED = 20_000
 """Up to about so many distinct texts of a column are counted as an enumeration."""
 
 
-def translated(
-    verb: Callable[Concatenate[DuckDBEngine, Given], Result],
-) -> Callable[Concatenate[DuckDBEngine, Given], Result]:
+def translated(verb: Verb) -> Verb:
     """Let a verb fail with errors of our own."""
 
     @wraps(verb)
-    def run(engine: DuckDBEngine, *given: Given.args, **named: Given.kwargs) -> Result:
+    def run(engine: DuckDBEngine, *given: Any, **named: Any) -> Any:
         try:
             return verb(engine, *given, **named)
         except (duckdb.Error, pa.ArrowException) as error:
             raise unreadable(engine.origin, error) from None
 
-    return run
+    return cast("Verb", run)
 
 
 class DuckDBEngine:

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 
 from sfumato.quiet import Quiet
 
+SourceLayout = Literal["table", "lists", "lines"]
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -34,7 +36,7 @@ class Reading:
     origin: str = ""
     """What the source is called in messages: by default its path, or the kind of frame that it is."""
 
-    layout: Literal["table", "lists", "lines"] = "table"
+    layout: SourceLayout = "table"
     """Rows with columns; the same with lists in some of them; or a list of items on every line, one column `items`."""
 
     as_it_stands: bool = False

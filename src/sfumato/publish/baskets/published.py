@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.engines import CountedLists, Engine, Reading, open_rows
+from sfumato.engines.protocol import SourceLayout
 from sfumato.engines.reading import PARQUET
 from sfumato.errors import BadInputError
 
@@ -124,17 +125,13 @@ def read_published(
     if not path.is_file():
         raise BadInputError(f"{path}: there is no such file; give a published file of baskets")
     is_parquet = path.suffix.lower() in PARQUET
-    layout = "lists" if is_parquet else "table" if who is not None else "lines"
-    reading = Reading(
-        delimiter=separator,
-        encoding=encoding,
-        layout=layout,
-        as_it_stands=True,
-        escaped=escaped_formulas and not is_parquet,
-        empty=True,
-    )
-    rows = open_rows(path, reading)
-    lists = _lists(rows, None if is_parquet else who, item, column, is_parquet)
+    layout: SourceLayout = "lists" if is_parquet else "table" if who is not None else "lines"
+    escaped = escaped_formulas and not is_parquet
+    rows = open_rows(path, Reading((), separator, encoding, "", layout, as_it_stands=True, escaped=escaped, empty=True))
+    if layout == "table":
+        lists = _gathered(rows, str(who), str(item))
+    else:
+        lists = rows.lists("items" if layout == "lines" else _list_column(rows, column))
     texts = [text if text is None or is_parquet else text.strip() for text in lists.texts]
     counted: Counter[Shown] = Counter()
     ends = np.cumsum(lists.lengths).tolist()
@@ -145,21 +142,18 @@ def read_published(
     return Published(str(path), dict(counted))
 
 
-def _lists(rows: Engine, who: str | None, item: str | None, column: str | None, is_parquet: bool) -> CountedLists:
-    """Count the lists of items in a file: of a Parquet file those of the column named, or of the first that has any."""
-    if who is not None and item is not None:
-        for name in (who, item):
-            if name not in rows.columns:
-                raise BadInputError(
-                    f"{rows.origin}: there is no column {name!r}; its first line names {', '.join(rows.columns)}"
-                )
-        return rows.gathered(who, item)
-    if not is_parquet:
-        return rows.lists("items")
-    listed = [name for name, kind in rows.nested.items() if kind.endswith("[]")]
-    name = column or next(iter(listed), None)
-    if name not in listed:
-        called = "" if column is None else f" called {column!r}"
-        where = f"{rows.origin}: baskets in a Parquet file"
-        raise BadInputError(f"{where} are a column of lists, and there is none{called}")
-    return rows.lists(name)
+def _gathered(rows: Engine, who: str, item: str) -> CountedLists:
+    for name in (who, item):
+        if name not in rows.columns:
+            known = ", ".join(rows.columns)
+            raise BadInputError(f"{rows.origin}: there is no column {name!r}; its first line names {known}")
+    return rows.gathered(who, item)
+
+
+def _list_column(rows: Engine, column: str | None) -> str:
+    """Return the column of lists: the one that was named, or the first."""
+    for name, kind in rows.nested.items():
+        if kind.endswith("[]") and column in (None, name):
+            return name
+    called = "" if column is None else f" called {column!r}"
+    raise BadInputError(f"{rows.origin}: baskets in a Parquet file are a column of lists, and there is none{called}")

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.engines import CountedLists, Engine, Reading, open_rows
+from sfumato.engines.protocol import SourceLayout
 from sfumato.engines.reading import JSON, PARQUET
 from sfumato.errors import BadInputError
 from sfumato.table import Hierarchy
@@ -44,7 +45,7 @@ def read_baskets(
         baskets = _counted(rows.lists("items"), rows.origin, "line", "items")
     elif is_file or isinstance(source, pa.Table) or hasattr(source, "__arrow_c_stream__"):
         origin = "" if is_file else "the frame"
-        layout = "table" if who is not None else "lists"
+        layout: SourceLayout = "table" if who is not None else "lists"
         rows = open_rows(source, Reading(encoding=encoding, origin=origin, layout=layout, empty=True))
         baskets = _from_table(rows, who, item, column)
     else:
