@@ -6,6 +6,7 @@ import csv
 import datetime
 import itertools
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -30,7 +31,7 @@ PEOPLE = {
 @pytest.fixture(params=ALL, ids=lambda engine: engine.__name__)
 def engine(request, monkeypatch):
     """Let every source be opened by one engine."""
-    monkeypatch.setattr("sfumato.engines.opening.ENGINES", [request.param])
+    monkeypatch.setattr("sfumato.engines.factory.ENGINES", [request.param])
     return request.param
 
 
@@ -183,6 +184,32 @@ def test_a_source_without_rows_is_refused_unless_it_will_do(engine):
     assert open_rows(pa.table({"a": pa.array([], pa.string())}), Reading(empty=True)).row_count == 0
 
 
+@pytest.mark.parametrize(("error", "ours"), [(duckdb.OutOfMemoryException, MemoryError), (duckdb.Error, BadInputError)])
+def test_whatever_happens_to_duckdb_is_told_as_one_of_our_errors(error, ours, monkeypatch, tmp_path):
+    rows = DuckDBEngine.open(pa.table(PEOPLE), Reading(origin="people"))
+    link = rows.count_cells([Coding("town", {"a": 0, "b": 1})]).link
+
+    class Broken:
+        def fail(self, *_, **__):
+            raise error("no luck\nat all")
+
+        sql = execute = register = fail
+
+    monkeypatch.setattr(rows, "_connection", Broken())
+    verbs = [rows.digest, lambda: rows.distinct("age"), lambda: rows.facts("age"), lambda: rows.tuples(["age"], link)]
+    verbs += [lambda: list(rows.count_texts(["age"])), lambda: rows.count_cells([Coding("age", {"7": 0})])]
+    verbs += [
+        lambda: rows.nested,
+        lambda: rows.row_count,
+        lambda: rows.lists("age"),
+        lambda: rows.gathered("age", "note"),
+    ]
+    verbs += [lambda: rows.write_table(pa.table(PEOPLE), tmp_path / "out.csv", "csv")]
+    for verb in verbs:
+        with pytest.raises(ours, match="no luck"):
+            verb()
+
+
 # -- lists of items ------------------------------------------------------------------------------------------
 
 
@@ -266,7 +293,7 @@ def test_a_whole_walk_on_another_engine_comes_out_the_same(tmp_path, monkeypatch
         ]
         csv.writer(stream).writerows([("age", "home town", "ill", "note"), *rows])
     expected = walk(tmp_path)
-    monkeypatch.setattr("sfumato.engines.opening.ENGINES", [*ENGINES, PlainEngine])
+    monkeypatch.setattr("sfumato.engines.factory.ENGINES", [*ENGINES, PlainEngine])
     for verb in ("open", "write", "count_cells", "count_texts"):
         monkeypatch.setattr(DuckDBEngine, verb, None)  # nobody goes around the factory
     assert walk(tmp_path) == expected

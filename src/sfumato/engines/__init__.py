@@ -1,6 +1,6 @@
 """Who does the heavy lifting on rows: one protocol of few verbs, DuckDB behind it."""
 
-from sfumato.engines.opening import ENGINES, open_rows
+from sfumato.engines.factory import ENGINES, open_rows
 from sfumato.engines.protocol import (
     Coding,
     ColumnFacts,

@@ -9,9 +9,7 @@ commas, whatever else stands in it.
 from __future__ import annotations
 
 import csv
-import gzip
 import io
-import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -19,7 +17,7 @@ import pyarrow as pa
 
 from sfumato.engines.formulas import escaped, is_formula, unescaped
 from sfumato.engines.protocol import Reading
-from sfumato.engines.reading import csv_line, existing_file, opened_text, text_encoding, wide_fields
+from sfumato.engines.text_files import csv_line, existing_file, opened_text, wide_fields
 from sfumato.errors import BadInputError
 
 SEPARATORS = "\t;,"
@@ -71,7 +69,8 @@ def split_line(line: str, separator: str | None = None) -> list[str]:
 
 def _published(path: Path, reading: Reading) -> Iterator[list[str]]:
     """Yield the fields of every record of a published file."""
-    text = _whole_text(path, reading.encoding)
+    with opened_text(path, reading.encoding) as stream:
+        text = stream.read()
     named_csv = path.name.lower().removesuffix(".gz").endswith(".csv")
     mark = reading.delimiter or ("," if named_csv else separator_of([text]))
     if mark == " ":
@@ -87,15 +86,6 @@ def _published(path: Path, reading: Reading) -> Iterator[list[str]]:
                     "--escaped-formulas out"
                 )
             yield [unescaped(cell) for cell in cells] if reading.escaped else cells
-
-
-def _whole_text(path: Path, encoding: str) -> str:
-    text_encoding(encoding)
-    raw = path.read_bytes()
-    try:
-        return (gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).decode(encoding).removeprefix("\ufeff")
-    except (UnicodeError, OSError, EOFError, zlib.error):
-        raise BadInputError(f"{path}: not {encoding} text; give its encoding (--encoding)") from None
 
 
 def write_lists(lists: Sequence[Sequence[str]], path: Path, format: str, layout: str, escape: bool = False) -> None:

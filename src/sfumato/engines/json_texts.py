@@ -17,7 +17,7 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from sfumato.engines.reading import checked_header, opened_text
+from sfumato.engines.text_files import checked_header, opened_text
 from sfumato.errors import BadInputError
 
 LIST = "json"

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.engines import Engine, Reading, open_rows
-from sfumato.engines.loading import parquet_part
+from sfumato.engines.duckdb.sources import parquet_part
 from sfumato.errors import BadInputError
 from sfumato.table.hierarchies.declared import Declared, read_hierarchies
 from sfumato.table.table import Missing, Table, read

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sfumato.engines import CountedLists, Engine, Reading, open_rows
 from sfumato.engines.protocol import SourceLayout
-from sfumato.engines.reading import PARQUET
+from sfumato.engines.text_files import PARQUET
 from sfumato.errors import BadInputError
 
 Shown = frozenset[str]

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from sfumato.engines import CountedLists, Engine, Reading, open_rows
 from sfumato.engines.protocol import SourceLayout
-from sfumato.engines.reading import JSON, PARQUET
+from sfumato.engines.text_files import JSON, PARQUET
 from sfumato.errors import BadInputError
 from sfumato.table import Hierarchy
 from sfumato.table.hierarchies.categories import in_order

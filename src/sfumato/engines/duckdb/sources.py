@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
+from sfumato.engines.duckdb.statements import literal
 from sfumato.engines.item_files import lines_of_items
 from sfumato.engines.json_texts import json_lists, json_texts
 from sfumato.engines.protocol import Reading
-from sfumato.engines.reading import (
+from sfumato.engines.text_files import (
     JSON,
     PARQUET,
     DelimitedText,
@@ -23,7 +25,6 @@ from sfumato.engines.reading import (
     rewritten,
     sniff,
 )
-from sfumato.engines.statements import literal
 from sfumato.errors import BadInputError
 from sfumato.interrupts import interruptible
 from sfumato.memory import allowed_bytes
@@ -99,23 +100,25 @@ def viewable(source: Any) -> bool:
     return isinstance(source, str | Path) and Path(source).suffix.lower() in PARQUET
 
 
-def view_parquet(connection: duckdb.DuckDBPyConnection, path: Path) -> tuple[str, ...]:
+def view_parquet(connection: duckdb.DuckDBPyConnection, source: str | Path) -> tuple[str, ...]:
     """Let `rows` be a view of a Parquet file, so that a count reads only the columns it needs; return the names."""
-    existing_file(path)
-    try:
-        names = checked_header(str(path), _parquet_names(path))
-        numbered = "file_row_number" not in map(str.lower, names)  # else nobody asks for the first rows of values
-        columns = ", ".join([*(f"c{i}" for i in range(len(names))), *(["rowid"] if numbered else [])])
-        source = f"read_parquet({_path(path)}, hive_partitioning = false, file_row_number = {numbered})"
-        connection.execute(f"CREATE VIEW rows AS SELECT * FROM {source} AS file({columns})")
-    except (duckdb.Error, pa.ArrowException) as error:
-        raise unreadable(path, error) from None
+    path = existing_file(Path(source))
+    names = checked_header(str(path), _parquet_names(path))
+    numbered = "file_row_number" not in map(str.lower, names)  # else nobody asks for the first rows of values
+    columns = ", ".join([*(f"c{i}" for i in range(len(names))), *(["rowid"] if numbered else [])])
+    file = f"read_parquet({_path(path)}, hive_partitioning = false, file_row_number = {numbered})"
+    connection.execute(f"CREATE VIEW rows AS SELECT * FROM {file} AS file({columns})")
     return names
 
 
-def unreadable(path: Path | str, error: Exception) -> Exception:
-    """Say in a sentence that a file cannot be read; a lack of memory is none of the file's faults."""
-    return _memory_error(error) or BadInputError(f"{path}: the file cannot be read ({str(error).splitlines()[0]})")
+@contextmanager
+def readable(origin: str) -> Iterator[None]:
+    """Say in a sentence that a source cannot be read; a lack of memory is none of its faults."""
+    try:
+        yield
+    except (duckdb.Error, pa.ArrowException) as error:
+        first = str(error).splitlines()[0]
+        raise _memory_error(error) or BadInputError(f"{origin}: the file cannot be read ({first})") from None
 
 
 def unwritable(error: Exception) -> Exception:
@@ -166,12 +169,9 @@ def _load_text(connection: duckdb.DuckDBPyConnection, text: DelimitedText, na: S
 
 def _load_parquet(connection: duckdb.DuckDBPyConnection, path: Path, missing: Sequence[str]) -> tuple[str, ...]:
     """Load a Parquet file with the types of its values, such as lists."""
-    try:
-        relation = connection.sql(f"SELECT * FROM read_parquet({_path(path)}, hive_partitioning = false)")
-        names = checked_header(str(path), _parquet_names(path))
-        _store(connection, relation, missing)
-    except (duckdb.Error, pa.ArrowException) as error:
-        raise unreadable(path, error) from None
+    relation = connection.sql(f"SELECT * FROM read_parquet({_path(path)}, hive_partitioning = false)")
+    names = checked_header(str(path), _parquet_names(path))
+    _store(connection, relation, missing)
     return names
 
 
@@ -210,6 +210,6 @@ def _path(path: Path) -> str:
 def parquet_part(path: Path, column: str, values: Sequence[str], complete: bool) -> pa.Table:
     """Read the rows of a Parquet file with certain values in one column, without it; perhaps the complete ones only."""
     kept = f"{column} IN ({', '.join(map(literal, values))})" + (" AND COLUMNS(*) IS NOT NULL" if complete else "")
-    with connect() as connection:
+    with readable(str(path)), connect() as connection:
         query = f"SELECT * EXCLUDE ({column}) FROM read_parquet({_path(path)}) WHERE {kept}"
         return connection.sql(query).to_arrow_table()

@@ -1,4 +1,4 @@
-"""The embedded engine: DuckDB holds the rows, spills to disk where memory is short, and writes the files."""
+"""The verbs on DuckDB: it holds the rows, spills to disk where memory is short, and writes the files."""
 
 from __future__ import annotations
 
@@ -16,8 +16,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sfumato.engines.duckdb.sources import WHOLE_KINDS, connect, load, readable, unwritable, view_parquet, viewable
+from sfumato.engines.duckdb.statements import (
+    column_facts,
+    gathered_lists,
+    literal,
+    published,
+    runs,
+    shuffled,
+    unescaped_rows,
+)
 from sfumato.engines.formulas import unescaped
-from sfumato.engines.loading import WHOLE_KINDS, connect, load, unreadable, unwritable, view_parquet, viewable
 from sfumato.engines.protocol import (
     Coding,
     ColumnFacts,
@@ -30,7 +39,6 @@ from sfumato.engines.protocol import (
     Texts,
     Tuples,
 )
-from sfumato.engines.statements import column_facts, gathered_lists, literal, published, runs, shuffled, unescaped_rows
 from sfumato.errors import BadInputError
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
@@ -44,10 +52,8 @@ def translated(verb: Verb) -> Verb:
 
     @wraps(verb)
     def run(engine: DuckDBEngine, *given: Any, **named: Any) -> Any:
-        try:
+        with readable(engine.origin):
             return verb(engine, *given, **named)
-        except (duckdb.Error, pa.ArrowException) as error:
-            raise unreadable(engine.origin, error) from None
 
     return cast("Verb", run)
 
@@ -80,21 +86,12 @@ class DuckDBEngine:
 
         A Parquet file whose values are only counted is not loaded.
         """
-        connection = connect()
-        if reading.as_it_stands and viewable(source):
-            return cls(connection, view_parquet(connection, Path(source)), reading, Path(source))
-        names = load(connection, source, reading)
-        if not reading.escaped or reading.layout == "lines":
-            return cls(connection, names, reading)
-        for i, name in enumerate(names):
-            bare = connection.execute(f"SELECT any_value(c{i}) FROM rows WHERE {runs(f'c{i}')}").fetchall()[0][0]
-            if bare is not None:
-                raise BadInputError(
-                    f"{reading.origin}, column {name!r}: {bare!r} is a formula, so this file was not written with "
-                    "--escape-formulas; leave --escaped-formulas out"
-                )
-        connection.execute(f"CREATE OR REPLACE TABLE rows AS {unescaped_rows(len(names))}")
-        return cls(connection, tuple(map(unescaped, names)), reading)
+        connection, viewed = connect(), reading.as_it_stands and viewable(source)
+        with readable(reading.origin):
+            names = view_parquet(connection, source) if viewed else load(connection, source, reading)
+            if reading.escaped and reading.layout != "lines":
+                names = _unescape(connection, names, reading.origin)
+        return cls(connection, names, reading, Path(source) if viewed else None)
 
     # -- the verbs -----------------------------------------------------------------------------------------
 
@@ -114,6 +111,7 @@ class DuckDBEngine:
         return self._reading.na
 
     @cached_property
+    @translated
     def nested(self) -> Mapping[str, str]:
         """The columns that hold lists or records, with their types."""
         kinds = map(str, self._connection.sql("SELECT * FROM rows").types[: len(self._names)])
@@ -121,6 +119,7 @@ class DuckDBEngine:
         return {name: kind for name, kind in named if kind.startswith(WHOLE_KINDS) or kind.endswith("]")}
 
     @cached_property
+    @translated
     def row_count(self) -> int:
         """The number of rows that were read."""
         return int(self._connection.execute("SELECT count(*) FROM rows").fetchall()[0][0])
@@ -171,15 +170,13 @@ class DuckDBEngine:
             listed = [f"{text} AS t{i}" for i, text in enumerate(texts)]
             return f"SELECT {', '.join([*listed, 'count(*) AS n'])} FROM rows WHERE {kept} GROUP BY ALL"
 
-        try:
+        with readable(self.origin):
             if self._viewed is None:
                 yield from self._connection.sql(query(texts)).to_arrow_reader(1 << 17)
                 return
             with connect() as connection:
                 view_parquet(connection, self._viewed)
                 yield from connection.sql(query(enumerated(connection, texts))).to_arrow_reader(1 << 17)
-        except (duckdb.Error, pa.ArrowException) as error:
-            raise unreadable(self.origin, error) from None
 
     @translated
     def count_cells(self, codings: Sequence[Coding]) -> CountedCodes:
@@ -363,6 +360,19 @@ class DuckDBEngine:
                 writer.write_batch(pa.RecordBatch.from_arrays(batch.columns, schema=schema))
                 written += batch.num_rows
         return written
+
+
+def _unescape(connection: duckdb.DuckDBPyConnection, names: Sequence[str], origin: str) -> tuple[str, ...]:
+    """Take the marks before formulas away; a formula without one says that the file was not written so."""
+    for i, name in enumerate(names):
+        bare = connection.execute(f"SELECT any_value(c{i}) FROM rows WHERE {runs(f'c{i}')}").fetchall()[0][0]
+        if bare is not None:
+            raise BadInputError(
+                f"{origin}, column {name!r}: {bare!r} is a formula, so this file was not written with "
+                "--escape-formulas; leave --escaped-formulas out"
+            )
+    connection.execute(f"CREATE OR REPLACE TABLE rows AS {unescaped_rows(len(names))}")
+    return tuple(map(unescaped, names))
 
 
 def enumerated(connection: duckdb.DuckDBPyConnection, texts: Sequence[str]) -> list[str]:
