@@ -14,11 +14,15 @@ ENGINES: list[type[Engine]] = [DuckDBEngine]
 """All engines: the last one that takes a source opens it. DuckDB, the first, takes everything."""
 
 
+def engine_for(source: Any) -> type[Engine]:
+    """Return the engine that opens a source."""
+    return next(engine for engine in reversed(ENGINES) if engine.takes(source))
+
+
 def open_rows(source: Any, reading: Reading | None = None) -> Engine:
     """Open a file, a frame that speaks the Arrow interface, or whatever else an engine takes."""
     reading = reading or Reading()
-    engine = next(engine for engine in reversed(ENGINES) if engine.takes(source))
-    rows = engine.open(source, replace(reading, origin=reading.origin or _origin(source)))
+    rows = engine_for(source).open(source, replace(reading, origin=reading.origin or _origin(source)))
     if rows.row_count == 0 and not reading.empty:
         raise BadInputError(f"{rows.origin}: there is a header but no row; give a table with records")
     return rows

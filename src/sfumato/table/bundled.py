@@ -11,8 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from sfumato.engines import Engine, Reading, open_rows
+from sfumato.engines import ENGINES, Engine, Reading, open_rows
 from sfumato.engines.duckdb.sources import parquet_part
+from sfumato.engines.factory import engine_for
 from sfumato.errors import BadInputError
 from sfumato.table.hierarchies.declared import Declared, read_hierarchies
 from sfumato.table.table import Missing, Table, read
@@ -97,7 +98,7 @@ def open_source(source: Any, reading: Reading) -> Engine:
     """Open the rows of any source: a bundled table by its name, or what the engines take."""
     if names_bundled(source):
         return open_rows(frame(str(source)), replace(reading, origin=str(source)))
-    if isinstance(source, str | Path):
+    if isinstance(source, str | Path) and engine_for(source) is ENGINES[0]:
         path = Path(source)
         if not path.exists() and path.name == str(source) and not path.suffix:
             known = ", ".join(DATASETS)

@@ -13,7 +13,6 @@ from typing import Any, Self, TypeVar, cast
 import duckdb
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.engines.duckdb.sources import WHOLE_KINDS, connect, load, readable, unwritable, view_parquet, viewable
@@ -224,7 +223,7 @@ class DuckDBEngine:
         )
         with self._lock:
             table = self._connection.sql(query).to_arrow_table()
-        encoded = [_encoded(table[f"v{i}"]) for i in range(len(columns))]
+        encoded = [_encoded(table[f"v{i}"].combine_chunks()) for i in range(len(columns))]
         values = np.empty((table.num_rows, len(columns)), np.int64)
         for i, (codes, _) in enumerate(encoded):
             values[:, i] = codes
@@ -276,8 +275,9 @@ class DuckDBEngine:
         table = self._connection.sql(
             f"SELECT items, count(*), min(record) AS first FROM ({records}) GROUP BY items ORDER BY first"
         ).to_arrow_table()
-        codes, texts = _encoded(pc.list_flatten(table[0]))
-        lengths = pc.fill_null(pc.list_value_length(table[0]), 0).to_numpy().astype(np.int64)
+        lists = table[0].combine_chunks()
+        codes, texts = _encoded(lists.flatten())
+        lengths = lists.value_lengths().fill_null(0).to_numpy().astype(np.int64)
         return CountedLists(texts, lengths, codes.astype(np.int32), table[1].to_numpy(), table[2].to_numpy())
 
     def _replace_table(self, name: str, content: pa.Table) -> None:
@@ -392,11 +392,9 @@ def enumerated(connection: duckdb.DuckDBPyConnection, texts: Sequence[str]) -> l
     return cast
 
 
-def _encoded(column: pa.ChunkedArray) -> tuple[NDArray[np.int64], list[str | None]]:
+def _encoded(column: pa.Array) -> tuple[NDArray[np.int64], list[str | None]]:
     """Number the values of a column in the order of their first appearance; a missing one counts as a value."""
-    coded = column.combine_chunks().dictionary_encode(null_encoding="encode")
-    if isinstance(coded, pa.ChunkedArray):
-        coded = coded.combine_chunks()
+    coded = column.dictionary_encode(null_encoding="encode")
     return coded.indices.to_numpy().astype(np.int64), coded.dictionary.to_pylist()
 
 

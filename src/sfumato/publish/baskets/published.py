@@ -132,11 +132,12 @@ def read_published(
         lists = _gathered(rows, str(who), str(item))
     else:
         lists = rows.lists("items" if layout == "lines" else _list_column(rows, column))
-    texts = [text if text is None or is_parquet else text.strip() for text in lists.texts]
-    counted: Counter[Shown] = Counter()
+    texts = [text if text is None or is_parquet else text.strip() or None for text in lists.texts]
+    labels = [texts[code] for code in lists.codes.tolist()]
     ends = np.cumsum(lists.lengths).tolist()
+    counted: Counter[Shown] = Counter()
     for start, end, number in zip([0, *ends], ends, lists.counts.tolist(), strict=False):
-        counted[frozenset(text for code in lists.codes[start:end] if (text := texts[code]))] += number
+        counted[frozenset(label for label in labels[start:end] if label is not None)] += number
     if not counted:
         raise BadInputError(f"{path}: there is no record in it; one line is one record")
     return Published(str(path), dict(counted))
