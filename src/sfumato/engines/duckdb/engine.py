@@ -67,9 +67,10 @@ class DuckDBEngine:
         reading: Reading,
         viewed: Path | None = None,
     ) -> None:
+        self.columns = names
+        self.origin, self.na = reading.origin, reading.na
         self._connection = connection
-        self._names = names
-        self._reading = reading
+        self._as_it_stands = reading.as_it_stands
         self._viewed = viewed
         self._links = count()
         self._lock = Lock()
@@ -85,7 +86,7 @@ class DuckDBEngine:
 
         A Parquet file whose values are only counted is not loaded.
         """
-        connection, viewed = connect(), reading.as_it_stands and viewable(source)
+        connection, viewed = connect(), viewable(source, reading)
         with readable(reading.origin):
             names = view_parquet(connection, source) if viewed else load(connection, source, reading)
             if reading.escaped and reading.layout != "lines":
@@ -94,27 +95,12 @@ class DuckDBEngine:
 
     # -- the verbs -----------------------------------------------------------------------------------------
 
-    @property
-    def columns(self) -> Sequence[str]:
-        """The names of the columns."""
-        return self._names
-
-    @property
-    def origin(self) -> str:
-        """What the source is called in messages."""
-        return self._reading.origin
-
-    @property
-    def na(self) -> Sequence[str]:
-        """The texts that were read as missing values, beside the empty one."""
-        return self._reading.na
-
     @cached_property
     @translated
     def nested(self) -> Mapping[str, str]:
         """The columns that hold lists or records, with their types."""
-        kinds = map(str, self._connection.sql("SELECT * FROM rows").types[: len(self._names)])
-        named = zip(self._names, kinds, strict=True)
+        kinds = map(str, self._connection.sql("SELECT * FROM rows").types[: len(self.columns)])
+        named = zip(self.columns, kinds, strict=True)
         return {name: kind for name, kind in named if kind.startswith(WHOLE_KINDS) or kind.endswith("]")}
 
     @cached_property
@@ -127,9 +113,9 @@ class DuckDBEngine:
     def digest(self) -> str:
         """Return a digest of names and values, whatever the order of rows and columns."""
         digest = hashlib.sha256()
-        for name in sorted(self._names):
+        for name in sorted(self.columns):
             digest.update(repr(name).encode())
-        parts = ", ".join(f"coalesce('v' || {self._text(name)}, 'n')" for name in sorted(self._names))
+        parts = ", ".join(f"coalesce('v' || {self._text(name)}, 'n')" for name in sorted(self.columns))
         query = f"SELECT sum(md5_number_lower(to_json([{parts}])::VARCHAR)::HUGEINT), count(*) FROM rows"
         digest.update(repr(self._connection.execute(query).fetchall()).encode())
         return digest.hexdigest()
@@ -235,7 +221,7 @@ class DuckDBEngine:
         with self._lock:
             self._place(placement, layout.neutral)
             self._register_texts(layout)
-            return self._save(published(layout, self._names), list(layout.order), path, format)
+            return self._save(published(layout, self.columns), list(layout.order), path, format)
 
     @translated
     def write_table(self, content: pa.Table, path: Path, format: str) -> int:
@@ -249,13 +235,13 @@ class DuckDBEngine:
     @translated
     def lists(self, column: str) -> CountedLists:
         """Count the distinct lists of a column."""
-        return self._lists(f"SELECT c{self._names.index(column)}::VARCHAR[] AS items, rowid + 1 AS record FROM rows")
+        return self._lists(f"SELECT c{self.columns.index(column)}::VARCHAR[] AS items, rowid + 1 AS record FROM rows")
 
     @translated
     def gathered(self, who: str, item: str) -> CountedLists:
         """Count the distinct lists that rows of (who, item) make, the records numbered by their first rows."""
         owner, text = self._text(who), self._text(item)
-        if not self._reading.as_it_stands:
+        if not self._as_it_stands:
             lost = self._connection.execute(
                 f"SELECT rowid + 1, {text} FROM rows WHERE {owner} IS NULL ORDER BY rowid LIMIT 1"
             ).fetchall()
@@ -268,7 +254,7 @@ class DuckDBEngine:
     # -- how ---------------------------------------------------------------------------------------------------
 
     def _text(self, column: str) -> str:
-        return f"rows.c{self._names.index(column)}::VARCHAR"
+        return f"rows.c{self.columns.index(column)}::VARCHAR"
 
     def _lists(self, records: str) -> CountedLists:
         """Count equal lists among those that a query gives with the numbers of their records."""

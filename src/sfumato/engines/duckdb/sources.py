@@ -95,9 +95,10 @@ def load_file(
     return text.header
 
 
-def viewable(source: Any) -> bool:
+def viewable(source: Any, reading: Reading) -> bool:
     """Say whether a source can be counted where it is, and is not loaded."""
-    return isinstance(source, str | Path) and Path(source).suffix.lower() in PARQUET
+    counted = reading.as_it_stands and not reading.escaped and reading.layout == "table"
+    return counted and isinstance(source, str | Path) and Path(source).suffix.lower() in PARQUET
 
 
 def view_parquet(connection: duckdb.DuckDBPyConnection, source: str | Path) -> tuple[str, ...]:
