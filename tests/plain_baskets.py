@@ -3,15 +3,20 @@
 from itertools import combinations, product
 
 
+def baskets_by_record(baskets):
+    """For every record its distinct basket."""
+    return [distinct for distinct, weight in enumerate(baskets.weights.tolist()) for _ in range(weight)]
+
+
 def records(baskets):
-    """The records as sets of labels, in the order of the input."""
-    return [set(baskets.basket(int(own))) for own in baskets.link]
+    """The records as sets of labels."""
+    return [set(baskets.basket(distinct)) for distinct in baskets_by_record(baskets)]
 
 
 def published(release):
     """For every record the set of labels that stands in the file, read off recodings and pieces."""
     rows = []
-    for own in release.baskets.link:
+    for own in baskets_by_record(release.baskets):
         recoding = release.recodings[int(release.piece[own])]
         parts = [int(recoding.parts[release.baskets.items.index(item)]) for item in release.baskets.basket(int(own))]
         rows.append({recoding.labels[part] for part in parts if part >= 0})
@@ -29,7 +34,7 @@ def supports(rows, size):
 
 def km_holds(release, k, m):
     """Whoever knows up to m items finds, in every piece, none or at least k records."""
-    rows, link = published(release), release.baskets.link
+    rows, link = published(release), baskets_by_record(release.baskets)
     for piece in range(len(release.recodings)):
         own = [row for row, basket in zip(rows, link, strict=True) if release.piece[basket] == piece]
         for size in range(1, m + 1):
@@ -41,7 +46,7 @@ def km_holds(release, k, m):
 def matching_holds(release, k, m):
     """The attack itself: for every record and all sets of up to m of its items, count records that may be meant."""
     known = records(release.baskets)
-    link = release.baskets.link
+    link = baskets_by_record(release.baskets)
     places = release.baskets.places
     rows = published(release)
     for record in known:
@@ -71,7 +76,11 @@ def complete_holds(release, k):
 
 def constraint_holds(release, items, k):
     """One privacy constraint: its published form is in no record or in at least k; suppressed items are dropped."""
-    return not 0 < _matching(release, published(release), release.baskets.link, release.baskets.places, items) < k
+    return (
+        not 0
+        < _matching(release, published(release), baskets_by_record(release.baskets), release.baskets.places, items)
+        < k
+    )
 
 
 def is_honest(release):

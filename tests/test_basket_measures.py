@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import plain_basket_measures as plain
+from plain_baskets import baskets_by_record
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
 from sfumato.measures.of_baskets import ESTIMATORS
@@ -97,9 +98,9 @@ def releases(
     recodings = tuple(set_recoding(baskets.items, own) for own in keys)
     piece = np.array(draw(st.lists(st.integers(0, many - 1), min_size=baskets.distinct, max_size=baskets.distinct)))
     release = BasketRelease(baskets, recodings, piece.astype(np.int32))
-    records = [frozenset(baskets.basket(int(row))) for row in baskets.link]
+    records = [frozenset(baskets.basket(int(row))) for row in baskets_by_record(baskets)]
     parts = []
-    for row in baskets.link:
+    for row in baskets_by_record(baskets):
         own = recodings[piece[row]]
         parts.append(
             {item: None if p < 0 else own.labels[p] for item, p in zip(baskets.items, own.parts.tolist(), strict=True)}

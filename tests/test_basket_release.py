@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 import plain_basket_measures as plain
+from sfumato.engines.item_files import LONG
 from sfumato.errors import BadInputError
 from sfumato.publish.baskets.audit import audit_baskets, stands_for
 from sfumato.publish.baskets.mapping import basket_mapping
@@ -22,7 +23,7 @@ from sfumato.publish.baskets.published import read_published
 from sfumato.table import tree as tree_of
 from sfumato.transactions import baskets_of, global_release, set_recoding
 from sfumato.transactions.anonymizers.item_tree import cut_recoding, nodes_of
-from sfumato.transactions.files.writing import LONG, published_rows, write_baskets
+from sfumato.transactions.files.writing import published_rows, write_baskets
 from test_basket_measures import FIGURE_1, all_as_one, as_it_is, figure_1, releases
 
 tries = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -186,7 +187,7 @@ def test_a_mapping_says_what_stands_for_what() -> None:
         ("no.csv", None, "there is no such file"),
         ("empty.csv", b"", "there is no record in it"),
         ("bad.csv", b"\xff\xfe\xfa", "not utf-8 text"),
-        ("bad.parquet", b"nothing", "not a readable Parquet file"),
+        ("bad.parquet", b"nothing", "the file cannot be read"),
     ],
 )
 def test_files_that_cannot_be_read(tmp_path: Path, name: str, content: bytes | None, said: str) -> None:

@@ -303,7 +303,7 @@ def test_a_file_that_came_out_wrong_is_not_published(tmp_path):
     release = DPQuadtree(1.0, 3).draw(memory_table(people(50)))
     path = tmp_path / "out.csv"
     release.to_csv(path)
-    check_draft(release, path, "csv")
+    check_draft(release, path)
     lines = path.read_text(encoding="utf-8").splitlines()
     _, rest = lines[1].split(",", 1)
     sick = next(i for i, line in enumerate(lines) if line.endswith(",flu"))
@@ -315,7 +315,7 @@ def test_a_file_that_came_out_wrong_is_not_published(tmp_path):
     ):
         path.write_text("\n".join(spoiled) + "\n", encoding="utf-8")
         with pytest.raises(AssertionError, match=said):
-            check_draft(release, path, "csv")
+            check_draft(release, path)
 
 
 # -- all or nothing ----------------------------------------------------------------------------------------
@@ -560,5 +560,5 @@ def test_a_draw_that_leaves_no_record_is_a_file_all_the_same(tmp_path):
     release = DPQuadtree(1.0, 2).draw(memory_table(people(3)))
     empty = replace(release, drawn=np.zeros_like(release.drawn))
     empty.to_csv(tmp_path / "out.csv")
-    check_draft(empty, tmp_path / "out.csv", "csv")
+    check_draft(empty, tmp_path / "out.csv")
     assert read_rows(tmp_path / "out.csv") == []

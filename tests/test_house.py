@@ -99,6 +99,22 @@ def test_importing_loads_nothing_heavy(what):
     assert done.stdout.split() == []
 
 
+ROW_MODULES = ("duckdb", "pyarrow.csv", "pyarrow.parquet", "pyarrow.json", "pyarrow.dataset", "pyarrow.feather")
+
+
+def test_only_engines_touch_rows_and_their_files():
+    """DuckDB and the file modules of Arrow stand behind the protocol; tables in memory may be Arrow's everywhere."""
+    outside = []
+    for path in SOURCES.rglob("*.py"):
+        if path.relative_to(SOURCES).parts[0] != "engines":
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+                if isinstance(node, ast.ImportFrom):
+                    names = [node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)]
+                outside += [f"{path.name} imports {name}" for name in names if name in ROW_MODULES]
+    assert outside == []
+
+
 def test_no_folder_has_more_files_side_by_side_than_a_stranger_can_look_through():
     for folder in [SOURCES, *(path for path in SOURCES.rglob("*") if path.is_dir())]:
         assert len([path for path in folder.glob("*.py") if path.name != "__init__.py"]) <= 15, folder

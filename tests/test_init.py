@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from sfumato.cli import app
-from sfumato.engines import DuckDBEngine
+from sfumato.engines import Engine, open_rows
 from sfumato.errors import BadInputError
 from sfumato.table.guess.guess import guess
 from sfumato.table.guess.likeness import likeness_of, luhn, vocabulary_of
@@ -70,8 +70,8 @@ def roles(path: Path | str) -> dict[str, str | None]:
     return {own.column: own.role for own in draft(str(path)).guesses}
 
 
-def engine(**columns: list[object]) -> DuckDBEngine:
-    return DuckDBEngine.from_frame(pa.table({name: pa.array(values) for name, values in columns.items()}))
+def engine(**columns: list[object]) -> Engine:
+    return open_rows(pa.table({name: pa.array(values) for name, values in columns.items()}))
 
 
 def run(*words: str):
@@ -245,7 +245,7 @@ def test_a_sample_is_about_as_large_as_asked_and_the_bounds_still_cover_the_whol
 def test_any_column_name_and_value_gives_a_readable_study_with_just_these_names(names):
     values = [f"{names[i % len(names)]} \n ] # \" ''' {i % 3}" for i in range(60)]
     table = pa.table({**{name: pa.array(values) for name in names}, "the age\n": list(range(60))})
-    rows = DuckDBEngine.from_frame(table)
+    rows = open_rows(table)
     from sfumato.table import TableDeclaration
     from sfumato.tradeoff.study.draft import Draft
 

@@ -106,7 +106,7 @@ WORK = """
     from pathlib import Path
     import numpy as np
     from sfumato import interrupts
-    from sfumato.engines.loading import connect
+    from sfumato.engines.duckdb.sources import connect
     from sfumato.kernels import kernel
     from sfumato.release import staged
 

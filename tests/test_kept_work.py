@@ -149,13 +149,14 @@ def test_a_name_never_leaves_the_folder(here, monkeypatch, capsys, command, name
 
 COPYING = """
 import os, signal, sys
-from sfumato.engines import loading, DuckDBEngine
+from sfumato.engines import Reading, open_rows
+from sfumato.engines.duckdb import sources
 from pathlib import Path
 def killed(*_):
     os.kill(os.getpid(), signal.SIGKILL)
 if sys.argv[2] == "kill":
-    loading._load_text = killed
-print(DuckDBEngine.from_file(Path(sys.argv[1]), None, "latin-1").distinct("d").values)
+    sources._load_text = killed
+print(open_rows(sys.argv[1], Reading(encoding="latin-1")).distinct("d").values)
 """
 
 

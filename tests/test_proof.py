@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import independent_checker as checker
 import sfumato
-from sfumato.engines import DuckDBEngine
+from sfumato.engines import open_rows
 from sfumato.release import Assignment, Release, generalization
 
 COLORS = [["warm", "red", "orange"], ["cold", "blue", ["dark", "violet", "black"]], "white"]
@@ -382,7 +382,7 @@ def test_rows_are_shuffled_and_no_row_number_survives(tmp_path, ending):
     release = sfumato.anonymize(table_of(lines), "k-anonymity k=5")
     path = tmp_path / f"out.{ending}"
     release.to_csv(path) if ending == "csv" else release.to_parquet(path)
-    engine = DuckDBEngine.from_file(path)
+    engine = open_rows(path)
     assert list(engine.columns) == [*QUASI, "ill", "note"]
     notes = [int(row[0]) for row in engine._connection.execute("SELECT c4 FROM rows ORDER BY rowid").fetchall()]
     assert sorted(notes) == list(range(400))

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato
-from sfumato.engines import DuckDBEngine
+from sfumato.engines.duckdb import DuckDBEngine
 
 PLAIN = "age,d\n20,x\n31,y\n21,y\n30,x\n"
 PUBLISHED = [["20-21", "x"], ["20-21", "y"], ["30-31", "x"], ["30-31", "y"]]

@@ -30,12 +30,10 @@ class InfeasibleError(SfumatoError):
 
 
 def lacks_memory(error: BaseException) -> bool:
-    """Say whether something failed for want of memory, as Python, DuckDB, the loader or the system have it."""
+    """Say whether something failed for want of memory, as Python, the loader or the system have it."""
     text = str(error)
     return (
         isinstance(error, MemoryError)
-        or type(error).__name__ == "OutOfMemoryException"  # DuckDB's, which need not be imported to know it
-        or (type(error).__module__.startswith("_duckdb") and "MemoryError" in text)  # while it read a frame of ours
         or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
         or (isinstance(error, RuntimeError) and "can't start new thread" in text)
         or (isinstance(error, ImportError) and ("cannot allocate memory" in text or "failed to map segment" in text))

@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from sfumato.engines.loading import connect, literal, load_file
-from sfumato.engines.reading import csv_line, wide_fields
+from sfumato.engines.text_files import csv_line, wide_fields
 from sfumato.errors import BadInputError
 
 NUMBER = r"(?:[0-9][0-9.,]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?%?"
@@ -38,12 +37,6 @@ def unescaped(text: str) -> str:
     return text[1:] if text[:1] == MARK and is_formula(text.lstrip(MARK)) else text
 
 
-def runs(expression: str, marks: str = "") -> str:
-    """Write in SQL whether a text is a formula behind some marks, given as a pattern: none by default."""
-    beginning, harmless = (literal(f"{marks}{pattern}") for pattern in (BEGINNING, HARMLESS))
-    return f"(regexp_full_match({expression}, {beginning}) AND NOT regexp_full_match({expression}, {harmless}))"
-
-
 def check_escaping(escape: bool, path: Path, format: str) -> None:
     """Raise where cells shall be escaped that no spreadsheet runs."""
     if escape and format != "csv":
@@ -63,23 +56,6 @@ def escape_file(path: Path) -> None:
         copy.replace(path)
     finally:
         copy.unlink(missing_ok=True)
-
-
-def formula_cells(path: Path, escape: bool = False) -> dict[str, int]:
-    """Count the formulas in every column of a CSV file of our own that has any, the name of the column among them.
-
-    `escape` says that they were escaped.
-    """
-    marks = f"{MARK}+" if escape else ""
-    with connect() as connection:
-        names = load_file(connection, path, ",", "utf-8", ())
-        counts = ", ".join(f"count_if({runs(f'c{i}', marks)})" for i in range(len(names)))
-        numbers = connection.execute(f"SELECT {counts} FROM rows").fetchall()[0]
-    found = {}
-    for name, number in zip(names, numbers, strict=True):
-        true_name = unescaped(name) if escape else name
-        found[true_name] = int(number) + (name != true_name if escape else is_formula(name))
-    return {name: number for name, number in found.items() if number}
 
 
 def formula_items(rows: Iterable[Iterable[str]], escape: bool = False) -> dict[str, int]:

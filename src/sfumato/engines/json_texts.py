@@ -17,7 +17,7 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from sfumato.engines.reading import checked_header, opened_text
+from sfumato.engines.text_files import checked_header, opened_text
 from sfumato.errors import BadInputError
 
 LIST = "json"
@@ -38,21 +38,26 @@ class Pairs(list[tuple[str, Any]]):
     """The keys of an object with their values, in order, also where a key stands twice."""
 
 
-def json_texts(path: Path) -> tuple[tuple[str, ...], pa.Table]:
-    """Read the objects of a JSON file: one array of them, or one after another; return the names and the columns."""
+def json_texts(path: Path) -> pa.Table:
+    """Read the objects of a JSON file: one array of them, or one after another."""
     columns = _columns(path, lambda pairs: [(name, _text(value)) for name, value in pairs])
-    names = tuple(columns)
     with _valid(path):
-        return names, pa.table([_column(values) for values in columns.values()], [f"c{i}" for i in range(len(names))])
+        return pa.table({name: _column(values) for name, values in columns.items()})
 
 
-def json_lists(path: Path) -> tuple[tuple[str, ...], dict[str, list[list[str | None] | None]]]:
-    """Read the columns of a JSON file that hold nothing but lists; return all names, and the texts in those lists.
+def json_lists(path: Path) -> pa.Table:
+    """Read the columns of a JSON file that hold nothing but lists of texts; the others are there, without values.
 
     Lists may also stand without objects around them: in one array, or one after another.
     """
     columns = _columns(path, lambda pairs: pairs, lists=True)
-    return tuple(columns), {name: _list_column(values, path) for name, values in columns.items() if _are_lists(values)}
+    with _valid(path):
+        return pa.table(
+            {
+                name: _list_column(values) if _are_lists(values) else pa.nulls(len(values))
+                for name, values in columns.items()
+            }
+        )
 
 
 def _are_lists(values: list[Any]) -> bool:
@@ -63,10 +68,10 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, list) and not isinstance(value, Pairs)
 
 
-def _list_column(lists: list[list[Any] | None], path: Path) -> list[list[str | None] | None]:
-    with _valid(path):
-        texts = iter(_column([_text(value) for own in lists for value in own or ()]).to_pylist())
-    return [None if own is None else [next(texts) for _ in own] for own in lists]
+def _list_column(lists: list[list[Any] | None]) -> pa.Array:
+    texts = iter(_column([_text(value) for values in lists for value in values or ()]).to_pylist())
+    column = [None if values is None else [next(texts) for _ in values] for values in lists]
+    return pa.array(column, pa.list_(pa.string()))
 
 
 def _columns(path: Path, of: Callable[[Pairs], list[tuple[str, Any]]], lists: bool = False) -> dict[str, list[Any]]:

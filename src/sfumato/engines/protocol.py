@@ -1,7 +1,8 @@
 """What an engine must be able to do with rows: few verbs, in terms of columns, texts, codes and cells.
 
 An engine knows nothing of hierarchies, roles or requirements. It lists the distinct texts of a column, counts the
-distinct tuples of codes once somebody has given every text a code, and writes rows whose cells have been placed.
+distinct tuples of codes once somebody has given every text a code, and writes rows whose cells have been placed. What
+crosses is distinct texts, cells and counts, never rows; what goes wrong is one of our own errors on every engine.
 """
 
 from __future__ import annotations
@@ -10,12 +11,47 @@ import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.quiet import Quiet
+
+SourceLayout = Literal["table", "lists", "lines"]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a source is read, whichever engine reads it."""
+
+    na: tuple[str, ...] = ()
+    """Texts that mean a missing value, beside the empty one."""
+
+    delimiter: str | None = None
+    """Of a text file, where it is not to be found out: what separates fields, or the items of a line."""
+
+    encoding: str = "utf-8"
+    origin: str = ""
+    """What the source is called in messages: by default its path, or the kind of frame that it is."""
+
+    layout: SourceLayout = "table"
+    """Rows with columns; the same with lists in some of them; or a list of items on every line, one column `items`."""
+
+    as_it_stands: bool = False
+    """Whether values are only counted as the source's readers see them: an empty text is then no missing value."""
+
+    escaped: bool = False
+    """Whether formulas in a text file were escaped, and are to be read as they were."""
+
+    empty: bool = False
+    """Whether a source without rows will do."""
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """All texts that mean a missing value."""
+        return () if self.as_it_stands or self.escaped else ("", *self.na)
 
 
 @dataclass(frozen=True, repr=False)
@@ -102,6 +138,24 @@ class Tuples(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
+class CountedLists(Quiet):
+    """The distinct lists of items in the order in which they first stand, and the number of records of each."""
+
+    texts: Sequence[str | None]
+    """The distinct items as text (None: missing)."""
+
+    lengths: NDArray[np.int64]
+    """How many items every list has, none where it is missing."""
+
+    codes: NDArray[np.int32]
+    """The items of all lists, one list after the other and as they stand in it: positions in `texts`."""
+
+    counts: NDArray[np.int64]
+    first_records: NDArray[np.int64]
+    """The first record that has the list (from 1)."""
+
+
+@dataclass(frozen=True, repr=False)
 class Texts(Quiet):
     """A published column made of texts: row i of the cells or groups it belongs to shows `texts[codes[i]]`."""
 
@@ -142,6 +196,14 @@ class Layout(Quiet):
 class Engine(Protocol):
     """Rows of one table, wherever they are."""
 
+    @classmethod
+    def takes(cls, source: Any) -> bool:
+        """Say whether this engine opens such a source."""
+
+    @classmethod
+    def open(cls, source: Any, reading: Reading) -> Self:
+        """Open a source."""
+
     @property
     def columns(self) -> Sequence[str]:
         """The names of the columns."""
@@ -152,29 +214,30 @@ class Engine(Protocol):
 
     @property
     def origin(self) -> str:
-        """The file or kind of frame, for messages."""
+        """What the source is called in messages."""
 
     @property
     def na(self) -> Sequence[str]:
         """The texts that were read as missing values, beside the empty one."""
 
-    def check_single_values(self, column: str) -> None:
-        """Raise where the values of a column are lists or records, whose texts need not tell them apart."""
+    @property
+    def nested(self) -> Mapping[str, str]:
+        """The columns that hold several values a row, by what the engine calls their type; lists end in `[]`."""
 
     def digest(self) -> str:
-        """Return a digest of names and values of all columns, the same for the same content."""
+        """Return a digest of names and values of all columns, the same for the same content on every engine."""
 
     def distinct(self, column: str, complete: Sequence[str] = ()) -> DistinctValues:
-        """List the distinct values of a column among the rows that miss no value in the `complete` columns."""
-
-    def count_texts(self, columns: Sequence[str], complete: Sequence[str] = ()) -> Iterator[Any]:
-        """Count the distinct tuples of texts of some columns, in Arrow batches whose last column is the count."""
+        """List the distinct values of a column, by text, among the rows that miss no value in `complete` columns."""
 
     def sample(self, column: str, rows: int) -> DistinctValues:
         """List the distinct values of a column among about this many rows, the same at every call."""
 
     def facts(self, column: str) -> ColumnFacts:
         """Say what the whole of a column is like."""
+
+    def count_texts(self, columns: Sequence[str], complete: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
+        """Count the distinct tuples of texts of some columns (null: missing), the last column of a batch the count."""
 
     def count_cells(self, codings: Sequence[Coding]) -> CountedCodes:
         """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted."""
@@ -185,8 +248,18 @@ class Engine(Protocol):
     def write(self, placement: Placement, layout: Layout, path: Path, format: str) -> int:
         """Write the placed rows as "csv" or "parquet", shuffled; return the number of rows; `OSError` if it fails."""
 
-    def write_table(self, content: Any, path: Path, format: str) -> int:
-        """Write a small Arrow table of our own making in the same way."""
+    def write_table(self, content: pa.Table, path: Path, format: str) -> int:
+        """Write a small table of our own making in the same way."""
+
+    def lists(self, column: str) -> CountedLists:
+        """Count the distinct lists of a column."""
+
+    def gathered(self, who: str, item: str) -> CountedLists:
+        """Count the distinct lists that rows of (who, item) make: a record is all rows of one text in `who`.
+
+        Records are numbered by their first rows. A missing item is none; a row that does not say whose it is, is an
+        error, unless the rows are read as they stand.
+        """
 
 
 def column_pairs(engine: Engine, column: str, link: str) -> Pairs:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.anonymizer import checked, checked_households
 from sfumato.anonymizers.full_domain.full_domain import nodes_at
 from sfumato.configuration import check_choice
-from sfumato.engines import DuckDBEngine
+from sfumato.engines import Reading, open_rows
 from sfumato.engines.formulas import check_escaping, formula_notice
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.phrases import counted
@@ -176,10 +176,9 @@ def apply(mapping: Mapping, path: str | Path, rest: Rest = "refuse", **reading: 
     the mapping read as missing is missing here too, beside what `na` adds.
     """
     check_choice("rest", rest, ("refuse", "drop"))
-    delimiter, encoding = reading.get("delimiter"), reading.get("encoding", "utf-8")
-    na = dict.fromkeys((*mapping.na, *reading.get("na", ())))
-    engine = DuckDBEngine.from_file(Path(path), delimiter, encoding, tuple(na))
-    table = with_roles(engine, mapping.roles, mapping.hierarchies, mapping.missing, "count")
+    na = tuple(dict.fromkeys((*mapping.na, *reading.get("na", ()))))
+    rows = open_rows(path, Reading(na, reading.get("delimiter"), reading.get("encoding", "utf-8")))
+    table = with_roles(rows, mapping.roles, mapping.hierarchies, mapping.missing, "count")
     fitting = _Fitting(table, mapping)
     left_out = fitting.left_out
     if rest == "refuse" and left_out.records > left_out.missing:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sfumato.engines.formulas import formula_cells, formula_notice
+from sfumato.engines import Reading, open_rows
+from sfumato.engines.formulas import MARK, formula_notice, is_formula, unescaped
 from sfumato.release import format_of
 
 FLAG = "--escaped-formulas"
@@ -15,12 +16,26 @@ VERB = 3
 
 
 def written_formulas(drafts: list[Path], escape: bool) -> dict[str, int]:
-    """Count the formulas in the columns of what was written; Parquet is nothing that a spreadsheet runs."""
+    """Count the formulas in every column of what was written that has any, the name of the column among them.
+
+    `escape` says that they were escaped. Parquet is nothing that a spreadsheet runs.
+    """
     cells: dict[str, int] = {}
     for draft in drafts:
         if format_of(draft) == "csv":
-            cells |= formula_cells(draft, escape)
+            rows = open_rows(draft, Reading(delimiter=",", as_it_stands=True, empty=True))
+            for name in rows.columns:
+                texts = rows.distinct(name)
+                pairs = zip(texts.values, texts.counts.tolist(), strict=True)
+                number = sum(count for text, count in pairs if text is not None and _runs(text, escape))
+                if number + _runs(name, escape):
+                    cells[unescaped(name) if escape else name] = number + _runs(name, escape)
     return cells
+
+
+def _runs(text: str, escape: bool) -> bool:
+    """Say whether a spreadsheet would run a cell, or would but for the mark in front of it."""
+    return text[:1] == MARK and is_formula(text.lstrip(MARK)) if escape else is_formula(text)
 
 
 def note_formulas(content: dict[str, Any], cells: Mapping[str, int], escape: bool) -> None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
 
-import duckdb
 import pyarrow as pa
 
+from sfumato.engines import ENGINES, Engine, Reading, open_rows
+from sfumato.engines.duckdb.sources import parquet_part
+from sfumato.engines.factory import engine_for
 from sfumato.errors import BadInputError
 from sfumato.table.hierarchies.declared import Declared, read_hierarchies
 from sfumato.table.table import Missing, Table, read
@@ -85,6 +89,23 @@ def load(
     )
 
 
+def names_bundled(source: Any) -> bool:
+    """Say whether a source names a bundled table and no file."""
+    return isinstance(source, str | Path) and str(source) in DATASETS and not Path(source).is_file()
+
+
+def open_source(source: Any, reading: Reading) -> Engine:
+    """Open the rows of any source: a bundled table by its name, or what the engines take."""
+    if names_bundled(source):
+        return open_rows(frame(str(source)), replace(reading, origin=str(source)))
+    if isinstance(source, str | Path) and engine_for(source) is ENGINES[0]:
+        path = Path(source)
+        if not path.exists() and path.name == str(source) and not path.suffix:
+            known = ", ".join(DATASETS)
+            raise BadInputError(f"{path}: there is no such file, and no bundled table of this name (there are {known})")
+    return open_rows(source, reading)
+
+
 def find(name: str) -> Dataset:
     """Look a bundled table up by name."""
     if name not in DATASETS:
@@ -97,12 +118,7 @@ def frame(name: str) -> pa.Table:
     """Return the rows of a bundled table."""
     dataset = find(name)
     with as_file(files("sfumato.table") / "data" / "adult.parquet") as path:
-        parts = ", ".join(f"'{part}'" for part in dataset.parts)
-        query = f"SELECT * EXCLUDE (part) FROM read_parquet(?) WHERE part IN ({parts})"
-        if dataset.complete:
-            query += " AND COLUMNS(*) IS NOT NULL"
-        with duckdb.connect() as connection:
-            return connection.sql(query, params=[str(path)]).to_arrow_table()
+        return parquet_part(path, "part", dataset.parts, dataset.complete)
 
 
 @cache

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 from sfumato.configuration import check_options
-from sfumato.engines import DuckDBEngine, Engine
+from sfumato.engines import Engine, Reading
 from sfumato.errors import BadInputError
 from sfumato.table import bundled
 from sfumato.table.hierarchies.declared import Declared, Filed, level_table_of, level_tables, read_hierarchies
@@ -58,7 +58,7 @@ class TableDeclaration:
     @property
     def is_bundled(self) -> bool:
         """Whether the source names a table that comes with sfumato."""
-        return self.source in bundled.DATASETS and not Path(self.source).is_file()
+        return bundled.names_bundled(self.source)
 
     @property
     def files(self) -> list[Path]:
@@ -71,13 +71,7 @@ class TableDeclaration:
 
     def open_rows(self) -> Engine:
         """Open the rows, whatever roles their columns have."""
-        if self.is_bundled:
-            return DuckDBEngine.from_frame(bundled.frame(self.source), self.na, self.source)
-        path = Path(self.source)
-        if not path.exists() and path.name == self.source and not path.suffix:
-            known = ", ".join(bundled.DATASETS)
-            raise BadInputError(f"{path}: there is no such file, and no bundled table of this name (there are {known})")
-        return DuckDBEngine.from_file(path, self.delimiter, self.encoding, self.na)
+        return bundled.open_source(self.source, Reading(self.na, self.delimiter, self.encoding))
 
     def open(self, rows: Engine | None = None) -> Table:
         """Open the table."""

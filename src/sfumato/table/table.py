@@ -13,7 +13,7 @@ import numpy as np
 
 from sfumato.configuration import check_choice
 from sfumato.documents import named
-from sfumato.engines import Coding, DistinctValues, DuckDBEngine, Engine, column_pairs
+from sfumato.engines import Coding, DistinctValues, Engine, Reading, column_pairs, open_rows
 from sfumato.errors import BadInputError
 from sfumato.table.cells import Cells, CountedValues, Quasi, counted_leaves, sorted_cells
 from sfumato.table.hierarchies.automatic import FEW, MOST_CATEGORIES, automatic, looks_like_dates, looks_numeric
@@ -206,7 +206,7 @@ def read(
     mean missing, beside the empty one. `household` names the column that says who belongs together: members of one
     household then show the same value of what they share.
     """
-    engine = _open(source, na, delimiter, encoding)
+    engine = open_rows(source, Reading(tuple(na), delimiter, encoding))
     roles = Roles(_names(quasi), _names(sensitive), _names(neutral), _names(identifier), household)
     given = read_hierarchies(Path(hierarchies)) if isinstance(hierarchies, str | Path) else dict(hierarchies or {})
     return with_roles(engine, roles, given, missing)
@@ -251,12 +251,6 @@ def with_roles(
         codings.append(Coding(name, {value: code for value, code in known if value is not None or missing == "value"}))
         notices.extend(_value_notices(name, name in roles.sensitive, given.get(name), distinct))
     return Table(engine, roles, found, tuple(codings), missing, tuple(notices), tuple(grown))
-
-
-def _open(source: Any, na: Sequence[str], delimiter: str | None, encoding: str) -> Engine:
-    if isinstance(source, str | Path):
-        return DuckDBEngine.from_file(Path(source), delimiter, encoding, na)
-    return DuckDBEngine.from_frame(source, na)
 
 
 def _names(given: Iterable[str]) -> tuple[str, ...]:

@@ -47,9 +47,6 @@ class Baskets(Quiet):
     weights: Counts
     """How many records have this basket."""
 
-    link: Counts
-    """For every record, in the order of the input, its distinct basket."""
-
     tree: Hierarchy | None = None
     """What is known of the items: a hierarchy whose leaves are items (it may have more than occur)."""
 
@@ -60,7 +57,7 @@ class Baskets(Quiet):
     """What was noticed while reading them: repeated items, baskets without any."""
 
     def __post_init__(self) -> None:
-        for array in (self.starts, self.codes, self.weights, self.link):
+        for array in (self.starts, self.codes, self.weights):
             array.setflags(write=False)
         if self.tree is not None:
             _check_tree(self.tree, self.items, self.origin)
@@ -68,7 +65,7 @@ class Baskets(Quiet):
     @property
     def size(self) -> int:
         """N: the number of records."""
-        return len(self.link)
+        return int(self.weights.sum())
 
     @property
     def distinct(self) -> int:
@@ -136,20 +133,20 @@ def baskets_of(records: Iterable[Iterable[object]], tree: Hierarchy | None = Non
     place = {label: code for code, label in enumerate(items)}
     lengths = np.array([len(own) for own in sets], np.int64)
     codes = np.fromiter((place[item] for own in sets for item in own), np.int32, int(lengths.sum()))
-    return coded_baskets(items, lengths, codes, tree, origin)
+    starts, once = rows_once(np.repeat(np.arange(len(sets)), lengths), codes, len(sets))
+    return counted_baskets(items, starts, once, np.ones(len(sets), np.int64), tree, origin)
 
 
-def coded_baskets(
-    items: tuple[str, ...], lengths: Counts, codes: Codes, tree: Hierarchy | None = None, origin: str = "baskets"
+def counted_baskets(
+    items: tuple[str, ...], starts: Counts, codes: Codes, counts: Counts, tree: Hierarchy | None, origin: str
 ) -> Baskets:
-    """Make baskets from codes that stand record after record, in any order and with repetitions."""
-    if len(lengths) == 0:
+    """Make baskets from rows of ascending codes and the number of records of each; equal rows are counted together."""
+    if len(counts) == 0:
         raise BadInputError(f"{origin}: there are no baskets")
-    starts, sorted_codes = rows_once(np.repeat(np.arange(len(lengths)), lengths), codes, len(lengths))
-    first, link = equal_rows(starts, sorted_codes)
-    kept_starts, kept = taken_rows(starts, sorted_codes, first)
-    weights = np.bincount(link, minlength=len(first)).astype(np.int64)
-    return Baskets(items, kept_starts, kept, weights, link, tree, origin)
+    first, link = equal_rows(starts, codes)
+    weights = np.zeros(len(first), np.int64)
+    np.add.at(weights, link, counts)
+    return Baskets(items, *taken_rows(starts, codes, first), weights, tree, origin)
 
 
 def rows_once(row: NDArray[np.integer], codes: NDArray[np.integer], rows: int) -> tuple[Counts, Codes]:

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute
 
+from sfumato.engines import Reading, open_rows
 from sfumato.errors import BadInputError
-from sfumato.publish.draft_reading import read_draft
 
 COUNT = "count"
 """The column of the second table that says how often a group has a value."""
@@ -43,13 +43,13 @@ def joined_tables(
 
 
 def _read(path: Path, group: str, encoding: str, escaped: bool) -> pa.Table:
-    """Read a file of ours: of a text file every column as text, an empty field missing; the group as text always."""
-    try:
-        table = read_draft(path, "parquet" if path.suffix.lower() in (".parquet", ".pq") else "csv", escaped, encoding)
-    except (OSError, ValueError) as error:
-        raise BadInputError(f"{path}: the file cannot be read ({str(error).splitlines()[0]})") from None
-    if group not in table.column_names:
-        known = ", ".join(map(repr, table.column_names))
+    """Read a file of ours as text, an empty field of a text file missing."""
+    rows = open_rows(path, Reading(delimiter=",", encoding=encoding, as_it_stands=True, escaped=escaped))
+    names = list(rows.columns)
+    if group not in names:
+        known = ", ".join(map(repr, names))
         raise BadInputError(f"{path}: there is no column {group!r}; the columns are {known}")
-    place = table.column_names.index(group)
-    return table.set_column(place, group, compute.cast(table.column(group), pa.string()))
+    table = pa.Table.from_batches(rows.count_texts(names))
+    times = table.column(len(names)).to_numpy()
+    texts = [compute.cast(column, pa.string()) for column in table.columns[: len(names)]]
+    return pa.table(texts, names).take(pa.array(np.repeat(np.arange(len(times)), times)))

@@ -1,4 +1,4 @@
-"""Counting a published file: DuckDB groups equal texts, the rest is arithmetic over the counts it returns.
+"""Counting a published file: an engine groups equal texts, the rest is arithmetic over the counts it returns.
 
 Every column is read as text, whatever its type: that of a JSON file as it is written, a typed value of Parquet as
 a text that no other value of the column has. A missing value is the empty text: a value of its own, never left out.
@@ -11,18 +11,16 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.engines import DuckDBEngine, Engine
-from sfumato.engines.loading import unreadable
+from sfumato.engines import Engine, Reading, open_rows
 from sfumato.errors import BadInputError
-from sfumato.table import DATASETS, Table, TableDeclaration
+from sfumato.table import Table
+from sfumato.table.bundled import open_source as open_table
 
 Codes = NDArray[np.int32]
 Counts = NDArray[np.int64]
@@ -121,8 +119,12 @@ class Source:
             if name not in self.engine.columns:
                 known = ", ".join(map(repr, self.engine.columns[:30]))
                 raise BadInputError(f"{self.origin}: there is no column {name!r} ({what}); the columns are {known}")
-            if self.published:
-                self.engine.check_single_values(name)
+            if self.published and name in self.engine.nested:
+                kind = self.engine.nested[name]
+                raise BadInputError(
+                    f"{self.origin}: column {name!r} holds lists or records ({kind}), and only single values can be "
+                    "compared; write each of them to a column of its own"
+                )
 
     def count(self, names: Sequence[str]) -> Counted:
         """Count the distinct combinations of texts of some columns."""
@@ -133,13 +135,10 @@ class Source:
         def code(batch: pa.RecordBatch, place: int) -> None:
             parts[place].append(_coded(batch.column(place), known[place], None if self.published else ""))
 
-        try:
-            with ThreadPoolExecutor(WORKERS) as pool:
-                for batch in self.engine.count_texts(names, self.complete):
-                    list(pool.map(lambda place, batch=batch: code(batch, place), range(len(names))))
-                    counts.append(batch.column(len(names)).to_numpy().astype(np.int64))
-        except (duckdb.Error, pa.ArrowException) as error:
-            raise unreadable(self.origin, error) from None
+        with ThreadPoolExecutor(WORKERS) as pool:
+            for batch in self.engine.count_texts(names, self.complete):
+                list(pool.map(lambda place, batch=batch: code(batch, place), range(len(names))))
+                counts.append(batch.column(len(names)).to_numpy().astype(np.int64))
         columns = {
             name: TextColumn(_named(texts), np.concatenate(codes) if codes else np.zeros(0, np.int32))
             for name, texts, codes in zip(names, known, parts, strict=True)
@@ -154,10 +153,8 @@ def open_published(given: Any, delimiter: str | None = None, encoding: str = "ut
     """
     if isinstance(given, Source):
         return given
-    if not isinstance(given, str | Path):
-        return Source(DuckDBEngine.from_frame(given, as_it_stands=True), published=True)
-    opened = DuckDBEngine.from_escaped_file if escaped else DuckDBEngine.for_counting
-    return Source(opened(Path(given), delimiter, encoding), published=True)
+    reading = Reading(delimiter=delimiter, encoding=encoding, as_it_stands=True, escaped=escaped)
+    return Source(open_rows(given, reading), published=True)
 
 
 def open_source(given: Any, delimiter: str | None = None, encoding: str = "utf-8", na: Sequence[str] = ()) -> Source:
@@ -165,13 +162,8 @@ def open_source(given: Any, delimiter: str | None = None, encoding: str = "utf-8
     if isinstance(given, Table):
         coded = (*given.roles.quasi, *given.roles.sensitive)
         return Source(given.engine, coded if given.missing == "drop" else ())
-    if not isinstance(given, str | Path):
-        return Source(DuckDBEngine.from_frame(given, na))
-    if str(given) in DATASETS and not Path(given).exists():
-        return Source(TableDeclaration(str(given), na=tuple(na)).open_rows())
-    if na:
-        return Source(DuckDBEngine.from_file(Path(given), delimiter, encoding, na))
-    return Source(DuckDBEngine.for_counting(Path(given), delimiter, encoding))
+    reading = Reading(tuple(na), delimiter, encoding, as_it_stands=not na)
+    return Source(open_table(given, reading))
 
 
 def _coded(texts: Any, known: dict[str | None, int], missing: str | None) -> Codes:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from sfumato.engines.item_files import LONG
 from sfumato.measures import MEASURES
 from sfumato.publish.baskets.audit import BasketAudit
 from sfumato.publish.baskets.mapping import legend_of
@@ -28,7 +29,6 @@ from sfumato.publish.certificate import (
 )
 from sfumato.publish.check_command import argument, seen_from, where_to_run
 from sfumato.transactions import BasketRelease, BasketRequirement, KMAnonymity, PrivacyConstraints
-from sfumato.transactions.files.writing import LONG
 from sfumato.transactions.study import BasketCandidate
 
 PUBLIC_MEANINGS = ("One record is one person", "Published items", "What an attacker knows")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from sfumato.engines.formulas import formula_items
+from sfumato.engines.item_files import LONG, write_lists
 from sfumato.errors import BadInputError
 from sfumato.phrases import counted
 from sfumato.plain import json_text
@@ -25,7 +26,7 @@ from sfumato.publish.certificate import Origin
 from sfumato.release import format_of
 from sfumato.tradeoff import Map, Point
 from sfumato.transactions import BasketRelease, Baskets, KMAnonymity
-from sfumato.transactions.files.writing import LONG, check_layout, published_rows, write_draft
+from sfumato.transactions.files.writing import check_layout, published_rows
 from sfumato.transactions.measures.itemsets import Rows, itemset_spread
 from sfumato.transactions.measures.losses import ItemLosses
 from sfumato.transactions.measures.scales import BasketScales
@@ -90,7 +91,7 @@ class LeavingBaskets:
     def write(self, drafts: Sequence[Path]) -> Mapping[str, int]:
         """Write every record as what is published of its items."""
         rows, format = published_rows(self.release), format_of(self.path)
-        write_draft(rows, drafts[0], self.layout, format, self.escape_formulas)
+        write_lists(rows, drafts[0], format, self.layout, self.escape_formulas)
         return formula_items(rows, self.escape_formulas) if format == "csv" else {}
 
     def verify(self, drafts: Sequence[Path]) -> BasketAudit:

@@ -6,12 +6,8 @@ as text: only where an original is given does the audit ask which items a text s
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
-import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, islice
@@ -19,11 +15,10 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from pyarrow import parquet
-from pyarrow import types as arrow_types
 
-from sfumato.engines.formulas import is_formula, unescaped
-from sfumato.engines.reading import text_encoding
+from sfumato.engines import CountedLists, Engine, Reading, open_rows
+from sfumato.engines.protocol import SourceLayout
+from sfumato.engines.text_files import PARQUET
 from sfumato.errors import BadInputError
 
 Shown = frozenset[str]
@@ -129,78 +124,37 @@ def read_published(
     path = Path(path)
     if not path.is_file():
         raise BadInputError(f"{path}: there is no such file; give a published file of baskets")
-    if path.suffix.lower() in (".parquet", ".pq"):
-        rows = _listed(path, column)
-    elif who is not None and item is not None:
-        rows = _long(path, who, item, _fields(path, separator, encoding, escaped_formulas))
+    is_parquet = path.suffix.lower() in PARQUET
+    layout: SourceLayout = "lists" if is_parquet else "table" if who is not None else "lines"
+    escaped = escaped_formulas and not is_parquet
+    rows = open_rows(path, Reading((), separator, encoding, "", layout, as_it_stands=True, escaped=escaped, empty=True))
+    if layout == "table":
+        lists = _gathered(rows, str(who), str(item))
     else:
-        lines = _fields(path, separator, encoding, escaped_formulas)
-        rows = (frozenset(own for own in row if own) for row in lines)
-    counted = Counter(rows)
+        lists = rows.lists("items" if layout == "lines" else _list_column(rows, column))
+    texts = [text if text is None or is_parquet else text.strip() or None for text in lists.texts]
+    labels = [texts[code] for code in lists.codes.tolist()]
+    ends = np.cumsum(lists.lengths).tolist()
+    counted: Counter[Shown] = Counter()
+    for start, end, number in zip([0, *ends], ends, lists.counts.tolist(), strict=False):
+        counted[frozenset(label for label in labels[start:end] if label is not None)] += number
     if not counted:
         raise BadInputError(f"{path}: there is no record in it; one line is one record")
     return Published(str(path), dict(counted))
 
 
-def _text(path: Path, encoding: str) -> str:
-    text_encoding(encoding)
-    raw = path.read_bytes()
-    try:
-        return (gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).decode(encoding).removeprefix("\ufeff")
-    except (UnicodeError, OSError, EOFError, zlib.error):
-        raise BadInputError(f"{path}: not {encoding} text; give its encoding (--encoding)") from None
-
-
-def _fields(path: Path, separator: str | None, encoding: str, escaped_formulas: bool) -> Iterator[list[str]]:
-    """Yield the fields of every line; items are separated by what the file has: tab, semicolon, comma, else blanks.
-
-    A file that ends in .csv is separated by commas, whatever else stands in it. An empty line is a record that shows
-    nothing.
-    """
-    text = _text(path, encoding)
-    mark = separator
-    if mark is None:
-        names = path.name.lower().removesuffix(".gz")
-        mark = "," if names.endswith(".csv") else next((own for own in "\t;," if own in text), " ")
-    if mark == " ":
-        yield from (line.split() for line in text.splitlines())
-        return
-    csv.field_size_limit(1 << 30)  # a set may list thousands of items
-    for row in csv.reader(io.StringIO(text, newline=""), delimiter=mark):
-        cells = [field.strip() for field in row]
-        if escaped_formulas and any(map(is_formula, cells)):
-            bare = next(filter(is_formula, cells))
-            raise BadInputError(
-                f"{path}: {bare!r} is a formula, so this file was not written with --escape-formulas; leave "
-                "--escaped-formulas out"
-            )
-        yield [unescaped(cell) for cell in cells] if escaped_formulas else cells
-
-
-def _long(path: Path, who: str, item: str, lines: Iterator[list[str]]) -> Iterator[Shown]:
-    head = next(lines, [])
+def _gathered(rows: Engine, who: str, item: str) -> CountedLists:
     for name in (who, item):
-        if name not in head:
-            raise BadInputError(f"{path}: there is no column {name!r}; its first line names {', '.join(head)}")
-    own, shown = head.index(who), head.index(item)
-    found: dict[str, set[str]] = {}
-    for number, row in enumerate(lines, start=2):
-        if not any(row):
-            continue
-        if len(row) != len(head):
-            raise BadInputError(f"{path}, line {number}: {len(row)} fields where the first line has {len(head)}")
-        found.setdefault(row[own], set()).update([row[shown]] if row[shown] else [])
-    yield from (frozenset(items) for items in found.values())
+        if name not in rows.columns:
+            known = ", ".join(rows.columns)
+            raise BadInputError(f"{rows.origin}: there is no column {name!r}; its first line names {known}")
+    return rows.gathered(who, item)
 
 
-def _listed(path: Path, column: str | None) -> Iterable[Shown]:
-    try:
-        table = parquet.read_table(path)
-    except (OSError, ValueError) as error:
-        raise BadInputError(f"{path}: not a readable Parquet file ({error})") from None
-    lists = [own.name for own in table.schema if arrow_types.is_list(own.type) or arrow_types.is_large_list(own.type)]
-    name = column or next(iter(lists), None)
-    if name not in lists:
-        called = "" if column is None else f" called {column!r}"
-        raise BadInputError(f"{path}: baskets in a Parquet file are a column of lists, and there is none{called}")
-    return (frozenset(str(own) for own in row or ()) for row in table.column(name).to_pylist())
+def _list_column(rows: Engine, column: str | None) -> str:
+    """Return the column of lists: the one that was named, or the first."""
+    for name, kind in rows.nested.items():
+        if kind.endswith("[]") and column in (None, name):
+            return name
+    called = "" if column is None else f" called {column!r}"
+    raise BadInputError(f"{rows.origin}: baskets in a Parquet file are a column of lists, and there is none{called}")

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from sfumato.anonymizers import Mechanism
+from sfumato.engines import Reading, open_rows
 from sfumato.errors import BadInputError
 from sfumato.publish.certificate import Origin
-from sfumato.publish.draft_reading import read_draft
 from sfumato.publish.formulas import written_formulas
 from sfumato.publish.noisy.cautions import noisy_cautions
 from sfumato.publish.noisy.certificate import noisy_certificate, public_noisy_certificate
 from sfumato.publish.noisy.words import drawn_lines, drawn_values
-from sfumato.release import Format, NoisyRelease, format_of
+from sfumato.release import NoisyRelease, format_of
 
 
 def check_noisy_request(maker: Mechanism, id: str, layout: str, mapping: str | Path | None) -> None:
@@ -71,7 +71,7 @@ class LeavingDraw:
 
     def verify(self, drafts: Sequence[Path]) -> None:
         """Read the file back: nothing in it proves the promise, but it can have come out wrong."""
-        check_draft(self.release, drafts[0], format_of(self.path), self.escape_formulas)
+        check_draft(self.release, drafts[0], self.escape_formulas)
 
     def certificates(self, drafts: Sequence[Path], verdict: None) -> tuple[dict[str, Any], dict[str, Any]]:
         """Make the public certificate of what went through the mechanism, and the publisher's beside it."""
@@ -91,22 +91,23 @@ class LeavingDraw:
         return drawn_lines(self.release, self.maker, self.path)
 
 
-def check_draft(release: NoisyRelease, draft: Path, format: Format, escape_formulas: bool = False) -> None:
+def check_draft(release: NoisyRelease, draft: Path, escape_formulas: bool = False) -> None:
     """Read the written file back: declared values only, and as many rows of every sensitive value as the counts say.
 
     This proves nothing of the promise, which rests on the mechanism; it finds a file that came out wrong.
     """
-    written = read_draft(draft, format, escape_formulas)
+    written = open_rows(draft, Reading(delimiter=",", escaped=escape_formulas, empty=True))
     sensitive = release.cells.sensitive[0]
-    domains = {own.name: own.hierarchy.leaves for own in release.cells.quasi}
+    domains = {quasi.name: quasi.hierarchy.leaves for quasi in release.cells.quasi}
     domains[sensitive.name] = sensitive.hierarchy.leaves
-    if sorted(written.column_names) != sorted(domains):
-        raise AssertionError(f"the written file has the columns {written.column_names}, not {sorted(domains)}")
+    if sorted(written.columns) != sorted(domains):
+        raise AssertionError(f"the written file has the columns {list(written.columns)}, not {sorted(domains)}")
     for name, leaves in domains.items():
-        strange = {value or "" for value in written.column(name).unique().to_pylist()} - set(leaves)
+        strange = {value or "" for value in written.distinct(name).values} - set(leaves)
         if strange:
             raise AssertionError(f"the written file has {sorted(strange)[0]!r} in {name}, which is not declared")
     wanted = dict(zip(sensitive.hierarchy.leaves, release.synthetic_counts.sum(axis=0).tolist(), strict=True))
-    counted = {own["values"] or "": own["counts"] for own in written.column(sensitive.name).value_counts().to_pylist()}
+    values = written.distinct(sensitive.name)
+    counted = {value or "": number for value, number in zip(values.values, values.counts.tolist(), strict=True)}
     if any(counted.get(value, 0) != number for value, number in wanted.items()):
         raise AssertionError(f"the written file has other numbers of {sensitive.name} than the noisy counts say")

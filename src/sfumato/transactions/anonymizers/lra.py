@@ -52,8 +52,7 @@ class LRA(TreeBased):
 def some_rows(baskets: Baskets, rows: Counts) -> Baskets:
     """Return some of the distinct baskets, over the same items."""
     starts, codes = taken_rows(baskets.starts, baskets.codes, rows)
-    link = np.repeat(np.arange(len(rows)), baskets.weights[rows])
-    return replace(baskets, starts=starts, codes=codes, weights=baskets.weights[rows], link=link)
+    return replace(baskets, starts=starts, codes=codes, weights=baskets.weights[rows])
 
 
 def pieces_of(baskets: Baskets, most: int, k: int) -> Codes:

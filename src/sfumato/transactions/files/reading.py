@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,14 +10,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.engines.json_texts import json_lists
-from sfumato.engines.loading import JSON, PARQUET, connect, load_file, load_frame
-from sfumato.engines.reading import existing_file
+from sfumato.engines import CountedLists, Engine, Reading, open_rows
+from sfumato.engines.protocol import SourceLayout
+from sfumato.engines.text_files import JSON, PARQUET
 from sfumato.errors import BadInputError
 from sfumato.table import Hierarchy
 from sfumato.table.hierarchies.categories import in_order
-from sfumato.transactions.baskets import Baskets, Counts, baskets_of, coded_baskets
-from sfumato.transactions.files.lines import numbered_lines, separator_of, split_line
+from sfumato.transactions.baskets import Baskets, Codes, Counts, baskets_of, counted_baskets, rows_once
 from sfumato.transactions.files.trees import read_tree
 
 
@@ -38,101 +38,37 @@ def read_baskets(
     """
     if (who is None) != (item is None):
         raise BadInputError("rows of items need both columns: who has it (--id) and the item (--item)")
-    if isinstance(source, str | Path):
-        path = Path(source)
-        listed = column is not None or path.suffix.lower() in (*JSON, *PARQUET)
-        if who is not None or listed:
-            found = _from_table(path, str(path), who, item, column, encoding)
-        else:
-            found = read_lines(path, separator, encoding)
-    elif isinstance(source, pa.Table) or hasattr(source, "__arrow_c_stream__"):
-        found = _from_table(source, "the frame", who, item, column, encoding)
+    is_file = isinstance(source, str | Path)
+    in_text = is_file and who is None and column is None and Path(source).suffix.lower() not in (*JSON, *PARQUET)
+    if in_text:
+        rows = open_rows(source, Reading(delimiter=separator, encoding=encoding, layout="lines", empty=True))
+        baskets = _counted(rows.lists("items"), rows.origin, "line", "items")
+    elif is_file or isinstance(source, pa.Table) or hasattr(source, "__arrow_c_stream__"):
+        origin = "" if is_file else "the frame"
+        layout: SourceLayout = "table" if who is not None else "lists"
+        rows = open_rows(source, Reading(encoding=encoding, origin=origin, layout=layout, empty=True))
+        baskets = _from_table(rows, who, item, column)
     else:
-        found = baskets_of(source)
+        baskets = baskets_of(source)
     if tree is None:
-        return found
-    own, noticed = read_tree(tree, found.places)
-    return replace(found, tree=own, notices=found.notices + noticed)
+        return baskets
+    hierarchy, notices = read_tree(tree, baskets.places)
+    return replace(baskets, tree=hierarchy, notices=baskets.notices + notices)
 
 
-# -- one basket per line -------------------------------------------------------------------------------------
+def _from_table(rows: Engine, who: str | None, item: str | None, column: str | None) -> Baskets:
+    for name in (who, item, column):
+        if name is not None and name not in rows.columns:
+            raise BadInputError(f"{rows.origin}: there is no column {name!r}; there are {', '.join(rows.columns)}")
+    if who is not None and item is not None:
+        return _counted(rows.gathered(who, item), rows.origin, "person", item)
+    listed = [name for name, kind in rows.nested.items() if kind.endswith("[]")]
+    name = _list_column(rows.origin, listed, column)
+    return _counted(rows.lists(name), rows.origin, "row", name)
 
 
-def read_lines(path: Path, separator: str | None = None, encoding: str = "utf-8") -> Baskets:
-    """Read one basket per line; an empty line is a basket without items."""
-    if separator is not None and len(separator) != 1:
-        raise BadInputError(f"a separator is one character, not {separator!r}")
-    lines = [text for _, text in numbered_lines(path, encoding)]
-    if not any(line.strip() for line in lines):
-        raise BadInputError(f"{path}: no line has an item; give a file with one basket per line")
-    mark = separator or separator_of(lines)
-    return _coded([split_line(line, mark) for line in lines], str(path), "line")
-
-
-def _coded(sets: list[list[str]], origin: str, unit: str) -> Baskets:
-    """Give items codes; say what was merged or empty."""
-    labels = in_order(sorted({item for own in sets for item in own}))
-    place = {label: code for code, label in enumerate(labels)}
-    lengths = np.array([len(own) for own in sets], np.int64)
-    codes = np.fromiter((place[item] for own in sets for item in own), np.int32, int(lengths.sum()))
-    found = coded_baskets(tuple(labels), lengths, codes, None, origin)
-    return replace(found, notices=_notices(sets, lengths, found, unit))
-
-
-def _notices(sets: list[list[str]], lengths: Counts, found: Baskets, unit: str) -> tuple[str, ...]:
-    notices = []
-    repeated = np.flatnonzero(lengths > found.lengths[found.link])
-    if len(repeated):
-        first = sets[int(repeated[0])]
-        item = next(label for label in first if first.count(label) > 1)
-        notices.append(
-            f"{found.origin}: {len(repeated):,} baskets name an item more than once (first {unit} "
-            f"{int(repeated[0]) + 1}: {item!r}); it counts once"
-        )
-    empty = np.flatnonzero(lengths == 0)
-    if len(empty):
-        notices.append(
-            f"{found.origin}: {len(empty):,} baskets have no items (first: {unit} {int(empty[0]) + 1}); they are kept "
-            "as records without items"
-        )
-    return tuple(notices)
-
-
-# -- tables --------------------------------------------------------------------------------------------------
-
-
-def _from_table(
-    source: Any, origin: str, who: str | None, item: str | None, column: str | None, encoding: str
-) -> Baskets:
-    if isinstance(source, Path) and source.suffix.lower() in JSON and who is None:
-        names, lists = json_lists(existing_file(source))
-        name = _list_column(origin, names, [name for name in names if name in lists], column)
-        return _from_lists(lists[name], origin, name)
-    with connect() as connection:
-        if isinstance(source, Path):
-            names = load_file(connection, source, None, encoding, [""])
-        else:
-            names = load_frame(connection, source, origin, [""])
-        if who is not None and item is not None:
-            owner, own = _place(origin, names, who), _place(origin, names, item)
-            query = f"SELECT c{owner}::VARCHAR, c{own}::VARCHAR FROM rows"
-            return _from_rows(connection.sql(query).to_arrow_table(), origin, who, item)
-        kinds = zip(names, connection.sql("SELECT * FROM rows").types, strict=True)
-        name = _list_column(origin, names, [name for name, kind in kinds if str(kind).endswith("[]")], column)
-        texts = connection.sql(f"SELECT c{names.index(name)}::VARCHAR[] FROM rows").to_arrow_table().column(0)
-        return _from_lists(texts.to_pylist(), origin, name)
-
-
-def _place(origin: str, names: tuple[str, ...], name: str) -> int:
-    if name not in names:
-        raise BadInputError(f"{origin}: there is no column {name!r}; there are {', '.join(names)}")
-    return names.index(name)
-
-
-def _list_column(origin: str, names: tuple[str, ...], listed: list[str], column: str | None) -> str:
+def _list_column(origin: str, listed: Sequence[str], column: str | None) -> str:
     """Return the column that holds the lists: the one that was named, or the only one."""
-    if column is not None:
-        _place(origin, names, column)
     wanted = listed if column is None else [name for name in listed if name == column]
     if len(wanted) == 1:
         return wanted[0]
@@ -145,29 +81,47 @@ def _list_column(origin: str, names: tuple[str, ...], listed: list[str], column:
     raise BadInputError(f"{origin}: several columns have lists ({', '.join(wanted)}); name one (--column)")
 
 
-def _from_rows(rows: pa.Table, origin: str, who: str, item: str) -> Baskets:
-    """Gather rows of (who, item) to one basket per person, in the order of their first rows."""
-    owners, items = rows.column(0).to_pylist(), rows.column(1).to_pylist()
-    gathered: dict[str, list[str]] = {}
-    for number, (owner, label) in enumerate(zip(owners, items, strict=True), start=1):
-        if owner is None:
-            raise BadInputError(f"{origin}, row {number}: {who!r} is missing, so nobody knows whose {label!r} it is")
-        own = gathered.setdefault(owner, [])
-        if label is not None and label.strip():
-            own.append(label.strip())
-    if not any(gathered.values()):
-        raise BadInputError(f"{origin}: no row has an item in {item!r}")
-    return _coded(list(gathered.values()), origin, "person")
+def _counted(lists: CountedLists, origin: str, unit: str, column: str) -> Baskets:
+    """Give items codes, without blanks around them; say what was merged or empty."""
+    texts = ["" if text is None else text.strip() for text in lists.texts]
+    items = tuple(in_order(sorted({*texts} - {""})))
+    place = {label: code for code, label in enumerate(items)} | {"": -1}
+    codes = np.array([place[text] for text in texts], np.int32)[lists.codes]
+    record = np.repeat(np.arange(len(lists.lengths)), lists.lengths)
+    if unit == "row" and (codes < 0).any():
+        row = lists.first_records[record[np.argmax(codes < 0)]]
+        raise BadInputError(f"{origin}, row {row}: the list in {column!r} has an empty item; take it out")
+    if not items:
+        nothing = {
+            "line": "no line has an item; give a file with one basket per line",
+            "person": f"no row has an item in {column!r}",
+            "row": f"no list in {column!r} has an item",
+        }
+        raise BadInputError(f"{origin}: {nothing[unit]}")
+    record, codes = record[codes >= 0], codes[codes >= 0]
+    starts, once = rows_once(record, codes, len(lists.lengths))
+    baskets = counted_baskets(items, starts, once, lists.counts, None, origin)
+    return replace(baskets, notices=_notices(lists, record, codes, np.diff(starts), baskets, unit))
 
 
-def _from_lists(lists: list[list[str | None] | None], origin: str, column: str) -> Baskets:
-    sets: list[list[str]] = []
-    for number, own in enumerate(lists, start=1):
-        labels = [] if own is None else own
-        for label in labels:
-            if label is None or not label.strip():
-                raise BadInputError(f"{origin}, row {number}: the list in {column!r} has an empty item; take it out")
-        sets.append([label.strip() for label in labels if label is not None])
-    if not any(sets):
-        raise BadInputError(f"{origin}: no list in {column!r} has an item")
-    return _coded(sets, origin, "row")
+def _notices(
+    lists: CountedLists, record: Counts, codes: Codes, distinct: Counts, baskets: Baskets, unit: str
+) -> tuple[str, ...]:
+    """Say which records name an item more than once, and which have none; `distinct` counts the items of each."""
+    notices = []
+    lengths = np.bincount(record, minlength=len(distinct))
+    repeated = np.flatnonzero(lengths > distinct)
+    if len(repeated):
+        named = codes[record == repeated[0]].tolist()
+        item = baskets.items[next(code for code in named if named.count(code) > 1)]
+        notices.append(
+            f"{baskets.origin}: {lists.counts[repeated].sum():,} baskets name an item more than once (first {unit} "
+            f"{lists.first_records[repeated[0]]}: {item!r}); it counts once"
+        )
+    empty = np.flatnonzero(lengths == 0)
+    if len(empty):
+        notices.append(
+            f"{baskets.origin}: {lists.counts[empty].sum():,} baskets have no items (first: {unit} "
+            f"{lists.first_records[empty[0]]}); they are kept as records without items"
+        )
+    return tuple(notices)

@@ -10,7 +10,7 @@ import gzip
 from collections.abc import Collection
 from pathlib import Path
 
-from sfumato.engines.reading import existing_file
+from sfumato.engines.text_files import existing_file
 from sfumato.errors import BadInputError
 from sfumato.table import Hierarchy, from_level_table
 from sfumato.table.hierarchies.declared import level_rows

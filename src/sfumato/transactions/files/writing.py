@@ -9,24 +9,17 @@ The order of rows and of items within a row depends on nothing but what is publi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 
-import pyarrow as pa
-from pyarrow import parquet
-
 from sfumato.configuration import check_choice
-from sfumato.engines.formulas import check_escaping, escaped
-from sfumato.engines.reading import csv_line
+from sfumato.engines.formulas import check_escaping
+from sfumato.engines.item_files import write_lists
 from sfumato.errors import BadInputError
 from sfumato.release import Format, check_targets, format_of, staged
 from sfumato.transactions.recoding import BasketRelease
 
 LAYOUTS = ("lines", "long")
-LONG = {"who": "record", "item": "item"}
-"""The columns of a long file, as those who read it name them."""
-
 Row = tuple[str, ...]
 
 
@@ -60,7 +53,7 @@ def write_baskets(
     check_layout(layout, format_of(target))
     check_targets([target], force, [Path(release.baskets.origin)])
     with staged([target]) as [draft]:
-        write_draft(published_rows(release), draft, layout, format_of(target), escape_formulas)
+        write_lists(published_rows(release), draft, format_of(target), layout, escape_formulas)
     return target
 
 
@@ -69,20 +62,3 @@ def check_layout(layout: str, format: Format) -> None:
     check_choice("layout", layout, LAYOUTS)
     if format == "parquet" and layout != "lines":
         raise BadInputError("a Parquet file has one list of items per record; leave out --layout, or write a .csv file")
-
-
-def write_draft(rows: Sequence[Row], draft: Path, layout: str, format: Format, escape_formulas: bool = False) -> None:
-    """Write rows to a file, formulas escaped where that is asked for."""
-    if escape_formulas:
-        rows = [tuple(map(escaped, row)) for row in rows]
-    if format == "parquet":
-        items = pa.array([list(row) for row in rows], pa.list_(pa.string()))
-        parquet.write_table(pa.table({"items": items}), draft)
-        return
-    with draft.open("w", encoding="utf-8", newline="") as stream:
-        if layout == "lines":
-            stream.writelines(csv_line(row or ("",)) for row in rows)
-            return
-        stream.write(csv_line(tuple(LONG.values())))
-        for number, row in enumerate(rows, start=1):
-            stream.writelines(csv_line((str(number), item)) for item in row or ("",))

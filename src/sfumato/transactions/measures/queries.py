@@ -21,9 +21,9 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 
 from sfumato.configuration import Configured, Option
+from sfumato.engines.item_files import numbered_lines, split_line
 from sfumato.errors import BadInputError
 from sfumato.transactions.baskets import Baskets
-from sfumato.transactions.files.lines import numbered_lines, split_line
 from sfumato.transactions.measures.itemsets import Rows, frequent_pairs
 from sfumato.transactions.measures.reader import Reader
 from sfumato.transactions.policy import Itemset

@@ -19,6 +19,10 @@ from typing import IO, Any
 from sfumato.errors import BadInputError
 from sfumato.interrupts import unfinished
 
+PARQUET = (".parquet", ".pq")
+JSON = (".json", ".jsonl", ".ndjson")
+"""How the names of Parquet and JSON files end; everything else is read as delimited text."""
+
 DELIMITERS = ",;\t|"
 OPEN_FILES = Path("/dev/fd")
 """Where the operating system shows the open files of a process by their numbers."""

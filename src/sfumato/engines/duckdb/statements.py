@@ -4,7 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from sfumato.engines.formulas import BEGINNING, HARMLESS, MARK
 from sfumato.engines.protocol import Layout
+
+
+def literal(text: str) -> str:
+    """Write a text as an SQL literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def runs(expression: str, marks: str = "") -> str:
+    """Write whether a text is a formula behind some marks, given as a pattern: none by default."""
+    beginning, harmless = (literal(f"{marks}{pattern}") for pattern in (BEGINNING, HARMLESS))
+    return f"(regexp_full_match({expression}, {beginning}) AND NOT regexp_full_match({expression}, {harmless}))"
+
+
+def unescaped_rows(columns: int) -> str:
+    """Write the query that takes away the marks before formulas."""
+    names = [f"c{i}" for i in range(columns)]
+    bare = [f"CASE WHEN {runs(name, f'{MARK}+')} THEN substr({name}, 2) ELSE {name} END AS {name}" for name in names]
+    return f"SELECT {', '.join(bare)} FROM rows"
 
 
 def published(layout: Layout, names: Sequence[str]) -> str:
@@ -68,6 +87,14 @@ def shuffled(outputs: Sequence[str]) -> str:
     """Order by a digest of what is shown: no trace of the input's order, the same for the same content."""
     texts = ", ".join(f"coalesce('v' || {output}::VARCHAR, 'n')" for output in outputs)
     return f"md5(to_json([{texts}])::VARCHAR), {', '.join(outputs)}"
+
+
+def gathered_lists(owner: str, item: str) -> str:
+    """Write the query that gathers rows to one list an owner, with the owners' numbers by their first rows."""
+    return (
+        f"SELECT list({item} ORDER BY rowid) FILTER (WHERE {item} IS NOT NULL) AS items, "
+        f"row_number() OVER (ORDER BY min(rowid)) AS record FROM rows GROUP BY {owner}"
+    )
 
 
 NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"

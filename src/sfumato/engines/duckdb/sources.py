@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
-from sfumato.engines.json_texts import json_texts
-from sfumato.engines.reading import DelimitedText, checked_header, existing_file, explained, rewritten, sniff
-from sfumato.errors import BadInputError, lacks_memory
+from sfumato.engines.duckdb.statements import literal
+from sfumato.engines.item_files import lines_of_items
+from sfumato.engines.json_texts import json_lists, json_texts
+from sfumato.engines.protocol import Reading
+from sfumato.engines.text_files import (
+    JSON,
+    PARQUET,
+    DelimitedText,
+    checked_header,
+    existing_file,
+    explained,
+    rewritten,
+    sniff,
+)
+from sfumato.errors import BadInputError
 from sfumato.interrupts import interruptible
 from sfumato.memory import allowed_bytes
 
 PANDAS_INDEX = "__index_level_"
-PARQUET = (".parquet", ".pq")
-JSON = (".json", ".jsonl", ".ndjson")
-"""How the names of Parquet and JSON files end; everything else is read as delimited text."""
-
 WHOLE_KINDS = ("STRUCT", "MAP", "UNION", "VARIANT", "GEOMETRY")
 """How a DuckDB type is told whose values are made of several: their texts need not tell them apart."""
 
@@ -44,6 +53,18 @@ def connect() -> duckdb.DuckDBPyConnection:
     return connection
 
 
+def load(connection: duckdb.DuckDBPyConnection, source: Any, reading: Reading) -> tuple[str, ...]:
+    """Load a file or a frame and return the names of its columns."""
+    if not isinstance(source, str | Path):
+        return load_frame(connection, source, reading.origin, reading.missing)
+    path = Path(source)
+    if reading.layout == "lines":
+        return load_frame(connection, pa.table({"items": lines_of_items(path, reading)}), reading.origin, ())
+    if reading.layout == "lists" and path.suffix.lower() in JSON:
+        return load_frame(connection, json_lists(existing_file(path)), reading.origin, ())
+    return load_file(connection, path, reading.delimiter, reading.encoding, reading.missing)
+
+
 def load_file(
     connection: duckdb.DuckDBPyConnection, path: Path, delimiter: str | None, encoding: str, missing: Sequence[str]
 ) -> tuple[str, ...]:
@@ -55,11 +76,7 @@ def load_file(
     if path.suffix.lower() in PARQUET:
         return _load_parquet(connection, path, missing)
     if path.suffix.lower() in JSON:
-        names, texts = json_texts(path)
-        connection.register("given", texts)
-        _store(connection, connection.sql("SELECT * FROM given"), missing)
-        connection.unregister("given")
-        return names
+        return load_frame(connection, json_texts(path), str(path), missing)
     na = [text for text in missing if text != ""]
     text, rewrite = sniff(path, encoding, delimiter)
     checked_header(str(path), text.header)
@@ -68,38 +85,52 @@ def load_file(
             _load_text(connection, text, na)
             return text.header
         except duckdb.Error as error:
-            if lacks_memory(error):
-                raise
             if "state machine" not in str(error):
-                raise explained(path, str(error), len(text.header)) from None
+                raise _memory_error(error) or explained(path, str(error), len(text.header)) from None
     with rewritten(text, encoding) as copy:
         try:
             _load_text(connection, copy, na)
         except duckdb.Error as error:
-            if lacks_memory(error):
-                raise
-            raise explained(path, str(error), len(text.header)) from None
+            raise _memory_error(error) or explained(path, str(error), len(text.header)) from None
     return text.header
 
 
-def view_parquet(connection: duckdb.DuckDBPyConnection, path: Path) -> tuple[str, ...]:
+def viewable(source: Any, reading: Reading) -> bool:
+    """Say whether a source can be counted where it is, and is not loaded."""
+    counted = reading.as_it_stands and not reading.escaped and reading.layout == "table"
+    return counted and isinstance(source, str | Path) and Path(source).suffix.lower() in PARQUET
+
+
+def view_parquet(connection: duckdb.DuckDBPyConnection, source: str | Path) -> tuple[str, ...]:
     """Let `rows` be a view of a Parquet file, so that a count reads only the columns it needs; return the names."""
-    existing_file(path)
-    try:
-        names = checked_header(str(path), _parquet_names(path))
-        columns = ", ".join(f"c{i}" for i in range(len(names)))
-        source = f"read_parquet({_path(path)}, hive_partitioning = false)"
-        connection.execute(f"CREATE VIEW rows AS SELECT * FROM {source} AS file({columns})")
-    except (duckdb.Error, pa.ArrowException) as error:
-        raise unreadable(path, error) from None
+    path = existing_file(Path(source))
+    names = checked_header(str(path), _parquet_names(path))
+    numbered = "file_row_number" not in map(str.lower, names)  # else nobody asks for the first rows of values
+    columns = ", ".join([*(f"c{i}" for i in range(len(names))), *(["rowid"] if numbered else [])])
+    file = f"read_parquet({_path(path)}, hive_partitioning = false, file_row_number = {numbered})"
+    connection.execute(f"CREATE VIEW rows AS SELECT * FROM {file} AS file({columns})")
     return names
 
 
-def unreadable(path: Path | str, error: Exception) -> Exception:
-    """Say in a sentence that a file cannot be read; a lack of memory is none of the file's faults and stays itself."""
-    if lacks_memory(error):
-        return error
-    return BadInputError(f"{path}: the file cannot be read ({str(error).splitlines()[0]})")
+@contextmanager
+def readable(origin: str) -> Iterator[None]:
+    """Say in a sentence that a source cannot be read; a lack of memory is none of its faults."""
+    try:
+        yield
+    except (duckdb.Error, pa.ArrowException) as error:
+        first = str(error).splitlines()[0]
+        raise _memory_error(error) or BadInputError(f"{origin}: the file cannot be read ({first})") from None
+
+
+def unwritable(error: Exception) -> Exception:
+    """Say that a file cannot be written, as the operating system does."""
+    return _memory_error(error) or OSError(str(error).splitlines()[0])
+
+
+def _memory_error(error: Exception) -> MemoryError | None:
+    """Return a lack of memory as Python has it; DuckDB passes on what it met while it read a frame of ours."""
+    lacking = isinstance(error, duckdb.OutOfMemoryException | pa.ArrowMemoryError) or "MemoryError" in str(error)
+    return MemoryError(str(error)) if lacking else None
 
 
 def load_frame(
@@ -139,12 +170,9 @@ def _load_text(connection: duckdb.DuckDBPyConnection, text: DelimitedText, na: S
 
 def _load_parquet(connection: duckdb.DuckDBPyConnection, path: Path, missing: Sequence[str]) -> tuple[str, ...]:
     """Load a Parquet file with the types of its values, such as lists."""
-    try:
-        relation = connection.sql(f"SELECT * FROM read_parquet({_path(path)}, hive_partitioning = false)")
-        names = checked_header(str(path), _parquet_names(path))
-        _store(connection, relation, missing)
-    except (duckdb.Error, pa.ArrowException) as error:
-        raise unreadable(path, error) from None
+    relation = connection.sql(f"SELECT * FROM read_parquet({_path(path)}, hive_partitioning = false)")
+    names = checked_header(str(path), _parquet_names(path))
+    _store(connection, relation, missing)
     return names
 
 
@@ -180,6 +208,9 @@ def _path(path: Path) -> str:
     return literal(escaped)
 
 
-def literal(text: str) -> str:
-    """Write a text as an SQL literal."""
-    return "'" + text.replace("'", "''") + "'"
+def parquet_part(path: Path, column: str, values: Sequence[str], complete: bool) -> pa.Table:
+    """Read the rows of a Parquet file with certain values in one column, without it; perhaps the complete ones only."""
+    kept = f"{column} IN ({', '.join(map(literal, values))})" + (" AND COLUMNS(*) IS NOT NULL" if complete else "")
+    with readable(str(path)), connect() as connection:
+        query = f"SELECT * EXCLUDE ({column}) FROM read_parquet({_path(path)}) WHERE {kept}"
+        return connection.sql(query).to_arrow_table()

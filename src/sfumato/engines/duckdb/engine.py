@@ -1,140 +1,121 @@
-"""The embedded engine: DuckDB holds the rows, spills to disk where memory is short, and writes the files."""
+"""The verbs on DuckDB: it holds the rows, spills to disk where memory is short, and writes the files."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, wraps
 from itertools import count
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, Self, TypeVar, cast
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.engines.formulas import MARK, runs, unescaped
-from sfumato.engines.loading import PARQUET, WHOLE_KINDS, connect, literal, load_file, load_frame, view_parquet
+from sfumato.engines.duckdb.sources import WHOLE_KINDS, connect, load, readable, unwritable, view_parquet, viewable
+from sfumato.engines.duckdb.statements import (
+    column_facts,
+    gathered_lists,
+    literal,
+    published,
+    runs,
+    shuffled,
+    unescaped_rows,
+)
+from sfumato.engines.formulas import unescaped
 from sfumato.engines.protocol import (
     Coding,
     ColumnFacts,
     CountedCodes,
+    CountedLists,
     DistinctValues,
     Layout,
     Placement,
+    Reading,
     Texts,
     Tuples,
 )
-from sfumato.engines.statements import column_facts, published, shuffled
-from sfumato.errors import BadInputError, lacks_memory
+from sfumato.errors import BadInputError
+
+Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 MOST_ENUMERATED = 20_000
 """Up to about so many distinct texts of a column are counted as an enumeration."""
+
+
+def translated(verb: Verb) -> Verb:
+    """Let a verb fail with errors of our own."""
+
+    @wraps(verb)
+    def run(engine: DuckDBEngine, *given: Any, **named: Any) -> Any:
+        with readable(engine.origin):
+            return verb(engine, *given, **named)
+
+    return cast("Verb", run)
 
 
 class DuckDBEngine:
     """Rows in an in-process DuckDB; columns are called c0, c1, ... inside, so any name is a good name outside."""
 
     def __init__(
-        self, connection: duckdb.DuckDBPyConnection, names: tuple[str, ...], origin: str, na: Sequence[str] = ()
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        names: tuple[str, ...],
+        reading: Reading,
+        viewed: Path | None = None,
     ) -> None:
+        self.columns = names
+        self.origin, self.na = reading.origin, reading.na
         self._connection = connection
-        self._names = names
-        self._origin = origin
-        self._na = tuple(na)
+        self._as_it_stands = reading.as_it_stands
+        self._viewed = viewed
         self._links = count()
         self._lock = Lock()
-        self._viewed: Path | None = None
-        if self.row_count == 0:
-            raise BadInputError(f"{origin}: there is a header but no row; give a table with records")
 
     @classmethod
-    def from_file(
-        cls, path: Path, delimiter: str | None = None, encoding: str = "utf-8", na: Sequence[str] = ()
-    ) -> DuckDBEngine:
-        """Read a file: delimited text with a header, or any format that DuckDB reads by itself."""
-        connection = connect()
-        return cls(connection, load_file(connection, path, delimiter, encoding, ["", *na]), str(path), na)
+    def takes(cls, source: Any) -> bool:
+        """Take every source: what is neither a file nor a frame is refused when it is opened."""
+        return True
 
     @classmethod
-    def from_escaped_file(cls, path: Path, delimiter: str | None = None, encoding: str = "utf-8") -> DuckDBEngine:
-        """Read a text file whose formulas were escaped, and take the marks away again."""
-        connection = connect()
-        names = load_file(connection, path, delimiter, encoding, ())
-        for i, name in enumerate(names):
-            bare = connection.execute(f"SELECT any_value(c{i}) FROM rows WHERE {runs(f'c{i}')}").fetchall()[0][0]
-            if bare is not None:
-                raise BadInputError(
-                    f"{path}, column {name!r}: {bare!r} is a formula, so this file was not written with "
-                    "--escape-formulas; leave --escaped-formulas out"
-                )
-        marked = {f"c{i}": runs(f"c{i}", f"{MARK}+") for i in range(len(names))}
-        columns = ", ".join(f"CASE WHEN {own} THEN substr({c}, 2) ELSE {c} END AS {c}" for c, own in marked.items())
-        connection.execute(f"CREATE OR REPLACE TABLE rows AS SELECT {columns} FROM rows")
-        return cls(connection, tuple(map(unescaped, names)), str(path))
+    def open(cls, source: Any, reading: Reading) -> Self:
+        """Load a file (delimited text with a header, JSON, Parquet) or a frame that speaks the Arrow interface.
 
-    @classmethod
-    def for_counting(cls, path: Path, delimiter: str | None = None, encoding: str = "utf-8") -> DuckDBEngine:
-        """Open a file whose texts are only to be counted, as they stand: a Parquet file is then not loaded."""
-        connection = connect()
-        if path.suffix.lower() not in PARQUET:
-            return cls(connection, load_file(connection, path, delimiter, encoding, ()), str(path))
-        engine = cls(connection, view_parquet(connection, path), str(path))
-        engine._viewed = path
-        return engine
-
-    @classmethod
-    def from_frame(
-        cls, frame: Any, na: Sequence[str] = (), origin: str | None = None, as_it_stands: bool = False
-    ) -> DuckDBEngine:
-        """Take a frame of pandas, polars, pyarrow or whatever else speaks the Arrow interface.
-
-        The empty text is a missing value, unless the frame is to be counted as it stands.
+        A Parquet file whose values are only counted is not loaded.
         """
-        origin = origin or f"{type(frame).__module__.partition('.')[0]} {type(frame).__name__}"
-        connection = connect()
-        missing = () if as_it_stands else ("", *na)
-        return cls(connection, load_frame(connection, frame, origin, missing), origin, na)
+        connection, viewed = connect(), viewable(source, reading)
+        with readable(reading.origin):
+            names = view_parquet(connection, source) if viewed else load(connection, source, reading)
+            if reading.escaped and reading.layout != "lines":
+                names = _unescape(connection, names, reading.origin)
+        return cls(connection, names, reading, Path(source) if viewed else None)
 
     # -- the verbs -----------------------------------------------------------------------------------------
 
-    @property
-    def columns(self) -> Sequence[str]:
-        """The names of the columns."""
-        return self._names
-
-    @property
-    def origin(self) -> str:
-        """The file or kind of frame, for messages."""
-        return self._origin
-
-    @property
-    def na(self) -> Sequence[str]:
-        """The texts that were read as missing values, beside the empty one."""
-        return self._na
-
-    def check_single_values(self, column: str) -> None:
-        """Raise where a column holds lists or records, whose texts need not tell them apart."""
-        kind = str(self._connection.sql(f"SELECT c{self._names.index(column)} FROM rows").types[0])
-        if kind.startswith(WHOLE_KINDS) or kind.endswith("]"):
-            raise BadInputError(
-                f"{self._origin}: column {column!r} holds lists or records ({kind}), and only single values can be "
-                "compared; write each of them to a column of its own"
-            )
+    @cached_property
+    @translated
+    def nested(self) -> Mapping[str, str]:
+        """The columns that hold lists or records, with their types."""
+        kinds = map(str, self._connection.sql("SELECT * FROM rows").types[: len(self.columns)])
+        named = zip(self.columns, kinds, strict=True)
+        return {name: kind for name, kind in named if kind.startswith(WHOLE_KINDS) or kind.endswith("]")}
 
     @cached_property
+    @translated
     def row_count(self) -> int:
         """The number of rows that were read."""
         return int(self._connection.execute("SELECT count(*) FROM rows").fetchall()[0][0])
 
+    @translated
     def digest(self) -> str:
         """Return a digest of names and values, whatever the order of rows and columns."""
         digest = hashlib.sha256()
-        for name in sorted(self._names):
+        for name in sorted(self.columns):
             digest.update(repr(name).encode())
-        parts = ", ".join(f"coalesce('v' || {self._text(name)}, 'n')" for name in sorted(self._names))
+        parts = ", ".join(f"coalesce('v' || {self._text(name)}, 'n')" for name in sorted(self.columns))
         query = f"SELECT sum(md5_number_lower(to_json([{parts}])::VARCHAR)::HUGEINT), count(*) FROM rows"
         digest.update(repr(self._connection.execute(query).fetchall()).encode())
         return digest.hexdigest()
@@ -148,16 +129,17 @@ class DuckDBEngine:
         every = -(-self.row_count // rows)
         return self._distinct(column, "true" if every == 1 else f"hash(rowid) % {every} = 0")
 
+    @translated
     def facts(self, column: str) -> ColumnFacts:
         """Say what the whole of a column is like, in one pass."""
-        found = self._connection.execute(column_facts(self._text(column))).fetchall()[0]
-        return ColumnFacts(*found)
+        return ColumnFacts(*self._connection.execute(column_facts(self._text(column))).fetchall()[0])
 
+    @translated
     def _distinct(self, column: str, kept: str) -> DistinctValues:
         text = self._text(column)
         query = f"SELECT {text}, count(*), min(rowid) + 1 FROM rows WHERE {kept} GROUP BY ALL ORDER BY 1 NULLS LAST"
-        found = self._connection.sql(query).to_arrow_table()
-        return DistinctValues(found[0].to_pylist(), found[1].to_numpy(), found[2].to_numpy())
+        table = self._connection.sql(query).to_arrow_table()
+        return DistinctValues(table[0].to_pylist(), table[1].to_numpy(), table[2].to_numpy())
 
     def count_texts(self, columns: Sequence[str], complete: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
         """Count the distinct tuples of texts of some columns (null: missing); the last column is the count.
@@ -169,17 +151,19 @@ class DuckDBEngine:
         texts = [self._text(name) for name in columns]
         kept = " AND ".join(f"{self._text(name)} IS NOT NULL" for name in complete) or "true"
 
-        def query(shown: Sequence[str]) -> str:
-            listed = [f"{text} AS t{i}" for i, text in enumerate(shown)]
+        def query(texts: Sequence[str]) -> str:
+            listed = [f"{text} AS t{i}" for i, text in enumerate(texts)]
             return f"SELECT {', '.join([*listed, 'count(*) AS n'])} FROM rows WHERE {kept} GROUP BY ALL"
 
-        if self._viewed is None:
-            yield from self._connection.sql(query(texts)).to_arrow_reader(1 << 17)
-            return
-        with connect() as connection:
-            view_parquet(connection, self._viewed)
-            yield from connection.sql(query(enumerated(connection, texts))).to_arrow_reader(1 << 17)
+        with readable(self.origin):
+            if self._viewed is None:
+                yield from self._connection.sql(query(texts)).to_arrow_reader(1 << 17)
+                return
+            with connect() as connection:
+                view_parquet(connection, self._viewed)
+                yield from connection.sql(query(enumerated(connection, texts))).to_arrow_reader(1 << 17)
 
+    @translated
     def count_cells(self, codings: Sequence[Coding]) -> CountedCodes:
         """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted."""
         columns, joins = [], []
@@ -204,16 +188,17 @@ class DuckDBEngine:
         )
         complete = " AND ".join(f"{name} IS NOT NULL" for name in names)
         keys = ", ".join(names)
-        found = self._connection.sql(
+        cells = self._connection.sql(
             f"SELECT {keys}, count(*) AS n FROM coded WHERE {complete} GROUP BY {keys} ORDER BY {keys}"
         ).to_arrow_table()
-        matrix = np.empty((found.num_rows, len(names)), dtype=np.int32)
+        matrix = np.empty((cells.num_rows, len(names)), dtype=np.int32)
         for i, name in enumerate(names):
-            matrix[:, i] = found[name].to_numpy()
-        counts = found["n"].to_numpy().astype(np.int64)
+            matrix[:, i] = cells[name].to_numpy()
+        counts = cells["n"].to_numpy().astype(np.int64)
         link = self._link(matrix, names)
         return CountedCodes(matrix, counts, self.row_count - int(counts.sum()), link)
 
+    @translated
     def tuples(self, columns: Sequence[str], link: str) -> Tuples:
         """List the tuples of values that the rows of every cell have, in the order of cells and texts."""
         texts = [f"{self._text(column)} AS v{i}" for i, column in enumerate(columns)]
@@ -223,32 +208,63 @@ class DuckDBEngine:
             f"JOIN rows ON rows.rowid = {link}.line GROUP BY ALL ORDER BY {', '.join(['1', *names])}"
         )
         with self._lock:
-            found = self._connection.sql(query).to_arrow_table()
-        values = np.empty((found.num_rows, len(columns)), np.int64)
-        known = []
-        for i in range(len(columns)):
-            values[:, i], own = _encoded(found[f"v{i}"])
-            known.append(own)
-        return Tuples(found[0].to_numpy(), values, found["n"].to_numpy(), known)
+            table = self._connection.sql(query).to_arrow_table()
+        encoded = [_encoded(table[f"v{i}"].combine_chunks()) for i in range(len(columns))]
+        values = np.empty((table.num_rows, len(columns)), np.int64)
+        for i, (codes, _) in enumerate(encoded):
+            values[:, i] = codes
+        return Tuples(table[0].to_numpy(), values, table["n"].to_numpy(), [texts for _, texts in encoded])
 
+    @translated
     def write(self, placement: Placement, layout: Layout, path: Path, format: str) -> int:
         """Write the placed rows as "csv" or "parquet", shuffled; return the number of rows."""
         with self._lock:
             self._place(placement, layout.neutral)
             self._register_texts(layout)
-            return self._save(published(layout, self._names), list(layout.order), path, format)
+            return self._save(published(layout, self.columns), list(layout.order), path, format)
 
+    @translated
     def write_table(self, content: pa.Table, path: Path, format: str) -> int:
         """Write a small table of our own making in the same way, its rows shuffled."""
         names = list(content.column_names)
         outputs = [f"o{i}" for i in range(len(names))]
-        self._replace_table("own", content.rename_columns(outputs))
-        return self._save(f"SELECT {', '.join(outputs)} FROM own ORDER BY {shuffled(outputs)}", names, path, format)
+        self._replace_table("content", content.rename_columns(outputs))
+        query = f"SELECT {', '.join(outputs)} FROM content ORDER BY {shuffled(outputs)}"
+        return self._save(query, names, path, format)
+
+    @translated
+    def lists(self, column: str) -> CountedLists:
+        """Count the distinct lists of a column."""
+        return self._lists(f"SELECT c{self.columns.index(column)}::VARCHAR[] AS items, rowid + 1 AS record FROM rows")
+
+    @translated
+    def gathered(self, who: str, item: str) -> CountedLists:
+        """Count the distinct lists that rows of (who, item) make, the records numbered by their first rows."""
+        owner, text = self._text(who), self._text(item)
+        if not self._as_it_stands:
+            lost = self._connection.execute(
+                f"SELECT rowid + 1, {text} FROM rows WHERE {owner} IS NULL ORDER BY rowid LIMIT 1"
+            ).fetchall()
+            for number, label in lost:
+                raise BadInputError(
+                    f"{self.origin}, row {number}: {who!r} is missing, so nobody knows whose {label!r} it is"
+                )
+        return self._lists(gathered_lists(owner, text))
 
     # -- how ---------------------------------------------------------------------------------------------------
 
     def _text(self, column: str) -> str:
-        return f"rows.c{self._names.index(column)}::VARCHAR"
+        return f"rows.c{self.columns.index(column)}::VARCHAR"
+
+    def _lists(self, records: str) -> CountedLists:
+        """Count equal lists among those that a query gives with the numbers of their records."""
+        table = self._connection.sql(
+            f"SELECT items, count(*), min(record) AS first FROM ({records}) GROUP BY items ORDER BY first"
+        ).to_arrow_table()
+        lists = table[0].combine_chunks()
+        codes, texts = _encoded(lists.flatten())
+        lengths = lists.value_lengths().fill_null(0).to_numpy().astype(np.int64)
+        return CountedLists(texts, lengths, codes.astype(np.int32), table[1].to_numpy(), table[2].to_numpy())
 
     def _replace_table(self, name: str, content: pa.Table) -> None:
         self._connection.register("incoming", content)
@@ -276,9 +292,9 @@ class DuckDBEngine:
         before = np.repeat((ends - number)[starts_of_cell], np.diff(np.r_[starts_of_cell, len(cell)]))
         parts = {"cell": cell, "grp": group, "first": ends - number - before, "last": ends - before}
         self._replace_table("parts", pa.table({name: pa.array(values) for name, values in parts.items()}))
-        own = ", ".join(f"rows.c{self._names.index(name)}::VARCHAR" for name in neutral)
+        texts = ", ".join(self._text(name) for name in neutral)
         link = placement.link
-        within = f"row_number() OVER (PARTITION BY {link}.cell ORDER BY {own or 'NULL'}) - 1"
+        within = f"row_number() OVER (PARTITION BY {link}.cell ORDER BY {texts or 'NULL'}) - 1"
         self._connection.execute(
             f"CREATE OR REPLACE TEMP TABLE numbered AS SELECT {link}.line, {link}.cell, {within} AS place "
             f"FROM {link} JOIN rows ON rows.rowid = {link}.line"
@@ -304,9 +320,7 @@ class DuckDBEngine:
         try:
             return save(query, names, str(path))
         except (duckdb.Error, pa.ArrowException) as error:
-            if lacks_memory(error):
-                raise
-            raise OSError(str(error).splitlines()[0]) from None
+            raise unwritable(error) from None
 
     def _save_csv(self, query: str, names: list[str], temporary: str) -> int:
         header = ", ".join(literal(name) for name in names)
@@ -315,11 +329,11 @@ class DuckDBEngine:
             texts = "coalesce(o0::VARCHAR, '')"
         columns = ", ".join(f"h{i}" for i in range(len(names)))
         body = f"SELECT {texts} FROM ({query})"
-        found = self._connection.execute(
+        written = self._connection.execute(
             f"COPY (FROM (VALUES ({header})) AS header({columns}) UNION ALL ({body})) TO {literal(temporary)} "
             f"(FORMAT csv, USE_TMP_FILE false, HEADER false, DELIMITER ',', QUOTE '\"', ESCAPE '\"')"
         ).fetchall()
-        return int(found[0][0]) - 1
+        return int(written[0][0]) - 1
 
     def _save_parquet(self, query: str, names: list[str], temporary: str) -> int:
         import pyarrow.parquet as pq  # slow to import, and needed for Parquet files alone
@@ -334,6 +348,19 @@ class DuckDBEngine:
         return written
 
 
+def _unescape(connection: duckdb.DuckDBPyConnection, names: Sequence[str], origin: str) -> tuple[str, ...]:
+    """Take the marks before formulas away; a formula without one says that the file was not written so."""
+    for i, name in enumerate(names):
+        bare = connection.execute(f"SELECT any_value(c{i}) FROM rows WHERE {runs(f'c{i}')}").fetchall()[0][0]
+        if bare is not None:
+            raise BadInputError(
+                f"{origin}, column {name!r}: {bare!r} is a formula, so this file was not written with "
+                "--escape-formulas; leave --escaped-formulas out"
+            )
+    connection.execute(f"CREATE OR REPLACE TABLE rows AS {unescaped_rows(len(names))}")
+    return tuple(map(unescaped, names))
+
+
 def enumerated(connection: duckdb.DuckDBPyConnection, texts: Sequence[str]) -> list[str]:
     """Cast those of some expressions over `rows` that have few distinct texts to enumerations."""
     if not texts:
@@ -341,21 +368,19 @@ def enumerated(connection: duckdb.DuckDBPyConnection, texts: Sequence[str]) -> l
     numbers = connection.execute(
         f"SELECT {', '.join(f'approx_count_distinct({text})' for text in texts)} FROM rows"
     ).fetchall()[0]
-    found = []
+    cast = []
     for i, (text, number) in enumerate(zip(texts, numbers, strict=True)):
         if number <= MOST_ENUMERATED:
             connection.execute(
                 f"CREATE TYPE enumeration{i} AS ENUM (SELECT DISTINCT {text} FROM rows WHERE {text} IS NOT NULL)"
             )
-        found.append(f"{text}::enumeration{i}" if number <= MOST_ENUMERATED else text)
-    return found
+        cast.append(f"{text}::enumeration{i}" if number <= MOST_ENUMERATED else text)
+    return cast
 
 
-def _encoded(column: pa.ChunkedArray) -> tuple[NDArray[np.int64], list[str | None]]:
+def _encoded(column: pa.Array) -> tuple[NDArray[np.int64], list[str | None]]:
     """Number the values of a column in the order of their first appearance; a missing one counts as a value."""
-    coded = column.combine_chunks().dictionary_encode(null_encoding="encode")
-    if isinstance(coded, pa.ChunkedArray):
-        coded = coded.combine_chunks()
+    coded = column.dictionary_encode(null_encoding="encode")
     return coded.indices.to_numpy().astype(np.int64), coded.dictionary.to_pylist()
 
 
