@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sfumato.errors import BadInputError
 from sfumato.kernels import kernel
 from sfumato.quiet import Quiet
-from sfumato.table import Hierarchy
+from sfumato.table import Hierarchy, weighted_counts
 from sfumato.table.hierarchies.categories import in_order
 
 Codes = NDArray[np.int32]
@@ -148,7 +148,7 @@ def coded_baskets(
     starts, sorted_codes = rows_once(np.repeat(np.arange(len(lengths)), lengths), codes, len(lengths))
     first, link = equal_rows(starts, sorted_codes)
     kept_starts, kept = taken_rows(starts, sorted_codes, first)
-    weights = np.bincount(link, minlength=len(first)).astype(np.int64)
+    weights = weighted_counts(link, None, len(first))
     return Baskets(items, kept_starts, kept, weights, link, tree, origin)
 
 
@@ -213,11 +213,6 @@ def taken_rows(starts: Counts, codes: Codes, rows: Counts) -> tuple[Counts, Code
     ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     at = np.arange(ends[-1]) - np.repeat(ends[:-1], lengths) + np.repeat(starts[:-1][rows], lengths)
     return ends, codes[at]
-
-
-def weighted_counts(places: NDArray[np.integer], weights: Counts, size: int) -> Counts:
-    """Add up whole weights per place (exactly: no total comes near 2^53)."""
-    return np.rint(np.bincount(places, weights=weights, minlength=size)).astype(np.int64)
 
 
 def leaf_codes(tree: Hierarchy, items: tuple[str, ...]) -> Codes:
