@@ -31,7 +31,7 @@ from sfumato import anonymize, load
 from sfumato.measures import Queries, Scales, measure
 from sfumato.measures.divergence import js_of_rows
 from sfumato.release.populations import large_populations
-from sfumato.release.regions import are_points, overlap_estimates
+from sfumato.release.regions import are_points, estimated_histograms, overlap_estimates
 from sfumato.requirements import requirement
 from sfumato.table import Cells, Table
 from sfumato.tradeoff import Grid, bundled_study, explore
@@ -193,13 +193,13 @@ def own_map(table: Table) -> list[tuple[float, float]]:
     cells = table.cells
     shares = cells.sensitive[0].shares
     populations = large_populations(cells, MIN_SUPPORT)
-    truth = populations.sums(populations.points.true_histograms(cells))
+    truth = populations.sums(cells.truth)
     assert truth is not None
     points = []
     for candidate in bundled_study("adult").candidates[:64]:
         release = candidate.anonymizer.anonymize(table, candidate.requirement, candidate.form)
         if are_points(release):
-            estimate = populations.sums(populations.points.estimated_histograms(release))
+            estimate = populations.sums(estimated_histograms(release))
         else:
             estimate = overlap_estimates(release, populations.regions)
         points.append((measure(release)["p_loss"], float(js_of_rows(truth, estimate, shares).mean())))

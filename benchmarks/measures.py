@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from common import compare_seconds, median_seconds, print_table, rowless, synthetic_cells, verdict
 from sfumato import KAnonymity, Mondrian, load, measure
 from sfumato.measures.groups import RECURSIVE_C
-from sfumato.release import Release, histograms_of
+from sfumato.release import Release
 from sfumato.table import Sensitive
 
 TARGET_SECONDS = 0.025
@@ -121,7 +121,7 @@ def compare(name: str, release: Release, repeats: int) -> tuple[float, float]:
         assert np.isclose(ours[key], value), (key, ours[key], value)
 
     def counted() -> Release:
-        return replace(release, histograms=histograms_of(release.cells, release.assignment, release.groups))
+        return replace(release, histograms=release.cells.histograms(release.assignment, release.groups))
 
     steps: list[tuple[str, Callable[[], object], Callable[[], object]]] = [
         ("histograms", counted, lambda: plain_histograms(release)),

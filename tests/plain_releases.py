@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from sfumato.anonymizers import anonymize
 from sfumato.errors import InfeasibleError
-from sfumato.release import Assignment, bucketization, generalization
-from sfumato.table import Quasi, numeric, tree
+from sfumato.release import bucketization, generalization
+from sfumato.table import Assignment, Quasi, numeric, tree
 from sfumato.table.cells import sorted_cells
 from strategies import hierarchies
 

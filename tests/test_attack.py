@@ -25,7 +25,6 @@ from sfumato.measures.attack import drawn_points, naive_bayes, spread_over_leave
 from sfumato.measures.groups import COLUMNS
 from sfumato.release import Release
 from sfumato.release.noisy import Guarantee, Spent, noisy_release
-from sfumato.release.regions import Points
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.study.study import Grid, Study
 from sfumato.words.meanings import meanings
@@ -166,7 +165,7 @@ def test_pairs_are_pairs_of_exploded_points(release, top):
 @tries(60)
 @given(published)
 def test_confidence_is_the_posterior(release):
-    points = Points.of(release.cells)
+    points = release.cells.points
     own = slice(0, int(release.cells.spans[1]))
     content = np.ascontiguousarray(np.maximum(release.content[:, own], 0))
     guess, confidence = naive_bayes(release, points, content).guesses()
@@ -243,7 +242,7 @@ def test_who_is_not_published_is_guessed_too():
     kept = assignment.group == 1
     part = sfumato.release.generalization(
         small(),
-        sfumato.release.Assignment(assignment.cell[kept], np.zeros(int(kept.sum()), np.int64), assignment.count[kept]),
+        sfumato.table.Assignment(assignment.cell[kept], np.zeros(int(kept.sum()), np.int64), assignment.count[kept]),
         release.boxes.lo[1:],
         release.boxes.hi[1:],
     )
@@ -324,7 +323,7 @@ def test_points_are_drawn_as_boxes_spread_them(release):
 @tries(60)
 @given(plain.small_cells(sensitive=(1, 1)), st.integers(0, 5))
 def test_half_ranges_are_half_of_every_domain(cells, seed):
-    workload = Queries(reading="half-range", number=30, seed=seed).workload(cells, Points.of(cells), 0)
+    workload = Queries(reading="half-range", number=30, seed=seed).workload(cells, cells.points, 0)
     banks = [bank.masks[workload.regions.used[:, a]] for a, bank in enumerate(workload.regions.selections)]
     assert (workload.regions.used >= 0).all()
     for selected in (*banks, workload.values):

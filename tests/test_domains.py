@@ -94,7 +94,7 @@ def test_the_smallest_are_chosen_and_of_equal_ones_the_first(size, seed, coarse,
 @tries(30)
 @given(WITH_VALUES, st.integers(0, 4))
 def test_leaves_taken_together_say_what_each_leaf_says(release, rounds):
-    cells, points, results = release.cells, Points.of(release.cells), []
+    cells, points, results = release.cells, release.cells.points, []
     workload = Queries(number=8, sanity=0.01).workload(cells, points, 0)
     content = np.ascontiguousarray(release.content[:, : int(cells.spans[1])])
     before = stretches.FEW_LEAVES
@@ -121,7 +121,7 @@ def test_what_is_dealt_does_not_depend_on_leaves_that_do_not_occur():
     for upper in (9, 99_999):
         table = sfumato.read(pa.table(rows), quasi=["age"], sensitive=["s"], hierarchies={"age": numeric(0, upper)})
         release = sfumato.anonymize(table, "k-anonymity k=4", form="bucketization")
-        entries = Entries.of(release, Points.of(table.cells))
+        entries = Entries.of(release, table.cells.points)
         dealt.append(EmReader().dealt(entries, release.histograms.of(0).astype(float)))
     assert (dealt[0] == dealt[1]).all()
 
@@ -140,7 +140,7 @@ def test_queries_on_a_hundred_thousand_leaves_take_a_bit_per_leaf():
     rng = np.random.default_rng(1)
     frame = pa.table({"code": rng.integers(0, 100_000, 301), "s": rng.choice(list("xyz"), 301)})
     table = sfumato.read(frame, quasi=["code"], sensitive=["s"], hierarchies={"code": numeric(0, 99_999)})
-    points = Points.of(table.cells)
+    points = table.cells.points
     workload = Queries(number=200).workload(table.cells, points, 0)
     assert (
         peak_of(lambda: Queries(number=200).workload(table.cells, points, 0)) < 100e6
@@ -158,7 +158,7 @@ def test_many_days_and_many_values_stay_small():
     born = dates("1920-01-01", "2019-12-31")
     table = sfumato.read(frame, quasi=["born"], sensitive=["s"], hierarchies={"born": born})
     release = sfumato.anonymize(table, "k-anonymity k=5")
-    points, content = Points.of(table.cells), np.ascontiguousarray(release.content)
+    points, content = table.cells.points, np.ascontiguousarray(release.content)
     assert content.shape[1] > 500 and born.size > 36_000  # leaves x values x 8 bytes are 160 MB
     assert peak_of(lambda: naive_bayes(release, points, content).guesses()) < 60e6
     assert peak_of(lambda: EmReader().leaf_weights(release, content)) < 60e6

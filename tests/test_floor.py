@@ -16,9 +16,9 @@ from sfumato.anonymizers import anonymize
 from sfumato.errors import BadInputError, SfumatoError
 from sfumato.measures import RECONSTRUCTED, Scales
 from sfumato.papers.li_li_2009.frontier import PANELS, LiLiFrontier, frontier_claims, frontier_figures
-from sfumato.release import Assignment, bucketization
+from sfumato.release import bucketization
 from sfumato.requirements.cheapest_js import cheapest_js
-from sfumato.table import Quasi, Table, tree
+from sfumato.table import Assignment, Quasi, Table, tree
 from sfumato.table.cells import sorted_cells
 from sfumato.tradeoff import Limit, Map, Point
 from sfumato.tradeoff.limit.floor import BucketLimit, Program, atoms, solve, tighter_limit

@@ -29,8 +29,7 @@ from sfumato.anonymizers.mondrian.trim import best_trim, loss
 from sfumato.errors import InfeasibleError
 from sfumato.measures import measure
 from sfumato.measures.groups import COLUMNS, of_groups
-from sfumato.release import Assignment, bucketization, generalization, histograms_of
-from sfumato.release.release import MANY_ENTRIES
+from sfumato.release import bucketization, generalization
 from sfumato.requirements import (
     AlphaK,
     BetaLikeness,
@@ -41,9 +40,10 @@ from sfumato.requirements import (
     distances,
 )
 from sfumato.requirements.requirement import sensitive_levels
-from sfumato.table import Histograms, Quasi, Sensitive, distinct_rows, numeric
+from sfumato.table import Assignment, Histograms, Quasi, Sensitive, distinct_rows, numeric
+from sfumato.table.assignment import MANY_ENTRIES
 from sfumato.table.cells import sorted_cells
-from sfumato.table.distinct import number_numbers
+from sfumato.table.rows import number_numbers
 from strategies import (
     cells_of_tables,
     flat_sensitive,
@@ -135,7 +135,7 @@ def assignments(draw, cells):
 @tries(150)
 def test_histograms(data, cells):
     assignment, members = data.draw(assignments(cells))
-    histograms = histograms_of(cells, assignment, len(members))
+    histograms = cells.histograms(assignment, len(members))
     assert histograms.sizes.tolist() == [len(own) for own in members]
     for place, attribute in enumerate(cells.sensitive):
         expected = [twins.histogram(own, place, attribute.size) for own in members]
@@ -153,7 +153,7 @@ def test_histograms_of_many_entries(values, ordered):
     cells = sorted_cells([Quasi("a", numeric(0, 49))], [("s", numeric(0, values - 1))], codes, draw(1, 4, entries))
     group = draw(0, 90, entries)
     assignment = Assignment(draw(0, entries, entries), np.sort(group) if ordered else group, draw(1, 4, entries))
-    histograms = histograms_of(cells, assignment, 90)
+    histograms = cells.histograms(assignment, 90)
     expected = np.zeros((90, values), np.int64)
     np.add.at(expected, (assignment.group, cells.values[assignment.cell, 0]), assignment.count)
     assert (histograms.counts == expected).all()

@@ -10,8 +10,9 @@ import pytest
 
 import independent_checker as checker
 import sfumato
-from sfumato.release import Assignment, generalization
+from sfumato.release import generalization
 from sfumato.requirements.distances import js_distance
+from sfumato.table import Assignment
 
 MARITAL = [["Not Married", "Never Married", ["Once-Married", "Divorced", "Widowed", "Separated"]]]
 MARITAL += [["Married", "Civ-Spouse", "AF-Spouse", "spouse-absent"]]

@@ -14,7 +14,7 @@ from sfumato.measures import Scales, measure
 from sfumato.measures.divergence import js_of_rows
 from sfumato.release import populations
 from sfumato.release.populations import large_populations
-from sfumato.release.regions import Members, Points, overlap_estimates
+from sfumato.release.regions import Members, estimated_histograms, overlap_estimates
 from sfumato.requirements import TCloseness
 from sfumato.table import Quasi, numeric, tree
 from sfumato.table.cells import sorted_cells
@@ -121,7 +121,7 @@ def test_estimates_are_mass_times_overlap_over_volume(release, data):
     by_overlap = overlap_estimates(release, found.regions)
     by_point = None
     if (release.boxes.lo == release.boxes.hi).all():
-        by_point = found.sums(found.points.estimated_histograms(release))
+        by_point = found.sums(estimated_histograms(release))
     for r, region in enumerate(regions_found(cells, found)):
         leaves = plain.selected_leaves(region)
         for i in range(len(cells.sensitive)):
@@ -152,9 +152,8 @@ def test_the_original_gives_true_counts_and_loses_nothing(cells):
     prepared = Scales(0.05).prepare(release.table)
     if not prepared.populations.size:
         return
-    points = Points.of(cells)
-    np.testing.assert_allclose(points.estimated_histograms(release), points.true_histograms(cells), rtol=1e-12)
-    truth = prepared.populations.sums(points.true_histograms(cells))
+    np.testing.assert_allclose(estimated_histograms(release), cells.truth, rtol=1e-12)
+    truth = prepared.populations.sums(cells.truth)
     np.testing.assert_allclose(overlap_estimates(release, prepared.populations.regions), truth, atol=1e-9)
     for i, region in enumerate(regions_found(cells, prepared.populations)):
         expected = [plain.true_counts(cells, plain.selected_leaves(region), s) for s in range(len(cells.sensitive))]

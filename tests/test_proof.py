@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 import independent_checker as checker
 import sfumato
 from sfumato.engines import open_rows
-from sfumato.release import Assignment, Release, generalization
+from sfumato.release import Release, generalization
+from sfumato.table import Assignment
 
 COLORS = [["warm", "red", "orange"], ["cold", "blue", ["dark", "violet", "black"]], "white"]
 COLOR_TABLE = [

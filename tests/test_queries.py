@@ -15,7 +15,6 @@ from sfumato.anonymizers import anonymize
 from sfumato.configuration import parse
 from sfumato.errors import BadInputError
 from sfumato.measures import Queries, Scales
-from sfumato.release.regions import Points
 from sfumato.table import Quasi, flat, numeric
 from sfumato.table.cells import sorted_cells
 from strategies import tries
@@ -58,7 +57,7 @@ def plain_errors(release, workload, attribute, sanity):
 
 
 def drawn(cells, queries, attribute=0):
-    return queries.workload(cells, Points.of(cells), attribute)
+    return queries.workload(cells, cells.points, attribute)
 
 
 # ---------------------------------------------------------------- errors

@@ -17,9 +17,9 @@ from sfumato.measures import MEASURES, RECONSTRUCTED, EmReader, Queries, Scales,
 from sfumato.measures.definetti import best_values
 from sfumato.measures.reconstruction import Entries, weighted_estimates
 from sfumato.release import bucketization
-from sfumato.release.regions import Points, Regions, are_points, overlap_estimates
-from sfumato.release.release import Assignment
+from sfumato.release.regions import Regions, are_points, estimated_histograms, overlap_estimates
 from sfumato.release.selections import Selections
+from sfumato.table import Assignment
 from sfumato.tradeoff import Grid, Study, explore, read_study
 from sfumato.tradeoff.search.measured_problem import MeasuredProblem
 from strategies import tries
@@ -35,7 +35,7 @@ def adult():
 
 def dealt_of(release, attribute=0, rounds=5):
     """The entries of a release, and what the reader deals to them."""
-    entries = Entries.of(release, Points.of(release.cells))
+    entries = Entries.of(release, release.cells.points)
     return entries, EmReader(rounds).dealt(entries, release.histograms.of(attribute).astype(float))
 
 
@@ -140,7 +140,7 @@ def test_no_round_is_the_uniform_reading(release, data):
     cells = release.cells
     regions = data.draw(some_regions(cells))
     uniform = overlap_estimates(release, regions)
-    points = Points.of(cells)
+    points = cells.points
     for attribute in range(len(cells.sensitive)):
         own = slice(int(cells.spans[attribute]), int(cells.spans[attribute + 1]))
         content = content_of(release, attribute)
@@ -148,7 +148,7 @@ def test_no_round_is_the_uniform_reading(release, data):
         assert weighted_estimates(release, regions, weights, content) == pytest.approx(uniform[:, own])
         if are_points(release):
             entries, dealt = dealt_of(release, attribute, 0)
-            assert entries.by_point(dealt, points) == pytest.approx(points.estimated_histograms(release)[:, own])
+            assert entries.by_point(dealt, points) == pytest.approx(estimated_histograms(release)[:, own])
 
 
 @tries(50)
@@ -216,8 +216,8 @@ def random_buckets(table, size, seed=0):
 def test_associations_that_random_buckets_hide_are_recovered():
     table = naive_bayes_table()
     release = random_buckets(table, 6)
-    points = Points.of(table.cells)
-    truth = points.true_histograms(table.cells)
+    points = table.cells.points
+    truth = table.cells.truth
     error = {}
     for rounds in (0, 1, 5, 30):
         entries, dealt = dealt_of(release, 0, rounds)

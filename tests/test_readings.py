@@ -12,7 +12,6 @@ import sfumato
 from sfumato.anonymizers import MECHANISMS, Mondrian, UnsafeSeededNoise, anonymizer
 from sfumato.errors import BadInputError
 from sfumato.measures import CLOSED_HALF_RANGES, HALF_RANGES, Attack, Queries, Scales, UniformReader
-from sfumato.release.regions import Points
 from sfumato.requirements import KAnonymity
 
 ADULT = {"quasi": ["workclass", "education", "sex", "hours-per-week", "salary"], "sensitive": ["occupation"]}
@@ -81,7 +80,7 @@ def test_an_unknown_reading_is_named(drawn):
 
 def test_closed_ranges_take_both_ends_in(adult):
     cells = adult.cells
-    workload = Queries(reading="closed-half-range", number=40).workload(cells, Points.of(cells), 0)
+    workload = Queries(reading="closed-half-range", number=40).workload(cells, cells.points, 0)
     taken = {
         quasi.name: set(bank.masks[workload.regions.used[:, a]].sum(axis=1))
         for a, (quasi, bank) in enumerate(zip(cells.quasi, workload.regions.selections, strict=True))

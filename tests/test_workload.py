@@ -22,7 +22,7 @@ from sfumato.measures.classification.records import Folds, Records, deal, folds_
 from sfumato.measures.classification.scores import Fold, score
 from sfumato.measures.classification.validation import Validation
 from sfumato.measures.classification.worth import interval
-from sfumato.release import Assignment
+from sfumato.table import Assignment
 from sfumato.tradeoff.study.study import Study
 from strategies import tries
 

@@ -27,19 +27,24 @@ from sfumato.interrupts import removed_when_left
 
 
 def _imported_numba() -> Any:
-    """Import numba; on the command line, where nobody else's kernels run, without the .3 s it takes to look for scipy.
+    """Import numba; on the command line, where nobody else's kernels run, as numba is where there is no BLAS.
 
-    Numba imports scipy's linear algebra, if there is any, for matrix products inside kernels. Ours have none.
+    Numba asks for scipy's linear algebra, which takes .2 s to import, for matrix products inside kernels: ours have
+    none. The answer is given to this one question of numba's; scipy is there for whoever imports it.
     """
-    if "sfumato.cli" not in sys.modules or "scipy" in sys.modules:
-        return import_module("numba")
-    sys.modules["scipy"] = None  # type: ignore[assignment]
-    try:
-        found = import_module("numba")
-        import_module("numba.np.arraymath")  # looks when it is imported, and never again
-        return found
-    finally:
-        del sys.modules["scipy"]
+    numba = import_module("numba")
+    if "sfumato.cli" in sys.modules and "numba.np.arraymath" not in sys.modules:
+        linalg: Any = import_module("numba.np.linalg")
+        asked, linalg.ensure_blas = linalg.ensure_blas, _no_blas
+        try:
+            import_module("numba.np.arraymath")  # asks when it is imported, and never again
+        finally:
+            linalg.ensure_blas = asked
+    return numba
+
+
+def _no_blas() -> None:
+    raise ImportError("kernels of sfumato multiply no matrices")
 
 
 numba = _imported_numba()

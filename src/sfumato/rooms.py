@@ -19,6 +19,7 @@ ROOMS = {
     "interrupts": "Ctrl-C ends a command within seconds, wherever it is",
     "pipes": "output whose reader may go away",
     "kernels": "the decorator of numba kernels, and where machine code is kept",
+    "kernel_helpers": "what kernels share: arrays that grow, sorting, queues, hashing, drawing",
     "engines": "who does the heavy lifting on rows",
     "table": "what comes in: roles, hierarchies, cells, bundled tables",
     "requirements": "what a release must satisfy",

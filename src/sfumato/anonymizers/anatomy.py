@@ -23,13 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.anonymizer import Anonymizer, check_nothing_suppressed, infeasible, published
-from sfumato.anonymizers.redistribution import gathered
 from sfumato.configuration import seed_option
 from sfumato.errors import BadInputError
+from sfumato.kernel_helpers import sort_falling
 from sfumato.kernels import kernel
 from sfumato.release import Form, Release
 from sfumato.requirements import LDiversity, Requirement
-from sfumato.table import Table
+from sfumato.table import Assignment, Table
 from sfumato.table.cells import find_sensitive
 
 Counts = NDArray[np.int64]
@@ -65,7 +65,7 @@ class Anatomy(Anonymizer):
         records = draws.permutation(np.repeat(np.arange(cells.size), cells.counts))
         records = records[np.argsort(cells.values[records, place], kind="stable")]  # piles, each in a random order
         bucket = buckets_of(cells.sensitive[place].counts, requirement, draws)
-        assignment = gathered(records, bucket, cells.size)
+        assignment = Assignment.gathered(records, bucket)
         return published(table, assignment, int(bucket.max()) + 1, form)
 
 
@@ -101,24 +101,13 @@ def drawn_buckets(piles: Counts, l: int) -> Counts:  # noqa: E741
     bucket = np.full(starts[-1], -1, np.int64)
     left = piles.copy()
     order = np.arange(len(piles))
-    fall(order, left)
+    sort_falling(order, left)
     formed = 0
     while left[order[l - 1]] > 0:
         for i in range(l):
             v = order[i]
             bucket[starts[v + 1] - left[v]] = formed
             left[v] -= 1
-        fall(order, left)
+        sort_falling(order, left)
         formed += 1
     return bucket
-
-
-@kernel
-def fall(order: Counts, left: Counts) -> None:
-    """Sort piles by their size, the largest first: by insertion, for they hardly change."""
-    for i in range(1, len(order)):
-        v, place = order[i], i
-        while place > 0 and left[order[place - 1]] < left[v]:
-            order[place] = order[place - 1]
-            place -= 1
-        order[place] = v

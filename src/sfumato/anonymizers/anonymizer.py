@@ -11,11 +11,10 @@ import numpy as np
 
 from sfumato.configuration import Configured, check_choice, check_number
 from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.release import FORMS, Assignment, Form, Release, bucketization, generalization
+from sfumato.release import FORMS, Form, Release, bucketization, generalization
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.requirements.predicates import SIZE
-from sfumato.table import Histograms, Table
-from sfumato.table.households import ranges
+from sfumato.table import Assignment, Histograms, Table, ranges
 
 
 class Anonymizer(Configured, ABC):
@@ -159,10 +158,8 @@ def check_nothing_suppressed(maker: Anonymizer, budget: int) -> None:
 
 
 def published(table: Table, assignment: Assignment, groups: int, form: Form) -> Release:
-    """Publish groups as buckets, or by the ranges of their records; the entries of a group stand together, in order."""
+    """Publish groups as buckets, or by the ranges of their records."""
     if form == "bucketization":
         return bucketization(table, assignment, groups)
-    firsts = np.searchsorted(assignment.group, np.arange(groups))
     codes = table.cells.codes[assignment.cell]
-    lo, hi = np.minimum.reduceat(codes, firsts, axis=0), np.maximum.reduceat(codes, firsts, axis=0)
-    return generalization(table, assignment, lo, hi)
+    return generalization(table, assignment, *ranges(assignment.group, codes, codes))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels import kernel
-from sfumato.table import Cells, distinct_rows
+from sfumato.table import Cells
 
 Counts = NDArray[np.int64]
 Codes = NDArray[np.int32]
@@ -22,7 +22,7 @@ WORD = 63
 """Bits of a place on the curve that are kept in one number."""
 
 
-class Points(NamedTuple):
+class CurvePoints(NamedTuple):
     """The points of a table (distinct quasi-identifiers) in their order on the curve."""
 
     cells: Counts
@@ -38,15 +38,14 @@ class Points(NamedTuple):
     """The records of every point."""
 
 
-def points_on_curve(cells: Cells) -> Points:
+def points_on_curve(cells: Cells) -> CurvePoints:
     """Put the points of a table in the order in which the curve visits them."""
-    first, _ = distinct_rows(cells.codes)  # cells are sorted by quasi-identifiers, so those of a point stand together
+    first = cells.points.first  # cells are sorted by quasi-identifiers, so those of a point stand together
     lengths = np.diff(np.append(first, cells.size))
-    order = order_on_curve(cells.codes[first], np.array([quasi.hierarchy.size for quasi in cells.quasi], np.int64))
+    order = order_on_curve(cells.points.codes, cells.domains)
     offsets = np.concatenate([[0], np.cumsum(lengths[order])])
-    own = np.arange(cells.size) + np.repeat(first[order] - offsets[:-1], lengths[order])
-    weights = cells.counts[own]
-    return Points(own, offsets, weights, np.add.reduceat(weights, offsets[:-1]))
+    cell = np.arange(cells.size) + np.repeat(first[order] - offsets[:-1], lengths[order])
+    return CurvePoints(cell, offsets, cells.counts[cell], cells.points.counts[order])
 
 
 def order_on_curve(codes: Codes, sizes: Counts) -> Counts:

@@ -19,7 +19,6 @@ and the sensitive values decide where on the curve but not in which order.
 from __future__ import annotations
 
 import math
-import secrets
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
@@ -27,17 +26,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.anonymizer import Anonymizer, check_nothing_suppressed, infeasible, loss_of, published
-from sfumato.anonymizers.curve import Points, points_on_curve
+from sfumato.anonymizers.curve import CurvePoints, points_on_curve
 from sfumato.anonymizers.local_recoding.local_recoding import deal
 from sfumato.anonymizers.mondrian.cut_kernels import Codes, Counts, Problem, only_sizes, problem_of
 from sfumato.anonymizers.mondrian.scores import mean_loss
 from sfumato.configuration import Option, seed_option
 from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.kernel_helpers import drawing_state
 from sfumato.kernels import kernel
-from sfumato.release import Assignment, Form, Release
+from sfumato.release import Form, Release
 from sfumato.requirements import KAnonymity, LDiversity, Requirement
 from sfumato.requirements.predicates import group_admitted
-from sfumato.table import Table
+from sfumato.table import Assignment, Table
 
 State = NDArray[np.uint64]
 MOST_POINTS = 256
@@ -78,7 +78,7 @@ class Hilbert(Anonymizer):
             )
         if not requirement.admits(table.cells.baseline)[0]:
             raise infeasible(requirement, table.cells.baseline, "even all records in one group are not enough")
-        state = np.array([secrets.randbits(64) if self.seed is None else self.seed], np.uint64)
+        state = drawing_state(self.seed)
         points = points_on_curve(table.cells)
         if self.within is None:
             return cut_along(table, points, requirement, form, state.copy())
@@ -89,7 +89,7 @@ class Hilbert(Anonymizer):
             )
         return self._strictest(table, points, requirement, state)
 
-    def _strictest(self, table: Table, points: Points, requirement: Requirement, state: State) -> Release:
+    def _strictest(self, table: Table, points: CurvePoints, requirement: Requirement, state: State) -> Release:
         """Find the largest k or l within the loss: double it until that is exceeded, then halve the gap."""
         allowed, records = self.within or 0.0, table.cells.records
 
@@ -136,7 +136,7 @@ def stricter(requirement: Requirement, step: int) -> Requirement:
     )
 
 
-def cut_along(table: Table, points: Points, requirement: Requirement, form: Form, state: State) -> Release:
+def cut_along(table: Table, points: CurvePoints, requirement: Requirement, form: Form, state: State) -> Release:
     """Cut the curve into groups that are admitted, at the least loss that is found, and publish them."""
     problem = problem_of(table.cells, requirement)
     starts = np.concatenate([[0], np.cumsum(points.counts)])
@@ -149,7 +149,7 @@ def cut_along(table: Table, points: Points, requirement: Requirement, form: Form
     return published(table, dealt_out(points, starts, ends, state), len(ends), form)
 
 
-def dealt_out(points: Points, starts: Counts, ends: Counts, state: State) -> Assignment:
+def dealt_out(points: CurvePoints, starts: Counts, ends: Counts, state: State) -> Assignment:
     """Deal the records of every point out to the groups that end at these records; `starts` are those of points."""
     firsts = np.concatenate([[0], ends[:-1]])
     cuts = np.unique(np.concatenate([starts[:-1], firsts]))
@@ -161,7 +161,7 @@ def dealt_out(points: Points, starts: Counts, ends: Counts, state: State) -> Ass
 
 
 @kernel
-def best_cuts(problem: Problem, points: Points, starts: Counts, k: int) -> Counts:
+def best_cuts(problem: Problem, points: CurvePoints, starts: Counts, k: int) -> Counts:
     """Cut the curve into groups of at least k records at the least loss: the ends of the groups, in records.
 
     Time is O(records x k), and O(attributes) for every point that a look back comes to.
@@ -219,7 +219,7 @@ def followed(before: Counts, n: int) -> Counts:
 
 
 @kernel
-def quick_cuts(problem: Problem, points: Points) -> Counts:
+def quick_cuts(problem: Problem, points: CurvePoints) -> Counts:
     """Cut behind every point at which the group is admitted; what is left at the end joins the groups before it."""
     n = len(points.counts)
     ends = np.empty(n + 1, np.int64)
@@ -246,7 +246,7 @@ def quick_cuts(problem: Problem, points: Points) -> Counts:
 
 
 @kernel
-def add_point(problem: Problem, points: Points, point: int, histogram: Counts) -> int:
+def add_point(problem: Problem, points: CurvePoints, point: int, histogram: Counts) -> int:
     """Add the records of a point to a histogram; return how many there are."""
     for i in range(points.offsets[point], points.offsets[point + 1]):
         for s in range(problem.columns.shape[1]):
@@ -255,7 +255,7 @@ def add_point(problem: Problem, points: Points, point: int, histogram: Counts) -
 
 
 @kernel
-def admitted_cuts(problem: Problem, points: Points, quick: Counts) -> tuple[float, Counts]:
+def admitted_cuts(problem: Problem, points: CurvePoints, quick: Counts) -> tuple[float, Counts]:
     """Cut the curve into admitted stretches of points, given cuts that will do: the loss, and the ends, in points.
 
     The given cuts are among those that are tried, so nothing is lost against them.
@@ -295,7 +295,7 @@ def blocks_of(starts: Counts) -> Counts:
 
 
 @kernel
-def far_cuts(problem: Problem, points: Points, blocks: Counts) -> tuple[float, Counts]:
+def far_cuts(problem: Problem, points: CurvePoints, blocks: Counts) -> tuple[float, Counts]:
     """Cut the curve into admitted stretches of whole blocks, however long: the least loss, and the ends, in points."""
     n, d = len(blocks) - 1, problem.codes.shape[1]
     sums = np.zeros((n + 1, len(problem.rules.q)), np.int64)

@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.curve import points_on_curve
 from sfumato.errors import BadInputError
+from sfumato.kernel_helpers import first_from, room
 from sfumato.kernels import kernel
-from sfumato.release import Assignment
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.requirements.distances import TOLERANCE, hierarchical_distance
 from sfumato.requirements.predicates import EQUAL, HIERARCHICAL, JS
-from sfumato.table import Cells
+from sfumato.table import Assignment, Cells, weighted_counts
 
 Counts = NDArray[np.int64]
 Numbers = NDArray[np.float64]
@@ -69,7 +69,7 @@ class Worst(NamedTuple):
 def worst_of(kind: int, limit: float, smallest: int, bucket: Counts, counts: Counts, levels: Counts) -> Worst:
     """Prepare the worst case of buckets of values with these counts in the table."""
     buckets, q = int(bucket.max()) + 1, counts / counts.sum()
-    sizes = np.bincount(bucket, weights=counts, minlength=buckets).astype(np.int64)
+    sizes = weighted_counts(bucket, counts, buckets)
     least = np.full(buckets, np.inf)
     np.minimum.at(least, bucket, q)
     reach = np.zeros(buckets)
@@ -128,10 +128,7 @@ def halved(worst: Worst) -> Counts:
             pending[waiting + 1] = right
             waiting += 2
             continue
-        if groups == len(leaves):
-            longer = np.empty((2 * groups, m), np.int64)
-            longer[:groups] = leaves
-            leaves = longer
+        leaves = room(leaves, groups + 1)
         leaves[groups] = pending[waiting]
         groups += 1
     return leaves[:groups]
@@ -184,7 +181,7 @@ def redistributed(cells: Cells, place: int, worst: Worst, taken: Counts, draws: 
     offsets = np.concatenate([[0], np.cumsum(worst.sizes)])
     middles, order = draws.permutation(len(records)), draws.permutation(len(taken))
     group = take_nearest(taken[order], rank[records], offsets, middles)
-    return gathered(records, group, cells.size)
+    return Assignment.gathered(records, group)
 
 
 @kernel
@@ -222,21 +219,3 @@ def free(to: Counts, here: int) -> int:
         to[here] = to[to[here]]
         here = to[here]
     return here
-
-
-@kernel
-def first_from(rank: Counts, start: int, end: int, wanted: int) -> int:
-    """Find the first of the sorted places start..end whose rank is not below the wanted one."""
-    while start < end:
-        middle = (start + end) // 2
-        if rank[middle] < wanted:
-            start = middle + 1
-        else:
-            end = middle
-    return start
-
-
-def gathered(cell: Counts, group: Counts, size: int) -> Assignment:
-    """Count the records of every cell in every group."""
-    keys, counts = np.unique(group * size + cell, return_counts=True)
-    return Assignment(keys % size, keys // size, counts)

@@ -13,9 +13,9 @@ import numpy as np
 
 from sfumato.anonymizers.anonymizer import Anonymizer, infeasible
 from sfumato.errors import BadInputError
-from sfumato.release import Assignment, Form, Release, generalization
+from sfumato.release import Form, Release, generalization
 from sfumato.requirements import Requirement
-from sfumato.table import Table, distinct_rows
+from sfumato.table import Table
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,8 @@ class WithoutQuasi(Anonymizer):
         cells = table.cells
         if not requirement.admits(cells.baseline)[0]:
             raise infeasible(requirement, cells.baseline, "even all records in one group")
-        everything = Assignment(np.arange(cells.size), np.zeros(cells.size, np.int64), cells.counts)
-        lo = np.zeros((1, len(cells.quasi)), np.int32)
-        hi = np.array([[quasi.hierarchy.size - 1 for quasi in cells.quasi]], np.int32)
-        return generalization(table, everything, lo, hi)
+        lo, hi = cells.whole
+        return generalization(table, cells.assigned(np.zeros(cells.size, np.int64)), lo[None], hi[None])
 
 
 @dataclass(frozen=True)
@@ -76,8 +74,5 @@ class Original(Anonymizer):
 
 def _exact(table: Table, sensitive: bool) -> Release:
     """Publish the quasi-identifiers as they are; groups are records that agree in all of them."""
-    cells = table.cells
-    first, group = distinct_rows(cells.codes)
-    points = cells.codes[first]
-    assignment = Assignment(np.arange(cells.size), group, cells.counts)
-    return generalization(table, assignment, points, points, sensitive)
+    points = table.cells.points
+    return generalization(table, table.cells.assigned(points.number), points.codes, points.codes, sensitive)

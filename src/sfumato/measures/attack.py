@@ -22,9 +22,8 @@ from sfumato.kernels import kernel
 from sfumato.measures.classification.classifiers import LEAST_LEAF, Forest
 from sfumato.measures.divergence import densities_at
 from sfumato.release import Published, Release
-from sfumato.release.regions import Points
 from sfumato.release.stretches import Stretches
-from sfumato.table import distinct_rows
+from sfumato.table import Points
 from sfumato.table.cells import find_sensitive
 
 Numbers = NDArray[np.float64]
@@ -102,13 +101,13 @@ class Attack(Configured):
         """Attack one sensitive attribute of a release (the only one, where none is named)."""
         if isinstance(release, Release) and release.histograms is None:
             raise BadInputError("this release shows no sensitive value, so there is nothing to learn them from")
-        cells, points = release.cells, Points.of(release.cells)
-        return self.against(release, points, points.true_histograms(cells), find_sensitive(cells.sensitive, on))
+        cells = release.cells
+        return self.against(release, cells.points, cells.truth, find_sensitive(cells.sensitive, on))
 
     def against(self, release: Published, points: Points, truth: Numbers, sensitive: int = 0) -> Attacked:
         """Attack a release of a table of which the points and their true sensitive counts are known."""
         cells = release.cells
-        own = slice(int(cells.spans[sensitive]), int(cells.spans[sensitive + 1]))
+        own = cells.span(sensitive)
         counts = np.ascontiguousarray(truth[:, own])
         content = np.ascontiguousarray(np.maximum(release.content[:, own], 0.0))
         baseline = float(cells.sensitive[sensitive].shares.max())
@@ -182,13 +181,11 @@ def pairs(release: Published, points: Points, content: Numbers) -> Evidence:
         return naive_bayes(release, points, content)
     parts, rows, start = [], [], 0
     for two in combinations(range(len(quasi)), 2):
-        columns = list(two)
-        codes = np.ascontiguousarray(points.codes[:, columns])
-        first, number = distinct_rows(codes)
-        lo, hi = (np.ascontiguousarray(ends[:, columns]) for ends in (boxes.lo, boxes.hi))
-        parts.append(densities_at(codes[first], lo, hi, content, [quasi[a].hierarchy for a in two]))
-        rows.append(number + start)
-        start += len(first)
+        pair = points.select(two)
+        lo, hi = (np.ascontiguousarray(ends[:, list(two)]) for ends in (boxes.lo, boxes.hi))
+        parts.append(densities_at(pair.codes, lo, hi, content, [quasi[a].hierarchy for a in two]))
+        rows.append(pair.number + start)
+        start += len(pair.codes)
     totals = content.sum(axis=0)
     logs = likelihoods(np.concatenate(parts), totals)
     return Evidence(logs, np.stack(rows, axis=1).astype(np.int32), 1 / (len(quasi) - 1), logarithms(totals), totals)

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from sfumato.errors import BadInputError
 from sfumato.measures.reconstruction import EmReader, Entries
 from sfumato.release import Release
-from sfumato.release.regions import Points
 from sfumato.table.cells import find_sensitive
 
 Numbers = NDArray[np.float64]
@@ -44,7 +43,7 @@ def definetti(release: Release, reader: EmReader | None = None, on: str | None =
     if release.histograms is None:
         raise BadInputError("this release shows no sensitive value, so there is nothing to learn them from")
     position = find_sensitive(release.cells.sensitive, on)
-    entries = Entries.of(release, Points.of(release.cells))
+    entries = Entries.of(release, release.cells.points)
     histograms = release.histograms.of(position).astype(np.float64)
     return guessed(release, entries, (reader or EmReader()).dealt(entries, histograms), position)
 

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from sfumato.kernels import kernel
 from sfumato.release import Published, Release
-from sfumato.release.regions import Points
 from sfumato.release.stretches import Stretches
-from sfumato.table import Cells, Hierarchy
+from sfumato.table import Cells, Hierarchy, Points, side_by_side
 
 Numbers = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -50,7 +49,7 @@ def kl(release: Published, points: Points, truth: Numbers, estimate: Numbers | N
     `truth` and, for a release of point boxes, `estimate` are the sensitive counts of every point.
     """
     cells = release.cells
-    own = slice(int(cells.spans[sensitive]), int(cells.spans[sensitive + 1]))
+    own = cells.span(sensitive)
     if estimate is None:
         estimate = box_densities(release, points)
         if not isinstance(release, Release):  # noisy counts do not add up to the number of records; shares must
@@ -81,13 +80,12 @@ def box_densities(release: Published, points: Points) -> Numbers:
 
 def densities_at(codes: Codes, lo: Codes, hi: Codes, content: Numbers, hierarchies: Sequence[Hierarchy]) -> Numbers:
     """Estimate the counts at points from boxes and their content over the same attributes: points x values."""
-    cumulative = [own.cumulative for own in hierarchies]
-    starts = np.cumsum([0, *(len(own) for own in cumulative[:-1])], dtype=np.int64)
+    cumulative, starts = side_by_side([own.cumulative for own in hierarchies])
     narrow = narrowest(lo, hi, hierarchies)
     cut = Stretches.of(hierarchies[narrow], lo[:, narrow], hi[:, narrow])
     offsets, listed = boxes_by_leaf(cut.of_leaves(lo[:, narrow]), cut.of_leaves(hi[:, narrow]), cut.size)
-    place, joined = cut.of_leaves(codes[:, narrow]), np.concatenate(cumulative)
-    return densities(codes, lo, hi, np.ascontiguousarray(content), joined, starts, place, offsets, listed)
+    place = cut.of_leaves(codes[:, narrow])
+    return densities(codes, lo, hi, np.ascontiguousarray(content), cumulative, starts[:-1], place, offsets, listed)
 
 
 def narrowest(lo: Codes, hi: Codes, hierarchies: Sequence[Hierarchy]) -> int:

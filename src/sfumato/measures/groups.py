@@ -19,7 +19,7 @@ from sfumato.measures.all_measures import MEASURES, READ_NOISY
 from sfumato.quiet import Quiet
 from sfumato.release import Published, Release
 from sfumato.requirements.requirement import sensitive_levels
-from sfumato.table import Sensitive
+from sfumato.table import Sensitive, side_by_side
 
 if TYPE_CHECKING:
     from sfumato.measures.classification.worth import Worth
@@ -153,9 +153,9 @@ def _losses(release: Release) -> dict[str, float]:
     hierarchies = [quasi.hierarchy for quasi in release.cells.quasi]
     scales = np.array([1 / (1 - 1 / max(own.size, 2)) for own in hierarchies])
     ends = [own.cumulative / own.cumulative[-1] * scale for own, scale in zip(hierarchies, scales, strict=True)]
-    starts = np.cumsum([0, *(len(own) for own in ends[:-1])])
+    joined, starts = side_by_side(ends)
     boxes = release.boxes
-    total = total_loss(boxes.lo, boxes.hi, boxes.mass, np.concatenate(ends), starts, scales - 1)
+    total = total_loss(boxes.lo, boxes.hi, boxes.mass, joined, starts[:-1], scales - 1)
     generalized = total / (len(release.cells.quasi) * release.cells.records)
     suppressed = release.suppressed / release.cells.records
     return {

@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 
 from sfumato.configuration import Configured, Option
 from sfumato.errors import BadInputError
-from sfumato.release.regions import Members, Points, Regions
+from sfumato.release.regions import Members, Regions
 from sfumato.release.selections import Selections, choose_smallest, one_after_another, unpacked, words_for
-from sfumato.table import Cells
+from sfumato.table import Cells, Points
 
 Numbers = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -98,8 +98,8 @@ class Queries(Configured):
     def workload(self, cells: Cells, points: Points, sensitive: int) -> Workload:
         """Draw the queries and answer them on the original table."""
         rng = np.random.default_rng(self.seed)
-        truth = points.true_histograms(cells)
-        own = slice(int(cells.spans[sensitive]), int(cells.spans[sensitive + 1]))
+        truth = cells.truth
+        own = cells.span(sensitive)
         found: list[Workload] = []
         lacking = self.number
         for _ in range(MOST_DRAWS):

@@ -31,10 +31,10 @@ from sfumato.kernels import kernel
 from sfumato.measures.attack import spread_over_leaves
 from sfumato.release import Release
 from sfumato.release.held import Held, held_in
-from sfumato.release.regions import Intervals, Points, Regions, shown_intervals
+from sfumato.release.regions import Intervals, Regions, shown_intervals
 from sfumato.release.selections import Bank, is_selected, width_below
 from sfumato.release.stretches import Stretches
-from sfumato.table import distinct_rows
+from sfumato.table import Points, distinct_rows
 
 Numbers = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -149,7 +149,7 @@ class Entries:
     def of(release: Release, points: Points) -> Entries:
         """Find the entries of a release."""
         assignment = release.assignment
-        point = points.of_cell[assignment.cell]
+        point = points.number[assignment.cell]
         first, number = distinct_rows(np.stack([assignment.group, point], axis=1).astype(np.int32))
         order = np.argsort(assignment.group[first], kind="stable")
         place = np.empty(len(order), np.int64)

@@ -26,8 +26,8 @@ from sfumato.measures.queries import Queries, Workload
 from sfumato.measures.reconstruction import EmReader, Entries, Reader, weighted_estimates
 from sfumato.release import Published, Release
 from sfumato.release.populations import MOST_MEMBERS, Populations, large_populations
-from sfumato.release.regions import Members, Points, are_points, overlap_estimates
-from sfumato.table import Table
+from sfumato.release.regions import Members, are_points, estimated_histograms, overlap_estimates
+from sfumato.table import Points, Table
 
 Numbers = NDArray[np.float64]
 
@@ -77,17 +77,17 @@ class Prepared:
     @cached_property
     def points(self) -> Points:
         """The distinct combinations of quasi-identifiers."""
-        return Points.of(self.table.cells)
+        return self.table.cells.points
 
     @cached_property
     def truth(self) -> Numbers:
         """The true sensitive counts of every point."""
-        return self.points.true_histograms(self.table.cells)
+        return self.table.cells.truth
 
     @cached_property
     def populations(self) -> Populations:
         """The large populations."""
-        return large_populations(self.table.cells, self.scales.min_support, self.points)
+        return large_populations(self.table.cells, self.scales.min_support)
 
     @cached_property
     def population_members(self) -> Members | None:
@@ -149,7 +149,7 @@ class Prepared:
         by_sensitive = {own.name: dict(measured.by_sensitive.get(own.name, {})) for own in self.table.cells.sensitive}
         populations = self._population_estimates(release, points) if self.populations.size else None
         for i, attribute in enumerate(self.table.cells.sensitive):
-            own = slice(int(self.table.cells.spans[i]), int(self.table.cells.spans[i + 1]))
+            own = self.table.cells.span(i)
             found = by_sensitive[attribute.name]
             if populations is not None:
                 truth = np.ascontiguousarray(self.population_truth[:, own])
@@ -174,7 +174,7 @@ class Prepared:
     def _reconstructed(self, release: Release, reader: EmReader, entries: Entries, sensitive: int) -> dict[str, float]:
         """Measure what a better reader makes of a release: a researcher, and an adversary by the same inference."""
         cells, workload = self.table.cells, self.workloads[sensitive]
-        own = slice(int(cells.spans[sensitive]), int(cells.spans[sensitive + 1]))
+        own = cells.span(sensitive)
         assert release.histograms is not None
         histograms = release.histograms.of(sensitive).astype(np.float64)
         dealt = reader.dealt(entries, histograms)
@@ -204,7 +204,7 @@ class Prepared:
         """Return the estimated sensitive counts of every point, where records are published as points."""
         if not isinstance(release, Release) or not are_points(release):
             return None
-        return self.points.estimated_histograms(release)
+        return estimated_histograms(release)
 
     def _population_sums(self, values: Numbers) -> Numbers:
         sums = self.populations.sums(values)
@@ -227,7 +227,7 @@ class Prepared:
         `points` are the estimated counts of every point where the release has point boxes, None where not.
         """
         cells = self.table.cells
-        own = slice(int(cells.spans[sensitive]), int(cells.spans[sensitive + 1]))
+        own = cells.span(sensitive)
         if points is None:
             histograms = overlap_estimates(release, workload.regions)[:, own]
         else:

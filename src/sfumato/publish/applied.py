@@ -29,10 +29,10 @@ from sfumato.phrases import counted
 from sfumato.publish.audit.audit import Audit, audit
 from sfumato.publish.formulas import written_formulas
 from sfumato.publish.mapping import Mapping, find_boxes
-from sfumato.release import Assignment, Release, check_targets, format_of, generalization, histograms_of, staged
+from sfumato.release import Release, check_targets, format_of, generalization, staged
 from sfumato.release.writing import inputs_of, write_drafts
 from sfumato.requirements import Requirement
-from sfumato.table import Cells, Table, distinct_rows
+from sfumato.table import Assignment, Cells, Table, distinct_rows
 from sfumato.table.table import with_roles
 
 Rest = Literal["refuse", "drop"]
@@ -252,7 +252,7 @@ class _Fitting:
     def admitted(self) -> Flags:
         """The groups that satisfy the requirement, against the Q of the whole table."""
         assignment, lo, _ = self.boxes
-        return self.mapping.requirement.admits(histograms_of(self.cells, assignment, len(lo)))
+        return self.mapping.requirement.admits(self.cells.histograms(assignment, len(lo)))
 
     @cached_property
     def left_out(self) -> LeftOut:
@@ -287,7 +287,5 @@ class _Fitting:
     def release(self) -> Release:
         """Publish the groups that are admitted."""
         (assignment, lo, hi), admitted = self.boxes, self.admitted
-        kept, number = admitted[assignment.group], np.cumsum(admitted) - 1
-        published = Assignment(assignment.cell[kept], number[assignment.group[kept]], assignment.count[kept])
-        release = generalization(self.table, published, lo[admitted], hi[admitted])
+        release = generalization(self.table, assignment.only(admitted), lo[admitted], hi[admitted])
         return replace(release, levels=self.mapping.levels) if self.mapping.levels else release

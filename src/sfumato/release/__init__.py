@@ -3,14 +3,12 @@
 from sfumato.release.noisy import READINGS, Guarantee, NoisyRelease, Spent, noisy_release
 from sfumato.release.release import (
     FORMS,
-    Assignment,
     Boxes,
     Form,
     Published,
     Release,
     bucketization,
     generalization,
-    histograms_of,
 )
 from sfumato.release.staging import check_target, check_targets, staged
 from sfumato.release.writing import Format, RowLayout, format_of, write_release
@@ -18,7 +16,6 @@ from sfumato.release.writing import Format, RowLayout, format_of, write_release
 __all__ = [
     "FORMS",
     "READINGS",
-    "Assignment",
     "Boxes",
     "Form",
     "Format",
@@ -33,7 +30,6 @@ __all__ = [
     "check_targets",
     "format_of",
     "generalization",
-    "histograms_of",
     "noisy_release",
     "staged",
     "write_release",

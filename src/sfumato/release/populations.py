@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.configuration import check_number
+from sfumato.kernel_helpers import put, room
 from sfumato.kernels import kernel
-from sfumato.release.regions import Points, Regions
+from sfumato.release.regions import Regions
 from sfumato.release.selections import Selections
-from sfumato.table import Cells, Hierarchy
-from sfumato.table.distinct import number_rows
+from sfumato.table import Cells, Hierarchy, Points, side_by_side
+from sfumato.table.rows import number_rows
 
 Numbers = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -70,11 +71,10 @@ class Populations:
         return None if self.plan is None else unwind(self.plan, np.ascontiguousarray(values), len(self.points.codes))
 
 
-def large_populations(cells: Cells, min_support: float, points: Points | None = None) -> Populations:
+def large_populations(cells: Cells, min_support: float) -> Populations:
     """Find all conjunctions of nodes, at most one per quasi-identifier, with at least this share of the records."""
     check_number("min_support", min_support, least=0, strict=True, most=1)
-    points = Points.of(cells) if points is None else points
-    weights = np.bincount(points.of_cell, weights=cells.counts).astype(np.int64)
+    points, weights = cells.points, cells.points.counts
     order = sorted(range(len(cells.quasi)), key=lambda a: (-cells.quasi[a].hierarchy.size, a))
     least = max(int(np.ceil(min_support * cells.records - 1e-9)), 1)
     codes, nodes, within = np.empty((len(points.codes), len(order)), np.int32), [], []
@@ -82,13 +82,11 @@ def large_populations(cells: Cells, min_support: float, points: Points | None = 
     for depth, a in enumerate(order):
         known, codes[:, depth] = np.unique(points.codes[:, a], return_inverse=True)
         occurring[depth] = len(known)
-        frequent, places = _frequent_nodes(cells.quasi[a].hierarchy, known, codes[:, depth], weights, least)
+        frequent, inside = _frequent_nodes(cells.quasi[a].hierarchy, known, codes[:, depth], weights, least)
         nodes.append(frequent)
-        within.append(places)
-    starts = np.cumsum([0, *map(len, nodes)], dtype=np.int64)
-    found, supports, plan, kept = search(
-        codes, weights, occurring, np.concatenate(within).reshape(-1, 2), starts, least, LONGEST_PLAN
-    )
+        within.append(inside)
+    places, starts = side_by_side(within)
+    found, supports, plan, kept = search(codes, weights, occurring, places, starts, least, LONGEST_PLAN)
     return _as_populations(cells, points, order, nodes, found, supports, Plan(*plan) if kept else None)
 
 
@@ -119,15 +117,14 @@ def _as_populations(
 ) -> Populations:
     """Translate the nodes found, in search order, to intervals of codes in the order of the attributes."""
     used = np.full((len(found), len(order)), -1, np.int32)
-    lo = np.zeros((len(found), len(order)), np.int32)
-    hi = np.tile(np.array([quasi.hierarchy.size - 1 for quasi in cells.quasi], np.int32), (len(found), 1))
+    lo, hi = (np.tile(end, (len(found), 1)) for end in cells.whole)
     selections: dict[int, Selections] = {}
     for depth, a in enumerate(order):
         chosen = found[:, depth] >= 0
         frequent, used[chosen, a] = np.unique(found[chosen, depth], return_inverse=True)
-        own = nodes[depth][frequent]
-        selections[a] = Selections.stretches(cells.quasi[a].hierarchy, own[:, 0], own[:, 1] + 1)
-        lo[chosen, a], hi[chosen, a] = own[used[chosen, a], 0], own[used[chosen, a], 1]
+        first, last = nodes[depth][frequent].T
+        selections[a] = Selections.stretches(cells.quasi[a].hierarchy, first, last + 1)
+        lo[chosen, a], hi[chosen, a] = first[used[chosen, a]], last[used[chosen, a]]
     return Populations(points, Regions(tuple(selections[a] for a in range(len(order))), used), lo, hi, supports, plan)
 
 
@@ -175,22 +172,18 @@ def search(
             if steps + len(source) > longest:
                 keeping = False
             else:
-                sources, targets = room_for(sources, steps + len(source)), room_for(targets, steps + len(source))
-                for i in range(len(source)):
-                    sources[steps + i], targets[steps + i] = source[i], target[i]
+                sources, targets = room(sources, steps + len(source)), room(targets, steps + len(source))
+                put(sources, steps, source)
+                put(targets, steps, target)
                 steps += len(source)
-                if tables + 1 >= len(depths):
-                    depths, rows = twice(depths), twice(rows)
-                    offsets, which = twice(offsets), twice(which)
+                depths, rows = room(depths, tables + 1), room(rows, tables + 1)
+                offsets, which = room(offsets, tables + 2), room(which, tables + 1)
                 depths[tables], rows[tables], which[tables] = depth + 1, len(kept_weights), -1
                 tables += 1
                 offsets[tables] = steps
         if depth + 1 == d:
             if is_pattern(chosen):
-                if patterns == len(supports):
-                    longer = np.empty((2 * patterns, d), np.int32)
-                    longer[:patterns] = found
-                    found, supports = longer, twice(supports)
+                found, supports = room(found, patterns + 1), room(supports, patterns + 1)
                 for a in range(d):
                     found[patterns, a] = chosen[a]
                 supports[patterns] = kept_weights[0]
@@ -258,26 +251,6 @@ def project(codes: Codes, weights: Counts, lo: int, hi: int) -> tuple[Codes, Cod
         target[i] = number[i]
         merged_weights[number[i]] += weights[source[i]]
     return source, target, merged, merged_weights
-
-
-@kernel
-def room_for(array: Codes, needed: int) -> Codes:
-    """Return the array, or a copy of at least twice the length where it is too short."""
-    if needed <= len(array):
-        return array
-    longer = np.empty(max(needed, 2 * len(array)), np.int32)
-    for i in range(len(array)):
-        longer[i] = array[i]
-    return longer
-
-
-@kernel
-def twice(array: Counts) -> Counts:
-    """Return a copy of twice the length."""
-    longer = np.empty(2 * len(array), np.int64)
-    for i in range(len(array)):
-        longer[i] = array[i]
-    return longer
 
 
 @kernel

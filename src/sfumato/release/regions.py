@@ -14,11 +14,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.kernel_helpers import room
 from sfumato.kernels import kernel
 from sfumato.release.held import Held, held_in
 from sfumato.release.release import Published, Release
 from sfumato.release.selections import Bank, Selections, bank_of, is_selected, width_below
-from sfumato.table import Cells, distinct_rows
+from sfumato.table import Points, distinct_rows, side_by_side
 
 Numbers = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -55,32 +56,12 @@ class Regions:
         return Regions(tuple(selections), used)
 
 
-@dataclass(frozen=True, eq=False)
-class Points:
-    """The distinct combinations of quasi-identifiers of a table, and which one every cell has."""
-
-    codes: Codes
-    of_cell: Counts
-
-    @staticmethod
-    def of(cells: Cells) -> Points:
-        """Find the distinct combinations."""
-        first, number = distinct_rows(cells.codes)
-        return Points(cells.codes[first], number)
-
-    def true_histograms(self, cells: Cells) -> Numbers:
-        """Count the sensitive values of every point."""
-        counts = np.zeros((len(self.codes), int(cells.spans[-1])))
-        columns = cells.values.astype(np.int64) + cells.spans[:-1]
-        np.add.at(counts, (self.of_cell[:, None], columns), cells.counts[:, None])
-        return counts
-
-    def estimated_histograms(self, release: Release) -> Numbers:
-        """Return what a release with point boxes says of the sensitive values of every point."""
-        assignment = release.assignment
-        points = np.zeros((len(self.codes), int(release.cells.spans[-1])))
-        spread_entries(self.of_cell[assignment.cell], assignment.group, assignment.count, release.profiles, points)
-        return points
+def estimated_histograms(release: Release) -> Numbers:
+    """Return what a release with point boxes says of the sensitive values of every point."""
+    assignment, cells = release.assignment, release.cells
+    points = np.zeros((len(cells.points.codes), int(cells.spans[-1])))
+    spread_entries(cells.points.number[assignment.cell], assignment.group, assignment.count, release.profiles, points)
+    return points
 
 
 def are_points(release: Published) -> bool:
@@ -106,8 +87,7 @@ def shown_intervals(release: Published) -> Intervals:
         ends.append((lo, hi + 1, 1 / width))
         numbers.append(number.astype(np.int32))
         extent.append(width[number].mean() / cumulative[-1])
-    offsets = np.cumsum([0, *(len(own[0]) for own in ends)], dtype=np.int64)
-    lo, end, inverse = (np.concatenate(parts) for parts in zip(*ends, strict=True))
+    (lo, offsets), (end, _), (inverse, _) = (side_by_side(parts) for parts in zip(*ends, strict=True))
     return Intervals(lo, end, inverse, offsets, np.stack(numbers), np.argsort(extent, kind="stable"))
 
 
@@ -207,11 +187,7 @@ def find_members(codes: Codes, bank: Bank, used: Codes) -> tuple[Counts, Codes]:
     members = np.empty(len(codes) + 1024, np.int32)
     found = 0
     for r in range(len(used)):
-        if found + len(codes) > len(members):
-            longer = np.empty(max(2 * len(members), found + len(codes)), np.int32)
-            for i in range(found):
-                longer[i] = members[i]
-            members = longer
+        members = room(members, found + len(codes))
         for p in range(len(codes)):
             inside = True
             for a in range(used.shape[1]):

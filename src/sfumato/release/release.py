@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -18,37 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import BadInputError
-from sfumato.kernels import kernel
 from sfumato.quiet import Quiet
 from sfumato.release.writing import Format, RowLayout, format_of, write_release
-from sfumato.table import Cells, Histograms, Table, distinct_rows
-
-MANY_ENTRIES = 200_000
-"""From this many entries on, histograms are filled by two threads."""
-
-MOST_SHORT = 256
-"""This many sensitive values can be told apart by one byte."""
+from sfumato.table import Assignment, Cells, Histograms, Points, Table, distinct_rows
 
 Form = Literal["generalization", "bucketization"]
 FORMS: tuple[Form, ...] = ("generalization", "bucketization")
 Codes = NDArray[np.int32]
-Short = NDArray[np.uint8]
 Counts = NDArray[np.int64]
 Numbers = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Assignment(Quiet):
-    """Where records go: `count` records of `cell` to `group`. A cell may be split; what is missing is suppressed."""
-
-    cell: Counts
-    group: Counts
-    count: Counts
-
-    @cached_property
-    def records(self) -> int:
-        """The number of records that are published."""
-        return int(self.count.sum())
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -140,8 +117,7 @@ class Release(Published):
         """How many records show each combination of published quasi-identifier texts."""
         if self.form == "generalization":
             return self.sizes
-        _, inverse = distinct_rows(self.boxes.lo)
-        return np.bincount(inverse, weights=self.boxes.mass).astype(np.int64)
+        return Points.of(self.boxes.lo, self.boxes.mass).counts
 
     def to_csv(
         self, path: str | Path, layout: RowLayout = "rows", force: bool = False, escape_formulas: bool = False
@@ -175,10 +151,10 @@ def generalization(
     lo, hi = shown_ends(table.cells, assignment, lo, hi)
     both = np.concatenate([lo, hi], axis=1)
     first, merged = distinct_rows(both)
-    assignment = regrouped(table.cells, assignment, merged)
-    sizes = np.bincount(assignment.group, weights=assignment.count, minlength=len(first)).astype(np.int64)
+    assignment = assignment.merged(merged)
+    histograms = table.cells.histograms(assignment, len(first)) if sensitive else None
+    sizes = assignment.sizes(len(first)) if histograms is None else histograms.sizes
     boxes = Boxes(lo[first], hi[first], sizes, np.arange(len(first)))
-    histograms = histograms_of(table.cells, assignment, len(first)) if sensitive else None
     return Release(table, "generalization", assignment, boxes, sizes, histograms)
 
 
@@ -209,76 +185,8 @@ def bucketization(table: Table, assignment: Assignment, groups: int) -> Release:
     """Publish the quasi-identifiers as they are, and the sensitive values of every group apart from them."""
     cells = table.cells
     rows = np.concatenate([assignment.group[:, None].astype(np.int32), cells.codes[assignment.cell]], axis=1)
-    first, inverse = distinct_rows(rows)
-    mass = np.bincount(inverse, weights=assignment.count, minlength=len(first)).astype(np.int64)
-    points = cells.codes[assignment.cell[first]]
-    boxes = Boxes(points, points, mass, assignment.group[first])
-    sizes = np.bincount(assignment.group, weights=assignment.count, minlength=groups).astype(np.int64)
-    histograms = histograms_of(cells, assignment, groups)
-    return Release(table, "bucketization", assignment, boxes, sizes, histograms)
-
-
-def histograms_of(cells: Cells, assignment: Assignment, groups: int) -> Histograms:
-    """Count the sensitive values of every group."""
-    counts = np.zeros((groups, int(cells.spans[-1])), dtype=np.int64)
-    few = max((attribute.size for attribute in cells.sensitive), default=0) <= MOST_SHORT
-    values = cells.values.astype(np.uint8) if few else cells.values  # read in no order: short ones stay in the cache
-
-    def fill(part: slice) -> None:
-        entries = (assignment.cell[part], assignment.group[part], assignment.count[part])
-        fill_histograms(values, cells.spans, *entries, counts)
-
-    if len(assignment.group) < MANY_ENTRIES or not in_order(assignment.group):
-        fill(slice(None))
-    else:  # two threads, each with groups of its own
-        middle = int(np.searchsorted(assignment.group, assignment.group[len(assignment.group) // 2]))
-        with ThreadPoolExecutor(2) as pool:
-            list(pool.map(fill, (slice(middle), slice(middle, None))))
-    return Histograms(cells.sensitive, _sizes(cells, assignment, counts), counts)
-
-
-def _sizes(cells: Cells, assignment: Assignment, counts: Counts) -> Counts:
-    """Count the records of every group; any attribute's histogram has them all, and is shorter than the assignment."""
-    if cells.sensitive:
-        return row_sums(counts, cells.sensitive[0].size)
-    return np.bincount(assignment.group, weights=assignment.count, minlength=len(counts)).astype(np.int64)
-
-
-def regrouped(cells: Cells, assignment: Assignment, merged: Counts) -> Assignment:
-    """Send the records of group g to group `merged[g]`, joining what then belongs together."""
-    if len(merged) == 0 or merged[-1] == len(merged) - 1:  # numbered in order of appearance: all are different
-        return assignment
-    group = merged[assignment.group]
-    keys, inverse = np.unique(group * cells.size + assignment.cell, return_inverse=True)
-    count = np.bincount(inverse, weights=assignment.count).astype(np.int64)
-    return Assignment(keys % cells.size, keys // cells.size, count)
-
-
-@kernel
-def in_order(numbers: Counts) -> bool:
-    """Say whether numbers never fall. Looking at all of them is faster than stopping: it takes several at a time."""
-    falls = 0
-    for i in range(1, len(numbers)):
-        falls += numbers[i] < numbers[i - 1]
-    return falls == 0
-
-
-@kernel
-def fill_histograms(
-    values: Codes | Short, spans: Counts, cell: Counts, group: Counts, count: Counts, counts: Counts
-) -> None:
-    """Add every entry of an assignment to its group's histogram. Unsigned indices spare a test for negative ones."""
-    for s in range(values.shape[1]):
-        for i in range(len(cell)):
-            column = spans[s] + values[np.uint64(cell[i]), s]
-            counts[np.uint64(group[i]), np.uint64(column)] += count[i]
-
-
-@kernel
-def row_sums(counts: Counts, columns: int) -> Counts:
-    """Add up the first columns of every row."""
-    sums = np.zeros(len(counts), np.int64)
-    for g in range(len(counts)):
-        for s in range(columns):
-            sums[g] += counts[g, s]
-    return sums
+    shown = Points.of(rows, assignment.count)
+    points = cells.codes[assignment.cell[shown.first]]
+    boxes = Boxes(points, points, shown.counts, assignment.group[shown.first])
+    histograms = cells.histograms(assignment, groups)
+    return Release(table, "bucketization", assignment, boxes, histograms.sizes, histograms)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels import kernel
-from sfumato.table import Hierarchy
+from sfumato.table import Hierarchy, side_by_side
 
 Numbers = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -145,18 +145,18 @@ def bank_of(selections: Sequence[Selections]) -> Bank:
         bits.append(own.bits.ravel())
         below.append(widths.ravel())
         word, total = word + own.bits.size, total + widths.size
-    lengths = [len(own) for own in selections]
-    cumulative = [own.hierarchy.cumulative for own in selections]
+    first, starts = side_by_side([own.first for own in selections])
+    cumulative, leaves = side_by_side([own.hierarchy.cumulative for own in selections])
     return Bank(
-        np.cumsum([0, *lengths[:-1]], dtype=np.int64),
-        np.concatenate([own.first for own in selections]),
+        starts[:-1],
+        first,
         np.concatenate([own.end for own in selections]),
         np.concatenate(words).astype(np.int64),
         np.concatenate(bits) if bits else np.zeros(1, np.uint64),
         np.concatenate(sums).astype(np.int64),
         np.concatenate(below) if below else np.zeros(1),
-        np.cumsum([0, *map(len, cumulative[:-1])], dtype=np.int64),
-        np.concatenate(cumulative),
+        leaves[:-1],
+        cumulative,
         np.concatenate([(*own.hierarchy.widths, 0.0) for own in selections]),
         np.array(shifts, np.int64),
     )

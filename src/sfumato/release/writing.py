@@ -19,7 +19,7 @@ from sfumato.engines import Layout, Placement, Texts
 from sfumato.engines.formulas import check_escaping, escape_file
 from sfumato.errors import BadInputError
 from sfumato.release.staging import check_targets, staged
-from sfumato.table import Hierarchy, distinct_rows
+from sfumato.table import Hierarchy, Points
 
 if TYPE_CHECKING:
     from sfumato.release.release import Published, Release
@@ -139,13 +139,12 @@ def sensitive_table(release: Release) -> pa.Table:
     """Return Anatomy's second table: for every group its sensitive values (as tuples) with their counts."""
     cells, assignment = release.cells, release.assignment
     rows = np.concatenate([assignment.group[:, None].astype(np.int32), cells.values[assignment.cell]], axis=1)
-    first, inverse = distinct_rows(rows)
-    columns = {GROUP: pa.array(rows[first, 0].astype(np.int64) + 1)}
+    shown = Points.of(rows, assignment.count)
+    columns = {GROUP: pa.array(shown.codes[:, 0].astype(np.int64) + 1)}
     for j, sensitive in enumerate(cells.sensitive):
         labels = pa.array([label or None for label in sensitive.labels], pa.string())
-        columns[sensitive.name] = labels.take(pa.array(rows[first, j + 1]))
-    counts = np.bincount(inverse, weights=assignment.count).astype(np.int64)
-    columns[COUNT] = pa.array(counts)
+        columns[sensitive.name] = labels.take(pa.array(shown.codes[:, j + 1]))
+    columns[COUNT] = pa.array(shown.counts)
     return pa.table(columns)
 
 

@@ -13,8 +13,9 @@ import math
 
 import numpy as np
 
+from sfumato.kernel_helpers import falling
 from sfumato.kernels import kernel
-from sfumato.requirements.distances import TOLERANCE, entropy, falling, largest
+from sfumato.requirements.distances import TOLERANCE, entropy, largest
 from sfumato.requirements.predicates import (
     BETA,
     DELTA,

@@ -12,6 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.kernel_helpers import falling
 from sfumato.kernels import kernel
 
 TOLERANCE = 1e-9
@@ -121,22 +122,6 @@ def entropy(counts: Table, size: int) -> float:
         if counts[s] > 0:
             total -= counts[s] / size * math.log(counts[s] / size)
     return total
-
-
-@kernel
-def falling(counts: Table) -> Table:
-    """Sort the counts of the values that are present in falling order, by insertion (groups hold few values)."""
-    ordered = np.empty(len(counts), np.int64)
-    present = 0
-    for s in range(len(counts)):
-        if counts[s] > 0:
-            place = present
-            while place > 0 and ordered[place - 1] < counts[s]:
-                ordered[place] = ordered[place - 1]
-                place -= 1
-            ordered[place] = counts[s]
-            present += 1
-    return ordered[:present]
 
 
 @kernel

@@ -21,7 +21,7 @@ from sfumato.phrases import percent
 from sfumato.requirements import distances, predicates
 from sfumato.requirements.predicates import Rules, groups_admitted
 from sfumato.table import Histograms, Sensitive
-from sfumato.table.cells import find_sensitive
+from sfumato.table.cells import find_sensitive, spans_of
 from sfumato.table.hierarchies.hierarchy import write_number
 
 Rule = tuple[int, float, float]
@@ -419,7 +419,7 @@ def sensitive_levels(attribute: Sensitive) -> NDArray[np.int64]:
 
 
 def _compiled(rules: Sequence[Rule], places: Sequence[int], sensitive: tuple[Sensitive, ...]) -> Rules:
-    starts = np.cumsum([0, *(attribute.size for attribute in sensitive)], dtype=np.int64)
+    starts = spans_of(sensitive)
     shares = [attribute.shares for attribute in sensitive]
     heights = [attribute.hierarchy.height for attribute in sensitive]
     levels = np.zeros((max(heights, default=0) + 1, int(starts[-1])), dtype=np.int64)

@@ -1,19 +1,21 @@
 """What comes in: reading, roles, hierarchies, missing values, the table, its cells, the bundled data sets."""
 
+from sfumato.table.assignment import Assignment
 from sfumato.table.bundled import DATASETS, Dataset, load
 from sfumato.table.cells import Cells, CountedValues, Histograms, Quasi, Sensitive
 from sfumato.table.declaration import TableDeclaration
-from sfumato.table.distinct import distinct_rows
 from sfumato.table.guess.guess import Guess, guess
 from sfumato.table.hierarchies.categories import flat, from_level_table, prefixes, tree
 from sfumato.table.hierarchies.declared import read_hierarchies, read_level_table
 from sfumato.table.hierarchies.hierarchy import Hierarchy, Level
 from sfumato.table.hierarchies.ranges import dates, numeric
 from sfumato.table.households import Memberships, shared_attributes
+from sfumato.table.rows import Points, distinct_rows, ranges, side_by_side, weighted_counts
 from sfumato.table.table import Roles, Table, read
 
 __all__ = [
     "DATASETS",
+    "Assignment",
     "Cells",
     "CountedValues",
     "Dataset",
@@ -22,6 +24,7 @@ __all__ = [
     "Histograms",
     "Level",
     "Memberships",
+    "Points",
     "Quasi",
     "Roles",
     "Sensitive",
@@ -35,9 +38,12 @@ __all__ = [
     "load",
     "numeric",
     "prefixes",
+    "ranges",
     "read",
     "read_hierarchies",
     "read_level_table",
     "shared_attributes",
+    "side_by_side",
     "tree",
+    "weighted_counts",
 ]

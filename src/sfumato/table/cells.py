@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from sfumato.errors import BadInputError
 from sfumato.quiet import Quiet
+from sfumato.table.assignment import Assignment
 from sfumato.table.hierarchies.hierarchy import Hierarchy
-
-Counts = NDArray[np.int64]
+from sfumato.table.rows import Counts, Points, weighted_counts
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,6 +60,11 @@ class Sensitive(Quiet):
         return shares
 
 
+def spans_of(sensitive: Sequence[Sensitive]) -> Counts:
+    """Say where the values of each of some attributes stand, side by side: starts and the end."""
+    return np.cumsum([0, *(attribute.size for attribute in sensitive)], dtype=np.int64)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Cells(Quiet):
     """The distinct tuples of a table: codes of the quasi-identifiers, values of the sensitive attributes, counts."""
@@ -87,7 +92,46 @@ class Cells(Quiet):
     @cached_property
     def spans(self) -> Counts:
         """Where each sensitive attribute's values stand among the columns of a histogram: starts and the end."""
-        return np.cumsum([0, *(attribute.size for attribute in self.sensitive)], dtype=np.int64)
+        return spans_of(self.sensitive)
+
+    def span(self, position: int) -> slice:
+        """Return the columns of one sensitive attribute in a histogram."""
+        return slice(int(self.spans[position]), int(self.spans[position + 1]))
+
+    @cached_property
+    def columns(self) -> Counts:
+        """For every cell the columns of a histogram it adds to, one per sensitive attribute."""
+        return self.values.astype(np.int64) + self.spans[:-1]
+
+    @cached_property
+    def domains(self) -> Counts:
+        """The number of leaves of every quasi-identifier."""
+        return np.array([quasi.hierarchy.size for quasi in self.quasi], np.int64)
+
+    @cached_property
+    def whole(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The box of the whole domain: the first and the last leaf of every quasi-identifier."""
+        return np.zeros(len(self.quasi), np.int32), (self.domains - 1).astype(np.int32)
+
+    @cached_property
+    def points(self) -> Points:
+        """The distinct combinations of quasi-identifiers; the cells of a point stand together."""
+        return Points.of(self.codes, self.counts)
+
+    @cached_property
+    def truth(self) -> NDArray[np.float64]:
+        """The sensitive counts of every point: points x values."""
+        return self.histograms(self.assigned(self.points.number), len(self.points.codes)).counts.astype(np.float64)
+
+    def assigned(self, group: Counts) -> Assignment:
+        """Send all records of cell c to `group[c]`; where that is negative they are suppressed."""
+        kept = np.flatnonzero(group >= 0)
+        return Assignment(kept, group[kept], self.counts[kept])
+
+    def histograms(self, assignment: Assignment, groups: int) -> Histograms:
+        """Count the sensitive values of every group."""
+        counts = assignment.histograms(self.values, self.spans, groups)
+        return Histograms(self.sensitive, assignment.sizes(groups), counts)
 
     @cached_property
     def baseline(self) -> Histograms:
@@ -107,7 +151,7 @@ class Histograms(Quiet):
 
     def of(self, position: int) -> Counts:
         """Return the counts of one sensitive attribute: groups x values."""
-        starts = np.cumsum([0, *(attribute.size for attribute in self.sensitive)])
+        starts = spans_of(self.sensitive)
         return self.counts[:, starts[position] : starts[position + 1]]
 
     def __len__(self) -> int:
@@ -162,7 +206,7 @@ def sensitive_attribute(
 ) -> tuple[Sensitive, NDArray[np.int32]]:
     """Keep the leaves that occur, and say for every cell which of them it holds."""
     leaves, values = np.unique(codes, return_inverse=True)
-    totals = np.bincount(values.ravel(), weights=counts, minlength=len(leaves)).astype(np.int64)
+    totals = weighted_counts(values.ravel(), counts, len(leaves))
     if len(leaves) < 2:
         only = hierarchy.leaves[leaves[0]] if len(leaves) else "none"
         raise BadInputError(

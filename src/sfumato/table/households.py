@@ -9,9 +9,7 @@ from numpy.typing import NDArray
 
 from sfumato.engines import Engine, Pairs, column_pairs
 from sfumato.quiet import Quiet
-
-Codes = NDArray[np.int32]
-Counts = NDArray[np.int64]
+from sfumato.table.rows import Codes, Counts, ranges, weighted_counts
 
 NEARLY = 0.9
 """From this share of the households with several members on an attribute is called nearly shared."""
@@ -34,7 +32,7 @@ class Memberships(Quiet):
 
     def sizes(self) -> Counts:
         """Count the members of every household."""
-        return np.bincount(self.household, self.counts).astype(np.int64)
+        return weighted_counts(self.household, self.counts, self.households)
 
     def by(self, number: Counts) -> Memberships:
         """Name every cell by its number instead."""
@@ -60,13 +58,6 @@ def unnamed_pairs(pairs: Pairs) -> NDArray[np.bool_]:
     missing = np.array([value is None for value in pairs.values])
     flags: NDArray[np.bool_] = missing[pairs.value]
     return flags
-
-
-def ranges(number: Counts, low: Codes, high: Codes) -> tuple[Codes, Codes]:
-    """Return the smallest `low` and the largest `high` of the rows of every number, in rising order of numbers."""
-    order = np.argsort(number, kind="stable")
-    starts = np.flatnonzero(np.diff(number[order], prepend=-1))
-    return np.minimum.reduceat(low[order], starts), np.maximum.reduceat(high[order], starts)
 
 
 def households_agree(codes: Codes, memberships: Memberships) -> NDArray[np.bool_]:

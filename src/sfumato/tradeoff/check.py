@@ -256,16 +256,13 @@ def _opened(study: Study | None, source: Table | Study | str, missing: Missing |
 def _combinations(table: Table, meaning: Missing) -> tuple[Combinations, Counts]:
     """Return the distinct combinations of quasi-identifiers, and for every cell which one it has."""
     cells = table.cells
-    first, number = distinct_rows(cells.codes)
-    codes = cells.codes[first]
+    codes = cells.points.codes
     missing = np.zeros(codes.shape, bool)
     if meaning == "any":
         for a, quasi in enumerate(cells.quasi):
             if quasi.hierarchy.missing:
                 missing[:, a] = codes[:, a] == quasi.hierarchy.size - 1
-    counts = np.zeros(len(first), np.int64)
-    np.add.at(counts, number, cells.counts)
-    return Combinations(codes, missing, counts), number
+    return Combinations(codes, missing, cells.points.counts), cells.points.number
 
 
 def _column(table: Table, name: str, option: str) -> str:

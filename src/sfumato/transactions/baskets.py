@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sfumato.errors import BadInputError
 from sfumato.kernels import kernel
 from sfumato.quiet import Quiet
-from sfumato.table import Hierarchy
+from sfumato.table import Hierarchy, weighted_counts
 from sfumato.table.hierarchies.categories import in_order
 
 Codes = NDArray[np.int32]
@@ -144,9 +144,7 @@ def counted_baskets(
     if len(counts) == 0:
         raise BadInputError(f"{origin}: there are no baskets")
     first, link = equal_rows(starts, codes)
-    weights = np.zeros(len(first), np.int64)
-    np.add.at(weights, link, counts)
-    return Baskets(items, *taken_rows(starts, codes, first), weights, tree, origin)
+    return Baskets(items, *taken_rows(starts, codes, first), weighted_counts(link, counts, len(first)), tree, origin)
 
 
 def rows_once(row: NDArray[np.integer], codes: NDArray[np.integer], rows: int) -> tuple[Counts, Codes]:
@@ -210,11 +208,6 @@ def taken_rows(starts: Counts, codes: Codes, rows: Counts) -> tuple[Counts, Code
     ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     at = np.arange(ends[-1]) - np.repeat(ends[:-1], lengths) + np.repeat(starts[:-1][rows], lengths)
     return ends, codes[at]
-
-
-def weighted_counts(places: NDArray[np.integer], weights: Counts, size: int) -> Counts:
-    """Add up whole weights per place (exactly: no total comes near 2^53)."""
-    return np.rint(np.bincount(places, weights=weights, minlength=size)).astype(np.int64)
 
 
 def leaf_codes(tree: Hierarchy, items: tuple[str, ...]) -> Codes:

@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.quiet import Quiet
+from sfumato.table import weighted_counts
 from sfumato.table.hierarchies.hierarchy import set_text
-from sfumato.transactions.baskets import Baskets, Codes, Counts, rows_once, weighted_counts
+from sfumato.table.rows import number_numbers
+from sfumato.transactions.baskets import Baskets, Codes, Counts, rows_once
 
 SUPPRESSED = -1
 
@@ -62,17 +64,14 @@ class Recoding(Quiet):
     @cached_property
     def sizes(self) -> Counts:
         """How many of the items that occur every part has."""
-        return np.bincount(self.parts[self.parts >= 0], minlength=self.size).astype(np.int64)
+        return weighted_counts(self.parts[self.parts >= 0], None, self.size)
 
 
 def numbered(keys: NDArray[np.integer]) -> Codes:
     """Number the parts that items share a key with, in the order of their first item; a negative key is suppressed."""
     kept = keys >= 0
-    _, first, own = np.unique(keys[kept], return_index=True, return_inverse=True)
-    rank = np.empty(len(first), np.int32)
-    rank[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
     parts = np.full(len(keys), SUPPRESSED, np.int32)
-    parts[kept] = rank[own]
+    parts[kept] = number_numbers(keys[kept].astype(np.int64))[1]
     return parts
 
 

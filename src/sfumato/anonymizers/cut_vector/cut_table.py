@@ -12,7 +12,7 @@ from sfumato.anonymizers.cut_vector.space import Bits, CutSpace
 from sfumato.errors import BadInputError
 from sfumato.table import Cells
 from sfumato.table.cells import find_sensitive
-from sfumato.table.distinct import number_rows
+from sfumato.table.rows import number_rows, weighted_counts
 
 MOST_JOINT = 1024
 """Joint codes of a block: its tables stay in the fastest cache."""
@@ -60,8 +60,8 @@ class CutTable:
             place = find_sensitive(cells.sensitive, on)
             rows = np.concatenate([joint, cells.values[:, [place]].astype(np.int64)], axis=1)
             sensitive = cells.sensitive[place].size
-        first, inverse = number_rows(rows)
-        counts = np.bincount(inverse, weights=cells.counts, minlength=len(first)).astype(np.int64)
+        first, number = number_rows(rows)
+        counts = weighted_counts(number, cells.counts, len(first))
         values = rows[first, -1].astype(np.int32) if diverse else np.zeros(0, np.int32)
         codes = np.ascontiguousarray(joint[first].T.astype(np.int32))
         layout = Layout(np.array(space.offsets, np.int64), np.array(starts, np.int64), np.array(order, np.int64))

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.cut_vector.space import Bits
+from sfumato.kernel_helpers import hashed
 from sfumato.kernels import kernel
 
 Counts = NDArray[np.int64]
@@ -75,12 +76,6 @@ def fill_tables(vector: Bits, layout: Layout, keys: Counts, losses: Numbers) -> 
             size *= atoms
             stride *= parts
     return stride
-
-
-@kernel
-def hashed(key: int, shift: int) -> np.uint64:
-    """Return the slot at which to look first: the highest bits of a product."""
-    return (np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(shift)
 
 
 @kernel

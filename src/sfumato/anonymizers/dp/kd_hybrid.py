@@ -10,23 +10,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from sfumato.anonymizers.dp.decomposition import CUBE_ROOT, Numbers, consistent, grow, shares, split
+from sfumato.anonymizers.dp.decomposition import CUBE_ROOT
 from sfumato.anonymizers.dp.mechanism import (
     MOST_LEVELS,
+    CountedTree,
     Epsilon,
-    Mechanism,
+    MedianShare,
     Negatives,
     Ratio,
-    check_levels,
-    share_of_budget,
 )
-from sfumato.anonymizers.dp.private_cells import Codes, Counts, Domain, PrivateCells
 from sfumato.configuration import Option
 from sfumato.errors import BadInputError
 
 
 @dataclass(frozen=True)
-class DPKdHybrid(Mechanism):
+class DPKdHybrid(CountedTree):
     """Cut at private medians first, in the middle below; noisy histograms on every level, made consistent."""
 
     epsilon: Epsilon
@@ -35,12 +33,8 @@ class DPKdHybrid(Mechanism):
         int, Option("How many levels are cut at medians; fewer than `height`.", least=1, most=MOST_LEVELS)
     ]
 
-    median_share: Annotated[
-        float, share_of_budget("The share of the budget that finds the medians; counts get the rest.")
-    ] = 0.3
-
+    median_share: MedianShare = 0.3
     ratio: Ratio = CUBE_ROOT
-
     counts: Negatives = "cut"
 
     name: ClassVar[str] = "dp-kd-hybrid"
@@ -60,20 +54,7 @@ class DPKdHybrid(Mechanism):
                 "this is dp-kd-tree"
             )
 
-    def check_domain(self, domain: Domain) -> None:
-        """Raise where the domain has fewer levels."""
-        check_levels(self.height, domain)
-
-    def decompose(self, domain: Domain, private: PrivateCells) -> tuple[Codes, Codes, Numbers]:
-        """Grow the tree."""
-        for_medians, for_counts = split(self.epsilon, self.median_share)
-        medians = shares(for_medians, self.switch, 1.0)
-        budgets = shares(for_counts, self.height + 1, self.ratio)
-
-        def cut(level: int, attribute: Counts, lo: Codes, hi: Codes) -> Codes:
-            if level < self.switch:
-                return private.medians(attribute, lo, hi, level, medians[level])
-            return domain.middles(attribute, lo, hi)
-
-        levels, noisy = grow(domain, private, budgets, cut)
-        return levels[-1].lo, levels[-1].hi, consistent(levels, noisy, budgets)[-1]
+    @property
+    def median_levels(self) -> int:
+        """How many levels are cut at medians."""
+        return self.switch

@@ -18,33 +18,27 @@ their quadtree of the plane. The attributes are cut in turn in the order of thei
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
-from sfumato.anonymizers.dp.decomposition import CUBE_ROOT, Numbers, consistent, grow, shares, split
+from sfumato.anonymizers.dp.decomposition import CUBE_ROOT
 from sfumato.anonymizers.dp.mechanism import (
+    CountedTree,
     Epsilon,
     Height,
-    Mechanism,
+    MedianShare,
     Negatives,
     Ratio,
-    check_levels,
-    share_of_budget,
 )
-from sfumato.anonymizers.dp.private_cells import Codes, Counts, Domain, PrivateCells
 
 
 @dataclass(frozen=True)
-class DPKdTree(Mechanism):
+class DPKdTree(CountedTree):
     """Cut at private medians; noisy histograms on every level, made consistent."""
 
     epsilon: Epsilon
     height: Height
-    median_share: Annotated[
-        float, share_of_budget("The share of the budget that finds the medians; counts get the rest.")
-    ] = 0.3
-
+    median_share: MedianShare = 0.3
     ratio: Ratio = CUBE_ROOT
-
     counts: Negatives = "cut"
 
     name: ClassVar[str] = "dp-kd-tree"
@@ -56,18 +50,7 @@ class DPKdTree(Mechanism):
         "levels are made to add up."
     )
 
-    def check_domain(self, domain: Domain) -> None:
-        """Raise where the domain has fewer levels."""
-        check_levels(self.height, domain)
-
-    def decompose(self, domain: Domain, private: PrivateCells) -> tuple[Codes, Codes, Numbers]:
-        """Grow the tree."""
-        for_medians, for_counts = split(self.epsilon, self.median_share)
-        medians = shares(for_medians, self.height, 1.0)
-        budgets = shares(for_counts, self.height + 1, self.ratio)
-
-        def cut(level: int, attribute: Counts, lo: Codes, hi: Codes) -> Codes:
-            return private.medians(attribute, lo, hi, level, medians[level])
-
-        levels, noisy = grow(domain, private, budgets, cut)
-        return levels[-1].lo, levels[-1].hi, consistent(levels, noisy, budgets)[-1]
+    @property
+    def median_levels(self) -> int:
+        """How many levels are cut at medians."""
+        return self.height

@@ -9,9 +9,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Annotated, ClassVar, Literal
 
-from sfumato.anonymizers.dp.decomposition import Numbers
+from sfumato.anonymizers.dp.decomposition import Numbers, consistent, grow, shares, split
 from sfumato.anonymizers.dp.noise import Noise, OpenDPNoise
-from sfumato.anonymizers.dp.private_cells import Codes, Domain, PrivateCells, declared_domain
+from sfumato.anonymizers.dp.private_cells import Codes, Counts, Domain, PrivateCells, declared_domain
 from sfumato.configuration import Configured, Option
 from sfumato.errors import BadInputError
 from sfumato.release import Form, Guarantee, NoisyRelease, Release, noisy_release
@@ -49,6 +49,8 @@ def share_of_budget(meaning: str) -> Option:
     """Declare a share of the budget that leaves something on both sides."""
     return Option(meaning, more_than=0, most=0.99)
 
+
+MedianShare = Annotated[float, share_of_budget("The share of the budget that finds the medians; counts get the rest.")]
 
 NEIGHBOURS = "one record more or less (one record is one person; the number of records is not public)"
 
@@ -113,20 +115,50 @@ class Mechanism(Configured, ABC):
         """Raise where the domain is too small for this configuration; nothing to say against it by default."""
 
 
+class CountedTree(Mechanism):
+    """A mechanism that cuts all boxes `height` times, on the first levels at private medians, below in the middle.
+
+    The medians share `median_share` of the budget equally. The rest counts every level, growing by `ratio` from one to
+    the next, and the counts of all levels are made consistent.
+    """
+
+    height: int
+    ratio: float
+    median_share: float
+
+    @property
+    @abstractmethod
+    def median_levels(self) -> int:
+        """How many levels are cut at medians."""
+
+    def check_domain(self, domain: Domain) -> None:
+        """Raise where the tree has more levels than its domain can be halved."""
+        if self.height > domain.halvings:
+            raise BadInputError(
+                f"height must be at most {domain.halvings} for this table, not {self.height}: after so many cuts every "
+                f"box of {', '.join(domain.names)} is a single combination of values"
+            )
+
+    def decompose(self, domain: Domain, private: PrivateCells) -> tuple[Codes, Codes, Numbers]:
+        """Grow the tree."""
+        for_medians, for_counts = split(self.epsilon, self.median_share)
+        medians = shares(for_medians, self.median_levels, 1.0) if self.median_levels else []
+        budgets = shares(for_counts, self.height + 1, self.ratio)
+
+        def cut(level: int, attribute: Counts, lo: Codes, hi: Codes) -> Codes:
+            if level < len(medians):
+                return private.medians(attribute, lo, hi, level, medians[level])
+            return domain.middles(attribute, lo, hi)
+
+        levels, noisy = grow(domain, private, budgets, cut)
+        return levels[-1].lo, levels[-1].hi, consistent(levels, noisy, budgets)[-1]
+
+
 def assigned(release: Release | NoisyRelease) -> Release:
     """Return a release that says where every record went, and refuse a noisy one, which does not."""
     if isinstance(release, NoisyRelease):
         raise BadInputError("this cannot be done with a differentially private release: it assigns no records")
     return release
-
-
-def check_levels(height: int, domain: Domain) -> None:
-    """Raise where a tree has more levels than its domain can be halved."""
-    if height > domain.halvings:
-        raise BadInputError(
-            f"height must be at most {domain.halvings} for this table, not {height}: after so many cuts every box "
-            f"of {', '.join(domain.names)} is a single combination of values"
-        )
 
 
 def public_knowledge(domain: Domain) -> tuple[str, ...]:

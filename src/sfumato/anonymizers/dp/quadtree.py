@@ -17,28 +17,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sfumato.anonymizers.dp.decomposition import CUBE_ROOT, Numbers, consistent, grow, shares
+from sfumato.anonymizers.dp.decomposition import CUBE_ROOT
 from sfumato.anonymizers.dp.mechanism import (
+    CountedTree,
     Epsilon,
     Height,
-    Mechanism,
     Negatives,
     Ratio,
-    check_levels,
 )
-from sfumato.anonymizers.dp.private_cells import Codes, Counts, Domain, PrivateCells
 
 
 @dataclass(frozen=True)
-class DPQuadtree(Mechanism):
+class DPQuadtree(CountedTree):
     """Cut in the middle; noisy histograms on every level, made consistent."""
 
     epsilon: Epsilon
     height: Height
     ratio: Ratio = CUBE_ROOT
-
     counts: Negatives = "cut"
 
+    median_share: ClassVar[float] = 0.0  # type: ignore[misc]
+    median_levels: ClassVar[int] = 0
     name: ClassVar[str] = "dp-quadtree"
     title: ClassVar[str] = "Private quadtree"
     example: ClassVar[str | None] = "dp-quadtree epsilon=1 height=8"
@@ -47,17 +46,3 @@ class DPQuadtree(Mechanism):
         "whatever the records are. On every level the sensitive values of every box are counted with noise; then "
         "the counts of all levels are made to add up."
     )
-
-    def check_domain(self, domain: Domain) -> None:
-        """Raise where the domain has fewer levels."""
-        check_levels(self.height, domain)
-
-    def decompose(self, domain: Domain, private: PrivateCells) -> tuple[Codes, Codes, Numbers]:
-        """Grow the tree."""
-        budgets = shares(self.epsilon, self.height + 1, self.ratio)
-
-        def cut(level: int, attribute: Counts, lo: Codes, hi: Codes) -> Codes:
-            return domain.middles(attribute, lo, hi)
-
-        levels, noisy = grow(domain, private, budgets, cut)
-        return levels[-1].lo, levels[-1].hi, consistent(levels, noisy, budgets)[-1]

@@ -7,12 +7,11 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.exchange.plan import Planned, settled
 from sfumato.anonymizers.exchange.regions import Cut
-from sfumato.anonymizers.mondrian.cut_kernels import uniform
+from sfumato.kernel_helpers import uniform
 from sfumato.kernels import kernel
-from sfumato.release import Assignment
 from sfumato.requirements import Requirement
 from sfumato.requirements.nearest import Ball
-from sfumato.table import Histograms
+from sfumato.table import Assignment, Histograms
 
 Counts = NDArray[np.int64]
 Numbers = NDArray[np.float64]
@@ -97,8 +96,7 @@ def deal_out(dealt: Counts, cut: Cut, counts: Counts, state: NDArray[np.uint64])
     order = np.lexsort((cut.region, cut.value))
     cell, bucket, count = draw_buckets(dealt, cut.region, cut.value, counts, order, state)
     used, number = np.unique(bucket, return_inverse=True)
-    place = np.lexsort((cell, number))
-    return Assignment(cell[place], number[place].astype(np.int64), count[place]), len(used)
+    return Assignment.gathered(cell, number, count), len(used)
 
 
 @kernel

@@ -21,7 +21,6 @@ of a region has a chance to go to every bucket; of whole records that need not b
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
@@ -34,6 +33,7 @@ from sfumato.anonymizers.exchange.plan import loss_of_plan, plan_exchange
 from sfumato.anonymizers.exchange.regions import LEAST_RECORDS, Cut, cut_table
 from sfumato.configuration import Option, seed_option
 from sfumato.errors import BadInputError
+from sfumato.kernel_helpers import drawing_state
 from sfumato.release import Form, Release, bucketization
 from sfumato.requirements import Requirement
 from sfumato.requirements.nearest import ball_of
@@ -82,7 +82,7 @@ class Exchange(Anonymizer):
             dealt = whole_records(plan_exchange(cut, ball), cut, ball, requirement)
             found.append((loss_of_plan(dealt.astype(np.float64), cut), cut, dealt))
         _, cut, dealt = min(found, key=lambda own: own[0])
-        state = np.array([secrets.randbits(64) if self.seed is None else self.seed], np.uint64)
+        state = drawing_state(self.seed)
         assignment, buckets = deal_out(dealt, cut, table.cells.counts, state)
         release = bucketization(table, assignment, buckets)
         return replace(release, details={"regions": len(cut.histograms), "exchanged": exchanged(dealt)})

@@ -20,7 +20,7 @@ from sfumato.anonymizers.mondrian.score_data import scoring_of
 from sfumato.kernels import kernel
 from sfumato.release.populations import Populations, large_populations
 from sfumato.requirements import KAnonymity
-from sfumato.table import Sensitive, Table, distinct_rows
+from sfumato.table import Points, Sensitive, Table
 
 Codes = NDArray[np.int32]
 Counts = NDArray[np.int64]
@@ -69,13 +69,11 @@ def cut_table(table: Table, attribute: Sensitive, least: int, support: float) ->
     value = cells.values[:, place].astype(np.int64)
     problem = problem_of(cells, KAnonymity(min(least, cells.records)))
     scoring = scoring_of(table, "information-gain", attribute.name)
-    bottom, top = np.zeros(len(cells.quasi), np.int32), (problem.sizes - 1).astype(np.int32)
     unused = np.zeros(1, np.uint64)
-    groups = partition(problem, np.arange(cells.size), cells.counts, bottom, top, False, unused, scoring)
+    groups = partition(problem, np.arange(cells.size), cells.counts, *cells.whole, False, unused, scoring)
     region = np.empty(cells.size, np.int64)
     region[groups.cells] = np.repeat(np.arange(groups.size), np.diff(groups.offsets))
-    histograms = np.zeros((groups.size, attribute.size), np.int64)
-    np.add.at(histograms, (region, value), cells.counts)
+    histograms = np.ascontiguousarray(cells.histograms(cells.assigned(region), groups.size).of(place))
     return Cut(region, value, histograms, composition_of(table, region, value, histograms.shape, support))
 
 
@@ -92,13 +90,12 @@ def composition_of(table: Table, region: Counts, value: Counts, shape: tuple[int
     chosen = np.unique(np.linspace(0, populations.size - 1, min(populations.size, MOST_POPULATIONS)).astype(np.int64))
     rows, inside, starts = _alike(table, populations)
     every = np.concatenate([rows[:, : len(table.cells.quasi)], region[:, None], value[:, None]], axis=1)
-    first, number = distinct_rows(every.astype(np.int32))
-    counts = np.bincount(number, weights=table.cells.counts).astype(np.float64)
+    kinds = Points.of(every.astype(np.int32), table.cells.counts)
     parts, truth = count_parts(
-        rows[first],
-        region[first],
-        value[first],
-        counts,
+        rows[kinds.first],
+        region[kinds.first],
+        value[kinds.first],
+        kinds.counts.astype(np.float64),
         inside,
         starts,
         populations.regions.used[chosen],

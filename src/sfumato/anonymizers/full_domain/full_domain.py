@@ -27,13 +27,11 @@ from sfumato.anonymizers.full_domain.search import Search, branch_and_bound, dec
 from sfumato.configuration import Option, check_number, split_outside_quotes
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.release import (
-    Assignment,
     Form,
     Release,
     bucketization,
     check_target,
     generalization,
-    histograms_of,
     staged,
 )
 from sfumato.requirements import Requirement
@@ -273,12 +271,9 @@ def recoded(table: Table, requirement: Requirement, form: Form, lo: Codes, hi: C
     """Publish the box of every cell, all boxes equal or apart; groups that are not admitted are suppressed."""
     cells = table.cells
     first, group = distinct_rows(lo)
-    everything = Assignment(np.arange(cells.size), group, cells.counts)
-    admitted = requirement.admits(histograms_of(cells, everything, len(first)))
-    kept = admitted[group]
-    number = np.cumsum(admitted) - 1
-    assignment = Assignment(np.flatnonzero(kept), number[group[kept]], cells.counts[kept])
-    first = first[admitted]
+    everything = cells.assigned(group)
+    admitted = requirement.admits(cells.histograms(everything, len(first)))
+    assignment, first = everything.only(admitted), first[admitted]
     if form == "bucketization":
         return bucketization(table, assignment, len(first))
     return generalization(table, assignment, lo[first], hi[first])

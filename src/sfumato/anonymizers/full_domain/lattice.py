@@ -92,9 +92,8 @@ class Lattice:
     @cached_property
     def bottom(self) -> Grouping:
         """The groups of the finest transformation: records that agree in all quasi-identifiers."""
-        values = self.cells.values if not only_sizes(self.rules) else self.cells.values[:, :0]
-        columns = (values + self.cells.spans[:-1][: values.shape[1]]).astype(np.int32)
-        return group_cells(self.ladder, self.cells.codes, columns, self.cells.counts, self.width)
+        columns = self.cells.columns if not only_sizes(self.rules) else self.cells.columns[:, :0]
+        return group_cells(self.ladder, self.cells.codes, columns.astype(np.int32), self.cells.counts, self.width)
 
     @property
     def zero(self) -> Levels:
@@ -135,12 +134,12 @@ def lattice_of(cells: Cells, rules: Rules) -> Lattice:
             firsts.append(starts[above])
             losses.append(hierarchy.losses(starts, ends)[above])
             base += hierarchy.size
-    words, shifts, masks = _bit_fields([quasi.hierarchy.size for quasi in cells.quasi])
+    words, shifts, masks = _bit_fields(cells.domains.tolist())
     ladder = Ladder(
         np.concatenate(firsts).astype(np.int64),
         np.concatenate(losses),
         np.array(bases, np.int64),
-        np.array([quasi.hierarchy.size for quasi in cells.quasi], np.int64),
+        cells.domains,
         words,
         shifts,
         masks,

@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.kernel_helpers import members_by
 from sfumato.kernels import kernel
-from sfumato.table.distinct import number_numbers, number_rows
+from sfumato.table.rows import number_numbers, number_rows
 
 Counts = NDArray[np.int64]
 Numbers = NDArray[np.float64]
@@ -141,15 +142,7 @@ def merge_many(
     found: int, number: Counts, offsets: Counts, columns: Columns, counts: Counts, width: int
 ) -> tuple[Counts, Columns, Counts]:
     """Put the sensitive values of merged groups together, group after group, each value of a group once."""
-    starts = np.zeros(found + 1, np.int64)
-    for g in range(len(number)):
-        starts[number[g] + 1] += 1
-    for g in range(found):
-        starts[g + 1] += starts[g]
-    members, place = np.empty(len(number), np.int64), starts[:found].copy()
-    for g in range(len(number)):
-        members[place[number[g]]] = g
-        place[number[g]] += 1
+    starts, members = members_by(number, found)
     new_offsets = np.zeros(found + 1, np.int64)
     new_columns, new_counts = np.empty(len(columns), np.int32), np.empty(len(columns), np.int64)
     where = np.full(width, -1, np.int64)

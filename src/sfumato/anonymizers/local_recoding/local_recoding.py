@@ -11,7 +11,6 @@ but sizes is required), it is the numbers that are decided; which of the records
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -23,12 +22,13 @@ from sfumato.anonymizers.full_domain.full_domain import FullDomain
 from sfumato.anonymizers.local_recoding.groups import NONE, Grouping, grouping_of
 from sfumato.anonymizers.local_recoding.regroup import MOST_PORTIONS, house_leftovers, regroup, workshop_for
 from sfumato.anonymizers.local_recoding.sweep import Codes, Counts, Domain, domain_of, level_vectors, sweep
-from sfumato.anonymizers.mondrian.cut_kernels import uniform
 from sfumato.configuration import Option, seed_option
+from sfumato.kernel_helpers import drawing_state, uniform
 from sfumato.kernels import kernel
-from sfumato.release import Assignment, Form, Release, bucketization, generalization
+from sfumato.release import Form, Release, bucketization, generalization
 from sfumato.requirements import Requirement
-from sfumato.table import Cells, Table
+from sfumato.table import Assignment, Cells, Table, ranges
+from sfumato.table.rows import number_numbers
 
 
 @dataclass(frozen=True)
@@ -75,12 +75,10 @@ class LocalRecoding(Anonymizer):
         return release if requirement.monotone or _holds(release, requirement) else None
 
     def _published(self, table: Table, domain: Domain, grouping: Grouping, form: Form) -> Release:
-        state = np.array([secrets.randbits(64) if self.seed is None else self.seed], np.uint64)
-        assignment = dealt(table.cells, domain, grouping, state)
-        groups = int(assignment.group.max()) + 1
+        assignment = dealt(table.cells, domain, grouping, drawing_state(self.seed))
         if form == "bucketization":
-            return bucketization(table, assignment, groups)
-        return generalization(table, assignment, *nodes_over(table.cells, assignment, groups))
+            return bucketization(table, assignment, int(assignment.group.max()) + 1)
+        return generalization(table, assignment, *nodes_over(table.cells, assignment))
 
 
 def _holds(release: Release, requirement: Requirement) -> bool:
@@ -94,11 +92,8 @@ def dealt(cells: Cells, domain: Domain, grouping: Grouping, state: NDArray[np.ui
     shares = np.stack([grouping.point, grouping.group, grouping.weight], axis=1)[portion]
     cell, group, count = deal(domain.cells, cells.counts, shares, state)
     kept = np.flatnonzero(group != NONE)
-    _, first, number = np.unique(group[kept], return_index=True, return_inverse=True)
-    rank = np.empty(len(first), np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    order = np.lexsort((cell[kept], rank[number]))
-    return Assignment(cell[kept][order], rank[number][order], count[kept][order])
+    _, number = number_numbers(group[kept])
+    return Assignment.gathered(cell[kept], number, count[kept])
 
 
 @kernel
@@ -137,13 +132,10 @@ def deal(cells: Counts, counts: Counts, shares: Counts, state: NDArray[np.uint64
     return cell[:dealt], group[:dealt], count[:dealt]
 
 
-def nodes_over(cells: Cells, assignment: Assignment, groups: int) -> tuple[Codes, Codes]:
+def nodes_over(cells: Cells, assignment: Assignment) -> tuple[Codes, Codes]:
     """Find for every group and attribute the smallest node that covers its records: first and last leaf."""
-    lo = np.full((groups, len(cells.quasi)), np.iinfo(np.int32).max, np.int32)
-    hi = np.full((groups, len(cells.quasi)), -1, np.int32)
+    codes = cells.codes[assignment.cell]
+    lo, hi = ranges(assignment.group, codes, codes)
     for a, quasi in enumerate(cells.quasi):
-        codes = cells.codes[assignment.cell, a]
-        np.minimum.at(lo[:, a], assignment.group, codes)
-        np.maximum.at(hi[:, a], assignment.group, codes)
         lo[:, a], hi[:, a] = quasi.hierarchy.smallest_nodes(lo[:, a].copy(), hi[:, a].copy())
     return lo, hi

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.mondrian.cut_kernels import only_sizes, sizes_admitted
+from sfumato.kernel_helpers import NO_HASH, members_by, mixed_in, slots_for
 from sfumato.kernels import kernel
 from sfumato.requirements import Requirement
 from sfumato.requirements.predicates import Rules, group_admitted
-from sfumato.table import Cells, distinct_rows
+from sfumato.table import Cells
 
 Codes = NDArray[np.int32]
 Counts = NDArray[np.int64]
@@ -59,7 +60,6 @@ class Domain(NamedTuple):
 
 def domain_of(cells: Cells, requirement: Requirement) -> Domain:
     """Lay cells, hierarchies and requirement out for the kernels."""
-    first, point = distinct_rows(cells.codes)
     hierarchies = [quasi.hierarchy for quasi in cells.quasi]
     heights = np.array([hierarchy.height for hierarchy in hierarchies], np.int64)
     shape = (len(hierarchies), int(heights.max()) + 1, max(hierarchy.size for hierarchy in hierarchies))
@@ -72,11 +72,11 @@ def domain_of(cells: Cells, requirement: Requirement) -> Domain:
             above[a, level, : hierarchy.size] = ancestors
             losses[a, level, : hierarchy.size] = hierarchy.losses(starts, ends)[ancestors] / len(hierarchies)
     return Domain(
-        np.ascontiguousarray(cells.codes[first]),
-        np.bincount(point, weights=cells.counts, minlength=len(first)).astype(np.int64),
-        np.append(first, cells.size),
+        cells.points.codes,
+        cells.points.counts,
+        np.append(cells.points.first, cells.size),
         cells.counts,
-        cells.values.astype(np.int64) + cells.spans[:-1],
+        cells.columns,
         above,
         losses,
         heights,
@@ -110,9 +110,7 @@ def sweep(domain: Domain, vectors: Codes) -> Counts:
     n = len(domain.codes)
     group = np.full(n, -1, np.int64)
     rest = np.arange(n)
-    slots = 16
-    while slots < 2 * n:
-        slots *= 2
+    slots = slots_for(n)
     table, stamps = np.empty(slots, np.int64), np.full(slots, -1, np.int64)
     first, size, bucket = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     sizes_only = only_sizes(domain.rules)
@@ -159,11 +157,9 @@ def sweep(domain: Domain, vectors: Codes) -> Counts:
 @kernel
 def slot_of(domain: Domain, vector: Codes, point: int, slots: int) -> int:
     """Hash the nodes above a point on the levels of a vector to a slot of a table with a power of two of them."""
-    mixed = np.uint64(14695981039346656037)
+    mixed = NO_HASH
     for a in range(len(vector)):
-        node = domain.above[a, vector[a], domain.codes[point, a]]
-        mixed = (mixed ^ np.uint64(node)) * np.uint64(1099511628211)
-        mixed ^= mixed >> np.uint64(29)
+        mixed = mixed_in(mixed, domain.above[a, vector[a], domain.codes[point, a]])
     return int(np.int64(mixed & np.uint64(slots - 1)))
 
 
@@ -179,22 +175,14 @@ def together(domain: Domain, vector: Codes, p: int, q: int) -> bool:
 @kernel
 def ask_histograms(domain: Domain, points: Counts, bucket: Counts, admitted: NDArray[np.bool_]) -> None:
     """Ask the requirement about every bucket of points that is large enough; write the answers to `admitted`."""
-    offsets = np.zeros(len(admitted) + 1, np.int64)
-    for i in range(len(points)):
-        offsets[bucket[i] + 1] += 1
-    for b in range(len(admitted)):
-        offsets[b + 1] += offsets[b]
-    sorted_points, place = np.empty(len(points), np.int64), offsets.copy()
-    for i in range(len(points)):
-        sorted_points[place[bucket[i]]] = points[i]
-        place[bucket[i]] += 1
+    offsets, members = members_by(bucket[: len(points)], len(admitted))
     histogram = np.zeros(len(domain.rules.q), np.int64)
     for b in range(len(admitted)):
         if admitted[b]:
             histogram[:] = 0
             size = 0
             for i in range(offsets[b], offsets[b + 1]):
-                size += add_point(domain, sorted_points[i], 1, histogram)
+                size += add_point(domain, points[members[i]], 1, histogram)
             admitted[b] = group_admitted(domain.rules, histogram, size)
 
 

@@ -11,10 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.kernel_helpers import sorted_together, uniform
 from sfumato.kernels import kernel
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.requirements.predicates import SIZE, Rules, group_admitted
-from sfumato.table import Cells
+from sfumato.table import Cells, side_by_side
 
 Codes = NDArray[np.int32]
 Counts = NDArray[np.int64]
@@ -74,17 +75,16 @@ def problem_of(
     spread: str = "share",
 ) -> Problem:
     """Lay cells and requirement out for the kernels; without a rule to stop, only the requirement ends cutting."""
-    widths = [quasi.hierarchy.cumulative for quasi in cells.quasi]
-    starts = np.cumsum([0, *(len(width) for width in widths[:-1])], dtype=np.int64)
+    widths, starts = side_by_side([quasi.hierarchy.cumulative for quasi in cells.quasi])
     return Problem(
         cells.codes,
-        cells.values.astype(np.int64) + cells.spans[:-1],
-        np.concatenate(widths),
-        starts,
-        np.array([quasi.hierarchy.size for quasi in cells.quasi], dtype=np.int64),
+        cells.columns,
+        widths,
+        starts[:-1],
+        cells.domains,
         requirement.compile(cells.sensitive),
         np.ones(len(cells.quasi), np.bool_),
-        np.array([width[-1] if spread == "share" else 1.0 for width in widths]),
+        widths[starts[1:] - 1] if spread == "share" else np.ones(len(cells.quasi)),
         (KAnonymity(1) if stop is None else stop).compile(cells.sensitive),
         height or 0,
     )
@@ -188,22 +188,7 @@ def sparse_code_weights(problem: Problem, cells: Counts, counts: Counts, attribu
     codes, weights = np.empty(n, np.int64), np.empty(n, np.int64)
     for i in range(n):
         codes[i], weights[i] = problem.codes[cells[i], attribute], counts[i]
-    other_codes, other_weights = np.empty(n, np.int64), np.empty(n, np.int64)
-    run = 1
-    while run < n:
-        for start in range(0, n, 2 * run):
-            a, b = start, min(start + run, n)
-            a_end, b_end = b, min(start + 2 * run, n)
-            for i in range(start, b_end):
-                if b >= b_end or (a < a_end and codes[a] <= codes[b]):
-                    other_codes[i], other_weights[i] = codes[a], weights[a]
-                    a += 1
-                else:
-                    other_codes[i], other_weights[i] = codes[b], weights[b]
-                    b += 1
-        codes, other_codes = other_codes, codes
-        weights, other_weights = other_weights, weights
-        run *= 2
+    codes, weights = sorted_together(codes, weights)
     last = 0
     for i in range(1, n):
         if codes[i] != codes[last]:
@@ -293,17 +278,6 @@ def same_point(codes: Codes, a: int, b: int) -> bool:
 
 
 @kernel
-def uniform(state: NDArray[np.uint64]) -> float:
-    """Draw a number in [0, 1) by SplitMix64 and advance the state."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    mixed = state[0]
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed ^= mixed >> np.uint64(31)
-    return (mixed >> np.uint64(11)) * (1.0 / 9007199254740992.0)
-
-
-@kernel
 def divide(cells: Counts, counts: Counts, taken: Counts) -> tuple[Counts, Counts, Counts, Counts]:
     """Send entries left and right, in their order."""
     n = len(cells)
@@ -318,32 +292,3 @@ def divide(cells: Counts, counts: Counts, taken: Counts) -> tuple[Counts, Counts
             right[b], right_counts[b] = cells[i], counts[i] - taken[i]
             b += 1
     return left[:a], left_counts[:a], right[:b], right_counts[:b]
-
-
-@kernel
-def put(target: Counts, start: int, source: Counts) -> None:
-    """Copy the source into the target from a position on."""
-    for i in range(len(source)):
-        target[start + i] = source[i]
-
-
-@kernel
-def room(array: Counts, needed: int) -> Counts:
-    """Return the array, or a copy of at least twice the length where it is too short."""
-    if needed <= len(array):
-        return array
-    longer = np.empty(max(needed, 2 * len(array)), np.int64)
-    put(longer, 0, array)
-    return longer
-
-
-@kernel
-def room_for_boxes(boxes: Codes, needed: int) -> Codes:
-    """Return the array, or a copy with at least twice the rows where it has too few."""
-    if needed <= len(boxes):
-        return boxes
-    longer = np.empty((max(needed, 2 * len(boxes)), boxes.shape[1]), np.int32)
-    for i in range(boxes.shape[0]):
-        for j in range(boxes.shape[1]):
-            longer[i, j] = boxes[i, j]
-    return longer

@@ -17,7 +17,6 @@ after all cutting, and only where that saves more loss than it costs (`trimming`
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
@@ -38,9 +37,6 @@ from sfumato.anonymizers.mondrian.cut_kernels import (
     median_cut,
     only_sizes,
     problem_of,
-    put,
-    room,
-    room_for_boxes,
     sizes_admitted,
     spread_of,
     taken_left,
@@ -51,13 +47,14 @@ from sfumato.anonymizers.mondrian.scored_cuts import scored_cut
 from sfumato.anonymizers.mondrian.trim import trim
 from sfumato.configuration import Option, seed_option
 from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.kernel_helpers import drawing_state, put, room
 from sfumato.kernels import kernel
 from sfumato.phrases import counted
-from sfumato.release import Assignment, Form, Release, bucketization, generalization
+from sfumato.release import Form, Release, bucketization, generalization
 from sfumato.requirements import Requirement
 from sfumato.requirements import requirement as read_requirement
 from sfumato.requirements.predicates import group_admitted
-from sfumato.table import Table
+from sfumato.table import Assignment, Table
 
 
 @dataclass(frozen=True)
@@ -159,14 +156,13 @@ class Mondrian(Anonymizer):
         scoring = self._scoring(table)
         problem = problem_of(cells, requirement, self._stop, self.height, self.spread)
         relaxed = self.mode == "relaxed"
-        state = np.array([secrets.randbits(64) if self.seed is None else self.seed], np.uint64)
-        bottom, top = np.zeros(len(cells.quasi), np.int32), (problem.sizes - 1).astype(np.int32)
+        state = drawing_state(self.seed)
         everything = np.arange(cells.size)
         admitted = bool(requirement.admits(cells.baseline)[0])
         if admitted:
-            groups = partition(problem, everything, cells.counts, bottom, top, relaxed, state, scoring)
+            groups = partition(problem, everything, cells.counts, *cells.whole, relaxed, state, scoring)
         else:
-            groups = one_group(problem, everything, cells.counts, bottom, top)
+            groups = one_group(problem, everything, cells.counts, *cells.whole)
         if budget:
 
             def cut_again(cells: Counts, counts: Counts, region_lo: Codes, region_hi: Codes) -> Groups:
@@ -221,14 +217,12 @@ class Mondrian(Anonymizer):
         """Cut what the members of a household share first (`sharing`), and take the release that loses least."""
         cells, state = table.cells, np.zeros(1, np.uint64)
         scoring = self._scoring(table)
-        bottom = np.zeros(len(cells.quasi), np.int32)
-        top = np.array([quasi.hierarchy.size - 1 for quasi in cells.quasi], np.int32)
-        own = problem_of(cells, requirement, self._stop, spread=self.spread)
-        whole = one_group(own, np.arange(cells.size), cells.counts, bottom, top)
+        first = problem_of(cells, requirement, self._stop, spread=self.spread)
+        whole = one_group(first, np.arange(cells.size), cells.counts, *cells.whole)
         admitted = bool(requirement.admits(cells.baseline)[0])
 
         def cut(problem: Problem, cells: Counts, counts: Counts, region_lo: Codes, region_hi: Codes) -> Groups:
-            problem = problem._replace(stop=own.stop, units=own.units)
+            problem = problem._replace(stop=first.stop, units=first.units)
             return partition(problem, cells, counts, region_lo, region_hi, False, state, scoring)
 
         if not (admitted or budget):
@@ -308,7 +302,7 @@ def partition(
             out, out_counts = room(out, used + end - start), room(out_counts, used + end - start)
             put(out, used, node)
             put(out_counts, used, node_counts)
-            boxes, offsets = room_for_boxes(boxes, groups + 1), room(offsets, groups + 2)
+            boxes, offsets = room(boxes, groups + 1), room(offsets, groups + 2)
             for a in range(d):
                 boxes[groups, a], boxes[groups, d + a] = lo[a], hi[a]
                 boxes[groups, 2 * d + a], boxes[groups, 3 * d + a] = (
@@ -329,7 +323,7 @@ def partition(
         starts[pending], ends[pending] = start, middle
         starts[pending + 1], ends[pending + 1] = middle, end
         depths[pending] = depths[pending + 1] = depth + 1
-        regions = room_for_boxes(regions, pending + 2)
+        regions = room(regions, pending + 2)
         for a in range(2 * d):
             regions[pending + 1, a] = regions[pending, a]
         regions[pending, attribute] = code + 1 if whole else code

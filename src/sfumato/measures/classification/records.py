@@ -12,8 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.release import Assignment
-from sfumato.table import Table
+from sfumato.table import Assignment, Table
 
 Counts = NDArray[np.int64]
 NOT_DRAWN = -1

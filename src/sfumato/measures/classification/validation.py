@@ -27,7 +27,7 @@ from sfumato.measures.classification.features import (
 from sfumato.measures.classification.records import Counts, Dealt
 from sfumato.measures.classification.scores import Fold
 from sfumato.release import Release
-from sfumato.table import distinct_rows
+from sfumato.table import distinct_rows, weighted_counts
 
 if TYPE_CHECKING:
     from sfumato.measures.classification.classification import Task
@@ -195,7 +195,7 @@ def _neutral(task: Task) -> list[_Source]:
     sources, records = [], task.records
     for i, name in enumerate(records.names):
         if name != task.workload.target:
-            weights = np.bincount(records.neutral[:, i], records.counts, len(records.texts[i])).astype(np.int64)
+            weights = weighted_counts(records.neutral[:, i], records.counts, len(records.texts[i]))
             sources.append(_Source(texts_block(records.texts[i], weights), by_record=records.neutral[:, i]))
     return sources
 

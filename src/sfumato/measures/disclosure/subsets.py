@@ -17,9 +17,10 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.kernel_helpers import mixed_in, slots_for
 from sfumato.kernels import kernel
 from sfumato.measures.disclosure.group_risk import THRESHOLDS, GroupRisk, agreeing, group_risk, separation
-from sfumato.table import distinct_rows
+from sfumato.table import Points, distinct_rows
 
 Codes = NDArray[np.int32]
 Counts = NDArray[np.int64]
@@ -78,11 +79,9 @@ class Combinations:
 
     def project(self, attributes: Sequence[int]) -> tuple[Combinations, Counts]:
         """Return the combinations of some attributes, and for each of our own which of these it is."""
-        codes = self.codes[:, list(attributes)]
-        first, number = distinct_rows(codes)
-        counts = np.zeros(len(first), np.int64)
-        np.add.at(counts, number, self.counts)
-        return Combinations(codes[first], self.missing[first][:, list(attributes)], counts), number
+        points = Points.of(self.codes[:, list(attributes)], self.counts)
+        missing = self.missing[points.first][:, list(attributes)]
+        return Combinations(points.codes, missing, points.counts), points.number
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,9 +262,7 @@ def refine(
     held = np.zeros(n, np.int32)
     keys = np.empty(n, np.int64)
     plain = groups * values <= 4 * n
-    slots = 16
-    while slots < 2 * n:
-        slots *= 2
+    slots = slots_for(n)
     table = np.full(groups * values if plain else slots, -1, np.int32)
     found = 0
     for i in range(n):
@@ -273,8 +270,7 @@ def refine(
         if plain:
             slot = key
         else:
-            mixed = np.uint64(key) * np.uint64(11400714819323198485)
-            slot = np.int64((mixed ^ (mixed >> np.uint64(32))) & np.uint64(slots - 1))
+            slot = np.int64(mixed_in(np.uint64(0), key) & np.uint64(slots - 1))
             while table[slot] >= 0 and keys[table[slot]] != key:
                 slot = (slot + 1) & (slots - 1)
         if table[slot] < 0:

@@ -21,6 +21,7 @@ from sfumato.publish.audit.counted import Counted, Counts, TextColumn, number_co
 from sfumato.publish.audit.notation import Domain, Notation
 from sfumato.quiet import Quiet
 
+Row = TypeVar("Row", bound=Hashable)
 Place = TypeVar("Place", bound=Hashable)
 MOST_EDGES = 3_000_000
 """A flow over more pairs of rows and records than this is not attempted; each kind of row is then looked at alone."""
@@ -154,86 +155,29 @@ def _unmatched(
     if disjoint or edges > MOST_EDGES:
         alone = {row: count - sum(supply.get(row, {}).values()) for row, count in rows.items()}
         return disjoint, {row: lacking for row, lacking in alone.items() if lacking > 0}
-    by_class: dict[int, list[int]] = {}
-    for row in rows:
-        by_class.setdefault(row % classes, []).append(row)
-    short: dict[int, int] = {}
-    for own in by_class.values():
-        reach = {row: supply.get(row, {}) for row in own}
-        room = {key: records[key] for found in reach.values() for key in found}
-        short |= match({row: rows[row] for row in own}, room, reach)
-    return True, short
+    return True, match(rows, records, {row: supply.get(row, {}) for row in rows})
 
 
 def match(
-    wanted: Mapping[int, int], room: Mapping[Place, int], reach: Mapping[int, Mapping[Place, int]]
-) -> dict[int, int]:
+    wanted: Mapping[Row, int], room: Mapping[Place, int], reach: Mapping[Row, Mapping[Place, int]]
+) -> dict[Row, int]:
     """Send what is wanted to where there is room, along pairs with a capacity; return what cannot be placed.
 
-    A maximum flow: who reaches fewest places goes first, then paths that move others on until there is none. Places
-    from which no room can be reached stay closed.
+    A maximum flow from a source (0) over rows (from 1 on) and places to a sink.
     """
-    left, free = dict(wanted), dict(room)
-    flow: dict[int, Counter[Place]] = {row: Counter() for row in wanted}
-    users: dict[Place, set[int]] = {place: set() for place in room}
-    closed: set[Place] = set()
-    for row in sorted(wanted, key=lambda row: len(reach[row])):
-        for place, capacity in reach[row].items():
-            amount = min(left[row], free[place], capacity)
-            if amount > 0:
-                left[row] -= amount
-                free[place] -= amount
-                flow[row][place] += amount
-                users[place].add(row)
-    for row in [row for row, lacking in left.items() if lacking > 0]:
-        while left[row] > 0 and (path := _path(row, free, reach, flow, users, closed)):
-            amount = min(left[row], free[path[-1][1]])
-            for giver, place, moved in path:
-                amount = min(amount, reach[giver][place] - flow[giver][place])
-                amount = amount if moved is None else min(amount, flow[giver][moved])
-            for giver, place, moved in path:
-                flow[giver][place] += amount
-                users[place].add(giver)
-                if moved is not None:
-                    flow[giver][moved] -= amount
-                    if flow[giver][moved] == 0:
-                        users[moved].discard(giver)
-            left[row] -= amount
-            free[path[-1][1]] -= amount
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_flow
+
+    number = {place: i for i, place in enumerate(room, 1 + len(wanted))}
+    sink = 1 + len(wanted) + len(room)
+    edges = [(0, i, count) for i, count in enumerate(wanted.values(), 1)]
+    edges += [(i, number[place], most) for i, row in enumerate(wanted, 1) for place, most in reach[row].items()]
+    edges += [(number[place], sink, count) for place, count in room.items()]
+    start, end, capacity = np.array(edges, np.int32).T
+    flow = maximum_flow(csr_array((capacity, (start, end)), shape=(sink + 1, sink + 1)), 0, sink).flow
+    placed = flow[[0]].toarray()[0].tolist()
+    left = {row: count - placed[i] for i, (row, count) in enumerate(wanted.items(), 1)}
     return {row: lacking for row, lacking in left.items() if lacking > 0}
-
-
-def _path(
-    start: int,
-    free: Mapping[Place, int],
-    reach: Mapping[int, Mapping[Place, int]],
-    flow: Mapping[int, Counter[Place]],
-    users: Mapping[Place, set[int]],
-    closed: set[Place],
-) -> list[tuple[int, Place, Place | None]]:
-    """Find a shortest way to free room: steps (who takes, which place, which place it gives up)."""
-    came: dict[Place, int] = {}
-    gave_up: dict[int, Place | None] = {start: None}
-    queue = [start]
-    for giver in queue:
-        for place, capacity in reach[giver].items():
-            if place in came or place in closed or flow[giver][place] >= capacity:
-                continue
-            came[place] = giver
-            if free[place] > 0:
-                path, end = [], place
-                while True:
-                    path.append((came[end], end, gave_up[came[end]]))
-                    above = gave_up[came[end]]
-                    if above is None:
-                        return path[::-1]
-                    end = above
-            for user in users[place]:
-                if user not in gave_up:
-                    gave_up[user] = place
-                    queue.append(user)
-    closed.update(came)
-    return []
 
 
 def _buckets_short(
@@ -257,24 +201,25 @@ def _buckets_short(
         original.counts.tolist(),
         strict=True,
     )
-    for own, other, code, count in tuples:
-        for box in sets[own]:
+    for boxes_around, other, code, count in tuples:
+        for box in sets[boxes_around]:
             had.setdefault(box * classes + other, Counter())[values.texts[code]] += count
-    people: dict[int, Counter[int]] = {}
-    shown: dict[int, Counter[str]] = {}
+    people: Counter[tuple[int, int]] = Counter()
+    shown: Counter[tuple[int, str]] = Counter()
     groups, texts = published.columns[group], published.columns[name]
     who = boxes.number * classes + row_class
     rows = zip(groups.codes.tolist(), who.tolist(), texts.codes.tolist(), published.counts.tolist(), strict=True)
-    for own, person, code, count in rows:
-        people.setdefault(own, Counter())[person] += count
-        shown.setdefault(own, Counter())[texts.texts[code]] += count
-    found = []
-    for own, wanted in people.items():
-        reach = {person: {v: n for v, n in had.get(person, {}).items() if v in shown[own]} for person in wanted}
-        lacking = sum(match(wanted, shown[own], reach).values())
-        if lacking:
-            found.append((groups.texts[own], lacking))
-    return found
+    for bucket, person, code, count in rows:
+        people[bucket, person] += count
+        shown[bucket, texts.texts[code]] += count
+    reach = {
+        (bucket, person): {(bucket, v): n for v, n in had.get(person, {}).items() if (bucket, v) in shown}
+        for bucket, person in people
+    }
+    short, lacking = match(people, shown, reach), Counter[int]()
+    for key in people:
+        lacking[key[0]] += short.get(key, 0)
+    return [(groups.texts[bucket], number) for bucket, number in lacking.items() if number]
 
 
 def _by_columns(

@@ -1,7 +1,7 @@
 """What single values look like: e-mail addresses, telephone numbers, national numbers with their check digits, codes.
 
-A likeness is a test of one text. Those made of digits alone (`weak`) need many values before they say anything: one
-number in ten passes a check digit by chance.
+A likeness is a test of one text; check digits are those of python-stdnum. Those made of digits alone (`weak`) need
+many values before they say anything: one number in ten passes a check digit by chance.
 """
 
 from __future__ import annotations
@@ -11,12 +11,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 
+from stdnum import iban, luhn
+from stdnum.ch import ssn
+from stdnum.de import idnr
+from stdnum.es import dni, nie
+from stdnum.fr import nir
+from stdnum.gb import nhs
+from stdnum.nl import bsn
+from stdnum.pl import pesel
+
 from sfumato.table.guess.names import Role
 
 ENOUGH = 10
 """Distinct values that must pass before a check digit is believed."""
 
 NEARLY_ALL = 0.95
+FRENCH = r"[1-478]\d{2}(0[1-9]|1[0-2]|[2-9]\d)(\d{2}|2[AB])\d{8}"
+"""Sex, year, month, place and order of a French social security number, and its key."""
 
 
 @dataclass(frozen=True)
@@ -34,87 +45,20 @@ def _match(pattern: str, flags: int = re.IGNORECASE) -> Callable[[str], bool]:
     return lambda text: compiled.fullmatch(text) is not None
 
 
-def digits_of(text: str, *lengths: int) -> list[int]:
-    """Read the digits of a number that may be written with blanks, points or dashes; empty if it is none."""
-    plain = re.sub(r"[ .\-/]", "", text)
-    return [int(digit) for digit in plain] if len(plain) in lengths and plain.isascii() and plain.isdigit() else []
+def _numbered(check: Callable[[str], bool], shape: str) -> Callable[[str], bool]:
+    """Test numbers that may be written with blanks, points or dashes: their shape, and their check digits."""
+    compiled = re.compile(shape, re.IGNORECASE | re.ASCII)
+
+    def test(text: str) -> bool:
+        plain = re.sub(r"[ .\-/]", "", text)
+        return compiled.fullmatch(plain) is not None and check(plain)
+
+    return test
 
 
-def luhn(digits: Sequence[int]) -> bool:
-    """Check the last digit by Luhn's rule, as on payment cards."""
-    doubled = [2 * digit if i % 2 else digit for i, digit in enumerate(reversed(digits))]
-    return bool(digits) and sum(digit // 10 + digit % 10 for digit in doubled) % 10 == 0
-
-
-def is_card(text: str) -> bool:
-    """Say whether a text is the number of a payment card."""
-    digits = digits_of(text, *range(13, 20))
-    return bool(digits) and digits[0] in (2, 3, 4, 5, 6) and luhn(digits)
-
-
-def is_iban(text: str) -> bool:
-    """Say whether a text is an international bank account number (ISO 13616: 97 divides it but for 1)."""
-    plain = text.replace(" ", "").upper()
-    if re.fullmatch(r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}", plain) is None:
-        return False
-    return int("".join(str(int(letter, 36)) for letter in plain[4:] + plain[:4])) % 97 == 1
-
-
-def is_german_tax_id(text: str) -> bool:
-    """Say whether a text is a German tax number (ISO 7064, MOD 11,10; one digit two or three times in ten)."""
-    digits = digits_of(text, 11)
-    if not digits or digits[0] == 0 or max(digits[:10].count(digit) for digit in range(10)) not in (2, 3):
-        return False
-    product = 10
-    for digit in digits[:10]:
-        product = ((digit + product) % 10 or 10) * 2 % 11
-    return (11 - product) % 10 == digits[10]
-
-
-def is_french_nir(text: str) -> bool:
-    """Say whether a text is a French social security number: sex, year, month, place, order, key modulo 97."""
-    plain = text.replace(" ", "").upper()
-    if re.fullmatch(r"[1-478]\d{2}(0[1-9]|1[0-2]|[2-9]\d)(\d{2}|2[AB])\d{8}", plain) is None:
-        return False
-    number = int(plain[:13].replace("2A", "19").replace("2B", "18"))
-    return 97 - number % 97 == int(plain[13:])
-
-
-def is_nhs_number(text: str) -> bool:
-    """Say whether a text is a British NHS number (modulus 11)."""
-    digits = digits_of(text, 10)
-    check = 11 - sum(digit * (10 - i) for i, digit in enumerate(digits[:9])) % 11
-    return bool(digits) and check != 10 and check % 11 == digits[9]
-
-
-def is_dutch_bsn(text: str) -> bool:
-    """Say whether a text is a Dutch citizen service number (the eleven test)."""
-    digits = digits_of(text, 9)
-    return bool(digits) and (sum(digit * (9 - i) for i, digit in enumerate(digits[:8])) - digits[8]) % 11 == 0
-
-
-def is_pesel(text: str) -> bool:
-    """Say whether a text is a Polish PESEL number."""
-    digits = digits_of(text, 11)
-    weights = (1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1)
-    month = digits[2] * 10 + digits[3] if digits else 0
-    good_month = 1 <= month % 20 <= 12
-    return bool(digits) and good_month and sum(w * digit for w, digit in zip(weights, digits, strict=True)) % 10 == 0
-
-
-def is_swiss_ahv(text: str) -> bool:
-    """Say whether a text is a Swiss social insurance number (756, EAN-13 check digit)."""
-    digits = digits_of(text, 13)
-    return digits[:3] == [7, 5, 6] and sum(digit * (3 if i % 2 else 1) for i, digit in enumerate(digits)) % 10 == 0
-
-
-def is_spanish_dni(text: str) -> bool:
-    """Say whether a text is a Spanish DNI or NIE: the letter is the number modulo 23."""
-    plain = re.sub(r"[ .\-]", "", text).upper()
-    if re.fullmatch(r"[XYZ\d]\d{7}[A-Z]", plain) is None:
-        return False
-    number = int(plain[:-1].replace("X", "0").replace("Y", "1").replace("Z", "2"))
-    return "TRWAGMYFPDXBNJZSQVHLCKE"[number % 23] == plain[-1]
+def is_spanish(number: str) -> bool:
+    """Say whether a number is a Spanish DNI, or the NIE of a foreigner."""
+    return bool(dni.is_valid(number) or nie.is_valid(number))
 
 
 def is_ip(text: str) -> bool:
@@ -140,18 +84,18 @@ LIKENESSES = (
     Likeness("UUIDs", "identifier", _match(r"\{?[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}\}?")),
     Likeness("IP addresses", "identifier", is_ip),
     Likeness("US social security numbers", "identifier", _match(r"(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}")),
-    Likeness("bank accounts (IBAN)", "identifier", is_iban),
+    Likeness("bank accounts (IBAN)", "identifier", _numbered(iban.is_valid, r"[A-Z]{2}\d{2}[A-Z\d]{11,30}")),
     Likeness("German social insurance numbers", "identifier", _match(r"\d{2} ?[0-3]\d[01]\d{3} ?[A-Z] ?\d{3}")),
     Likeness("British national insurance numbers", "identifier", _match(r"[A-CEGHJ-PR-TW-Z]{2} ?(\d{2} ?){3}[A-D]")),
     Likeness("Italian fiscal codes", "identifier", _match(r"[A-Z]{6}\d{2}[A-EHLMPRST]\d{2}[A-Z]\d{3}[A-Z]")),
-    Likeness("Spanish identity numbers", "identifier", is_spanish_dni),
-    Likeness("Swiss social insurance numbers", "identifier", is_swiss_ahv),
-    Likeness("French social security numbers", "identifier", is_french_nir),
-    Likeness("payment cards (check digit right)", "identifier", is_card, weak=True),
-    Likeness("German tax numbers (check digit right)", "identifier", is_german_tax_id, weak=True),
-    Likeness("Polish PESEL numbers (check digit right)", "identifier", is_pesel, weak=True),
-    Likeness("British NHS numbers (check digit right)", "identifier", is_nhs_number, weak=True),
-    Likeness("Dutch citizen numbers (check digit right)", "identifier", is_dutch_bsn, weak=True),
+    Likeness("Spanish identity numbers", "identifier", _numbered(is_spanish, r"[XYZ\d]\d{7}[A-Z]")),
+    Likeness("Swiss social insurance numbers", "identifier", _numbered(ssn.is_valid, r"756\d{10}")),
+    Likeness("French social security numbers", "identifier", _numbered(nir.is_valid, FRENCH)),
+    Likeness("payment cards (check digit right)", "identifier", _numbered(luhn.is_valid, r"[2-6]\d{12,18}"), weak=True),
+    Likeness("German tax numbers (check digit right)", "identifier", _numbered(idnr.is_valid, r"\d{11}"), weak=True),
+    Likeness("Polish PESEL numbers (check digit right)", "identifier", _numbered(pesel.is_valid, r"\d{11}"), weak=True),
+    Likeness("British NHS numbers (check digit right)", "identifier", _numbered(nhs.is_valid, r"\d{10}"), weak=True),
+    Likeness("Dutch citizen numbers (check digit right)", "identifier", _numbered(bsn.is_valid, r"\d{9}"), weak=True),
     Likeness("telephone numbers", "identifier", is_phone),
     Likeness("British postcodes", "quasi", _match(r"[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}")),
     Likeness("ICD-10 diagnoses", "sensitive", _match(r"[A-TV-Z]\d[0-9AB](\.[0-9A-Z]{1,4})?", 0), weak=True),

@@ -168,7 +168,7 @@ class Program:
     def of(prepared: Prepared, sensitive: int) -> Program:
         """Set the program of one sensitive attribute up."""
         cells, populations = prepared.table.cells, prepared.populations
-        own = slice(int(cells.spans[sensitive]), int(cells.spans[sensitive + 1]))
+        own = cells.span(sensitive)
         first, number = atoms(populations)
         histograms = np.zeros((len(first), own.stop - own.start))
         np.add.at(histograms, number, prepared.truth[:, own])

@@ -108,7 +108,7 @@ def limit(prepared: Prepared) -> Limit | None:
         return None
     tangents, trivial, revealed = [np.zeros((1, 3))], 0.0, 0.0
     for i, attribute in enumerate(cells.sensitive):
-        own = slice(int(cells.spans[i]), int(cells.spans[i + 1]))
+        own = cells.span(i)
         rows, q = distributions(prepared.population_truth[:, own]), distributions(attribute.shares)
         apart = np.array([js(row, q) for row in rows])
         most = max(min(MOST_TANGENTS, MOST_ROWS // len(rows)), len(FIRST))

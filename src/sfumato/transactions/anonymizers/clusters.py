@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels import kernel
-from sfumato.transactions.baskets import Baskets, Codes, Counts, rows_once, weighted_counts
+from sfumato.table import weighted_counts
+from sfumato.transactions.baskets import Baskets, Codes, Counts, rows_once
 from sfumato.transactions.measures.itemset_counts import holders
 
 NONE = -1
@@ -95,7 +96,7 @@ def clusters_of(baskets: Baskets, blocks: Codes, start: NDArray[np.integer] | No
         head=head,
         tail=tail,
         first=head.copy(),
-        sizes=np.bincount(slot[slot >= 0], minlength=items).astype(np.int64),
+        sizes=weighted_counts(slot[slot >= 0], None, items),
         supports=weighted_counts(codes, np.repeat(baskets.weights, lengths), items),
         block=np.asarray(blocks, np.int32).copy(),
         alive=alive,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.kernel_helpers import pop, pushed
 from sfumato.kernels import kernel
 from sfumato.transactions.anonymizers.clusters import (
     ALIVE,
@@ -137,39 +138,6 @@ def serve(
 
 
 # -- queues --------------------------------------------------------------------------------------------------
-
-
-@kernel
-def pushed(keys: Counts, stamps: Counts, size: int, key: int, stamp: int) -> tuple[Counts, Counts]:
-    """Put an entry on the heap of `size` entries (least key first); return its arrays, grown where they were full."""
-    if size == len(keys):
-        more, longer = np.empty(2 * size + 16, np.int64), np.empty(2 * size + 16, np.int64)
-        more[:size], longer[:size] = keys, stamps
-        keys, stamps = more, longer
-    at = size
-    while at > 0 and keys[(at - 1) // 2] > key:
-        keys[at], stamps[at] = keys[(at - 1) // 2], stamps[(at - 1) // 2]
-        at = (at - 1) // 2
-    keys[at], stamps[at] = key, stamp
-    return keys, stamps
-
-
-@kernel
-def pop(keys: Counts, stamps: Counts, size: int) -> None:
-    """Take the first entry off the heap of `size` entries."""
-    key, stamp = keys[size - 1], stamps[size - 1]
-    at = 0
-    while True:
-        child = 2 * at + 1
-        if child >= size - 1:
-            break
-        if child + 1 < size - 1 and keys[child + 1] < keys[child]:
-            child += 1
-        if keys[child] >= key:
-            break
-        keys[at], stamps[at] = keys[child], stamps[child]
-        at = child
-    keys[at], stamps[at] = key, stamp
 
 
 @kernel

@@ -8,27 +8,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from sfumato.kernel_helpers import members_by
 from sfumato.kernels import kernel
 from sfumato.transactions.baskets import Codes, Counts
 
 
-@kernel
 def holders(starts: Counts, codes: Codes, items: int) -> tuple[Counts, Codes, Codes]:
     """List for every item the rows that hold it, ascending, and where in these rows it stands."""
-    begins = np.zeros(items + 1, np.int64)
-    for code in codes:
-        begins[code + 1] += 1
-    for item in range(items):
-        begins[item + 1] += begins[item]
-    rows, places = np.empty(len(codes), np.int32), np.empty(len(codes), np.int32)
-    filled = begins[:-1].copy()
-    for row in range(len(starts) - 1):
-        for at in range(starts[row], starts[row + 1]):
-            code = codes[at]
-            rows[filled[code]] = row
-            places[filled[code]] = at - starts[row]
-            filled[code] += 1
-    return begins, rows, places
+    begins, entries = members_by(codes, items)
+    rows = np.repeat(np.arange(len(starts) - 1), np.diff(starts))[entries]
+    return begins, rows.astype(np.int32), (entries - starts[rows]).astype(np.int32)
 
 
 def rare_itemsets(

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels import kernel
-from sfumato.transactions.baskets import Baskets, Codes, Counts, equal_rows, taken_rows, weighted_counts
+from sfumato.table import weighted_counts
+from sfumato.transactions.baskets import Baskets, Codes, Counts, equal_rows, taken_rows
+from sfumato.transactions.measures.itemset_counts import holders
 from sfumato.transactions.recoding import BasketRelease
 
 
@@ -53,10 +55,8 @@ class Rows:
     @cached_property
     def postings(self) -> tuple[Counts, Counts]:
         """For every code the rows that have it, as a ragged array."""
-        order = np.argsort(self.codes, kind="stable")
-        row = np.repeat(np.arange(len(self.weights)), np.diff(self.starts))
-        ends = np.searchsorted(self.codes[order], np.arange(self.size + 1)).astype(np.int64)
-        return ends, row[order].astype(np.int64)
+        ends, rows, _ = holders(self.starts, self.codes, self.size)
+        return ends, rows.astype(np.int64)
 
     def with_code(self, code: int) -> Rows:
         """Take the rows that have a code, and of them what comes after it."""

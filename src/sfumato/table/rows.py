@@ -1,0 +1,133 @@
+"""Rows of codes by groups: the distinct ones, by hashing, and counts and ranges of the rows of every group.
+
+What cells, groups and boxes all need. Groups are numbers from 0; `number` says of every row in which one it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernel_helpers import NO_HASH, hashed, mixed_in, slots_for
+from sfumato.kernels import kernel
+from sfumato.quiet import Quiet
+
+Codes = NDArray[np.int32]
+Counts = NDArray[np.int64]
+Number = TypeVar("Number", bound=np.generic)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Points(Quiet):
+    """The distinct rows of some codes, in the order of their first appearance, with the records of each."""
+
+    codes: Codes
+    first: Counts
+    """Where each one appears first among the rows it was found in."""
+
+    number: Counts
+    """For every one of those rows, which point it is."""
+
+    counts: Counts
+
+    @staticmethod
+    def of(rows: Codes, counts: Counts | NDArray[np.float64]) -> Points:
+        """Find the distinct rows; each row has so many records."""
+        first, number = distinct_rows(rows)
+        return Points(np.ascontiguousarray(rows[first]), first, number, weighted_counts(number, counts, len(first)))
+
+    def select(self, columns: Sequence[int]) -> Points:
+        """Look at some columns only: the points that remain, and which of them every point here is."""
+        return Points.of(self.codes[:, list(columns)], self.counts)
+
+
+def weighted_counts(number: NDArray[np.integer], weights: Counts | NDArray[np.float64] | None, groups: int) -> Counts:
+    """Add up the whole weights of every group's rows, or count them (exactly: no total comes near 2^53)."""
+    return np.rint(np.bincount(number, weights=weights, minlength=groups)).astype(np.int64)
+
+
+def ranges(number: Counts, low: Codes, high: Codes) -> tuple[Codes, Codes]:
+    """Return the smallest `low` and the largest `high` of the rows of every group that has any, in rising order."""
+    order = np.argsort(number, kind="stable")
+    starts = np.flatnonzero(np.diff(number[order], prepend=-1))
+    return np.minimum.reduceat(low[order], starts), np.maximum.reduceat(high[order], starts)
+
+
+def side_by_side(parts: Sequence[NDArray[Number]]) -> tuple[NDArray[Number], Counts]:
+    """Put arrays one behind the other, as kernels read them; say where each starts, and where the last one ends."""
+    return np.concatenate(parts), np.cumsum([0, *map(len, parts)], dtype=np.int64)
+
+
+def distinct_rows(rows: Codes) -> tuple[Counts, Counts]:
+    """Find the distinct rows: the position of each one's first appearance, in that order, and each row's number."""
+    rows = np.ascontiguousarray(rows)
+    if rows.shape[1] == 0:
+        return np.zeros(min(len(rows), 1), np.int64), np.zeros(len(rows), np.int64)
+    return number_rows(rows)
+
+
+@kernel
+def number_rows(rows: NDArray[np.integer]) -> tuple[Counts, Counts]:
+    """Number distinct rows in the order of their first appearance, by open addressing; expected linear time.
+
+    Returns the position of each one's first appearance, and each row's number. Rows of any whole numbers will do.
+    """
+    n, width = rows.shape
+    slots = slots_for(n)
+    table = np.full(slots, -1, np.int32)
+    first = np.empty(n, np.int64)
+    number = np.empty(n, np.int64)
+    found = 0
+    for i in range(n):
+        mixed = NO_HASH
+        for j in range(width):
+            mixed = mixed_in(mixed, rows[i, j])
+        slot = np.int64(mixed & np.uint64(slots - 1))
+        while True:
+            known = table[slot]
+            if known < 0:
+                table[slot] = found
+                first[found] = i
+                number[i] = found
+                found += 1
+                break
+            same = True
+            for j in range(width):
+                if rows[first[known], j] != rows[i, j]:
+                    same = False
+                    break
+            if same:
+                number[i] = known
+                break
+            slot = (slot + 1) & (slots - 1)
+    return first[:found].copy(), number
+
+
+@kernel
+def number_numbers(numbers: Counts) -> tuple[Counts, Counts]:
+    """Do the same for rows of one number each, several times as fast."""
+    n, bits = len(numbers), 4
+    while 1 << bits < 2 * n:
+        bits += 1
+    last = (1 << bits) - 1
+    table = np.full(1 << bits, -1, np.int32)
+    known, first = np.empty(n, np.int64), np.empty(n, np.int64)
+    number = np.empty(n, np.int64)
+    found = 0
+    for i in range(n):
+        own = numbers[i]
+        slot = np.int64(hashed(own, 64 - bits))
+        place = table[slot]
+        while place >= 0 and known[place] != own:
+            slot = (slot + 1) & last
+            place = table[slot]
+        if place < 0:
+            table[slot] = place = found
+            known[found], first[found] = own, i
+            found += 1
+        number[i] = place
+    return first[:found].copy(), number
