@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import plain_releases as plain
 import sfumato
+from points import point_of
 from sfumato import anonymizers
 from sfumato.anonymizers import Anonymizer, UnsafeSeededNoise
 from sfumato.configuration import parse
@@ -26,7 +27,7 @@ from sfumato.measures.groups import COLUMNS
 from sfumato.release import Release
 from sfumato.release.noisy import Guarantee, Spent, noisy_release
 from sfumato.release.regions import Points
-from sfumato.tradeoff.map import Map, Point
+from sfumato.tradeoff.map import Map
 from sfumato.tradeoff.meanings import meanings
 from sfumato.tradeoff.study.study import Grid, Study
 from strategies import tries
@@ -479,7 +480,7 @@ def test_studies_keep_the_attack(attack, queries):
 
 
 def test_the_baseline_stands_beside_the_attack():
-    point = Point("a", "mondrian", "generalization", "k-anonymity k=2", {}, "measured")
+    point = point_of("a", "mondrian", "generalization", "k-anonymity k=2", {}, "measured")
     point = replace(point, measures={"attack_accuracy": 0.3, "empirical_breach": 1.0})
     shown = Map(sfumato.read_study("adult"), (point,), {"sensitive": ["occupation"]})
     assert "right for 15 %" in dict(meanings(shown))["Attack"]
@@ -545,7 +546,7 @@ def test_bounds_say_which_noisy_releases_they_leave_out(with_dummy):
     both = {"empirical_breach": 0.5, "query_error_median": 0.2}
 
     def point(id, anonymizer, **more):
-        return Point(id, anonymizer, "generalization", "", {}, "measured", measures={**both, **more})
+        return point_of(id, anonymizer, "generalization", "", {}, "measured", measures={**both, **more})
 
     shown = Map(study, (point("a", "mondrian", k=5), point("b", "dp-dummy", query_error_median=0.1)))
     left = "1 noisy release was left out: k is counted on the records of groups"

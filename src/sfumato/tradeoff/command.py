@@ -9,11 +9,8 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 
-from sfumato.anonymizers import anonymizer
-from sfumato.requirements import requirement
 from sfumato.table import TableDeclaration
 from sfumato.tradeoff.map import Point
-from sfumato.tradeoff.study.study import Candidate
 from sfumato.tradeoff.study.texts import changed, option_words, source_word
 
 DECLARED = "hierarchies.toml"
@@ -40,12 +37,6 @@ OPTIONS = {"anonymizer": "--with", "requirement": "--require", "form": "--form",
 
 def _candidate_words(point: Point) -> list[str]:
     """Write what the candidate of a point says; a noisy one has nothing but its mechanism."""
-    made = Candidate(
-        anonymizer(point.anonymizer),
-        requirement(point.requirement),
-        point.form,  # type: ignore[arg-type]
-        point.parameters.get("suppress", 0.0),
-    )
-    given = changed(made)
+    given = changed(point.candidate)
     names = ["anonymizer"] if point.is_noisy else list(given)
     return [word for name in names for word in (OPTIONS[name], str(given[name]))]

@@ -67,7 +67,7 @@ def _missing(shown: Map) -> str:
 
 
 def _suppressed(shown: Map) -> str:
-    largest = max((float(point.parameters.get("suppress", 0)) for point in shown.points), default=0.0)
+    largest = max((point.candidate.suppress for point in shown.points), default=0.0)
     if not largest:
         return "No candidate of this study may leave records out."
     return (

@@ -1,6 +1,6 @@
 """Settings in words: what a point is, as a sentence that a person who knows no requirement by name can read.
 
-Read from the texts of a point alone, so that a map read back from a file speaks the same way.
+Read from the candidate of a point alone, so that a map read back from a file speaks the same way.
 """
 
 from __future__ import annotations
@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sfumato.anonymizers import anonymizer
-from sfumato.requirements import requirement
 from sfumato.tradeoff.map import Point
+from sfumato.tradeoff.study.study import Candidate
 
 FORMS = {
     "generalization": "published as ranges",
@@ -21,20 +20,23 @@ FORMS = {
 def settings(point: Point) -> str:
     """Say in a sentence how a release is made.
 
-    >>> settings(Point("1", "mondrian", "generalization", "k-anonymity k=10", {}, "measured"))
+    >>> from sfumato import anonymizer, requirement
+    >>> settings(Point("1", Candidate(anonymizer("mondrian"), requirement("k-anonymity k=10")), "measured"))
     'Mondrian, every group at least 10 records, published as ranges'
     """
     if point.words:
         return point.words
-    maker = anonymizer(point.anonymizer)
+    candidate = point.candidate
+    assert isinstance(candidate, Candidate)
+    maker = candidate.anonymizer
     if maker.baseline:
         return maker.baseline
     if maker.noisy:
         return f"{maker.in_words()}: differential privacy, published as boxes with noisy counts"
     group = "bucket" if point.form == "bucketization" else "group"
-    rules = [part.rule_in_words(group) for part in requirement(point.requirement).parts]
+    rules = [part.rule_in_words(group) for part in candidate.requirement.parts]
     parts = [maker.in_words(), *rules, FORMS[point.form]]
-    left_out = float(point.parameters.get("suppress", 0))
+    left_out = candidate.suppress
     return ", ".join([*parts, f"at most {_percent(left_out)} of the records left out"] if left_out else parts)
 
 

@@ -56,7 +56,7 @@ from sfumato.transactions.policy import (
     utility_constraints,
 )
 from sfumato.transactions.recoding import BasketRelease
-from sfumato.transactions.words import BASELINES, basket_meanings, maker_in_words, settings, studied_baskets
+from sfumato.transactions.words import basket_meanings, maker_in_words, settings, studied_baskets
 
 NOTHING = basket_requirement("km-anonymity k=1 m=1")
 AXES = ("itemset_risk", "query_utility")
@@ -77,6 +77,10 @@ class BasketCandidate:
     utility: UtilityConstraints | None = None
     limit: SuppressionLimit = field(default_factory=SuppressionLimit)
 
+    form: ClassVar[str] = "generalization"
+    suppress: ClassVar[float] = 0.0
+    """Every record is published: what may be left out are items."""
+
     def __str__(self) -> str:
         extra = [str(own) for own in (self.utility, self.limit) if own not in (None, SuppressionLimit())]
         return ", ".join([str(self.anonymizer), str(self.requirement), *extra])
@@ -96,19 +100,19 @@ class BasketCandidate:
         kept = {name: value for name, value in found.items() if value is not None}
         return kept | {name: str(own) for name, own in texts.items() if own is not None}
 
-    @staticmethod
-    def of(point: Point) -> BasketCandidate:
-        """Read a point's settings back."""
-        utility, limit = (point.parameters.get(name) for name in ("utility", "limit"))
-        return BasketCandidate(
-            candidate_maker(point.anonymizer),
-            basket_requirement(point.requirement),
-            None if utility is None else utility_constraints(utility),
-            SuppressionLimit() if limit is None else suppression_limit(limit),
-        )
+    @property
+    def in_words(self) -> str:
+        """How the release is made, in a sentence."""
+        return settings(self.anonymizer, self.requirement, self.utility, self.limit)
 
-    def without_files(self) -> BasketCandidate:
-        """Return the candidate as everybody may know it: files are not called by their names."""
+    @property
+    def family(self) -> str:
+        """What it is drawn as: who makes it."""
+        return self.anonymizer.title if self.anonymizer.baseline else maker_in_words(self.anonymizer)
+
+    @property
+    def public(self) -> BasketCandidate:
+        """The candidate as everybody may know it: files are not called by their names."""
         requirement, utility = self.requirement, self.utility
         if isinstance(requirement, PrivacyConstraints):
             requirement = replace(requirement, file=FILE)
@@ -122,17 +126,7 @@ class BasketCandidate:
 
     def point(self) -> Point:
         """Return the point of this candidate, before it is measured."""
-        baseline = BASELINES.get(self.anonymizer.name)
-        return Point(
-            self.id,
-            str(self.anonymizer),
-            "generalization",
-            str(self.requirement),
-            self.parameters,
-            "measured",
-            words=settings(self.anonymizer, self.requirement, self.utility, self.limit),
-            family=baseline[0] if baseline else maker_in_words(self.anonymizer),
-        )
+        return Point(self.id, self, "measured")
 
 
 @dataclass(frozen=True)
@@ -194,9 +188,15 @@ class BasketStudy:
         """Say which baskets were studied."""
         return studied_baskets(self.name, about)
 
-    def public_settings(self, point: Point) -> Point:
-        """Return the settings of a point without the names of files."""
-        return replace(BasketCandidate.of(point).without_files().point(), parameters={})
+    def candidate_of(self, entry: Mapping[str, Any]) -> BasketCandidate:
+        """Read a candidate from its texts."""
+        utility, limit = (entry["parameters"].get(name) for name in ("utility", "limit"))
+        return BasketCandidate(
+            candidate_maker(entry["anonymizer"]),
+            basket_requirement(entry["requirement"]),
+            None if utility is None else utility_constraints(utility),
+            SuppressionLimit() if limit is None else suppression_limit(limit),
+        )
 
     def meanings(self, shown: Map) -> list[tuple[str, str]]:
         """List the meanings in force."""
@@ -206,9 +206,8 @@ class BasketStudy:
         """Write the command that makes the release of a point; the ends of the map are not made alone."""
         if point.is_baseline:
             return None
-        candidate = BasketCandidate.of(point)
         words = ["sfumato", "anonymize", source_word(self.baskets.source), *self.baskets.options()]
-        for name, own in changed(candidate).items():
+        for name, own in changed(point.candidate).items():
             words += [OPTIONS[name], str(own)]
         return shlex.join([*words, "--to", f"release-{point.id}.csv"])
 
@@ -292,7 +291,7 @@ class BasketWork:
 def promised_risk(candidate: BasketCandidate, scales: BasketScales) -> dict[str, float]:
     """Bound the risk by what is promised of every set of items that the scales take for known; else say nothing."""
     requirement = candidate.requirement
-    if candidate.point().is_baseline:
+    if candidate.anonymizer.baseline:
         return {}
     covered = isinstance(requirement, CompleteKAnonymity) or (
         isinstance(requirement, KMAnonymity) and scales.constraints is None and requirement.m >= scales.known

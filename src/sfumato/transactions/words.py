@@ -8,6 +8,7 @@ from typing import Any
 from sfumato.configuration import Configured
 from sfumato.measures.of_baskets import ESTIMATORS
 from sfumato.tradeoff.words import counted, listed, origin_in_words, size_in_words
+from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer
 from sfumato.transactions.measures.queries import ItemQueries
 from sfumato.transactions.measures.scales import BasketScales
 from sfumato.transactions.policy import (
@@ -27,10 +28,6 @@ MAKERS = {
     "lra": "LRA",
     "vpa": "VPA",
     "partition": "Partition",
-}
-BASELINES = {
-    "original": ("original baskets", "The original baskets as they are: no loss, full risk"),
-    "one-item": ("all items as one", "One item is published in place of all: it says who has any item at all"),
 }
 
 
@@ -75,11 +72,11 @@ def maker_in_words(own: Configured) -> str:
 
 
 def settings(
-    maker: Configured, requirement: BasketRequirement, utility: UtilityConstraints | None, limit: SuppressionLimit
+    maker: BasketAnonymizer, requirement: BasketRequirement, utility: UtilityConstraints | None, limit: SuppressionLimit
 ) -> str:
     """Say in a sentence how a release is made."""
-    if maker.name in BASELINES:
-        return BASELINES[maker.name][1]
+    if maker.baseline:
+        return maker.baseline
     parts = [f"{maker_in_words(maker)}: {basket_rule(requirement)}"]
     if utility is not None:
         where = f"a line of {utility.file}" if utility.file else f"a node of level {utility.level} of the item tree"

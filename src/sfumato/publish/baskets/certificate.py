@@ -12,6 +12,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from sfumato.configuration import without_seed
 from sfumato.measures import MEASURES
 from sfumato.publish.baskets.audit import BasketAudit
 from sfumato.publish.baskets.mapping import legend_of
@@ -25,7 +26,6 @@ from sfumato.publish.certificate import (
     made_now,
     versions,
     warning,
-    without_seed,
 )
 from sfumato.publish.check_command import argument, seen_from, where_to_run
 from sfumato.publish.page import (
@@ -75,7 +75,7 @@ def public_basket_certificate(
         "made": made_now(),
         "files": [described_file(*file)],
         "rows": alone.records,
-        "promise": _promised(candidate.without_files()),
+        "promise": _promised(candidate.public),
         "baskets": {"published_items": alone.published_items, "empty": alone.empty, "layout": layout},
         "legend": {label: list(items) for label, items in legend.items()},
         "relative_to": "the file",

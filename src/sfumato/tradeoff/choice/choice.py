@@ -89,7 +89,7 @@ class Choice(Quiet):
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
         content = asdict(self)
-        point = {name: content["point"][name] for name in ("id", "anonymizer", "form", "requirement", "measures")}
+        point = {name: getattr(self.point, name) for name in ("id", "anonymizer", "form", "requirement", "measures")}
         stretches = [asdict(own) | {"said": words.stretch(own, self.axes)} for own in self.stretches]
         return content | {"point": point, "stretches": stretches, "relax": []}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
@@ -27,10 +27,10 @@ from sfumato.tradeoff.exploration.cache import Cache, mend_cache
 from sfumato.tradeoff.exploration.details import details, noisy_details
 from sfumato.tradeoff.limit.limit import AXES, Limit, limit
 from sfumato.tradeoff.map import Map, Point
-from sfumato.tradeoff.study.explorable import Explorable
+from sfumato.tradeoff.study.explorable import Explorable, Settings
 from sfumato.tradeoff.study.study import Candidate, Study, read_study
 
-Own = TypeVar("Own", bound=Hashable)
+Own = TypeVar("Own", bound=Settings)
 """The candidates of a kind of study."""
 
 Progress = Callable[[int, int, str], None]
@@ -86,9 +86,8 @@ class Exploration(Generic[Own]):
 
     def known_of(self, candidates: Iterable[Own]) -> dict[Own, Point]:
         """Return the points that need not be worked out again."""
-        keys = {candidate: self.key(candidate) for candidate in candidates}
-        points = self.cache.points
-        return {candidate: points[key] for candidate, key in keys.items() if key in points}
+        points = {candidate: self.cache.point(self.key(candidate), candidate) for candidate in candidates}
+        return {candidate: point for candidate, point in points.items() if point is not None}
 
     @cached_property
     def _measure(self) -> Callable[[Own], Point]:
@@ -197,14 +196,6 @@ def _all(
 
 def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
     """Make one release and measure it; a candidate that cannot be made is a point that says why."""
-    point = Point(
-        candidate.id,
-        str(candidate.anonymizer),
-        candidate.form,
-        str(candidate.requirement),
-        candidate.parameters,
-        "measured",
-    )
 
     def found() -> dict[str, Any]:
         maker = repeatable(candidate)
@@ -221,7 +212,7 @@ def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
             "worth": worth,
         }
 
-    return attempted(point, found)
+    return attempted(Point(candidate.id, candidate, "measured"), found)
 
 
 def attempted(point: Point, found: Callable[[], Mapping[str, Any]]) -> Point:

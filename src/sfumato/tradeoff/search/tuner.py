@@ -21,7 +21,7 @@ from sfumato.errors import BadInputError
 from sfumato.table import Table
 from sfumato.tradeoff.exploration.exploration import Exploration, Progress
 from sfumato.tradeoff.limit.score import Frame, Place, drawable, place
-from sfumato.tradeoff.map import BASELINES, Map, Point
+from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.search.families import Family, families_of
 from sfumato.tradeoff.study.study import Candidate, Grid, Study, of_table, read_study
 
@@ -66,7 +66,7 @@ def tune(
     given = of_table(read_study(study) if isinstance(study, str) else study)
     table = table if table is not None else given.table.open()
     exploration: Exploration[Candidate] = Exploration(given, cache, workers, table)
-    own = sorted(given.candidates_of(table), key=lambda one: one.anonymizer.name not in BASELINES)
+    own = sorted(given.candidates_of(table), key=lambda one: not one.anonymizer.baseline)
     tuner = Tuner(given.axes, families_of(given, table))
     told = progress or (lambda done, total, last: None)
     history: list[tuple[float, str]] = []

@@ -13,6 +13,57 @@ if TYPE_CHECKING:
     from sfumato.tradeoff.map import Map, Point
 
 
+class MakesReleases(Protocol):
+    """Whoever makes a release, of a table or of baskets. It prints as what one would type."""
+
+    name: ClassVar[str]
+    baseline: ClassVar[str]
+    """Of an end of the map: what it is, in a sentence. Elsewhere nothing."""
+
+    noisy: ClassVar[bool]
+    """Whether its releases are boxes with noisy counts."""
+
+
+class Settings(Protocol):
+    """How a release is made, whatever it is a release of: what a point keeps of its candidate."""
+
+    @property
+    def id(self) -> str:
+        """A short name that depends on the configuration alone."""
+
+    @property
+    def anonymizer(self) -> MakesReleases:
+        """Who makes it."""
+
+    @property
+    def requirement(self) -> object:
+        """What it satisfies. It prints as what one would type."""
+
+    @property
+    def form(self) -> str:
+        """In which form it is published."""
+
+    @property
+    def suppress(self) -> float:
+        """The share of the records that may be left out."""
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The numbers and choices of the configuration, by name."""
+
+    @property
+    def in_words(self) -> str:
+        """How the release is made, in a sentence, where its texts do not say it to everybody."""
+
+    @property
+    def family(self) -> str:
+        """What it is drawn as, where that is not its requirement."""
+
+    @property
+    def public(self) -> Self:
+        """The same as everybody may know it: without seeds and names of files."""
+
+
 class Opened(Protocol):
     """A study with its data at hand: its candidates, and how each becomes a point."""
 
@@ -72,8 +123,8 @@ class Explorable(Protocol):
     def described(self, about: Mapping[str, Any]) -> str:
         """Say what was studied, behind `N candidate releases of`; what is not known about it is not said."""
 
-    def public_settings(self, point: Point) -> Point:
-        """Return how the release of a point is made as everybody may know it: without seeds and names of files."""
+    def candidate_of(self, entry: Mapping[str, Any]) -> Settings:
+        """Read a candidate from the texts that a file keeps of it."""
 
     def meanings(self, shown: Map) -> list[tuple[str, str]]:
         """List what must be known to read any number of the map, each as a short name and a sentence or two."""

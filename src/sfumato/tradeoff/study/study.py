@@ -41,6 +41,10 @@ class Candidate:
     form: Form = "generalization"
     suppress: float = 0.0
 
+    in_words: ClassVar[str] = ""
+    family: ClassVar[str] = ""
+    """Its texts say how it is made, and its requirement what it is drawn as."""
+
     def __str__(self) -> str:
         extra = f", suppress {self.suppress!r}" if self.suppress else ""
         return f"{self.anonymizer}, {self.requirement}, {self.form}{extra}"
@@ -61,6 +65,11 @@ class Candidate:
                     keys = (own.name if n == 1 else f"{own.name} {n}" for n in count(1))
                     found[next(key for key in keys if key not in found)] = value
         return found | ({"suppress": self.suppress} if self.suppress else {})
+
+    @property
+    def public(self) -> Candidate:
+        """The same without a seed, with which the release could be made again."""
+        return replace(self, anonymizer=without_seed(self.anonymizer))
 
 
 @dataclass(frozen=True)
@@ -158,11 +167,11 @@ class Study:
 
         return studied_table(self.name, about)
 
-    def public_settings(self, point: Point) -> Point:
-        """Return the settings of a point without a seed."""
-        suppress = {name: value for name, value in point.parameters.items() if name == "suppress"}
-        maker = without_seed(point.anonymizer)
-        return Point(point.id, maker, point.form, point.requirement, suppress, point.status)
+    def candidate_of(self, entry: Mapping[str, Any]) -> Candidate:
+        """Read a candidate from its texts."""
+        check_choice("form", entry["form"], FORMS)
+        suppress = float(entry["parameters"].get("suppress", 0.0))
+        return Candidate(anonymizer(entry["anonymizer"]), requirement(entry["requirement"]), entry["form"], suppress)
 
     def meanings(self, shown: Map) -> list[tuple[str, str]]:
         """List the meanings in force."""

@@ -39,6 +39,12 @@ class Task:
 class BasketAnonymizer(Configured, ABC):
     """Makes releases of baskets. Same configuration, same baskets, same release, whatever the order of records."""
 
+    baseline: ClassVar[str] = ""
+    """Of an end of the map: what it is, in a sentence. Elsewhere nothing."""
+
+    noisy: ClassVar[bool] = False
+    """Nobody here draws noise."""
+
     requirements: ClassVar[tuple[type[BasketRequirement], ...]]
     """The kinds of requirements it can satisfy."""
 

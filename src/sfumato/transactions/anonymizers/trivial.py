@@ -22,6 +22,8 @@ class OneItem(BasketAnonymizer):
     """Publish one item in place of all: who has any item at all, and nothing else."""
 
     name: ClassVar[str] = "one-item"
+    title: ClassVar[str] = "all items as one"
+    baseline: ClassVar[str] = "One item is published in place of all: it says who has any item at all"
     requirements: ClassVar[tuple[type[BasketRequirement], ...]] = BASKET_REQUIREMENTS
 
     def release(self, task: Task) -> BasketRelease:
@@ -39,6 +41,8 @@ class OriginalBaskets(BasketAnonymizer):
     """The baskets as they are: not a release, but the other end of the map."""
 
     name: ClassVar[str] = "original"
+    title: ClassVar[str] = "original baskets"
+    baseline: ClassVar[str] = "The original baskets as they are: no loss, full risk"
     requirements: ClassVar[tuple[type[BasketRequirement], ...]] = BASKET_REQUIREMENTS
 
     def release(self, task: Task) -> BasketRelease:
