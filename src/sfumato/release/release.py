@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +21,7 @@ from sfumato.kernels import kernel
 from sfumato.quiet import Quiet
 from sfumato.release.writing import Format, RowLayout, format_of, write_release
 from sfumato.table import Cells, Histograms, Table, distinct_rows
+from sfumato.workers import side_by_side
 
 MANY_ENTRIES = 200_000
 """From this many entries on, histograms are filled by two threads."""
@@ -232,8 +232,7 @@ def histograms_of(cells: Cells, assignment: Assignment, groups: int) -> Histogra
         fill(slice(None))
     else:  # two threads, each with groups of its own
         middle = int(np.searchsorted(assignment.group, assignment.group[len(assignment.group) // 2]))
-        with ThreadPoolExecutor(2) as pool:
-            list(pool.map(fill, (slice(middle), slice(middle, None))))
+        side_by_side(fill, (slice(middle), slice(middle, None)))
     return Histograms(cells.sensitive, _sizes(cells, assignment, counts), counts)
 
 

@@ -166,10 +166,10 @@ class BasketStudy:
         if not self.candidates:
             raise BadInputError(f"the study {self.name!r} has no candidate; give it [[candidates]]")
 
-    @property
-    def candidates(self) -> list[BasketCandidate]:
+    @cached_property
+    def candidates(self) -> Sequence[BasketCandidate]:
         """All candidates, each once, in order."""
-        return list(dict.fromkeys(candidate for grid in self.grids for candidate in grid.candidates))
+        return tuple(dict.fromkeys(candidate for grid in self.grids for candidate in grid.candidates))
 
     @property
     def learned(self) -> Classification | None:

@@ -7,10 +7,9 @@ Where a published column has both missing values (NULL) and empty texts, its rea
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from sfumato.engines import DuckDBEngine, Engine
 from sfumato.engines.loading import unreadable
 from sfumato.errors import BadInputError
 from sfumato.table import DATASETS, Table, TableDeclaration
+from sfumato.workers import side_by_side
 
 Codes = NDArray[np.int32]
 Counts = NDArray[np.int64]
@@ -33,7 +33,6 @@ EMPTY = "\udc00"
 EMPTY_SHOWN = '""'
 """How it is shown."""
 
-WORKERS = os.cpu_count() or 1
 MOST_KEYS = 1 << 24
 """Up to this many possible keys are numbered by a table of them; more by sorting."""
 
@@ -134,10 +133,9 @@ class Source:
             parts[place].append(_coded(batch.column(place), known[place], None if self.published else ""))
 
         try:
-            with ThreadPoolExecutor(WORKERS) as pool:
-                for batch in self.engine.count_texts(names, self.complete):
-                    list(pool.map(lambda place, batch=batch: code(batch, place), range(len(names))))
-                    counts.append(batch.column(len(names)).to_numpy().astype(np.int64))
+            for batch in self.engine.count_texts(names, self.complete):
+                side_by_side(partial(code, batch), range(len(names)))
+                counts.append(batch.column(len(names)).to_numpy().astype(np.int64))
         except (duckdb.Error, pa.ArrowException) as error:
             raise unreadable(self.origin, error) from None
         columns = {

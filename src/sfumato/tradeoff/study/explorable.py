@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
@@ -72,7 +72,7 @@ class Opened(Protocol):
         """A digest of everything a point depends on besides its candidate."""
 
     @property
-    def candidates(self) -> Sequence[Hashable]:
+    def candidates(self) -> Sequence[Any]:
         """All candidates, each once, in order. Their texts tell them apart."""
 
     @property

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from hashlib import sha256
 from itertools import count, product
 from pathlib import Path
@@ -141,10 +142,10 @@ class Study:
                 'axes = ["empirical_breach", "query_error_median"]'
             )
 
-    @property
-    def candidates(self) -> list[Candidate]:
+    @cached_property
+    def candidates(self) -> Sequence[Candidate]:
         """All candidates, each once, in order; of a lattice only the search for its optimum."""
-        return list(dict.fromkeys(candidate for grid in self.grids for candidate in grid.candidates))
+        return tuple(dict.fromkeys(candidate for grid in self.grids for candidate in grid.candidates))
 
     def candidates_of(self, table: Table) -> list[Candidate]:
         """All candidates for a table, each once, in order."""
