@@ -28,8 +28,8 @@ from sfumato.release import Release
 from sfumato.release.noisy import Guarantee, Spent, noisy_release
 from sfumato.release.regions import Points
 from sfumato.tradeoff.map import Map
-from sfumato.tradeoff.meanings import meanings
 from sfumato.tradeoff.study.study import Grid, Study
+from sfumato.words.meanings import meanings
 from strategies import tries
 
 GUARANTEE = Guarantee((Spent("counts", 0, 1.0),), "one record more or less", ())

@@ -714,7 +714,7 @@ def test_bounds_are_read_with_blanks_and_infinities():
 
 
 def test_the_best_is_the_highest_or_the_lowest():
-    from sfumato.tradeoff.choice.choice_words import best
+    from sfumato.tradeoff.choice.reasons import best
 
     points = [
         point_of(str(k), "mondrian", "generalization", "k-anonymity k=2", {}, "measured", measures={"k": k})

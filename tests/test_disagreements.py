@@ -17,8 +17,10 @@ from sfumato.report.page import content, page
 from sfumato.requirements import requirement
 from sfumato.table import TableDeclaration
 from sfumato.tradeoff import Grid, Map, Study
-from sfumato.tradeoff.disagreements import COMPARED, FEWEST, Disagreements
-from sfumato.tradeoff.meanings import meanings
+from sfumato.tradeoff.disagreements import COMPARED, FEWEST
+from sfumato.words import disagreements as words
+from sfumato.words.choice import choice_values
+from sfumato.words.meanings import meanings
 from strategies import tries
 
 
@@ -52,7 +54,7 @@ NAMES = ("p_loss", "definetti_accuracy", "u_loss", "u_loss_em", "k")
 def test_standings_and_disagreements_follow_the_rule(rows, axes):
     points = [made(f"{i:02}", **row) for i, row in enumerate(rows)]
     trivial = made("99", "without-quasi", **dict.fromkeys(NAMES, 0))
-    found = Disagreements.of(mapped([*points, trivial], axes))
+    found = mapped([*points, trivial], axes).disagreements
     if len(points) < FEWEST:
         assert found is None
         return
@@ -102,25 +104,29 @@ SAID = (
 
 
 def test_it_is_said_in_words():
-    found = Disagreements.of(torn_map())
-    assert found is not None and [own.said for own in found.on_frontier] == [SAID]
-    assert found.tally().startswith("1 of the 9 releases on the frontier looks good by one measure and bad by another")
-    assert "Compared were p_loss with attack_accuracy and definetti_accuracy and u_loss with u_loss_em." in found.rule()
-    assert "u_loss of at most 0.6, and" in found.readers() and "at most 0.3." in found.readers()
-    assert "guesses 35.0 % of the people right in the median release, against 30.0 %" in found.readers()
+    found = torn_map().disagreements
+    assert found is not None and list(map(words.sentence, found.on_frontier)) == [SAID]
+    assert words.tally(found).startswith(
+        "1 of the 9 releases on the frontier looks good by one measure and bad by another"
+    )
+    assert "Compared were p_loss with attack_accuracy and definetti_accuracy and u_loss with u_loss_em." in words.rule(
+        found
+    )
+    assert "u_loss of at most 0.6, and" in words.readers(found) and "at most 0.3." in words.readers(found)
+    assert "guesses 35.0 % of the people right in the median release, against 30.0 %" in words.readers(found)
 
 
 def test_what_agrees_is_said_to_agree_and_what_was_not_measured_is_not_told():
     points = [made(f"p{i}", p_loss=i / 10, u_loss=1 - i / 10, u_loss_em=1 - i / 10) for i in range(7)]
-    found = Disagreements.of(mapped(points))
-    assert found is not None and found.on_frontier == [] and found.tally().startswith("None of the 7 releases")
-    assert found.readers() == "" and found.compared == {"u_loss": ["u_loss_em"]}
-    assert Disagreements.of(mapped(points[:5])) is None
+    found = mapped(points).disagreements
+    assert found is not None and found.on_frontier == [] and words.tally(found).startswith("None of the 7 releases")
+    assert words.readers(found) == "" and found.compared == {"u_loss": ["u_loss_em"]}
+    assert mapped(points[:5]).disagreements is None
 
 
 def test_all_alike_look_neither_good_nor_bad():
     points = [made(f"p{i}", p_loss=i / 10, u_loss=0.5, definetti_accuracy=0.3 + 1e-13 * i) for i in range(8)]
-    found = Disagreements.of(mapped(points))
+    found = mapped(points).disagreements
     assert found is not None
     assert {found.standing(point, "definetti_accuracy").side for point in points} == {""}
     assert {found.standing(point, "definetti_accuracy").rank for point in points} == {1}
@@ -175,18 +181,21 @@ def test_explore_and_choose_say_it(explored):
     from sfumato.tradeoff import read_map
 
     shown = read_map(folder / "map")
-    found = Disagreements.of(shown)
-    assert found is not None and [own["said"] for own in said["disagreements"]] == [o.said for o in found.on_frontier]
+    found = shown.disagreements
+    assert found is not None and [own["said"] for own in said["disagreements"]] == list(
+        map(words.sentence, found.on_frontier)
+    )
     for axes in ("p_loss,u_loss", "definetti_accuracy,u_loss_em"):
         done = CliRunner().invoke(app, ["choose", str(folder / "map"), "--axes", axes, "--json"])
         chosen = json.loads(done.stdout)
-        expected = [own.said for own in found.of_point(shown[chosen["point"]["id"]], axes.split(","))]
+        expected = list(map(words.sentence, found.of_point(shown[chosen["point"]["id"]], axes.split(","))))
         assert chosen["disagreements"] == expected
 
 
 def test_choose_prints_it(tmp_path):
-    choice = torn_map().choose(max={"p_loss": 0.05}, prefer="p_loss")
-    assert choice.point.id == "p0" and choice.disagreements == (SAID,)
+    shown = torn_map()
+    choice = shown.choose(max={"p_loss": 0.05}, prefer="p_loss")
+    assert choice.point.id == "p0" and choice_values(choice, shown)["disagreements"] == [SAID]
 
 
 def test_explore_reads_as_it_is_told(explored):

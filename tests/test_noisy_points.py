@@ -13,7 +13,7 @@ from sfumato.anonymizers import UnsafeSeededNoise, anonymizer
 from sfumato.errors import BadInputError
 from sfumato.report import save_map
 from sfumato.tradeoff import Study, read_map
-from sfumato.tradeoff.words import settings
+from sfumato.words.points import settings
 
 TEXT = """
 schema = 1

@@ -20,6 +20,7 @@ from sfumato.publish import certificate_files, publish, publish_point
 from sfumato.publish.certificate import Origin
 from sfumato.publish.publication import LeavingTable
 from sfumato.tradeoff import Map, Point
+from sfumato.words.meanings import meanings
 from test_check_command import basket_study, mapped
 
 ILLS = ("asthma", "cold", "flu", "gout")
@@ -88,8 +89,8 @@ def published(folder: Path, study: str, rows: str) -> dict[str, Path]:
         point = Point(own.id, own, "measured", measures=chance)
         about = {"sensitive": ["ill"], "dropped": table.dropped, "records": table.cells.records}
         origin = Origin("t.csv", "digest", declared.name, "digest", own.id, str(folder / "study.toml"))
-        meanings = declared.meanings(Map(declared, (point,), about))
-        publish(LeavingTable(release, own, folder / f"{own.id}.csv", origin, meanings))
+        known = meanings(Map(declared, (point,), about))
+        publish(LeavingTable(release, own, folder / f"{own.id}.csv", origin, known))
         found[str(own)] = folder / f"{own.id}.csv"
     return found
 

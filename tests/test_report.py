@@ -29,7 +29,7 @@ from sfumato.report.page import in_script
 from sfumato.requirements import requirement
 from sfumato.table import TableDeclaration
 from sfumato.tradeoff import Grid, Map, Study, explore
-from sfumato.tradeoff.words import settings
+from sfumato.words.points import settings
 
 SCRIPT = "</script><script>window.pwned=1;alert(1)</script>"
 IMAGE = '"><img src=x onerror="window.pwned=1;alert(1)">'

@@ -22,10 +22,12 @@ from sfumato.table import TableDeclaration
 from sfumato.tradeoff import Grid, Map, Point, Study
 from sfumato.tradeoff.chart import map_chart, rows
 from sfumato.tradeoff.exploration.exploration import worth_values
-from sfumato.tradeoff.meanings import meanings
 from sfumato.tradeoff.public import ALLOWED
-from sfumato.tradeoff.verdicts import VERDICTS, Verdicts, signed
+from sfumato.tradeoff.verdicts import VERDICTS
 from sfumato.tradeoff.worth_chart import worth_chart
+from sfumato.words import verdicts as words
+from sfumato.words.meanings import meanings
+from sfumato.words.verdicts import advice, signed
 from test_report import data_of, opened
 
 HOSTILE = "</script><script>window.pwned=1</script>"
@@ -67,7 +69,7 @@ def test_a_map_says_what_its_marks_mean_and_has_none_where_nothing_was_learned()
     assert len(learned["layer"]) == len(plain["layer"]) + 1
     assert "A cross marks" in " ".join(learned["title"]["subtitle"]) and "pay" in " ".join(learned["title"]["subtitle"])
     assert len(plain["title"]["subtitle"]) == 1
-    said = {verdicts.marks() for verdicts in (Verdicts.of(mapped(GOOD, TRIVIAL, TABLE)),) if verdicts}
+    said = {verdicts.marks for verdicts in (mapped(GOOD, TRIVIAL, TABLE).verdicts,) if verdicts}
     assert said == {""}
     assert "cross" not in " ".join(map_chart(mapped(GOOD, OPEN)).to_dict()["title"]["subtitle"])
 
@@ -85,14 +87,14 @@ def test_a_map_says_what_its_marks_mean_and_has_none_where_nothing_was_learned()
     ],
 )
 def test_the_tally_counts_releases_and_no_baselines(points: tuple[Point, ...], said: str) -> None:
-    verdicts = Verdicts.of(mapped(*points))
-    assert verdicts is not None and re.search(said, verdicts.tally())
+    verdicts = mapped(*points).verdicts
+    assert verdicts is not None and re.search(said, words.tally(verdicts))
 
 
 def test_sentences_give_the_numbers_and_do_not_claim_what_is_not_shown() -> None:
-    verdicts = Verdicts.of(EVERY)
+    verdicts = EVERY.verdicts
     assert verdicts is not None
-    good, less, unclear, trivial, table = (verdicts.sentence(point) for point in EVERY.points)
+    good, less, unclear, trivial, table = (words.sentence(verdicts, point) for point in EVERY.points)
     assert good == (
         "It beats both trivial sanitizations at learning pay: 74.0 % right, +4.0 percentage points (95 % interval "
         "+3.0 to +5.0); an adversary gains 5.0 percentage points, more than the researcher."
@@ -100,12 +102,12 @@ def test_sentences_give_the_numbers_and_do_not_claim_what_is_not_shown() -> None
     assert less.startswith("It does not beat the better trivial") and "-4.0 to -2.0)" in less
     assert unclear.startswith("It is not shown") and "-1.0 to +3.0, which contains zero" in unclear
     assert "itself a trivial sanitization" in trivial and "70.0 %" in trivial and "no release" in table
-    assert "right by 5.0 percentage points more often" in verdicts.adversaries()
-    assert "In all 3 releases that is more" in verdicts.adversaries()
-    apart = Verdicts.of(mapped(GOOD, made("ff", 0.1, 0.01, 0.09)))
-    assert apart is not None and "right by 5.0 to 9.0 percentage" in apart.adversaries()
-    assert "In 1 of 2 releases that is more" in apart.adversaries()
-    assert "aa: 74.0 %" in verdicts.best()
+    assert "right by 5.0 percentage points more often" in words.adversaries(verdicts)
+    assert "In all 3 releases that is more" in words.adversaries(verdicts)
+    apart = mapped(GOOD, made("ff", 0.1, 0.01, 0.09)).verdicts
+    assert apart is not None and "right by 5.0 to 9.0 percentage" in words.adversaries(apart)
+    assert "In 1 of 2 releases that is more" in words.adversaries(apart)
+    assert "aa: 74.0 %" in words.best(verdicts)
 
 
 @given(st.floats(-1, 1).filter(lambda value: abs(value) > 1e-9))
@@ -115,7 +117,7 @@ def test_a_difference_is_never_rounded_to_the_other_side_of_zero(value: float) -
 
 
 def test_the_picture_holds_gains_in_percentage_points_against_the_diagonal() -> None:
-    verdicts = Verdicts.of(EVERY)
+    verdicts = EVERY.verdicts
     assert verdicts is not None
     spec = worth_chart(verdicts).to_dict()
     drawn = {row["id"]: row for row in spec["datasets"]["points"]}
@@ -138,15 +140,16 @@ def test_meanings_explain_learning_only_where_there_was_some() -> None:
 
 
 def test_choose_says_plainly_what_the_point_is_worth() -> None:
-    told = {id: EVERY.choose(max={"p_loss": bound}).worth for id, bound in (("aa", 0.5), ("bb", 0.2), ("dd", 0.0))}
+    bounds = {"aa": 0.5, "bb": 0.2, "dd": 0.0}
+    told = {id: advice(EVERY, EVERY.choose(max={"p_loss": bound}).point) for id, bound in bounds.items()}
     assert (told["aa"] or "").startswith("It beats both") and "--prefer" not in (told["aa"] or "")
     assert (told["bb"] or "").startswith("It does not beat the better trivial sanitization")
     assert (told["bb"] or "").endswith(
         "1 release of this map beats both: --prefer utility_gain finds the largest gain."
     )
     assert (told["dd"] or "").startswith("It is itself a trivial sanitization")
-    assert (mapped(LESS).choose().worth or "").endswith("No release of this map beats both.")
-    assert mapped(GOOD, target=None).choose().worth is None
+    assert (advice(mapped(LESS), LESS) or "").endswith("No release of this map beats both.")
+    assert advice(mapped(GOOD, target=None), GOOD) is None
     assert EVERY.choose(prefer="utility_gain").point.id == "aa"
 
 

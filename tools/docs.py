@@ -27,19 +27,8 @@ def rooms() -> str:
 
 
 def options(section: str, name: str) -> str:
-    """Write the table of options of one kind."""
-    (kind,) = [kind for kind in catalogue.sections()[section] if kind.name == name]
-    return catalogue.markdown(kind)
-
-
-def section_options(section: str) -> str:
-    """Write all kinds of a section with their options."""
-    parts = []
-    for kind in catalogue.sections()[section]:
-        has = any(True for _ in catalogue.rows(kind))
-        table = f"\n\n{catalogue.markdown(kind)}" if has else ""
-        parts.append(f"**`{kind.example or catalogue.text_form(kind)}`**: {catalogue.meaning_of(kind)}{table}")
-    return "\n\n".join(parts)
+    """Write one kind of a section with its options, or all."""
+    return "\n\n".join(entry.markdown() for entry in catalogue.sections()[section] if name in ("", entry.name))
 
 
 def reference() -> str:
@@ -61,7 +50,7 @@ def made(what: str) -> str:
         return reference()
     if kind == "options":
         section, _, name = rest.partition(": ")
-        return options(section, name) if name else section_options(section)
+        return options(section, name)
     raise SystemExit(f"docs: nobody makes {what!r}")
 
 

@@ -7,29 +7,93 @@ and forms say the same: `sfumato options`, the tables of options in `docs/`, and
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING
+from dataclasses import MISSING, dataclass
 from math import isfinite
 from typing import Any
 
 from sfumato.anonymizers import ANONYMIZERS, MECHANISMS
 from sfumato.configuration import Configured, Described, described
 from sfumato.errors import BadInputError
-from sfumato.measures import MEASURES, READERS, Attack, Classification, Measure, Queries
+from sfumato.measures import MEASURES, READERS, Attack, Classification, Measure, Queries, Scales
 from sfumato.requirements import REQUIREMENTS
+from sfumato.table import TableDeclaration
 from sfumato.tradeoff.search.measured_problem import PROBLEMS
 from sfumato.tradeoff.search.pareto import NSGA2
+from sfumato.tradeoff.study.study import Grid
 from sfumato.transactions.anonymizers.candidates import CANDIDATES
+from sfumato.transactions.files.declaration import BasketsDeclaration
 from sfumato.transactions.measures.attacks import Linking
 from sfumato.transactions.measures.losses import ItemLosses
 from sfumato.transactions.measures.queries import ItemQueries
+from sfumato.transactions.measures.scales import BasketScales
 from sfumato.transactions.policy import BASKET_REQUIREMENTS, SuppressionLimit, UtilityConstraints
+from sfumato.transactions.study import BasketGrid
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
-def sections() -> Mapping[str, tuple[type[Configured], ...]]:
-    """Return all kinds by what they are for; within each in the order in which they are offered."""
-    return {
+@dataclass(frozen=True)
+class Entry:
+    """Something that has options: a kind with a text form, or a section of a `study.toml`."""
+
+    name: str
+    kind: type
+
+    @property
+    def options(self) -> Iterable[Described]:
+        """Its options, in order."""
+        return described(self.kind).values()
+
+    @property
+    def meaning(self) -> str:
+        """What it does: the first paragraph of its docstring, on one line."""
+        return " ".join((self.kind.__doc__ or "").split("\n\n")[0].split())
+
+    @property
+    def text(self) -> str:
+        """How it is typed: its example, or its name with the keys that must be given."""
+        if not issubclass(self.kind, Configured):
+            return self.name
+        keys = (f"{each.key}=..." for each in self.options if each.default is MISSING)
+        return self.kind.example or " ".join([self.name, *keys])
+
+    def schema(self) -> dict[str, Any]:
+        """Write it as JSON Schema: an object with a property for every option.
+
+        Beside the usual words stand `x-when` (the option and the values with which a property applies), `x-takes`
+        (what a text stands for, such as a sensitive column) and `x-text` (how the whole is written in one line).
+        """
+        return {
+            "$schema": DIALECT,
+            "title": self.name,
+            "description": self.meaning,
+            "type": "object",
+            "properties": {each.key: property_of(each) for each in self.options},
+            "required": [each.key for each in self.options if each.default is MISSING],
+            "additionalProperties": False,
+            "x-text": self.text,
+        }
+
+    def rows(self) -> Iterable[tuple[str, str, str, str]]:
+        """List its options in words: key, what it may be, default, meaning."""
+        for each in self.options:
+            on, *values = each.option.when or ("",)
+            when = f" Only with {on}={' or '.join(values)}." if on else ""
+            yield each.key, values_in_words(each), default_in_words(each), each.option.meaning + when
+
+    def markdown(self) -> str:
+        """Write it for the docs: how it is typed, what it does, and the table of its options."""
+        lines = [f"**`{self.text}`**: {self.meaning}"]
+        if self.options:
+            lines += ["", "| option | may be | default | meaning |", "| --- | --- | --- | --- |"]
+        for key, *words in self.rows():
+            lines.append(" | ".join([f"| `{key}`", *(text.replace("|", "\\|") for text in words)]) + " |")
+        return "\n".join(lines)
+
+
+def sections() -> Mapping[str, tuple[Entry, ...]]:
+    """Return all that has options by what it is for; within each in the order in which it is offered."""
+    kinds: Mapping[str, tuple[type[Configured], ...]] = {
         "anonymizers": (*ANONYMIZERS, *MECHANISMS),
         "requirements": tuple(REQUIREMENTS),
         "scales": (Queries, Attack, Classification, *READERS),
@@ -38,57 +102,47 @@ def sections() -> Mapping[str, tuple[type[Configured], ...]]:
         "requirements of baskets": (*BASKET_REQUIREMENTS, UtilityConstraints, SuppressionLimit),
         "scales of baskets": (ItemQueries, Linking, ItemLosses),
     }
+    studies = {
+        "sections of a study": {"[table]": TableDeclaration, "[scales]": Scales, "[[candidates]]": Grid},
+        "sections of a study of baskets": {
+            "[baskets]": BasketsDeclaration,
+            "[scales]": BasketScales,
+            "[[candidates]]": BasketGrid,
+        },
+    }
+    entries = {section: tuple(Entry(kind.name, kind) for kind in members) for section, members in kinds.items()}
+    return entries | {section: tuple(map(Entry, named, named.values())) for section, named in studies.items()}
 
 
-def meaning_of(kind: type[Configured]) -> str:
-    """Say what a kind does: the first paragraph of its docstring, on one line."""
-    return " ".join((kind.__doc__ or "").split("\n\n")[0].split())
-
-
-def find(name: str) -> list[tuple[str, type[Configured] | Measure]]:
+def find(name: str) -> list[tuple[str, Entry | Measure]]:
     """Find what has a name, with its section; some names stand for a table's and for baskets' at once."""
-    kinds: list[tuple[str, type[Configured] | Measure]] = [
-        (section, kind) for section, members in sections().items() for kind in members if kind.name == name
+    entries: list[tuple[str, Entry | Measure]] = [
+        (section, entry) for section, members in sections().items() for entry in members if entry.name == name
     ]
     if name in MEASURES:
-        kinds.append(("measures", MEASURES[name]))
-    if not kinds:
-        known = [kind.name for members in sections().values() for kind in members]
+        entries.append(("measures", MEASURES[name]))
+    if not entries:
+        known = [entry.name for members in sections().values() for entry in members]
         raise BadInputError(f"nothing is called {name!r}; there are {', '.join(dict.fromkeys([*known, *MEASURES]))}")
-    return kinds
-
-
-def schema_of(kind: type[Configured]) -> dict[str, Any]:
-    """Write a kind as JSON Schema: an object with a property for every option.
-
-    Beside the usual words stand `x-when` (the option and the values with which a property applies), `x-takes` (what a
-    text stands for, such as a sensitive column) and `x-text` (how the whole is written in one line).
-    """
-    options = described(kind)
-    content: dict[str, Any] = {
-        "$schema": DIALECT,
-        "title": kind.name,
-        "description": meaning_of(kind),
-        "type": "object",
-        "properties": {each.key: property_of(each) for each in options.values()},
-        "required": [each.key for each in options.values() if each.default is MISSING],
-        "additionalProperties": False,
-    }
-    return content | {"x-text": kind.example or text_form(kind)}
+    return entries
 
 
 def property_of(each: Described) -> dict[str, Any]:
-    """Write one option as JSON Schema."""
+    """Write one option as JSON Schema; a configuration is its text, hierarchies are an object."""
     option = each.option
     types = {int: "integer", float: "number", bool: "boolean", str: "string"}
-    content: dict[str, Any] = {"type": types[each.type], "description": option.meaning}
+    usual = "object" if each.option.takes == "hierarchies" else "string"
+    content: dict[str, Any] = {"type": types.get(each.type, usual)}
     if each.choices:
         content["enum"] = list(each.choices)
     for word, bound in (("minimum", option.least), ("exclusiveMinimum", option.more_than), ("maximum", option.most)):
         if bound is not None:
             content[word] = bound
+    if each.several:
+        content = {"type": "array", "items": content}
+    content["description"] = option.meaning
     if each.default is not MISSING and each.default is not None:
-        content["default"] = each.default
+        content["default"] = _plain(each.default)
     if option.when:
         content["x-when"] = {option.when[0]: list(option.when[1:])}
     if option.takes:
@@ -96,10 +150,11 @@ def property_of(each: Described) -> dict[str, Any]:
     return content
 
 
-def text_form(kind: type[Configured]) -> str:
-    """Write how a kind is typed: its name, and the keys that must be given."""
-    keys = (f"{each.key}=..." for each in described(kind).values() if each.default is MISSING)
-    return " ".join([kind.name, *keys])
+def _plain(default: Any) -> Any:
+    """Write a default as it stands in a file."""
+    if isinstance(default, tuple):
+        return [_plain(each) for each in default if each is not None]
+    return str(default) if isinstance(default, Configured) else default
 
 
 def measure_values(measure: Measure) -> dict[str, Any]:
@@ -119,7 +174,7 @@ def measure_values(measure: Measure) -> dict[str, Any]:
 def catalogue() -> dict[str, Any]:
     """Return all there is by section and name, as plain values."""
     content: dict[str, Any] = {
-        section: {kind.name: schema_of(kind) for kind in members} for section, members in sections().items()
+        section: {entry.name: entry.schema() for entry in members} for section, members in sections().items()
     }
     return content | {"measures": {name: measure_values(measure) for name, measure in MEASURES.items()}}
 
@@ -128,37 +183,33 @@ def catalogue() -> dict[str, Any]:
 
 
 def values_in_words(each: Described) -> str:
-    """Say what an option may be: choices, or a kind of number with its bounds."""
+    """Say what an option may be: choices, or a kind of number with its bounds; of several, that it is a list."""
     option = each.option
     if each.choices:
-        return ", ".join(each.choices)
-    if each.type is str:
-        return {"": "text", "requirement": "a requirement", "file": "a file"}.get(option.takes, f"{option.takes}")
-    words = "whole number" if each.type is int else "number"
-    parts = [f"from {option.least:g}"] if option.least is not None else []
-    parts += [f"above {option.more_than:g}"] if option.more_than is not None else []
-    parts += [f"up to {option.most:g}"] if option.most is not None else []
-    return " ".join([words, *parts])
+        words = ", ".join(each.choices)
+    elif each.type in (str, object):
+        articles = {"": "text", "hierarchies": "a table of hierarchies"}
+        articles |= {kind: f"a {kind}" for kind in ("requirement", "file", "reader", "classification", "limit")}
+        words = articles.get(option.takes, option.takes)
+    elif each.type is bool:
+        words = "true, false"
+    else:
+        parts = ["whole number" if each.type is int else "number"]
+        parts += [f"from {option.least:g}"] if option.least is not None else []
+        parts += [f"above {option.more_than:g}"] if option.more_than is not None else []
+        parts += [f"up to {option.most:g}"] if option.most is not None else []
+        words = " ".join(parts)
+    return f"list: {words}" if each.several else words
 
 
 def default_in_words(each: Described) -> str:
     """Say what holds where an option is not given."""
     if each.default is MISSING:
         return "must be given"
-    return "none" if each.default in (None, "") else f"{each.default:g}" if each.type is float else str(each.default)
-
-
-def rows(kind: type[Configured]) -> Iterable[tuple[str, str, str, str]]:
-    """List the options of a kind in words: key, what it may be, default, meaning."""
-    for each in described(kind).values():
-        on, *values = each.option.when or ("",)
-        when = f" Only with {on}={' or '.join(values)}." if on else ""
-        yield each.key, values_in_words(each), default_in_words(each), each.option.meaning + when
-
-
-def markdown(kind: type[Configured]) -> str:
-    """Write the options of a kind as the table that stands in the docs."""
-    lines = ["| option | may be | default | meaning |", "| --- | --- | --- | --- |"]
-    for key, *words in rows(kind):
-        lines.append(" | ".join([f"| `{key}`", *(text.replace("|", "\\|") for text in words)]) + " |")
-    return "\n".join(lines)
+    if each.several:
+        return ", ".join(str(value) for value in _plain(each.default)) or "none"
+    if each.type is bool:
+        return str(each.default).lower()
+    return (
+        "none" if each.default in (None, "", {}) else f"{each.default:g}" if each.type is float else str(each.default)
+    )

@@ -10,6 +10,7 @@ import typer
 
 from sfumato import interrupts
 from sfumato.commands import COMMANDS
+from sfumato.commands.groups import grouped
 from sfumato.errors import BadInputError, SfumatoError, StoppedError, lacks_memory
 from sfumato.memory import keep_within_limit
 from sfumato.pipes import end_quietly_when_closed
@@ -43,7 +44,7 @@ def _sfumato(
 
 
 for command in COMMANDS:
-    app.command()(command)
+    app.command()(grouped(command))
 
 
 def main() -> None:

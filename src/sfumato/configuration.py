@@ -50,8 +50,8 @@ class Option:
     needed: str = ""
     """What to write where it applies and is not given: it has no default then."""
 
-    takes: Literal["", "quasi", "sensitive", "column", "columns", "requirement", "file", "classifiers"] = ""
-    """What a text stands for: a column by its role, a requirement, a file, several with commas."""
+    takes: str = ""
+    """What a text stands for: a column (quasi, sensitive, column, columns), a requirement, an anonymizer, a file."""
 
     words: Mapping[str, str] = dataclass_field(default_factory=dict)
     """How single values are put to people; `""` has the way of all others, with `{}` for the value."""
@@ -65,8 +65,14 @@ class Described:
     """A field with its option: what forms, docs and checks are made of."""
 
     name: str
+    key: str
+    """How it is written in texts and files."""
+
     type: type
-    """int, float, bool or str."""
+    """int, float, bool or str; object for a value that has options of its own."""
+
+    several: bool
+    """Whether it is a list of such values."""
 
     choices: tuple[str, ...]
     """All that it may be, where that is a list."""
@@ -79,15 +85,20 @@ class Described:
 
     option: Option
 
-    @property
-    def key(self) -> str:
-        """How it is written in texts and files."""
-        return self.name.replace("_", "-")
-
     def check(self, value: Any) -> None:
         """Raise unless the value is one that this field takes."""
         if value is None and self.optional:
             return
+        if not self.several:
+            self._check_one(value)
+        elif isinstance(value, tuple) and (self.type is not str or all(isinstance(each, str) for each in value)):
+            for each in value:
+                self._check_one(each)
+        else:
+            kind = {str: "texts", int: "whole numbers", float: "numbers"}.get(self.type, "values")
+            raise BadInputError(f"{self.key} must be a list of {kind}, not {shortened(value)}")
+
+    def _check_one(self, value: Any) -> None:
         option = self.option
         if self.choices:
             check_choice(self.key, value, self.choices)
@@ -136,22 +147,29 @@ def described(kind: Any) -> Mapping[str, Described]:
 @cache
 def _described(kind: Any) -> Mapping[str, Described]:
     hints = get_type_hints(kind, include_extras=True)
-    found = {}
+    known = {}
     for each in fields(kind):
         if get_origin(hints[each.name]) is not Annotated:
             continue
         inner, *notes = get_args(hints[each.name])
         option = next((note for note in notes if isinstance(note, Option)), None)
         if option is not None:
-            types = [own for own in (get_args(inner) if _is_union(inner) else (inner,)) if own is not NoneType]
-            choices = get_args(types[0]) if get_origin(types[0]) is Literal else ()
-            plain = str if choices else types[0]
-            found[each.name] = Described(each.name, plain, choices, _is_union(inner), each.default, option)
-    return found
+            key = each.name.replace("_", "-") if issubclass(kind, Configured) else each.name
+            default = each.default if each.default_factory is MISSING else each.default_factory()
+            known[each.name] = Described(each.name, key, *_shape(inner), default, option)
+    return known
 
 
-def _is_union(hint: Any) -> bool:
-    return NoneType in get_args(hint)
+def _shape(hint: Any) -> tuple[type, bool, tuple[str, ...], bool]:
+    """Read off a hint the plain type, whether there are several, the choices, and whether it may be None."""
+    optional = NoneType in get_args(hint)
+    several = get_origin(hint) is tuple
+    if several:
+        hint = get_args(hint)[0]
+    kinds = [each for each in get_args(hint) if each is not NoneType]
+    one = kinds[0] if optional or NoneType in get_args(hint) else hint
+    choices = get_args(one) if get_origin(one) is Literal else ()
+    return str if choices else one if one in (int, float, bool, str) else object, several, choices, optional
 
 
 def check_options(value: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import fields, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -29,6 +29,9 @@ class Anonymizer(Configured, ABC):
 
     dealing: ClassVar[str] = ""
     """Where its way of dealing records to groups can itself be reasoned from: what a certificate has to say of it."""
+
+    has_lattice: ClassVar[bool] = False
+    """Whether it decides a lattice of transformations, which `lattice` returns."""
 
     def anonymize(
         self, table: Table, requirement: Requirement, form: Form = "generalization", suppress: float = 0.0
@@ -72,6 +75,14 @@ class Anonymizer(Configured, ABC):
     def draws_at_random(self) -> bool:
         """Whether anything is drawn at random: where there is a seed, unless a maker knows better."""
         return any(own.name == "seed" for own in fields(self))  # type: ignore[arg-type]
+
+    def account(self, release: Release) -> list[str]:
+        """Say what only this maker has to tell of a release that it made, in sentences; usually nothing."""
+        return []
+
+    def lattice(self, table: Table, requirement: Requirement, suppress: float = 0.0) -> Any:
+        """Decide every transformation, where it searches a lattice of them."""
+        raise BadInputError(f"{self.name} searches no lattice; full-domain does")
 
     def with_seed(self, seed: int) -> Self:
         """Return the same anonymizer with a seed where it draws at random and has none."""

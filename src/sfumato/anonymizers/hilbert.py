@@ -118,6 +118,11 @@ class Hilbert(Anonymizer):
                 best, good = found, middle
         return replace(best, details={"reached": str(stricter(requirement, good))})
 
+    def account(self, release: Release) -> list[str]:
+        """Say how far a loss that was allowed has been used."""
+        reached = release.details.get("reached")
+        return [f"Within the loss that was allowed, every group even satisfies: {reached}"] if reached else []
+
 
 def stricter(requirement: Requirement, step: int) -> Requirement:
     """Return the requirement itself (step 0), or with the step-th whole number above its k or l."""

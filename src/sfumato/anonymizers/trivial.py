@@ -23,6 +23,7 @@ class WithoutQuasi(Anonymizer):
     """One group of all records, every quasi-identifier `*`: only the sensitive values remain."""
 
     name: ClassVar[str] = "without-quasi"
+    title: ClassVar[str] = "without quasi-identifiers"
     baseline: ClassVar[str] = "No quasi-identifier is published, only the sensitive values"
     treats_households_alike = True
 
@@ -46,6 +47,7 @@ class WithoutSensitive(Anonymizer):
     """The quasi-identifiers as they are, and no sensitive attribute."""
 
     name: ClassVar[str] = "without-sensitive"
+    title: ClassVar[str] = "without sensitive values"
     baseline: ClassVar[str] = "No sensitive value is published, only the exact quasi-identifiers"
     treats_households_alike = True
 
@@ -61,6 +63,7 @@ class Original(Anonymizer):
     """The table as it is: groups are records that agree in all quasi-identifiers. A baseline, not a protection."""
 
     name: ClassVar[str] = "original"
+    title: ClassVar[str] = "original table"
     baseline: ClassVar[str] = "The original table as it is: no loss, full risk"
     treats_households_alike = True
 

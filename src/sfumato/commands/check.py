@@ -1,132 +1,117 @@
-"""`sfumato check`: how risky a table is as it stands, and whether a study would run."""
+"""`sfumato check`: how risky data are as they stand, and whether a study would run."""
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.commands.baskets import check_of_baskets, refuse
-from sfumato.commands.common import Columns, announce_first_run, columns, print_json
+from sfumato.commands.common import announce_first_run, say, tell
+from sfumato.commands.groups import AsJson, Group, Named, OfBaskets, Reading, option
 from sfumato.errors import BadInputError
+from sfumato.vocabulary import HIERARCHIES, KNOWN
 
 if TYPE_CHECKING:
     from sfumato.table import Table
-    from sfumato.tradeoff import Study
+    from sfumato.tradeoff import Check, Study
+    from sfumato.transactions.check import BasketCheck
+
+
+@dataclass(frozen=True)
+class Sampled(Group):
+    """How the table came out of a population."""
+
+    weight: Annotated[str | None, typer.Option(help="The column of sampling weights.")] = None
+    household: Annotated[str | None, typer.Option(help="The column that says who lives together.")] = None
+    population: Annotated[int | None, typer.Option(help="How many persons the table is a sample of.")] = None
+    sampling_fraction: Annotated[
+        float | None, typer.Option(help="The share of the population that is in the table.")
+    ] = None
 
 
 def check(
     study: Annotated[
         str, typer.Argument(help="A study.toml, a bundled table such as adult, or with --quasi any table.")
     ],
-    quasi: Annotated[Columns, typer.Option(help="Columns an outsider may know; repeat, or separate by commas.")] = [],  # noqa: B006
-    sensitive: Annotated[Columns, typer.Option(help="Columns nobody should learn about a person.")] = [],  # noqa: B006
-    identifier: Annotated[Columns, typer.Option(help="Columns that name a person.")] = [],  # noqa: B006
-    weight: Annotated[str | None, typer.Option(help="The column of sampling weights.")] = None,
-    household: Annotated[str | None, typer.Option(help="The column that says who lives together.")] = None,
-    population: Annotated[int | None, typer.Option(help="How many persons the table is a sample of.")] = None,
-    sampling_fraction: Annotated[
-        float | None, typer.Option(help="The share of the population that is in the table.")
-    ] = None,
-    hierarchies: Annotated[
-        Path | None,
-        typer.Option(help="A TOML file, or a folder of level tables <table>_hierarchy_<column>.csv."),
-    ] = None,
+    roles: Named,
+    sampled: Sampled,
+    reading: Reading,
+    baskets: OfBaskets,
+    hierarchies: Annotated[Path | None, option(HIERARCHIES)] = None,
     missing: Annotated[
         str | None,
         typer.Option(help="A missing value is a value of its own, drops its record, or matches all: value|drop|any."),
     ] = None,
-    na: Annotated[list[str], typer.Option(help="A text that means missing, beside the empty one; repeat.")] = [],  # noqa: B006
-    delimiter: Annotated[
-        str | None, typer.Option(help="The delimiter of a text file, if it is guessed wrongly.")
-    ] = None,
-    encoding: Annotated[str, typer.Option(help="The encoding of a text file.")] = "utf-8",
-    baskets: Annotated[
-        bool, typer.Option("--baskets", help="The file holds sets of items: lines, rows (--id, --item), or lists.")
-    ] = False,
-    id: Annotated[str | None, typer.Option(help="Of baskets in rows: the column that says whose an item is.")] = None,
-    item: Annotated[str | None, typer.Option(help="Of baskets in rows: the column of items.")] = None,
-    column: Annotated[str | None, typer.Option(help="Of baskets: the column of lists, if there are several.")] = None,
-    tree: Annotated[str | None, typer.Option(help="Of baskets: the tree of items, as a level table.")] = None,
-    known: Annotated[int, typer.Option(help="Of baskets: how many items of a person an attacker may know.")] = 2,
-    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+    known: Annotated[int, option(KNOWN)] = 2,
+    as_json: AsJson = False,
 ) -> None:
     """Say how risky a table is (or baskets are) as it stands, and whether a study would run (exit 1 if not)."""
-    from sfumato.configuration import check_choice
-    from sfumato.report.check import check_in_words
-    from sfumato.table import DATASETS
-    from sfumato.tradeoff import check as checked
-    from sfumato.tradeoff import of_table, read_study
-    from sfumato.transactions.files.declaration import BasketsDeclaration
+    from sfumato.words.check import check_in_words
 
     started = time.perf_counter()
-    declared = BasketsDeclaration(study, id, item, column, delimiter, tree, encoding) if baskets else None
-    if check_of_baskets(study, declared, known, as_json):
-        return
-    of_baskets = {"--id": id, "--item": item, "--column": column, "--tree": tree}
-    refuse(of_baskets, "is about sets of items; say so (--baskets)")
-    if missing is not None:
-        check_choice("missing", missing, ("value", "drop", "any"))
-    source: Table | Study
-    if study.lower().endswith(".toml") or (study in DATASETS and not quasi and not Path(study).is_file()):
-        of_tables = {
-            "--quasi": quasi,
-            "--sensitive": sensitive,
-            "--identifier": identifier,
-            "--hierarchies": hierarchies,
-            "--na": na,
-            "--delimiter": delimiter,
-            "--encoding": encoding != "utf-8",
-        }
-        for option, value in of_tables.items():
-            if value:
-                raise BadInputError(f"{option} belongs to a table; the study {study} says this itself, under [table]")
-        source = of_table(read_study(study))
-    else:
-        source = _table(study, (quasi, sensitive, identifier), hierarchies, missing, na, delimiter, encoding)
-    announce_first_run()
-    found = checked(
-        source,
-        weight=weight,
-        household=household,
-        population=population,
-        sampling_fraction=sampling_fraction,
-        missing=missing,  # type: ignore[arg-type]
-    )
-    for notice in found.notices:
-        typer.echo(f"note: {notice}", err=True)
-    if as_json:
-        print_json({**found.to_dict(), "seconds": round(time.perf_counter() - started, 4)})
-    else:
-        typer.echo(check_in_words(found))
-    if not found.valid:
+    done: Check | BasketCheck | None = _baskets(study, baskets, reading, known)
+    if done is None:
+        baskets.refuse_for_table()
+        done = _table(study, roles, sampled, reading, hierarchies, missing)
+    tell(done.notices)
+    say({**done.to_dict(), "seconds": round(time.perf_counter() - started, 4)}, [check_in_words(done)], as_json)
+    if not done.valid:
         raise typer.Exit(1)
 
 
-def _table(
-    source: str,
-    named: tuple[Columns, Columns, Columns],
-    hierarchies: Path | None,
-    missing: str | None,
-    na: list[str],
-    delimiter: str | None,
-    encoding: str,
-) -> Table:
-    """Open a table whose roles are given as options."""
-    from dataclasses import replace
+def _baskets(name: str, baskets: OfBaskets, reading: Reading, known: int) -> BasketCheck | None:
+    """Check baskets, or a study of them, where that is what the name stands for."""
+    from sfumato.tradeoff import read_study
+    from sfumato.transactions.check import check_baskets
+    from sfumato.transactions.study import BasketStudy
 
+    if baskets.baskets:
+        announce_first_run()
+        return check_baskets(baskets.declaration(name, reading).open(), known)
+    if baskets.are_meant(name) or name.lower().endswith(".toml"):
+        study = read_study(name)
+        if isinstance(study, BasketStudy):
+            announce_first_run()
+            return check_baskets(study.baskets.open(), study.scales.known, study)
+    return None
+
+
+def _table(
+    name: str, roles: Named, sampled: Sampled, reading: Reading, hierarchies: Path | None, missing: str | None
+) -> Check:
+    """Check a table, or a study of one."""
+    from sfumato.configuration import check_choice
+    from sfumato.table import DATASETS
+    from sfumato.tradeoff import check as checked
+    from sfumato.tradeoff import of_table, read_study
+
+    if missing is not None:
+        check_choice("missing", missing, ("value", "drop", "any"))
+    source: Table | Study
+    if name.lower().endswith(".toml") or (name in DATASETS and not roles.quasi and not Path(name).is_file()):
+        for given in {**roles.given(), **({"--hierarchies": hierarchies} if hierarchies else {}), **reading.given()}:
+            raise BadInputError(f"{given} belongs to a table; the study {name} says this itself, under [table]")
+        source = of_table(read_study(name))
+    else:
+        source = _opened(name, roles, reading, hierarchies, missing)
+    announce_first_run()
+    return checked(source, **sampled.values(), missing=missing)  # type: ignore[arg-type]
+
+
+def _opened(name: str, roles: Named, reading: Reading, hierarchies: Path | None, missing: str | None) -> Table:
+    """Open a table whose roles are given as options."""
     from sfumato.table import TableDeclaration
 
     declared = TableDeclaration(
-        source=source,
+        source=name,
         hierarchies=None if hierarchies is None else str(hierarchies),
         missing="drop" if missing == "drop" else "value",
-        na=tuple(na),
-        delimiter=delimiter,
-        encoding=encoding,
+        na=tuple(reading.na),
+        delimiter=reading.delimiter,
+        encoding=reading.encoding,
     )
     rows = declared.open_rows()
-    quasi, sensitive, identifier = (columns(names, rows.columns) for names in named)
-    return replace(declared, quasi=quasi, sensitive=sensitive, identifier=identifier).open(rows)
+    return replace(declared, **roles.of_rows(rows)).open(rows)  # type: ignore[arg-type]

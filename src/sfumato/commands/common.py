@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,6 @@ import typer
 from sfumato.drawing import NO_ROOM
 from sfumato.errors import BadInputError
 
-Columns = list[str]
 FORBIDDEN = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*]')
 """What no name of a file may have on some system."""
 
@@ -24,11 +23,6 @@ RESERVED = frozenset(
 
 LONGEST_NAME = 200
 """Bytes; names of files are at most 255 nearly everywhere."""
-
-
-def counted(number: int, what: str) -> str:
-    """Write a number with its noun."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def folder_named(name: str, ending: str) -> Path:
@@ -64,14 +58,6 @@ def progress(what: str) -> Iterator[Callable[[int, int, str], None]]:
         yield lambda done, total, last: bar.update(task, completed=done, total=total)
 
 
-def columns(given: Columns, known: Any) -> tuple[str, ...]:
-    """Split comma lists, but only where no column has that whole name."""
-    found: list[str] = []
-    for text in given:
-        found.extend([text] if text in known else [part.strip() for part in text.split(",") if part.strip()])
-    return tuple(found)
-
-
 def announce_first_run() -> None:
     """Say that kernels have to be compiled, if so."""
     from sfumato.kernels import compiled_before
@@ -85,6 +71,20 @@ def tell_undrawn(files: list[Path], wanted: tuple[str, ...]) -> None:
     written = {file.name for file in files}
     if lacking := [name for name in wanted if name not in written]:
         typer.echo(f"note: {', '.join(lacking)}: not drawn; {NO_ROOM}", err=True)
+
+
+def tell(notices: Iterable[str]) -> None:
+    """Print what should be known besides, on stderr."""
+    for notice in notices:
+        typer.echo(f"note: {notice}", err=True)
+
+
+def say(values: Mapping[str, Any], lines: Iterable[str], as_json: bool) -> None:
+    """Print a result: its values for a program, or its lines for a person."""
+    if as_json:
+        print_json(dict(values))
+    else:
+        typer.echo("\n".join(lines))
 
 
 def print_json(content: dict[str, Any]) -> None:

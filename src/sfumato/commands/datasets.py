@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
 from sfumato.commands.common import print_json
+from sfumato.commands.groups import AsJson
 
 
 def datasets(
-    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the bundled tables."""
     from sfumato.table import DATASETS

@@ -8,15 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.commands.common import (
-    announce_first_run,
-    counted,
-    folder_named,
-    make_folder,
-    print_json,
-    progress,
-    tell_undrawn,
-)
+from sfumato.commands.common import announce_first_run, folder_named, make_folder, print_json, progress, tell_undrawn
+from sfumato.commands.groups import AsJson
 from sfumato.errors import BadInputError, StoppedError
 from sfumato.interrupts import ends_itself, last_words
 
@@ -54,7 +47,7 @@ def frontier(
     seconds: Annotated[float | None, typer.Option(help="Stop after so many seconds with the best so far.")] = None,
     seed: Annotated[int, typer.Option(help="Where random numbers start.")] = 0,
     workers: Annotated[int | None, typer.Option(help="Threads; by default one per core.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Search the frontier of a problem over all cuts, and put it on a map for choose and release.
 
@@ -68,6 +61,8 @@ def frontier(
     from sfumato.tradeoff.exploration.cache import mend_cache
     from sfumato.tradeoff.search.pareto import Search
     from sfumato.tradeoff.search.questions import answer, check_question
+    from sfumato.words.frontier import frontier_lines
+    from sfumato.words.map import leaving
 
     if points < 1:
         raise BadInputError(f"--points must be at least 1, not {points}")
@@ -88,67 +83,48 @@ def frontier(
         typer.echo(f"note: {begun}", err=True)
     if sentence := mend_cache(folder / "cache.jsonl"):
         typer.echo(f"note: {sentence}", err=True)
-    with last_words(GOES_ON), ends_itself(), progress("generations") as told:
-        found = search.run(seconds, told, checkpoint=kept)
-    if found.stopped and not len(found):
+    with last_words(GOES_ON), ends_itself(), progress("generations") as report:
+        reached = search.run(seconds, report, checkpoint=kept)
+    if reached.stopped and not len(reached):
         raise StoppedError("stopped before the first generation was done, so there is nothing to show or to go on from")
-    if found.stopped == "interrupted":  # the best so far, and no map: whoever presses Ctrl-C wants it to end
+    if reached.stopped == "interrupted":  # the best so far, and no map: whoever presses Ctrl-C wants it to end
         if not as_json:
-            _print(found)
+            typer.echo("\n".join(frontier_lines(reached)))
         raise StoppedError(GOES_ON)
-    asked = None if loss is None else answer(f"Within a loss of {loss:g}:", found, loss, relaxed)
+    asked = None if loss is None else answer(f"Within a loss of {loss:g}:", reached, loss, relaxed)
     files: list[Path] = []
-    if wanted.publishable and len(found):
+    if wanted.publishable and len(reached):
         with last_words(GOES_ON):
-            with progress("releases") as told:
-                shown = explore(_study(given, found, points, asked), folder / "cache.jsonl", workers, told, table)
-            files = save_map(shown, folder)
+            with progress("releases") as report:
+                map_ = explore(_study(given, reached, points, asked), folder / "cache.jsonl", workers, report, table)
+            files = save_map(map_, folder)
         tell_undrawn(files, DRAWN)
     if as_json:
-        values = [{**point.values, "cuts": point.cuts} for point in found]
+        values = [{**point.values, "cuts": point.cuts} for point in reached]
         chosen = None if asked is None else [dict(point.values) for point in asked.best]
         more = None if asked is None else [dict(point.values) for point in asked.bought]
-        about = {"problem": str(wanted), "evaluations": found.evaluations, "stopped": found.stopped}
+        about = {"problem": str(wanted), "evaluations": reached.evaluations, "stopped": reached.stopped}
         print_json({**about, "frontier": values, "best": chosen, "bought": more, "files": list(map(str, files))})
         return
-    _print(found)
+    typer.echo("\n".join(frontier_lines(reached)))
     if asked is not None:
         typer.echo(f"\n{asked}")
-    if found.stopped:
+    if reached.stopped:
         typer.echo("\nThe search was stopped early; the same command goes on from there.")
     if files:
         typer.echo(f"\nOpen {folder / 'report.html'} to see the map; `sfumato choose {folder}` goes on from there.")
-        typer.echo(f"{' and '.join(PUBLIC_FILES)} may leave the house; every other file there is internal.")
+        typer.echo(leaving(PUBLIC_FILES, "there is internal."))
     elif not wanted.publishable:
         typer.echo("\nThis order is unsound: the pairs need not hold, so there is no map and nothing to publish.")
 
 
-def _print(found: Frontier) -> None:
-    """List points of a frontier, evenly, the most private first."""
-    early = {"time": " (time was up)", "interrupted": " (interrupted)"}.get(found.stopped, "")
-    looked = counted(found.evaluations, "cut vector")
-    typer.echo(f"{counted(len(found), 'point')} on the frontier of {found.problem}, {looked} looked at{early}.\n")
-    if not len(found):
-        typer.echo("No cuts satisfy what is required: allow more suppression, or require less.")
-        return
-    names = list(found.points[0].values)
-    typer.echo("  " + " ".join(f"{name.replace('generalization', 'general.'):>18}" for name in names))
-    for point in found.points[:: max(1, -(-len(found) // 20))]:
-        typer.echo("  " + " ".join(f"{_number(point.values[name]):>18}" for name in names))
-
-
-def _number(value: float) -> str:
-    """Write a number: whole ones without a point."""
-    return f"{value:,.0f}" if value >= 1 and value == int(value) else f"{value:,.4f}"
-
-
-def _study(given: Study, found: Frontier, points: int, asked: Answer[FrontierPoint] | None) -> Study:
+def _study(given: Study, frontier: Frontier, points: int, asked: Answer[FrontierPoint] | None) -> Study:
     """Make the study of a frontier's releases, on axes that all of them have: some, evenly, and what was asked for."""
-    every = -(-len(found) // points)
+    every = -(-len(frontier) // points)
     wanted = [] if asked is None else [*asked.best, asked.cheaper, asked.dearer, *asked.bought]
-    chosen = [i for i, point in enumerate(found) if i % every == 0 or point in wanted]
+    chosen = [i for i, point in enumerate(frontier) if i % every == 0 or point in wanted]
     axes = ("k", "loss") if not given.table.sensitive and not given.table.is_bundled else given.axes
-    return replace(given, name=f"{given.name}-frontier", grids=tuple(found.grids[i] for i in chosen), axes=axes)
+    return replace(given, name=f"{given.name}-frontier", grids=tuple(frontier.grids[i] for i in chosen), axes=axes)
 
 
 def _levels(given: list[str]) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""`sfumato init`: a first study of a table, for a person to correct."""
+"""`sfumato init`: a first study of a table or of baskets, for a person to correct."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.commands.baskets import init_of_baskets, refuse
-from sfumato.commands.common import counted, print_json
+from sfumato.commands.common import print_json, say, tell
+from sfumato.commands.groups import AsJson, OfBaskets, Reading
+from sfumato.phrases import counted
+from sfumato.vocabulary import SOURCE
 
 if TYPE_CHECKING:
     from sfumato.tradeoff import Draft
@@ -17,41 +19,30 @@ WIDEST = 28
 
 
 def init(
-    table: Annotated[
-        str, typer.Argument(help="A file (CSV, TSV, Parquet, JSON, ...) or a bundled table such as adult.")
-    ],
+    table: Annotated[str, typer.Argument(help=SOURCE.meaning)],
+    reading: Reading,
+    baskets: OfBaskets,
     to: Annotated[Path, typer.Option("--to", help="The study to write.")] = Path("study.toml"),
     sample: Annotated[int, typer.Option(help="Look at the values of about so many records.")] = 100_000,
-    na: Annotated[list[str], typer.Option(help="A text that means missing, beside the empty one; repeat.")] = [],  # noqa: B006
-    delimiter: Annotated[
-        str | None, typer.Option(help="The delimiter of a text file, if it is guessed wrongly.")
-    ] = None,
-    encoding: Annotated[str, typer.Option(help="The encoding of a text file.")] = "utf-8",
-    baskets: Annotated[
-        bool, typer.Option("--baskets", help="The file holds sets of items: lines, rows (--id, --item), or lists.")
-    ] = False,
-    id: Annotated[str | None, typer.Option(help="Of baskets in rows: the column that says whose an item is.")] = None,
-    item: Annotated[str | None, typer.Option(help="Of baskets in rows: the column of items.")] = None,
-    column: Annotated[str | None, typer.Option(help="Of baskets: the column of lists, if there are several.")] = None,
-    tree: Annotated[str | None, typer.Option(help="Of baskets: the tree of items, as a level table.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the study.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Look at a table, guess roles and hierarchies, and write a study.toml with comments for a person to correct."""
     from sfumato.release import check_target
     from sfumato.table import TableDeclaration
     from sfumato.tradeoff import draft
-    from sfumato.transactions.files.bundled import BASKETS
-    from sfumato.transactions.files.declaration import BasketsDeclaration
+    from sfumato.transactions.draft import draft_baskets
 
     check_target(to, force)
-    if baskets or (table in BASKETS and not Path(table).is_file()):
-        init_of_baskets(BasketsDeclaration(table, id, item, column, delimiter, tree, encoding), to, force, as_json)
+    if baskets.are_meant(table):
+        first = draft_baskets(baskets.declaration(table, reading))
+        first.write(to, force)
+        tell(first.notices)
+        say(first.values(to), first.lines(to), as_json)
         return
-    refuse(
-        {"--id": id, "--item": item, "--column": column, "--tree": tree}, "is about sets of items; say so (--baskets)"
-    )
-    found = draft(TableDeclaration(table, na=tuple(na), delimiter=delimiter, encoding=encoding), sample)
+    baskets.refuse_for_table()
+    declared = TableDeclaration(table, na=tuple(reading.na), delimiter=reading.delimiter, encoding=reading.encoding)
+    found = draft(declared, sample)
     found.write(to, force)
     if as_json:
         print_json(_as_plain(found, to))

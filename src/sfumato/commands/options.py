@@ -9,7 +9,7 @@ import typer
 from sfumato.commands.common import print_json
 
 if TYPE_CHECKING:
-    from sfumato.configuration import Configured
+    from sfumato.catalogue import Entry
     from sfumato.measures import Measure
 
 
@@ -25,18 +25,16 @@ def options(
     elif name is None:
         _print_all()
     elif as_json:
-        found = catalogue.find(name)
-        print_json({section: _values(kind) for section, kind in found})
+        print_json({section: _values(entry) for section, entry in catalogue.find(name)})
     else:
-        for section, kind in catalogue.find(name):
-            _print_one(section, kind)
+        for section, entry in catalogue.find(name):
+            _print_one(section, entry)
 
 
-def _values(kind: type[Configured] | Measure) -> dict[str, object]:
+def _values(entry: Entry | Measure) -> dict[str, object]:
     from sfumato import catalogue
-    from sfumato.measures import Measure
 
-    return catalogue.measure_values(kind) if isinstance(kind, Measure) else catalogue.schema_of(kind)
+    return entry.schema() if isinstance(entry, catalogue.Entry) else catalogue.measure_values(entry)
 
 
 def _print_all() -> None:
@@ -46,8 +44,8 @@ def _print_all() -> None:
 
     for section, members in catalogue.sections().items():
         typer.echo(f"{section[0].upper()}{section[1:]}")
-        for kind in members:
-            typer.echo(f"  {kind.name:20} {catalogue.meaning_of(kind)}")
+        for entry in members:
+            typer.echo(f"  {entry.name:20} {entry.meaning}")
         typer.echo("")
     typer.echo("Measures (^ higher is better, v lower is better)")
     for measure in MEASURES.values():
@@ -56,16 +54,15 @@ def _print_all() -> None:
     typer.echo("\nsfumato options NAME shows the options of one; --json prints JSON Schema.")
 
 
-def _print_one(section: str, kind: type[Configured] | Measure) -> None:
+def _print_one(section: str, entry: Entry | Measure) -> None:
     """Say what something is, how it is written, and what each option means."""
-    from sfumato import catalogue
     from sfumato.measures import Measure
 
-    if isinstance(kind, Measure):
-        typer.echo(f"{kind.name} ({kind.kind}, {kind.better} is better): {kind.meaning}")
+    if isinstance(entry, Measure):
+        typer.echo(f"{entry.name} ({entry.kind}, {entry.better} is better): {entry.meaning}")
         return
-    typer.echo(f"{kind.name} ({section}): {catalogue.meaning_of(kind)}")
-    typer.echo(f"  write: {kind.example or catalogue.text_form(kind)}")
-    for key, values, default, meaning in catalogue.rows(kind):
+    typer.echo(f"{entry.name} ({section}): {entry.meaning}")
+    typer.echo(f"  write: {entry.text}")
+    for key, values, default, meaning in entry.rows():
         typer.echo(f"  {key:16} {values}; default: {default}")
         typer.echo(f"  {'':16} {meaning}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.commands.common import announce_first_run, make_folder, print_json, progress
+from sfumato.commands.groups import AsJson
 from sfumato.errors import BadInputError
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def reproduce(
             help="loukides-2012: baskets to use instead of the bundled ones, one per line; may be repeated.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Reproduce a paper: its figures with our points, its claims with our numbers. Exit 1 if a required one fails."""
     from sfumato.drawing import need_room

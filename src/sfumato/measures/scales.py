@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.configuration import check_number, check_whole
+from sfumato.configuration import Option, check_options
 from sfumato.errors import BadInputError
 from sfumato.interrupts import look
 from sfumato.measures.all_measures import MEASURES, READ_NOISY, RECONSTRUCTED
@@ -36,19 +37,31 @@ Numbers = NDArray[np.float64]
 class Scales:
     """How releases are measured: the least support of a large population, queries, a column to learn, the attack."""
 
-    min_support: float = 0.05
-    queries: Queries = field(default_factory=Queries)
-    classification: Classification | None = None
-    attack: Attack = field(default_factory=Attack)
-    draws: int = 8
-    """How often a noisy release is drawn and measured: its point on a map is the median."""
-
-    reader: Reader = field(default_factory=EmReader)
-    """Who reads releases besides the uniform reader of `u_loss` and `query_error`: nobody, where it is `uniform`."""
+    min_support: Annotated[
+        float, Option("The least share of records that makes a population large.", more_than=0, most=1)
+    ] = 0.05
+    queries: Annotated[Queries, Option("The random workload of COUNT queries.", takes="queries")] = field(
+        default_factory=Queries
+    )
+    classification: Annotated[
+        Classification | None, Option("A column that classifiers learn from every release.", takes="classification")
+    ] = None
+    attack: Annotated[Attack, Option("How the attacker learns, and whom he guesses.", takes="attack")] = field(
+        default_factory=Attack
+    )
+    draws: Annotated[
+        int, Option("How often a noisy release is drawn and measured: its point on a map is the median.", least=1)
+    ] = 8
+    reader: Annotated[
+        Reader,
+        Option(
+            "Who reads releases besides the uniform reader of u_loss and query_error: nobody, where it is uniform.",
+            takes="reader",
+        ),
+    ] = field(default_factory=EmReader)
 
     def __post_init__(self) -> None:
-        check_number("min_support", self.min_support, least=0, strict=True, most=1)
-        check_whole("draws", self.draws, least=1)
+        check_options(self)
 
     def prepare(self, table: Table) -> Prepared:
         """Work out everything that does not depend on a release."""

@@ -25,6 +25,7 @@ from sfumato.configuration import check_choice
 from sfumato.engines import DuckDBEngine
 from sfumato.engines.formulas import check_escaping, formula_notice
 from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.phrases import counted
 from sfumato.publish.audit.audit import Audit, audit
 from sfumato.publish.formulas import written_formulas
 from sfumato.publish.mapping import Mapping, find_boxes
@@ -33,7 +34,6 @@ from sfumato.release.writing import inputs_of, write_drafts
 from sfumato.requirements import Requirement
 from sfumato.table import Cells, Table, distinct_rows
 from sfumato.table.table import with_roles
-from sfumato.tradeoff.words import counted
 
 Rest = Literal["refuse", "drop"]
 Codes = NDArray[np.int32]

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.anonymizers import Anonymizer
+from sfumato.phrases import counted, listed
 from sfumato.release import Release
 from sfumato.requirements import Requirement
 from sfumato.table import Histograms, Sensitive
-from sfumato.tradeoff.words import counted, listed
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ def _always(release: Release, requirement: Requirement) -> Iterator[Caution]:
         "same group) can exclude records; the promise is about the quasi-identifiers.",
     )
     if release.table.roles.neutral:
-        names = listed(list(release.table.roles.neutral))
+        names = listed(release.table.roles.neutral)
         yield Caution(
             "neutral columns", f"Published as they are, and taken for harmless: {names}. Their content was not judged."
         )

@@ -20,6 +20,7 @@ from sfumato.configuration import without_seed
 from sfumato.documents import fields, in_shape, listed, number, one_of, plain, read_json, text
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
+from sfumato.phrases import percent
 from sfumato.publish.audit.audit import Audit
 from sfumato.publish.cautions import Caution, found_first
 from sfumato.publish.check_command import Columns, public_check, publisher_check, seen_from, where_to_run
@@ -186,7 +187,7 @@ def public_meanings(candidate: Candidate, missing: str, meanings: Sequence[tuple
     dropped = "Records that miss a value were removed before anything else."
     value = "A missing value is a value of its own beside the others, never inside a range."
     most = (
-        f"Up to {100 * candidate.suppress:.3g} % of the records were allowed to be left out. "
+        f"Up to {percent(candidate.suppress, 3)} of the records were allowed to be left out. "
         if candidate.suppress
         else "No record was allowed to be left out. "
     )

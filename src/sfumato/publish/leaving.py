@@ -54,6 +54,20 @@ class Leaving(Protocol):
     def page(self, content: Mapping[str, Any]) -> str:
         """Write a certificate as HTML."""
 
+    def values(self, verdict: Any) -> Mapping[str, Any]:
+        """Return what a program reads of it."""
+
+    def lines(self, verdict: Any) -> Sequence[str]:
+        """Say to a person what was published."""
+
+    @property
+    def only_yours(self) -> str:
+        """Say what the publisher's certificate tells that nobody else may know."""
+
+    @property
+    def use_of_mapping(self) -> str:
+        """Say what the mapping is for, with `{}` in place of its file."""
+
 
 @dataclass(frozen=True, repr=False)
 class Publication(Quiet):
@@ -71,10 +85,27 @@ class Publication(Quiet):
     notices: tuple[str, ...] = ()
     """What who opens the file should know, in sentences."""
 
+    mapping: Path | None = None
+
     @property
     def release(self) -> Any:
         """The release that was published."""
         return self.leaving.release
+
+    def values(self) -> dict[str, Any]:
+        """Return what a program reads of it."""
+        return {**self.leaving.values(self.audit), "files": [str(file) for file in self.files]}
+
+    def lines(self) -> list[str]:
+        """Say to a person what was published, and for whom each file is."""
+        data = self.files[0]
+        lines = [
+            *self.leaving.lines(self.audit),
+            "",
+            f"For you:        {data}.certificate.html (and .json) - keep it; {self.leaving.only_yours}",
+            f"For the public: {data}.certificate-public.html (and .json) - hand it out with the data",
+        ]
+        return lines if self.mapping is None else [*lines, self.leaving.use_of_mapping.format(self.mapping)]
 
 
 def publish(leaving: Leaving, force: bool = False, mapping: str | Path | None = None) -> Publication:
@@ -96,4 +127,4 @@ def publish(leaving: Leaving, force: bool = False, mapping: str | Path | None = 
         for draft, text in zip(drafts[ends:], mappings.values(), strict=True):
             draft.write_text(text, encoding="utf-8")
     notices = formula_notice(dict(cells), leaving.escape_formulas)
-    return Publication(leaving, verdict, tuple(targets), tuple(notices))
+    return Publication(leaving, verdict, tuple(targets), tuple(notices), next(iter(mappings), None))

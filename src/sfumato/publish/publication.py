@@ -20,6 +20,7 @@ from sfumato.anonymizers import Anonymizer, Mechanism, assigned
 from sfumato.engines.formulas import check_escaping
 from sfumato.errors import BadInputError
 from sfumato.measures import measure
+from sfumato.phrases import counted
 from sfumato.publish.audit.anatomy_tables import joined_tables
 from sfumato.publish.audit.audit import Audit, audit
 from sfumato.publish.audit.original import STUDY
@@ -48,6 +49,7 @@ from sfumato.tradeoff import Candidate, Map, Point, read_map
 from sfumato.tradeoff.exploration.folder import map_files
 from sfumato.tradeoff.study.study import of_table
 from sfumato.transactions.study import BasketStudy
+from sfumato.words.meanings import meanings as meanings_of
 
 AGREE = 1e-9
 """How far a measure of the audit may lie from the maker's own."""
@@ -92,7 +94,7 @@ def publish_point(
         leaving = LeavingDraw(maker.draw(table), maker, path, origin, point.measures, escape_formulas)
     else:
         release = assigned(maker.anonymize(table, candidate.requirement, candidate.form, candidate.suppress))
-        meanings = map_.study.meanings(Map(map_.study, (point,), map_.about))
+        meanings = meanings_of(Map(map_.study, (point,), map_.about))
         leaving = LeavingTable(release, candidate, path, origin, meanings, layout, escape_formulas)
     return publish(leaving, force, mapping)
 
@@ -171,6 +173,25 @@ class LeavingTable:
     def page(self, content: Mapping[str, Any]) -> str:
         """Write a certificate as HTML."""
         return certificate_page(content)
+
+    only_yours = "it tells what was suppressed"
+    use_of_mapping = "To recode new data: sfumato apply {} NEW.csv --to FILE (keep the mapping to yourself)"
+
+    def values(self, verdict: Audit) -> Mapping[str, Any]:
+        """Return what a program reads of it."""
+        return {
+            "requirement": str(self.candidate.requirement),
+            "anonymizer": str(self.candidate.anonymizer),
+            "form": self.candidate.form,
+            "suppressed": self.release.suppressed,
+            "measures": dict(verdict.measures),
+        }
+
+    def lines(self, verdict: Audit) -> Sequence[str]:
+        """Say how much was published, and what was re-checked."""
+        rows, groups = counted(self.release.assignment.records, "record"), counted(self.release.groups, "group")
+        checked = f"Re-checked on the written file: {self.candidate.requirement}"
+        return [f"Published {self.path}: {rows} in {groups}.", checked]
 
 
 def columns_of(release: Release) -> Columns:

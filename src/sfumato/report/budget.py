@@ -9,9 +9,9 @@ import altair as alt
 
 from sfumato.drawing import as_svg
 from sfumato.errors import BadInputError
+from sfumato.phrases import counted
 from sfumato.tradeoff import Map
 from sfumato.tradeoff.chart import LOOK, QUIET
-from sfumato.tradeoff.words import counted
 
 Step = tuple[float, float]
 """Seconds since the start, and the score from then on."""

@@ -9,11 +9,11 @@ from html import escape
 from typing import Any
 
 from sfumato.errors import BadInputError
+from sfumato.phrases import counted
 from sfumato.tradeoff import Map
 from sfumato.tradeoff.chart import limit_rows
 from sfumato.tradeoff.limit.limit import AXES, MEANING
 from sfumato.tradeoff.limit.score import Part, Scores
-from sfumato.tradeoff.words import counted
 
 HEADS = ("Anonymizer", "On the frontier", "Best choice for {x}", "Part of the range", "Score", "Without it")
 

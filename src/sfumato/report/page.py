@@ -22,6 +22,7 @@ from sfumato.drawing import libraries
 from sfumato.errors import BadInputError
 from sfumato.kernels import cache_folder
 from sfumato.measures import MEASURES
+from sfumato.phrases import counted, listed
 from sfumato.plain import to_plain
 from sfumato.release import staged
 from sfumato.report.agreement import agreeing_section, said_of_points
@@ -31,7 +32,9 @@ from sfumato.report.worth import worth_content, worth_of_point, worth_section
 from sfumato.tradeoff import Map, Point
 from sfumato.tradeoff.chart import axis_title, baseline_label, drawn_axes, family, map_chart, step, ticks_of
 from sfumato.tradeoff.limit.limit import AXES
-from sfumato.tradeoff.words import counted, listed, settings
+from sfumato.words.command import DECLARED, anonymize_command, declares_hierarchies
+from sfumato.words.meanings import meanings
+from sfumato.words.points import settings, studied
 
 
 def page(map_: Map, public: bool, day: date) -> str:
@@ -101,7 +104,7 @@ def _point(shown: Map, point: Point, public: bool) -> dict[str, Any]:
     }
     if public:
         return open_part
-    return open_part | {"details": dict(point.details), "command": shown.study.command(point)}
+    return open_part | {"details": dict(point.details), "command": anonymize_command(shown.study, point)}
 
 
 def _empty_chart(shown: Map) -> dict[str, Any]:
@@ -159,9 +162,7 @@ def _caution(public: bool) -> str:
 def _tried(shown: Map, day: date) -> str:
     """Say what was tried, of which data, and what became of it."""
     states = [point.status for point in shown.points]
-    text = (
-        f"On {day.day} {day:%B %Y}, {counted(len(states), 'candidate release')} of {shown.study.described(shown.about)}"
-    )
+    text = f"On {day.day} {day:%B %Y}, {counted(len(states), 'candidate release')} of {studied(shown)}"
     measured, infeasible, failed = (states.count(state) for state in ("measured", "infeasible", "failed"))
     if measured == len(states):
         text += "All of them could be made and were measured on the same scales."
@@ -230,9 +231,7 @@ def _pass_on(shown: Map) -> str:
 
 
 def _meanings(shown: Map) -> str:
-    return "".join(
-        f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>" for name, text in shown.study.meanings(shown)
-    )
+    return "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>" for name, text in meanings(shown))
 
 
 def _go_on(shown: Map, public: bool) -> str:
@@ -253,5 +252,11 @@ def _go_on(shown: Map, public: bool) -> str:
         "<code>sfumato explore study.toml --out DIR</code> again; what is measured already is not measured twice.",
         _pass_on(shown),
     ]
-    steps[3:3] = shown.study.steps()
+    if declares_hierarchies(shown.study):
+        steps.insert(
+            3,
+            "<b>Hierarchies first.</b> This study declares some of its own; for the command, copy each "
+            f"<code>[table.hierarchy.COLUMN]</code> of <code>study.toml</code> to <code>{DECLARED}</code> as "
+            "<code>[COLUMN]</code>.",
+        )
     return "<ol>" + "".join(f"<li>{step}</li>" for step in steps) + "</ol>"

@@ -8,10 +8,13 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+from sfumato.phrases import counted, percent
 from sfumato.tradeoff import Map, Point
-from sfumato.tradeoff.verdicts import INTERVAL, VERDICTS, Verdicts, percent, signed, unsigned, worth_of
-from sfumato.tradeoff.words import counted, settings
+from sfumato.tradeoff.verdicts import VERDICTS, Verdicts, worth_of
 from sfumato.tradeoff.worth_chart import worth_chart
+from sfumato.words import verdicts as words
+from sfumato.words.points import settings
+from sfumato.words.verdicts import INTERVAL, signed, unsigned
 
 AT_FIRST = 12
 """Rows that are in sight at once; the others unfold."""
@@ -33,19 +36,19 @@ CAPTION = (
 
 def worth_section(shown: Map) -> str:
     """Write the section as HTML; nothing where no column was learned."""
-    verdicts = Verdicts.of(shown)
+    verdicts = shown.verdicts
     if verdicts is None:
         return ""
-    asked = f"<p>{escape(verdicts.question())}</p><p>{escape(verdicts.reach())}</p>"
-    answer = f'<p class="answer">{escape(verdicts.tally())} {escape(verdicts.best())}</p>'
-    beside = f"<p>{escape(verdicts.adversaries())}</p>" if verdicts.adversaries() else ""
+    asked = f"<p>{escape(words.question(verdicts))}</p><p>{escape(words.reach(verdicts))}</p>"
+    answer = f'<p class="answer">{escape(words.tally(verdicts))} {escape(words.best(verdicts))}</p>'
+    beside = f"<p>{escape(words.adversaries(verdicts))}</p>" if words.adversaries(verdicts) else ""
     figure = (
         '<figure class="worth"><div id="worth-chart" role="img" aria-label="Researcher\'s gain against adversary\'s '
         f'gain"></div><figcaption>{escape(CAPTION)}</figcaption></figure>'
         if verdicts.has_adversary
         else ""
     )
-    notes = f'<p class="quiet">{escape(verdicts.by_chance())}</p>'
+    notes = f'<p class="quiet">{escape(words.by_chance())}</p>'
     return (
         f'<section id="worth"><h2>Is it worth it?</h2>{asked}{answer}{beside}{figure}'
         f"{_tables(verdicts)}{notes}</section>"
@@ -54,7 +57,7 @@ def worth_section(shown: Map) -> str:
 
 def worth_content(shown: Map) -> dict[str, Any] | None:
     """Collect what the page's script needs: the chart, what its marks mean, and what is said of every point."""
-    verdicts = Verdicts.of(shown)
+    verdicts = shown.verdicts
     if verdicts is None:
         return None
     spec = None
@@ -62,16 +65,16 @@ def worth_content(shown: Map) -> dict[str, Any] | None:
         spec = worth_chart(verdicts).to_dict()
         spec |= {"width": "container", "autosize": {"type": "fit-x", "contains": "padding"}}
         spec["config"] |= {"background": None, "padding": 4}
-    return {"spec": spec, "marks": verdicts.marks()}
+    return {"spec": spec, "marks": verdicts.marks}
 
 
 def worth_of_point(shown: Map, point: Point) -> dict[str, Any] | None:
     """Say what one point is worth, for its panel and its tooltip."""
-    verdicts = Verdicts.of(shown)
+    verdicts = shown.verdicts
     if verdicts is None or point.worth is None:
         return None
     told = "" if point.is_baseline else VERDICTS[point.worth["verdict"]]
-    return {**point.worth, "told": told, "said": verdicts.sentence(point)}
+    return {**point.worth, "told": told, "said": words.sentence(verdicts, point)}
 
 
 def _tables(verdicts: Verdicts) -> str:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato.configuration import Configured, Option, parse, split_outside_quotes
 from sfumato.errors import BadInputError
+from sfumato.phrases import percent
 from sfumato.requirements import distances, predicates
 from sfumato.requirements.predicates import Rules, groups_admitted
 from sfumato.table import Histograms, Sensitive
@@ -375,7 +376,7 @@ class AlphaK(Requirement):
 
     def rule_in_words(self, group: str = "group") -> str:
         """Say how large groups are, and which share a value may have."""
-        share = f"{100 * self.alpha:.3g} %"
+        share = percent(self.alpha, 3)
         return f"every {group} at least {self.k:,} records and no {self._value} above {share} of a {group}"
 
     def rules(self) -> Sequence[Rule]:

@@ -5,14 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
-from sfumato.configuration import check_choice
+from sfumato.configuration import check_options
 from sfumato.engines import DuckDBEngine, Engine
 from sfumato.errors import BadInputError
 from sfumato.table import bundled
 from sfumato.table.hierarchies.declared import Declared, Filed, level_table_of, level_tables, read_hierarchies
 from sfumato.table.hierarchies.hierarchy import Hierarchy
 from sfumato.table.table import Missing, Roles, Table, with_roles
+from sfumato.vocabulary import (
+    DELIMITER,
+    ENCODING,
+    HIERARCHIES,
+    HIERARCHY,
+    HOUSEHOLD,
+    IDENTIFIER,
+    MISSING_VALUES,
+    NA,
+    NEUTRAL,
+    QUASI,
+    SENSITIVE,
+    SOURCE,
+)
 
 IN_STUDY = "[table.hierarchy] of the study"
 """Where hierarchies of single columns stand, for whoever has to correct one."""
@@ -22,39 +37,23 @@ IN_STUDY = "[table.hierarchy] of the study"
 class TableDeclaration:
     """A file or a bundled table with the roles of its columns; a bundled table has usual roles and hierarchies."""
 
-    source: str
-    quasi: tuple[str, ...] = ()
-    sensitive: tuple[str, ...] = ()
-    neutral: tuple[str, ...] = ()
-    identifier: tuple[str, ...] = ()
-    household: str | None = None
-    """The column that says which records belong to one household."""
-
-    hierarchies: str | None = None
-    """A TOML file or a folder of level tables."""
-
-    hierarchy: Mapping[str, Declared] = field(default_factory=dict)
-    """Hierarchies of single columns, which come before those of the file or folder."""
-
-    missing: Missing = "value"
-    na: tuple[str, ...] = ()
-    delimiter: str | None = None
-    encoding: str = "utf-8"
+    source: Annotated[str, SOURCE]
+    quasi: Annotated[tuple[str, ...], QUASI] = ()
+    sensitive: Annotated[tuple[str, ...], SENSITIVE] = ()
+    neutral: Annotated[tuple[str, ...], NEUTRAL] = ()
+    identifier: Annotated[tuple[str, ...], IDENTIFIER] = ()
+    household: Annotated[str | None, HOUSEHOLD] = None
+    hierarchies: Annotated[str | None, HIERARCHIES] = None
+    hierarchy: Annotated[Mapping[str, Declared], HIERARCHY] = field(default_factory=dict)
+    missing: Annotated[Missing, MISSING_VALUES] = "value"
+    na: Annotated[tuple[str, ...], NA] = ()
+    delimiter: Annotated[str | None, DELIMITER] = None
+    encoding: Annotated[str, ENCODING] = "utf-8"
 
     def __post_init__(self) -> None:
-        for name in ("quasi", "sensitive", "neutral", "identifier", "na"):
-            value = getattr(self, name)
-            if not isinstance(value, tuple) or not all(isinstance(item, str) for item in value):
-                raise BadInputError(f"{name} must be a list of texts, not {value!r}")
-        for name in ("source", "encoding"):
-            if not isinstance(getattr(self, name), str):
-                raise BadInputError(f"{name} must be a text, not {getattr(self, name)!r}")
-        for name in ("household", "hierarchies", "delimiter"):
-            if not isinstance(getattr(self, name), str | None):
-                raise BadInputError(f"{name} must be a text, not {getattr(self, name)!r}")
+        check_options(self)
         if not isinstance(self.hierarchy, Mapping):
             raise BadInputError(f"hierarchy must map columns to hierarchies, not be {self.hierarchy!r}")
-        check_choice("missing", self.missing, ("value", "drop"))
 
     @property
     def is_bundled(self) -> bool:

@@ -6,11 +6,12 @@ from sfumato.tradeoff.choice.bounds import Bound, read_bounds
 from sfumato.tradeoff.choice.choice import BY, Choice, NothingFitsError
 from sfumato.tradeoff.choice.map_questions import ask
 from sfumato.tradeoff.choice.recipients import RECIPIENTS, Recipient
+from sfumato.tradeoff.dominance import non_dominated
 from sfumato.tradeoff.exploration.exploration import explore
 from sfumato.tradeoff.exploration.folder import read_map
 from sfumato.tradeoff.limit.limit import Limit
 from sfumato.tradeoff.limit.score import Scores
-from sfumato.tradeoff.map import Map, Point, non_dominated
+from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.search.archive import Frontier, FrontierPoint
 from sfumato.tradeoff.search.measured_problem import MeasuredProblem, problem
 from sfumato.tradeoff.search.pareto import NSGA2, Search, exact, pareto

@@ -12,10 +12,11 @@ from typing import Any
 
 import altair as alt
 
+from sfumato.anonymizers import anonymizer
 from sfumato.measures import MEASURES
 from sfumato.tradeoff.limit.limit import AXES
 from sfumato.tradeoff.map import Map, Point
-from sfumato.tradeoff.verdicts import VERDICTS, Verdicts, mark_of
+from sfumato.tradeoff.verdicts import VERDICTS, mark_of
 
 COLORS = ["#4477aa", "#dd7744", "#3a9a6c", "#aa4488", "#999933", "#55a9bd"]
 INK, QUIET, MIDDLE, RULE = "#26282b", "#62666b", "#85888c", "#e6e4df"
@@ -61,12 +62,6 @@ LOOK: dict[str, Any] = {
     },
 }
 FAMILIES = {"alpha-k": "(alpha, k)-anonymity"}
-BASELINE_LABELS = {
-    "original": "original table",
-    "without-quasi": "without quasi-identifiers",
-    "without-sensitive": "without sensitive values",
-    "one-item": "all items as one",
-}
 READING = "The line joins the releases that no other release beats on both measures; the faded ones are beaten."
 LIMIT_READING = "No truthful release of this table can lie below the dashed line, the limit."
 CROSS, STROKE = "M-1,-1L1,1M-1,1L1,-1", "M-1,1L1,-1"
@@ -94,7 +89,7 @@ def family(point: Point) -> str:
 
 def baseline_label(point: Point) -> str:
     """Name a baseline on the map; nothing for a release."""
-    return (point.family or BASELINE_LABELS[point.anonymizer]) if point.is_baseline else ""
+    return (point.family or anonymizer(point.anonymizer).in_words()) if point.is_baseline else ""
 
 
 def families(shown: Map) -> list[str]:
@@ -181,7 +176,7 @@ def drawn_axes(shown: Map) -> tuple[str, str]:
 def map_chart(shown: Map, x: str | None = None, y: str | None = None, title: str | None = None) -> alt.TopLevelMixin:
     """Draw the points on two measures and the frontier as a line through the points nobody beats."""
     x, y = x or shown.study.axes[0], y or shown.study.axes[1]
-    verdicts = Verdicts.of(shown)
+    verdicts = shown.verdicts
     base = alt.Chart(alt.NamedData("points")).encode(
         x=alt.X("x:Q", axis=_axis(shown, x), scale=_scale(shown, x)),
         y=alt.Y("y:Q", axis=_axis(shown, y), scale=_scale(shown, y)),
@@ -199,7 +194,7 @@ def map_chart(shown: Map, x: str | None = None, y: str | None = None, title: str
     name = title or f"{shown.study.name}: what each release risks and what it costs"
     marks = [] if verdicts is None else [verdict_marks(base)]
     floor = limit_rows(shown, x, y)
-    notes = [shown.about.get("note", ""), "" if verdicts is None else verdicts.marks()]
+    notes = [shown.about.get("note", ""), "" if verdicts is None else verdicts.marks]
     reading = [READING, *([LIMIT_READING] if floor else []), *(line for note in notes for line in wrap(note, LINE))]
     spreads = intervals(base) if any(point.intervals for point in shown.points) else []
     below = limit_line(base) if floor else []

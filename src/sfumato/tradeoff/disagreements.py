@@ -1,6 +1,6 @@
-"""Where the axes disagree: releases that look good by one measure and bad by another of the same kind, in words.
+"""Where the axes disagree: releases that look good by one measure and bad by another of the same kind.
 
-One place for what the report, `explore` and `choose` say. The rule is written down and no matter of taste: among the
+`words/disagreements.py` has the sentences. The rule is written down and no matter of taste: among the
 measured releases (trivial sanitizations and the original left out) a release looks good by a measure when fewer than a
 third of them are strictly better, and bad when fewer than a third are strictly worse; where both hold, because most
 are alike, it looks neither. A measure that is an axis is compared with the others of its kind in `COMPARED`.
@@ -13,15 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
-from statistics import median
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from sfumato.measures import MEASURES
 from sfumato.quiet import Quiet
-from sfumato.tradeoff.choice.bounds import number
-from sfumato.tradeoff.map import Map, Point, cost
-from sfumato.tradeoff.verdicts import percent
-from sfumato.tradeoff.words import counted, listed
+from sfumato.tradeoff.dominance import cost
+
+if TYPE_CHECKING:
+    from sfumato.tradeoff.map import Map, Point
 
 COMPARED = {
     "risk": ("p_loss", "a_know", "attack_accuracy", "definetti_accuracy"),
@@ -29,19 +28,11 @@ COMPARED = {
 }
 """What is held against an axis: the worst and the mean person's loss, two attacks; two readers of two tasks."""
 
-THIRDS = {
-    ("risk", "good"): "safer",
-    ("risk", "bad"): "riskier",
-    ("utility", "good"): "more useful",
-    ("utility", "bad"): "less useful",
-}
 FEWEST = 6
 """Among fewer releases than this a third says nothing."""
 
 ALIKE = 1e-9
 """Measures closer than this, relative to their size, are equal."""
-
-READ = ("u_loss", "u_loss_em", "definetti_accuracy", "definetti_gain")
 
 
 @dataclass(frozen=True, repr=False)
@@ -70,36 +61,23 @@ class Disagreement(Quiet):
     axis: Standing
     others: tuple[Standing, ...]
 
-    @property
-    def said(self) -> str:
-        """Say it in a sentence."""
-        kind = MEASURES[self.axis.measure].kind
-        first, second = (THIRDS[kind, side] for side in (self.axis.side, self.others[0].side))
-        return (
-            f"By {self.axis.measure} it is among the {first} third of the releases ({_place(self.axis)}), but among "
-            f"the {second} third by {listed([self._told(own) for own in self.others])}."
-        )
-
-    def _told(self, own: Standing) -> str:
-        return f"{own.measure} ({_place(own)}{_beside(self.point, own.measure)})"
-
 
 @dataclass(frozen=True, repr=False)
 class Disagreements(Quiet):
     """What the measures of a map say of its releases where they do not say the same."""
 
-    shown: Map
+    map_: Map
 
     @staticmethod
-    def of(shown: Map) -> Disagreements | None:
+    def of(map_: Map) -> Disagreements | None:
         """Return the disagreements of a map; None where it has too few releases to rank them."""
-        found = Disagreements(shown)
-        return found if len(found.releases) >= FEWEST else None
+        disagreements = Disagreements(map_)
+        return disagreements if len(disagreements.releases) >= FEWEST else None
 
     @cached_property
     def releases(self) -> list[Point]:
         """The measured releases, without trivial sanitizations and the original."""
-        return [point for point in self.shown.points if point.status == "measured" and not point.is_baseline]
+        return [point for point in self.map_.points if point.status == "measured" and not point.is_baseline]
 
     @cached_property
     def _costs(self) -> dict[str, list[float]]:
@@ -122,7 +100,7 @@ class Disagreements(Quiet):
     def compared(self) -> dict[str, list[str]]:
         """For each axis of the study the other measures of its kind that are held against it and are known."""
         found = {}
-        for axis in self.shown.study.axes:
+        for axis in self.map_.study.axes:
             others = [name for name in COMPARED[MEASURES[axis].kind] if name != axis]
             found[axis] = [name for name in others if len(self._costs[name]) >= FEWEST]
         return {axis: others for axis, others in found.items() if others and len(self._costs[axis]) >= FEWEST}
@@ -130,7 +108,7 @@ class Disagreements(Quiet):
     def of_point(self, point: Point, axes: Sequence[str] = ()) -> list[Disagreement]:
         """List where the axes (the study's, unless others are given) and the measures held against them disagree."""
         found = []
-        for name in axes or self.shown.study.axes:
+        for name in axes or self.map_.study.axes:
             axis = self.standing(point, name)
             if axis is None or not axis.side:
                 continue
@@ -142,67 +120,9 @@ class Disagreements(Quiet):
     @cached_property
     def frontier(self) -> list[Point]:
         """The releases on the frontier of the study's axes."""
-        return [point for point in self.shown.frontier() if not point.is_baseline]
+        return [point for point in self.map_.frontier() if not point.is_baseline]
 
     @cached_property
     def on_frontier(self) -> list[Disagreement]:
         """All disagreements about releases on the frontier, in its order."""
         return [own for point in self.frontier for own in self.of_point(point)]
-
-    # -- in words
-
-    def rule(self) -> str:
-        """Say when a release looks good or bad, and by what."""
-        pairs = [f"{axis} with {listed(others)}" for axis, others in self.compared.items()]
-        return (
-            f"Among {counted(len(self.releases), 'release')}, one looks good by a measure when fewer than a third are "
-            "better by it, and bad when fewer than a third are worse; when both hold it looks neither. "
-            f"Compared were {listed(pairs)}."
-        )
-
-    def tally(self) -> str:
-        """Say how many releases of the frontier look good by one measure and bad by another."""
-        torn, many = {own.point.id for own in self.on_frontier}, counted(len(self.frontier), "release")
-        if not torn:
-            return f"None of the {many} on the frontier looks good by one measure and bad by another of the same kind."
-        return (
-            f"{len(torn):,} of the {many} on the frontier {'looks' if len(torn) == 1 else 'look'} good by one measure "
-            "and bad by another of the same kind."
-        )
-
-    def readers(self) -> str:
-        """Say what reading across groups gives the researcher and the adversary; nothing where it was not measured."""
-        known = [point.measures for point in self.releases if point.has(READ)]
-        if not known:
-            return ""
-        plain, clever = (number(median(own[name] for own in known)) for name in ("u_loss", "u_loss_em"))
-        right = percent(median(own["definetti_accuracy"] for own in known))
-        usual = percent(median(own["definetti_accuracy"] - own["definetti_gain"] for own in known))
-        return (
-            f"Half of the releases cost a researcher who assumes uniformity a u_loss of at most {plain}, and one who "
-            f"learns across groups (u_loss_em) at most {clever}. The same inference serves an adversary who knows "
-            f"everybody's group: the deFinetti attack guesses {right} of the people right in the median release, "
-            f"against {usual} by the commonest value of each group."
-        )
-
-
-def _place(own: Standing) -> str:
-    return f"{number(own.value)}, rank {own.rank:,} of {own.of:,}"
-
-
-def _beside(point: Point, measure: str) -> str:
-    """Say what an attack's accuracy is to be held against."""
-    own = point.measures
-    if measure == "definetti_accuracy" and "definetti_gain" in own:
-        usual = own[measure] - own["definetti_gain"]
-        return (
-            f": the deFinetti attack is right about {percent(own[measure])} of the people, guessing the commonest "
-            f"value of each group about {percent(usual)}"
-        )
-    if measure == "attack_accuracy" and own.get("empirical_breach", -1.0) > -1:
-        usual = own[measure] / (1 + own["empirical_breach"])
-        return (
-            f": the attack is right about {percent(own[measure])} of the people, guessing the table's commonest value "
-            f"about {percent(usual)}"
-        )
-    return ""

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
+from sfumato.tradeoff.choice.choice import Choice, choose
+from sfumato.tradeoff.disagreements import Disagreements
+from sfumato.tradeoff.dominance import cost, non_dominated
 from sfumato.tradeoff.limit.limit import Limit
+from sfumato.tradeoff.limit.score import Scores, score, scores
+from sfumato.tradeoff.verdicts import Verdicts
 
 if TYPE_CHECKING:
-    from sfumato.tradeoff.choice.choice import Choice
-    from sfumato.tradeoff.limit.score import Scores
     from sfumato.tradeoff.picture import Picture
     from sfumato.tradeoff.study.explorable import Explorable, Settings
 
@@ -107,7 +110,7 @@ class Map:
 
     def __getitem__(self, id: str) -> Point:
         """Return a point by its id, or by the one it has on the public map."""
-        from sfumato.tradeoff.public import public_ids  # it is about maps, so it cannot be imported before them
+        from sfumato.tradeoff.public import public_ids  # it makes maps, so it cannot be imported before them
 
         names = [point.id for point in self.points]
         names = names if id in names else public_ids(self)
@@ -136,14 +139,10 @@ class Map:
 
         Without axes it is that of the study's. Lower is better; the trivial release always counts, the original never.
         """
-        from sfumato.tradeoff.limit.score import score  # it is about maps, so it cannot be imported before them
-
         return score(self, points, axes)
 
     def scores(self, axes: Sequence[str] | None = None) -> Scores:
         """Return the scores of all releases, of each anonymizer's and of the limit, with who gives which part."""
-        from sfumato.tradeoff.limit.score import scores  # it is about maps, so it cannot be imported before them
-
         return scores(self, axes)
 
     def choose(
@@ -161,9 +160,17 @@ class Map:
 
         `by` is knee, kneedle, ideal or best (by the measure `prefer`); with bounds it is best, otherwise the knee.
         """
-        from sfumato.tradeoff.choice.choice import choose  # it is about maps, so it cannot be imported before them
-
         return choose(self, max, min, prefer, by, recipient, axes, sensitivity)
+
+    @cached_property
+    def verdicts(self) -> Verdicts | None:
+        """What the releases are worth against the trivial sanitizations; None where no column was learned."""
+        return Verdicts.of(self)
+
+    @cached_property
+    def disagreements(self) -> Disagreements | None:
+        """Where the measures of a release do not say the same; None where there are too few releases to rank them."""
+        return Disagreements.of(self)
 
     def to_table(self) -> pa.Table:
         """Return the map as an Arrow table: one row per point, one column per measure."""
@@ -183,7 +190,7 @@ class Map:
 
     def public(self) -> Map:
         """Return what may leave the house of this map, and nothing else: `docs/public.md` says what and why."""
-        from sfumato.tradeoff.public import public_map  # it is about maps, so it cannot be imported before them
+        from sfumato.tradeoff.public import public_map  # it makes maps, so it cannot be imported before them
 
         return public_map(self)
 
@@ -206,22 +213,3 @@ class Map:
         states = [point.status for point in self.points]
         counts = ", ".join(f"{states.count(state):,} {state}" for state in dict.fromkeys(states))
         return f"<Map {self.study.name}: {counts or 'no points'}>"
-
-
-def cost(name: str, value: float) -> float:
-    """Turn a measure so that lower is better."""
-    return value if MEASURES[name].better == "lower" else -value
-
-
-def non_dominated(costs: NDArray[np.float64]) -> list[int]:
-    """Find the rows that no other row dominates (at most as large everywhere, smaller somewhere)."""
-    order = np.lexsort(costs.T[::-1])
-    kept: list[int] = []
-    front = np.empty((0, costs.shape[1]))
-    for i in order:
-        row = costs[i]
-        worse = (front <= row).all(axis=1) & (front < row).any(axis=1)
-        if not worse.any():
-            kept.append(int(i))
-            front = np.concatenate([front, row[None]])
-    return sorted(kept)

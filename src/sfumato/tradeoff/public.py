@@ -56,25 +56,6 @@ ROUNDED = (
 WORDS_ONLY = (
     "No numbers are shown: coarse enough to tell nothing of single records, they would not tell these releases apart."
 )
-MEANINGS = (
-    ("One record is one person", "If a person can have several records, the risks here are too low."),
-    (
-        "Rounded to the worse side",
-        "A risk is never larger than shown, nor a utility loss. The more releases are compared, and the fewer records "
-        "there are, the coarser the steps. Releases at the same place need not be equal.",
-    ),
-    ("Promised", "k and itemset_risk are what the settings promise; a release may do better."),
-    (
-        "A bound",
-        "a_know compares the groups of a release with all records of its file, and allows for the share of records "
-        "that its settings let it leave out: against the whole table it is at most this large.",
-    ),
-    (
-        "What is not here",
-        "How many records there are and how many were left out; what is true of the worst group only, since a single "
-        "record can change it; releases with noise, whose measures no epsilon covers; the original table.",
-    ),
-)
 
 
 @dataclass(frozen=True)
@@ -84,7 +65,12 @@ class PublicStudy:
     name: str
     axes: tuple[str, str]
     forms: tuple[str, ...]
-    description: str
+    studied: str
+    """What it was about: a table, or baskets."""
+
+    size: str
+    """How many records there are, as far as that may be said; or nothing."""
+
     section: ClassVar[str] = "public"
     facts: ClassVar[tuple[str, ...]] = ()
 
@@ -92,22 +78,6 @@ class PublicStudy:
     def learned(self) -> Classification | None:
         """Nothing: verdicts need more than public numbers."""
         return None
-
-    def described(self, about: Mapping[str, Any]) -> str:
-        """Say what was studied."""
-        return self.description
-
-    def meanings(self, shown: Map) -> list[tuple[str, str]]:
-        """List what must be known to read the public numbers."""
-        return list(MEANINGS)
-
-    def command(self, point: Point) -> str | None:
-        """Return nothing: the command names files."""
-        return None
-
-    def steps(self) -> Sequence[str]:
-        """Return nothing: without the data nothing can be done."""
-        return ()
 
     def opened(self, data: Any = None) -> NoReturn:
         """Refuse: a public map has no data."""
@@ -154,8 +124,8 @@ def public_map(shown: Map) -> Map:
         for (point, id), numbers in zip(exact, given, strict=True)
     )
     about = {name: list(shown.about.get(name, ())) for name in ("quasi", "sensitive")}
-    said = PublicStudy(study.name, axes or USUAL, study.forms, study.described(about | _size_in_words(shown)))
-    return Map(said, points, about | {"note": ROUNDED if known else WORDS_ONLY})
+    public = PublicStudy(study.name, axes or USUAL, study.forms, study.section, _size_in_words(shown))
+    return Map(public, points, about | {"note": ROUNDED if known else WORDS_ONLY})
 
 
 def public_ids(shown: Map) -> list[str]:
@@ -267,10 +237,10 @@ def _public_axes(study: Explorable, known: Sequence[str]) -> tuple[str, str] | N
     return None if found[0] is None or found[1] is None else (found[0], found[1])
 
 
-def _size_in_words(shown: Map) -> dict[str, str]:
+def _size_in_words(shown: Map) -> str:
     """Say how many records there are by their order of magnitude; nothing beside noisy releases and of few records."""
     records = int(shown.about.get("records", 0))
     place = len(str(records)) - 3
     if any(point.is_noisy for point in shown.points) or not 0 <= place < len(MAGNITUDES):
-        return {}
-    return {"size": f"{MAGNITUDES[place]} of records"}
+        return ""
+    return f"{MAGNITUDES[place]} of records"

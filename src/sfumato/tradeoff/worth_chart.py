@@ -54,7 +54,7 @@ def worth_chart(verdicts: Verdicts) -> alt.TopLevelMixin:
     layers = [
         *_guides(x, y, across, upward),
         bars,
-        dots(base, families(verdicts.shown)),
+        dots(base, families(verdicts.map_)),
         *baselines(base, "datum.y < 0"),
     ]
     drawn: alt.TopLevelMixin = (

@@ -24,6 +24,7 @@ import numpy as np
 
 from sfumato.configuration import Configured, Option, parse
 from sfumato.errors import BadInputError
+from sfumato.phrases import counted
 from sfumato.transactions.baskets import Baskets, Codes, items_in_words
 from sfumato.transactions.files.lines import numbered_lines, separator_of, split_line
 
@@ -37,6 +38,23 @@ class BasketRequirement(Configured, ABC):
 
     k: int
 
+    def rule_in_words(self) -> str:
+        """Say what it promises."""
+        return str(self)
+
+    def _found(self) -> str:
+        return f"finds at least {counted(self.k, 'record')} that fit{'s' if self.k == 1 else ''}, or none"
+
+
+def known_in_words(m: int) -> str:
+    """Say how much an attacker knows.
+
+    >>> known_in_words(1), known_in_words(2), known_in_words(12)
+    ('any one item', 'any two items', 'any 12 items')
+    """
+    numbers = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five"}
+    return f"any {numbers.get(m, m)} item{'' if m == 1 else 's'}"
+
 
 @dataclass(frozen=True)
 class KMAnonymity(BasketRequirement):
@@ -44,12 +62,19 @@ class KMAnonymity(BasketRequirement):
 
     >>> str(KMAnonymity(k=5, m=2))
     'km-anonymity k=5 m=2'
+    >>> KMAnonymity(5, 2).rule_in_words()
+    'someone who knows any two items of a person (or fewer) finds at least 5 records that fit, or none'
     """
 
     k: Annotated[int, Option("How many records fit at least.", least=1)]
     m: Annotated[int, Option("How many items of a person may be known.", least=1)]
     name: ClassVar[str] = "km-anonymity"
     example: ClassVar[str | None] = "km-anonymity k=5 m=2"
+
+    def rule_in_words(self) -> str:
+        """Say what it promises."""
+        fewer = " (or fewer)" if self.m > 1 else ""
+        return f"someone who knows {known_in_words(self.m)} of a person{fewer} {self._found()}"
 
 
 @dataclass(frozen=True)
@@ -59,6 +84,10 @@ class CompleteKAnonymity(BasketRequirement):
     k: Annotated[int, Option("How many records fit at least.", least=1)]
     name: ClassVar[str] = "k-anonymity"
     example: ClassVar[str | None] = "k-anonymity k=5"
+
+    def rule_in_words(self) -> str:
+        """Say what it promises."""
+        return f"every published basket is that of at least {counted(self.k, 'record')}, whatever is known of a person"
 
 
 @dataclass(frozen=True)
@@ -77,6 +106,11 @@ class PrivacyConstraints(BasketRequirement):
 
     name: ClassVar[str] = "privacy-constraints"
     example: ClassVar[str | None] = "privacy-constraints k=5 file=known.txt"
+
+    def rule_in_words(self) -> str:
+        """Say what it promises."""
+        some = " (or some of them)" if self.protect_subsets == "yes" else ""
+        return f"someone who knows the items of a line of {self.file}{some} {self._found()}"
 
     def itemsets(self, baskets: Baskets) -> list[Itemset]:
         """Read the constraints as codes of items, shorter ones first; an item that no basket has is an error."""

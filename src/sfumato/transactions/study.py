@@ -6,31 +6,29 @@ It stands in a `study.toml` with a section `[baskets]` where a study of a table 
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import tomlkit
 
-from sfumato.configuration import check_choice, parse
+from sfumato.configuration import check_choice, described
 from sfumato.errors import BadInputError
 from sfumato.kernels import source_digest
 from sfumato.measures import MEASURES, Classification
+from sfumato.phrases import percent
 from sfumato.rooms import up_to
 from sfumato.tradeoff.exploration.exploration import attempted
-from sfumato.tradeoff.map import Map, Point
+from sfumato.tradeoff.map import Point
 from sfumato.tradeoff.study.texts import (
     SCHEMA,
-    changed,
-    full_text,
     known_keys,
-    list_of,
-    source_word,
+    section_entries,
+    section_values,
     texts_of,
     written_texts,
 )
@@ -56,16 +54,15 @@ from sfumato.transactions.policy import (
     utility_constraints,
 )
 from sfumato.transactions.recoding import BasketRelease
-from sfumato.transactions.words import basket_meanings, maker_in_words, settings, studied_baskets
+from sfumato.vocabulary import ANONYMIZERS, LIMIT, REQUIREMENTS, UTILITY
 
 NOTHING = basket_requirement("km-anonymity k=1 m=1")
 AXES = ("itemset_risk", "query_utility")
+SCALES = {"queries": (ItemQueries,), "linking": (Linking,), "losses": (ItemLosses,)}
+"""The kinds of every scale that is a configuration of its own."""
+
 FILE = "a file"
 """What a file is called where its name may not be told."""
-
-
-OPTIONS = {"anonymizer": "--with", "requirement": "--require", "utility": "--utility", "limit": "--limit"}
-"""The option of `sfumato anonymize` for every field of a candidate."""
 
 
 @dataclass(frozen=True)
@@ -103,12 +100,21 @@ class BasketCandidate:
     @property
     def in_words(self) -> str:
         """How the release is made, in a sentence."""
-        return settings(self.anonymizer, self.requirement, self.utility, self.limit)
+        if self.anonymizer.baseline:
+            return self.anonymizer.baseline
+        parts = [f"{self.anonymizer.in_words()}: {self.requirement.rule_in_words()}"]
+        if self.utility is not None:
+            file, level = self.utility.file, self.utility.level
+            where = f"a line of {file}" if file else f"a node of level {level} of the item tree"
+            parts.append(f"items published together only within {where}")
+        if self.limit.share:
+            parts.append(f"at most {percent(self.limit.share, 3)} of the {self.limit.of} left out")
+        return "; ".join(parts)
 
     @property
     def family(self) -> str:
         """What it is drawn as: who makes it."""
-        return self.anonymizer.title if self.anonymizer.baseline else maker_in_words(self.anonymizer)
+        return self.anonymizer.in_words()
 
     @property
     def public(self) -> BasketCandidate:
@@ -133,10 +139,10 @@ class BasketCandidate:
 class BasketGrid:
     """Candidates as all combinations of some anonymizers, requirements, utility constraints and limits."""
 
-    anonymizers: tuple[BasketAnonymizer, ...]
-    requirements: tuple[BasketRequirement, ...]
-    utility: tuple[UtilityConstraints | None, ...] = (None,)
-    limits: tuple[SuppressionLimit, ...] = (SuppressionLimit(),)
+    anonymizers: Annotated[tuple[BasketAnonymizer, ...], ANONYMIZERS] = (candidate_maker("coat"),)
+    requirements: Annotated[tuple[BasketRequirement, ...], REQUIREMENTS] = (NOTHING,)
+    utility: Annotated[tuple[UtilityConstraints | None, ...], UTILITY] = (None,)
+    limits: Annotated[tuple[SuppressionLimit, ...], LIMIT] = (SuppressionLimit(),)
 
     @property
     def candidates(self) -> list[BasketCandidate]:
@@ -184,10 +190,6 @@ class BasketStudy:
         """Return the same study with another seed of the random queries."""
         return replace(self, scales=replace(self.scales, queries=replace(self.scales.queries, seed=seed)))
 
-    def described(self, about: Mapping[str, Any]) -> str:
-        """Say which baskets were studied."""
-        return studied_baskets(self.name, about)
-
     def candidate_of(self, entry: Mapping[str, Any]) -> BasketCandidate:
         """Read a candidate from its texts."""
         utility, limit = (entry["parameters"].get(name) for name in ("utility", "limit"))
@@ -198,23 +200,6 @@ class BasketStudy:
             SuppressionLimit() if limit is None else suppression_limit(limit),
         )
 
-    def meanings(self, shown: Map) -> list[tuple[str, str]]:
-        """List the meanings in force."""
-        return basket_meanings(self.scales)
-
-    def command(self, point: Point) -> str | None:
-        """Write the command that makes the release of a point; the ends of the map are not made alone."""
-        if point.is_baseline:
-            return None
-        words = ["sfumato", "anonymize", source_word(self.baskets.source), *self.baskets.options()]
-        for name, own in changed(point.candidate).items():
-            words += [OPTIONS[name], str(own)]
-        return shlex.join([*words, "--to", f"release-{point.id}.csv"])
-
-    def steps(self) -> Sequence[str]:
-        """Nothing has to be done before that command."""
-        return ()
-
     def to_toml(self, folder: Path | None = None) -> str:
         """Write the study with every default filled in; files named as seen from a folder, if one is given."""
         document = tomlkit.document()
@@ -222,7 +207,7 @@ class BasketStudy:
         document.add("name", tomlkit.item(self.name))
         document.add("axes", tomlkit.item(list(self.axes)))
         document.add("baskets", tomlkit.item(self.baskets.entries(folder)))
-        document.add("scales", tomlkit.item(_scale_entries(self.scales)))
+        document.add("scales", tomlkit.item(section_entries(self.scales)))
         blocks = tomlkit.aot()
         for grid in self.grids:
             block = tomlkit.table()
@@ -362,13 +347,13 @@ def study_of(content: dict[str, Any], origin: str) -> BasketStudy:
         str(content.get("name", Path(origin).stem)),
         BasketsDeclaration.of(entries, Path(origin).parent),
         tuple(_grid(block) for block in blocks),
-        _scales(scales),
+        BasketScales(**section_values("[scales]", scales, BasketScales, SCALES)),
         (axes[0], axes[1]),
     )
 
 
 def _grid(block: Mapping[str, Any]) -> BasketGrid:
-    known_keys("[[candidates]]", block, ("anonymizers", "requirements", "utility", "limits"))
+    known_keys("[[candidates]]", block, described(BasketGrid))
     utility = [None if own == "none" else utility_constraints(own) for own in texts_of(block, "utility", "none")]
     return BasketGrid(
         tuple(map(candidate_maker, texts_of(block, "anonymizers", "coat"))),
@@ -376,28 +361,3 @@ def _grid(block: Mapping[str, Any]) -> BasketGrid:
         tuple(utility),
         tuple(map(suppression_limit, texts_of(block, "limits", str(SuppressionLimit())))),
     )
-
-
-def _scales(entries: Mapping[str, Any]) -> BasketScales:
-    known_keys("[scales]", entries, [own.name for own in fields(BasketScales)])
-    kinds: dict[str, Any] = {"queries": ItemQueries, "linking": Linking, "losses": ItemLosses}
-    values: dict[str, Any] = {}
-    for key, value in entries.items():
-        if key in kinds:
-            if not isinstance(value, str):
-                raise BadInputError(f"{key} must be a text such as {str(kinds[key]())!r}, not {value!r}")
-            values[key] = parse(value, (kinds[key],), key)
-        else:
-            values[key] = tuple(list_of(value)) if key == "sensitive" else value
-    return BasketScales(**values)
-
-
-def _scale_entries(scales: BasketScales) -> dict[str, Any]:
-    """Write all scales; what is not given is left out."""
-    written: dict[str, Any] = {"known": scales.known}
-    if scales.constraints is not None:
-        written["constraints"] = scales.constraints
-    if scales.sensitive:
-        written["sensitive"] = list(scales.sensitive)
-    parts = {"queries": scales.queries, "linking": scales.linking, "losses": scales.losses}
-    return written | {key: full_text(own) for key, own in parts.items()}

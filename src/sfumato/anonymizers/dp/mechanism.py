@@ -62,6 +62,7 @@ class Mechanism(Configured, ABC):
     name: ClassVar[str]
     baseline: ClassVar[str] = ""
     noisy: ClassVar[bool] = True
+    has_lattice: ClassVar[bool] = False
     procedure: ClassVar[str]
     """What it does, in words for whoever reads a certificate."""
 

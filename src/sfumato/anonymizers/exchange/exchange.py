@@ -87,6 +87,13 @@ class Exchange(Anonymizer):
         release = bucketization(table, assignment, buckets)
         return replace(release, details={"regions": len(cut.histograms), "exchanged": exchanged(dealt)})
 
+    def account(self, release: Release) -> list[str]:
+        """Warn of what the exchange gives away."""
+        return [
+            "WARNING: records were exchanged between groups because of their sensitive values. Of people who do not\n"
+            "fit their group by their quasi-identifiers, who knows the algorithm can guess more than the group says."
+        ]
+
     def _sizes(self, records: int) -> list[int]:
         """List the least numbers of records of a region that are tried."""
         regions = {max(self.regions // part, 1) for part in PARTS}

@@ -91,6 +91,7 @@ class FullDomain(Anonymizer):
     name: ClassVar[str] = "full-domain"
     title: ClassVar[str] = "one level per column"
     treats_households_alike = True
+    has_lattice: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -110,6 +111,19 @@ class FullDomain(Anonymizer):
             "bound": float(found.bound),
         }
         return replace(transformed(table, requirement, form, found.best.levels), details=details)
+
+    def account(self, release: Release) -> list[str]:
+        """Say which levels were chosen, and whether anything better could be left."""
+        details = release.details
+        levels = ", ".join(f"{name} {level}" for name, level in details["transformation"].items())
+        checked = f"{details['nodes_checked']:,} of {details['nodes']:,} transformations were checked"
+        ended = f"This is the optimum; {checked}."
+        if details["bound"] < details["minimum"]:
+            ended = (
+                f"Stopped by the time limit; {checked}. Found {details['minimum']:.6g}; nothing is below "
+                f"{details['bound']:.6g}."
+            )
+        return [f"Levels (0: as it is): {levels}.", ended]
 
     def find(self, table: Table, requirement: Requirement, budget: int) -> Search:
         """Search the lattice: the best transformation, what was checked, and the bound on all that was not."""

@@ -52,6 +52,7 @@ from sfumato.anonymizers.mondrian.trim import trim
 from sfumato.configuration import Option, seed_option
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.kernels import kernel
+from sfumato.phrases import counted
 from sfumato.release import Assignment, Form, Release, bucketization, generalization
 from sfumato.requirements import Requirement
 from sfumato.requirements import requirement as read_requirement
@@ -189,6 +190,12 @@ class Mondrian(Anonymizer):
         if scoring is None:
             return release
         return replace(release, details=without_number(scoring, release.cells.records))
+
+    def account(self, release: Release) -> list[str]:
+        """Say how many records had no say in the choice of cuts."""
+        missing = release.details.get("target_missing", 0)
+        records = counted(missing, "record")
+        return [f"The target is missing in {records}, which did not count in the choice of cuts."] if missing else []
 
     @property
     def treats_households_alike(self) -> bool:

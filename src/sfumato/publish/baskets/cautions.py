@@ -9,15 +9,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sfumato.phrases import counted, listed, percent
 from sfumato.publish.baskets.mapping import published_labels
 from sfumato.publish.cautions import Caution
-from sfumato.tradeoff.words import counted, listed
 from sfumato.transactions import BasketRelease, BasketRequirement, CompleteKAnonymity, KMAnonymity, PrivacyConstraints
 from sfumato.transactions.measures.attacks import rho
 from sfumato.transactions.measures.itemsets import Rows
 from sfumato.transactions.measures.reader import Reader
 from sfumato.transactions.measures.scales import PreparedBaskets
-from sfumato.transactions.words import known_in_words
+from sfumato.transactions.policy import known_in_words
 
 
 def basket_cautions(release: BasketRelease, requirement: BasketRequirement, prepared: PreparedBaskets) -> list[Caution]:
@@ -86,7 +86,7 @@ def _sensitive(release: BasketRelease, prepared: PreparedBaskets) -> Iterator[Ca
         return
     names = listed([release.baskets.items[code] for code in prepared.sensitive])
     found = rho(release, prepared.sensitive, prepared.scales.known)
-    sure = f", up to {100 * found:.3g} % sure, from up to two other items" if found else ""
+    sure = f", up to {percent(found, 3)} sure, from up to two other items" if found else ""
     yield Caution(
         "sensitive items",
         "Nothing was required of how surely the items that the publisher takes for sensitive can be inferred from "

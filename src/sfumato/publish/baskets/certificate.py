@@ -42,7 +42,6 @@ from sfumato.publish.page import (
 from sfumato.transactions import BasketRelease, BasketRequirement, KMAnonymity, PrivacyConstraints
 from sfumato.transactions.files.writing import LONG
 from sfumato.transactions.study import BasketCandidate
-from sfumato.transactions.words import basket_rule
 
 PUBLIC_MEANINGS = ("One record is one person", "Published items", "What an attacker knows")
 """Meanings of a map that depend on nothing but the settings, and are needed to read a certificate."""
@@ -95,7 +94,7 @@ def _promised(candidate: BasketCandidate) -> dict[str, Any]:
     alone = confirmed_alone(candidate.requirement) is not None
     part = {
         "requirement": str(candidate.requirement),
-        "in_words": basket_rule(candidate.requirement),
+        "in_words": candidate.requirement.rule_in_words(),
         "confirmed_by_the_file": alone,
         "checked": CONFIRMED if alone else RESTS,
     }

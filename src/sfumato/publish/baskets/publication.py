@@ -11,6 +11,7 @@ from typing import Any
 
 from sfumato.engines.formulas import formula_items
 from sfumato.errors import BadInputError
+from sfumato.phrases import counted
 from sfumato.plain import json_text
 from sfumato.publish.baskets.audit import BasketAudit, audit_baskets
 from sfumato.publish.baskets.cautions import basket_cautions
@@ -30,7 +31,7 @@ from sfumato.transactions.measures.itemsets import Rows, itemset_spread
 from sfumato.transactions.measures.losses import ItemLosses
 from sfumato.transactions.measures.scales import BasketScales
 from sfumato.transactions.study import FILE, BasketCandidate, BasketStudy
-from sfumato.transactions.words import basket_meanings
+from sfumato.words.basket_meanings import basket_meanings
 
 AGREE = 1e-9
 
@@ -116,6 +117,28 @@ class LeavingBaskets:
     def page(self, content: Mapping[str, Any]) -> str:
         """Write a certificate as HTML."""
         return basket_certificate_page(content)
+
+    only_yours = "it tells what was left out"
+    use_of_mapping = "What stands for what: {} (keep it to yourself)"
+
+    def values(self, verdict: BasketAudit) -> Mapping[str, Any]:
+        """Return what a program reads of it."""
+        return {
+            "requirement": str(self.candidate.requirement),
+            "anonymizer": str(self.candidate.anonymizer),
+            "published_items": verdict.published_items,
+            "suppressed": len(self.release.suppressed),
+            "measures": dict(verdict.measures),
+        }
+
+    def lines(self, verdict: BasketAudit) -> Sequence[str]:
+        """Say how much was published, and what was re-checked."""
+        rows, items = counted(verdict.records, "record"), counted(verdict.published_items, "published item")
+        return [
+            f"Published {self.path}: {rows} with {items}.",
+            f"Re-checked on the written file: {self.candidate.requirement}",
+            f"  That is: {self.candidate.requirement.rule_in_words()}.",
+        ]
 
 
 def opened_baskets(shown: Map, study: BasketStudy, folder: Path) -> Baskets:

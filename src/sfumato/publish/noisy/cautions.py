@@ -11,10 +11,10 @@ from collections.abc import Iterator
 
 from sfumato.anonymizers import Mechanism
 from sfumato.anonymizers.dp.noise import variance
+from sfumato.phrases import counted, listed, percent
 from sfumato.publish.cautions import Caution
 from sfumato.release import NoisyRelease
 from sfumato.table import Table
-from sfumato.tradeoff.words import counted, listed
 
 NEARLY_SURE = 0.99
 """Where even odds may become this belief, a promise is too weak to be left without a warning."""
@@ -43,7 +43,7 @@ def epsilon_in_words(epsilon: float) -> str:
 
 
 def _percent(share: float) -> str:
-    return "100 % (as good as)" if share > 0.9995 else f"{100 * share:.3g} %"
+    return "100 % (as good as)" if share > 0.9995 else percent(share, 3)
 
 
 def _factor(epsilon: float) -> str:

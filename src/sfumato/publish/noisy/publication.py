@@ -19,6 +19,7 @@ from sfumato.publish.formulas import written_formulas
 from sfumato.publish.noisy.cautions import noisy_cautions
 from sfumato.publish.noisy.certificate import noisy_certificate, public_noisy_certificate
 from sfumato.publish.noisy.page import noisy_certificate_page
+from sfumato.publish.noisy.words import drawn_lines, drawn_values
 from sfumato.release import Format, NoisyRelease, format_of
 
 
@@ -80,6 +81,17 @@ class LeavingDraw:
     def page(self, content: Mapping[str, Any]) -> str:
         """Write a certificate as HTML."""
         return noisy_certificate_page(content)
+
+    only_yours = "it tells what only you may know of the table"
+    use_of_mapping = ""
+
+    def values(self, verdict: None) -> Mapping[str, Any]:
+        """Return what a program reads of it."""
+        return drawn_values(self.release, self.maker)
+
+    def lines(self, verdict: None) -> Sequence[str]:
+        """Say what was drawn, and what it promises."""
+        return drawn_lines(self.release, self.maker, self.path)
 
 
 def check_draft(release: NoisyRelease, draft: Path, format: Format, escape_formulas: bool = False) -> None:

@@ -7,12 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from math import inf, isfinite, isnan
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
+from sfumato.phrases import number
 from sfumato.tradeoff.choice.curve import rank
-from sfumato.tradeoff.map import Point
+
+if TYPE_CHECKING:
+    from sfumato.tradeoff.map import Point
 
 TOLERANCE = 1e-9
 Side = Literal["max", "min"]
@@ -130,22 +133,6 @@ def check_measure(name: str) -> None:
     """Raise unless this is the name of a measure."""
     if name not in MEASURES:
         raise BadInputError(f"unknown measure {name!r}; known are {', '.join(MEASURES)}")
-
-
-def number(value: float, digits: int = 4) -> str:
-    """Write a number for a person to read.
-
-    >>> number(45222), number(0.0123456), number(0.00004524), number(float("inf")), number(2e-16)
-    ('45,222', '0.01235', '0.00004524', 'infinite', '0')
-    """
-    if not isfinite(value):
-        return "infinite" if value > 0 else "minus infinite"
-    if abs(value) < 1e-12:
-        return "0"
-    if float(value).is_integer():
-        return f"{value:,.0f}" if abs(value) < 1e15 else f"{value:.{digits}g}"
-    text = f"{value:.{digits}g}"
-    return f"{Decimal(text):f}" if "e-0" in text else text
 
 
 def _outward(bound: Bound) -> str:

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import inf
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfumato.configuration import check_choice, check_number
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.measures import MEASURES, READ_NOISY
 from sfumato.quiet import Quiet
-from sfumato.tradeoff.choice import choice_words as words
+from sfumato.tradeoff.choice import reasons
 from sfumato.tradeoff.choice.bounds import (
     Bound,
     Relaxation,
@@ -27,7 +27,10 @@ from sfumato.tradeoff.choice.bounds import (
 )
 from sfumato.tradeoff.choice.curve import Curve, Step, Stretch, rank
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
-from sfumato.tradeoff.map import Map, Point, cost
+from sfumato.tradeoff.dominance import cost
+
+if TYPE_CHECKING:
+    from sfumato.tradeoff.map import Map, Point
 
 BY = ("knee", "kneedle", "ideal", "best")
 
@@ -80,18 +83,17 @@ class Choice(Quiet):
     landmarks: Mapping[str, str | None]
     """What each way of choosing that needs no preference would recommend within the bounds."""
 
-    worth: str | None = None
-    """Whether the point beats both trivial sanitizations at the column that was learned; None where none was."""
-
-    disagreements: tuple[str, ...] = ()
-    """Where the point looks good by one measure and bad by another of the same kind, in words."""
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """The measures that the choice is about: the axes, what is preferred, and those with a bound."""
+        return _compared(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
         content = asdict(self)
         point = {name: getattr(self.point, name) for name in ("id", "anonymizer", "form", "requirement", "measures")}
-        stretches = [asdict(own) | {"said": words.stretch(own, self.axes)} for own in self.stretches]
-        return content | {"point": point, "stretches": stretches, "relax": []}
+        stretches = [asdict(stretch) | {"said": reasons.stretch(stretch, self.axes)} for stretch in self.stretches]
+        return content | {"point": point, "stretches": stretches}
 
 
 class NothingFitsError(InfeasibleError):
@@ -104,8 +106,9 @@ class NothingFitsError(InfeasibleError):
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
         relax = [
-            asdict(own.bound) | {"fits_at": own.value, "point": own.point, "option": own.relaxed and own.relaxed.option}
-            for own in self.relax
+            asdict(each.bound)
+            | {"fits_at": each.value, "point": each.point, "option": each.relaxed and each.relaxed.option}
+            for each in self.relax
         ]
         nearest = None if self.nearest is None else {"id": self.nearest.id, "measures": dict(self.nearest.measures)}
         return {
@@ -117,7 +120,7 @@ class NothingFitsError(InfeasibleError):
 
 
 def choose(
-    shown: Map,
+    map_: Map,
     largest: Mapping[str, float] | None = None,
     least: Mapping[str, float] | None = None,
     prefer: str | None = None,
@@ -127,8 +130,8 @@ def choose(
     sensitivity: float | None = None,
 ) -> Choice:
     """Recommend one point: the knee, or where bounds, a recipient or a preference are given, the best within."""
-    question = _question(shown, given_bounds(largest, least), prefer, by, recipient, axes, sensitivity)
-    return _Answer(shown, question).choice()
+    question = _question(map_, given_bounds(largest, least), prefer, by, recipient, axes, sensitivity)
+    return _Answer(map_, question).choice()
 
 
 @dataclass(frozen=True, repr=False)
@@ -158,7 +161,7 @@ class _Question(Quiet):
 
 
 def _question(
-    shown: Map,
+    map_: Map,
     given: list[Bound],
     prefer: str | None,
     by: str | None,
@@ -166,8 +169,8 @@ def _question(
     axes: Sequence[str] | None,
     sensitivity: float | None,
 ) -> _Question:
-    known = [name for name in MEASURES if any(point.has([name]) for point in shown.points)]
-    first, second = _axes(axes or shown.study.axes)
+    known = [name for name in MEASURES if any(point.has([name]) for point in map_.points)]
+    first, second = _axes(axes or map_.study.axes)
     method = by or ("best" if given or prefer or recipient else "knee")
     check_choice("by", method, BY)
     if prefer is not None and method != "best":
@@ -177,20 +180,20 @@ def _question(
     asked_for = 1.0 if sensitivity is None else sensitivity
     check_number("sensitivity", asked_for, least=0)
     wanted = (prefer or second) if method == "best" else None
-    bounds, notes, exact_allowed = list(given), [words.unusual(b) for b in given if not b.is_natural], True
+    bounds, notes, exact_allowed = list(given), [reasons.unusual(b) for b in given if not b.is_natural], True
     if recipient is not None:
         check_choice("recipient", recipient, RECIPIENTS)
-        preset, own = RECIPIENTS[recipient], {(bound.measure, bound.side): bound for bound in given}
-        asked_of = [bound for bound in preset.bounds if MEASURES[bound.measure].said_of == shown.study.section]
-        kept = [bound for bound in asked_of if (bound.measure, bound.side) not in own]
+        preset, asked_already = RECIPIENTS[recipient], {(bound.measure, bound.side): bound for bound in given}
+        asked_of = [bound for bound in preset.bounds if MEASURES[bound.measure].said_of == map_.study.section]
+        kept = [bound for bound in asked_of if (bound.measure, bound.side) not in asked_already]
         bounds += [bound for bound in kept if bound.measure in known]
         exact_allowed = preset.admits_exact(given) or all(bound.measure != "k" for bound in asked_of)
-        notes += [words.replaced(b, recipient, exact_allowed) for b in asked_of if b not in kept]
-        notes += [words.unknown(bound, recipient) for bound in kept if bound.measure not in known]
+        notes += [reasons.replaced(b, recipient, exact_allowed) for b in asked_of if b not in kept]
+        notes += [reasons.unknown(bound, recipient) for bound in kept if bound.measure not in known]
     asked = [*dict.fromkeys([*(bound.measure for bound in bounds), *((first, second) if not wanted else (wanted,))])]
-    noisy = [point for point in shown.points if point.is_noisy and point.status == "measured"]
-    notes += [words.not_of_noisy(name, len(noisy)) for name in asked if noisy and name not in READ_NOISY]
-    if shown.points and known:
+    noisy = [point for point in map_.points if point.is_noisy and point.status == "measured"]
+    notes += [reasons.not_of_noisy(name, len(noisy)) for name in asked if noisy and name not in READ_NOISY]
+    if map_.points and known:
         for name in [bound.measure for bound in bounds] + ([first, second] if wanted is None else [wanted]):
             _check_known(name, known, asked=name in (*(axes or ()), prefer, *(bound.measure for bound in bounds)))
     return _Question((first, second), tuple(bounds), method, wanted, recipient, asked_for, exact_allowed, tuple(notes))
@@ -219,7 +222,7 @@ def _check_known(name: str, known: Sequence[str], asked: bool) -> None:
 class _Answer(Quiet):
     """A question put to a map."""
 
-    shown: Map
+    map_: Map
     question: _Question
 
     def choice(self) -> Choice:
@@ -231,8 +234,8 @@ class _Answer(Quiet):
         curve = self._curve()
         point, why = self._best(inside) if asked.by == "best" else self._on(curve, inside)
         if asked.recipient:
-            left_out = [] if asked.exact_allowed else [words.left_out(asked.recipient)]
-            why = [words.recipient(asked.recipient, asked.bounds), *why, *left_out]
+            left_out = [] if asked.exact_allowed else [reasons.left_out(asked.recipient)]
+            why = [reasons.recipient(asked.recipient, asked.bounds), *why, *left_out]
         why += self._place(curve, point)
         return Choice(
             point=point,
@@ -242,14 +245,12 @@ class _Answer(Quiet):
             recipient=asked.recipient,
             bounds=asked.bounds,
             why=(*why, *asked.notes),
-            warnings=tuple(words.warnings(point)),
+            warnings=tuple(reasons.warnings(point)),
             neighbours=tuple(self._neighbours(curve, point)),
             slope=tuple(curve.steps()),
             stretches=tuple(curve.stretches()),
             quadrant=self._quadrant(inside),
             landmarks=self._landmarks(curve, inside),
-            worth=words.worth(self.shown, point),
-            disagreements=tuple(words.disagreements(self.shown, point, asked.axes)),
         )
 
     # -- which points count
@@ -258,7 +259,7 @@ class _Answer(Quiet):
         """List the points that are releases at all, can be compared, and may be had by this recipient."""
         return [
             point
-            for point in self.shown.points
+            for point in self.map_.points
             if point.has(self.question.needed)
             and point.anonymizer != "original"
             and (exact_allowed or not (point.form == "bucketization" or point.anonymizer == "without-sensitive"))
@@ -277,7 +278,7 @@ class _Answer(Quiet):
         """
         asked = self.question
         kept = [p for p in self._releases(asked.exact_allowed) if all(b.admits(p) for b in asked.other_bounds)]
-        originals = [p for p in self.shown.points if p.anonymizer == "original" and p.status == "measured"]
+        originals = [p for p in self.map_.points if p.anonymizer == "original" and p.status == "measured"]
         alone = Curve.through(kept, asked.axes)
         ended = Curve.through(
             [*alone.points, *(p for p in originals if all(b.admits(p) for b in asked.other_bounds))], asked.axes
@@ -291,81 +292,78 @@ class _Answer(Quiet):
         asked = self.question
         assert asked.prefer is not None
         order = sorted(inside, key=lambda p: (*_costs(p, (asked.prefer or "", *asked.axes)), rank(p)))
-        others = words.best_of_others(order, asked.prefer)
-        return order[0], [words.best(order, asked.prefer, asked.bounds), *([others] if others else [])]
+        others = reasons.best_of_others(order, asked.prefer)
+        return order[0], [reasons.best(order, asked.prefer, asked.bounds), *([others] if others else [])]
 
     def _on(self, curve: Curve, inside: list[Point]) -> tuple[Point, list[str]]:
         """Take the knee, or where there is none, the point closest to the ideal corner."""
-        by, found = self.question.by, self._found(curve, inside)
+        by, ways = self.question.by, self._ways(curve, inside)
         if by == "ideal":
-            return found["ideal"][0], [words.ideal(curve, found["ideal"][0])]
+            return ways["ideal"][0], [reasons.ideal(curve, ways["ideal"][0])]
         every = curve.knees() if by == "knee" else curve.kneedle(self.question.sensitivity)
-        if not found[by]:
-            point = found["ideal"][0]
-            return point, [words.no_knee(curve, by, bool(every)), words.ideal(curve, point)]
-        point = found[by][0]
+        if not ways[by]:
+            point = ways["ideal"][0]
+            return point, [reasons.no_knee(curve, by, bool(every)), reasons.ideal(curve, point)]
+        point = ways[by][0]
         strongest, sensitivity = point is every[0], self.question.sensitivity
         if by == "knee":
-            told = words.knee(curve, point, strongest)
+            reason = reasons.knee(curve, point, strongest)
         else:
-            told = words.kneedle(curve, point, sensitivity, strongest)
-        return point, [told] if strongest else [told, words.knee_outside(every[0], by, self.question.bounds)]
+            reason = reasons.kneedle(curve, point, sensitivity, strongest)
+        return point, [reason] if strongest else [reason, reasons.knee_outside(every[0], by, self.question.bounds)]
 
-    def _found(self, curve: Curve, inside: list[Point]) -> dict[str, list[Point]]:
+    def _ways(self, curve: Curve, inside: list[Point]) -> dict[str, list[Point]]:
         """List what each way of choosing finds within the bounds, the best first."""
         ids = {point.id for point in inside}
-        own = [point for point in curve.points if point.id in ids]
-        own = own or list(Curve.through(inside, self.question.axes).points)
+        placed = [point for point in curve.points if point.id in ids]
+        placed = placed or list(Curve.through(inside, self.question.axes).points)
         return {
             "knee": [point for point in curve.knees() if point.id in ids],
             "kneedle": [point for point in curve.kneedle(self.question.sensitivity) if point.id in ids],
-            "ideal": sorted(own, key=lambda point: round(curve.distance(point), 9)),
+            "ideal": sorted(placed, key=lambda point: round(curve.distance(point), 9)),
         }
 
     def _landmarks(self, curve: Curve, inside: list[Point]) -> dict[str, str | None]:
-        return {by: points[0].id if points else None for by, points in self._found(curve, inside).items()}
+        return {by: points[0].id if points else None for by, points in self._ways(curve, inside).items()}
 
     # -- around the chosen point
 
     def _place(self, curve: Curve, point: Point) -> list[str]:
         """Say so where the chosen point is not on the frontier of the axes."""
         if not point.has(self.question.axes):
-            return [words.no_place(point, self.question.axes)]
-        own = _costs(point, self.question.axes)
-        better = [other for other in curve.points if _beats(_costs(other, self.question.axes), own)]
-        return [words.beaten(point, better[0], self.question.axes)] if better else []
+            return [reasons.no_place(point, self.question.axes)]
+        costs = _costs(point, self.question.axes)
+        better = [other for other in curve.points if _beats(_costs(other, self.question.axes), costs)]
+        return [reasons.beaten(point, better[0], self.question.axes)] if better else []
 
     def _neighbours(self, curve: Curve, point: Point) -> list[Neighbour]:
         """Find the next points of the frontier that are better on one axis and worse on the other."""
         if not point.has(self.question.axes):
             return []
         x, y = _costs(point, self.question.axes)
-        placed = [(own, _costs(own, self.question.axes)) for own in curve.points]
-        more = [own for own, (u, v) in placed if u < x and v > y]
-        less = [own for own, (u, v) in placed if u > x and v < y]
+        placed = [(other, _costs(other, self.question.axes)) for other in curve.points]
+        more = [other for other, (u, v) in placed if u < x and v > y]
+        less = [other for other, (u, v) in placed if u > x and v < y]
         sides = (("more private", more[-1:]), ("less private", less[:1]))
-        return [self._neighbour(side, point, other) for side, found in sides for other in found]
+        return [self._neighbour(side, point, other) for side, others in sides for other in others]
 
     def _neighbour(self, side: str, point: Point, other: Point) -> Neighbour:
         asked = self.question
-        told = dict.fromkeys(
-            [*asked.axes, *([asked.prefer] if asked.prefer else []), *(b.measure for b in asked.bounds)]
-        )
         changes = {
             name: (point.measures[name], other.measures[name])
-            for name in told
+            for name in _compared(asked)
             if point.has([name]) and other.has([name]) and point.measures[name] != other.measures[name]
         }
         broken = [bound for bound in asked.bounds if not bound.admits(other)]
-        said = words.neighbour(other, changes, broken)
+        said = reasons.neighbour(other, changes, broken)
         return Neighbour(side, other.id, changes, not broken, other.anonymizer != "original", said)
 
     def _quadrant(self, inside: list[Point]) -> Quadrant:
         asked = self.question
-        own = {axis: [bound for bound in asked.bounds if bound.measure == axis] for axis in asked.axes}
+        by_axis = {axis: [bound for bound in asked.bounds if bound.measure == axis] for axis in asked.axes}
         points = tuple(point.id for point in inside if point.has(asked.axes))
-        limits = {axis: bounds[0].value if bounds else None for axis, bounds in own.items()}
-        return Quadrant(limits, points, words.quadrant(own, len(points), len(asked.other_bounds)))
+        limits = {axis: bounds[0].value if bounds else None for axis, bounds in by_axis.items()}
+        return Quadrant(limits, points, reasons.quadrant(by_axis, len(points), len(asked.other_bounds)))
 
     # -- nothing fits
 
@@ -373,24 +371,29 @@ class _Answer(Quiet):
         asked = self.question
         releases = self._releases(asked.exact_allowed)
         if not asked.bounds or not self._releases(exact_allowed=True):
-            return NothingFitsError(words.no_release(self.shown.points, asked.needed, asked.exact_allowed))
+            return NothingFitsError(reasons.no_release(self.map_.points, asked.needed, asked.exact_allowed))
         relax = []
         for bound in asked.bounds:
             others = [other for other in asked.bounds if other is not bound]
             relax.append(relaxation(self._fits_at(bound, releases), bound, others))
         nearest = nearest_point(releases, asked.bounds)
-        told = words.nothing_fits(asked.bounds, relax, nearest, asked.recipient, asked.exact_allowed)
-        return NothingFitsError(told, relax, nearest)
+        reason = reasons.nothing_fits(asked.bounds, relax, nearest, asked.recipient, asked.exact_allowed)
+        return NothingFitsError(reason, relax, nearest)
 
     def _fits_at(self, bound: Bound, releases: list[Point]) -> list[tuple[float, Point]]:
         """List at which value a bound admits each release; exact ones only at a k below the recipient's."""
         asked, name = self.question, bound.measure
-        found = [(point.measures[name], point) for point in releases if point.has([name])]
+        fits = [(point.measures[name], point) for point in releases if point.has([name])]
         if asked.recipient and not asked.exact_allowed and (name, bound.side) == ("k", "min"):
             most = RECIPIENTS[asked.recipient].least_k - 1
             exact = [p for p in self._releases(exact_allowed=True) if p not in releases and p.has([name])]
-            found += [(min(point.measures[name], most), point) for point in exact]
-        return found
+            fits += [(min(point.measures[name], most), point) for point in exact]
+        return fits
+
+
+def _compared(asked: Choice | _Question) -> tuple[str, ...]:
+    preferred = [asked.prefer] if asked.prefer else []
+    return tuple(dict.fromkeys([*asked.axes, *preferred, *(bound.measure for bound in asked.bounds)]))
 
 
 def _costs(point: Point, names: Sequence[str]) -> tuple[float, ...]:

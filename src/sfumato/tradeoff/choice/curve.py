@@ -12,11 +12,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, pairwise
 from math import degrees, inf, isfinite
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.tradeoff.map import Point, cost, non_dominated
+from sfumato.tradeoff.dominance import cost, non_dominated
+
+if TYPE_CHECKING:
+    from sfumato.tradeoff.map import Point
 
 NEAR = 0.05
 """An angle is taken between neighbours at least this far away, so that two nearly equal releases make no knee."""

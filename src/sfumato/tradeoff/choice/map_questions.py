@@ -16,11 +16,13 @@ import numpy as np
 from sfumato.configuration import check_number
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
+from sfumato.phrases import number
 from sfumato.quiet import Quiet
 from sfumato.requirements import KAnonymity, LDiversity, requirement
 from sfumato.tradeoff.choice.answers import Answer, answered, check_losses, said
-from sfumato.tradeoff.choice.bounds import Bound, check_measure, number
-from sfumato.tradeoff.map import Map, Point, non_dominated
+from sfumato.tradeoff.choice.bounds import Bound, check_measure
+from sfumato.tradeoff.dominance import non_dominated
+from sfumato.tradeoff.map import Map, Point
 
 LOSSES = ("loss", "generalization_loss", "suppression_loss")
 

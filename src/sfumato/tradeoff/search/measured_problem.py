@@ -16,7 +16,7 @@ from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.measures import MEASURES, RECONSTRUCTED, Prepared, Scales, UniformReader
 from sfumato.requirements import requirement
 from sfumato.table import Table
-from sfumato.tradeoff.map import cost
+from sfumato.tradeoff.dominance import cost
 from sfumato.tradeoff.search.problems import Judge, Numbers, Problem, Problem1, Problem2, Problem3, Problem4, rounded
 from sfumato.tradeoff.study.study import Candidate
 

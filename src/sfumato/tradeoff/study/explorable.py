@@ -10,7 +10,7 @@ from sfumato.measures import Classification
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.limit.limit import Limit
-    from sfumato.tradeoff.map import Map, Point
+    from sfumato.tradeoff.map import Point
 
 
 class MakesReleases(Protocol):
@@ -120,17 +120,5 @@ class Explorable(Protocol):
     def to_toml(self, folder: Path | None = None) -> str:
         """Write the study with every default filled in; files named as seen from a folder, if one is given."""
 
-    def described(self, about: Mapping[str, Any]) -> str:
-        """Say what was studied, behind `N candidate releases of`; what is not known about it is not said."""
-
     def candidate_of(self, entry: Mapping[str, Any]) -> Settings:
         """Read a candidate from the texts that a file keeps of it."""
-
-    def meanings(self, shown: Map) -> list[tuple[str, str]]:
-        """List what must be known to read any number of the map, each as a short name and a sentence or two."""
-
-    def command(self, point: Point) -> str | None:
-        """Write the command that makes the release of a point; None for what is not a release."""
-
-    def steps(self) -> Sequence[str]:
-        """List what a person must do before that command runs, as HTML."""

@@ -11,26 +11,38 @@ from functools import cached_property
 from hashlib import sha256
 from itertools import count, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import tomlkit
 
 from sfumato.anonymizers import FullDomain, Maker, anonymizer
-from sfumato.configuration import check_choice, check_number, parse, without_seed
+from sfumato.configuration import check_choice, check_options, described, parse, without_seed
 from sfumato.documents import named, parse_toml, read_text
 from sfumato.errors import BadInputError
-from sfumato.kinds import KINDS, kind
 from sfumato.measures import MEASURES, READ_NOISY, READERS, Attack, Classification, Queries, Reader, Scales
 from sfumato.release import FORMS, Form
 from sfumato.requirements import Requirement, requirement
 from sfumato.table import DATASETS, Hierarchy, Table, TableDeclaration
 from sfumato.table.hierarchies.declared import Filed
-from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.study.explorable import Explorable
-from sfumato.tradeoff.study.texts import SCHEMA, full_text, known_keys, list_of, seen_from, texts_of, written_texts
+from sfumato.tradeoff.study.kinds import KINDS, kind
+from sfumato.tradeoff.study.texts import (
+    SCHEMA,
+    known_keys,
+    list_of,
+    section_entries,
+    section_values,
+    seen_from,
+    texts_of,
+    written_texts,
+)
+from sfumato.vocabulary import ANONYMIZERS, IN_FORMS, LATTICE, REQUIREMENTS, SUPPRESS
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.exploration.exploration import TableWork
+
+
+NOTHING = requirement("k-anonymity k=1")
 
 
 @dataclass(frozen=True)
@@ -77,23 +89,17 @@ class Candidate:
 class Grid:
     """Candidates as all combinations of some anonymizers, requirements, forms and suppression limits."""
 
-    anonymizers: tuple[Maker, ...]
-    requirements: tuple[Requirement, ...]
-    forms: tuple[Form, ...] = ("generalization",)
-    suppress: tuple[float, ...] = (0.0,)
-    lattice: bool = False
-    """Whether every feasible transformation of a full-domain lattice is a candidate, not the optimum alone."""
+    anonymizers: Annotated[tuple[Maker, ...], ANONYMIZERS] = (anonymizer("mondrian"),)
+    requirements: Annotated[tuple[Requirement, ...], REQUIREMENTS] = (NOTHING,)
+    forms: Annotated[tuple[Form, ...], IN_FORMS] = ("generalization",)
+    suppress: Annotated[tuple[float, ...], SUPPRESS] = (0.0,)
+    lattice: Annotated[bool, LATTICE] = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.lattice, bool):
-            raise BadInputError(f"lattice must be true or false, not {self.lattice!r}")
+        check_options(self)
         other = [maker for maker in self.anonymizers if not isinstance(maker, FullDomain)]
         if self.lattice and other:
             raise BadInputError(f"lattice = true shows the lattice of full-domain; {other[0].name} has none")
-        for form in self.forms:
-            check_choice("form", form, FORMS)
-        for share in self.suppress:
-            check_number("suppress", share, least=0, most=1)
 
     @property
     def candidates(self) -> list[Candidate]:
@@ -162,41 +168,11 @@ class Study:
 
         return TableWork.of(self, data if data is not None else self.table.open())
 
-    def described(self, about: Mapping[str, Any]) -> str:
-        """Say which table was studied, and what its columns are."""
-        from sfumato.tradeoff.words import studied_table
-
-        return studied_table(self.name, about)
-
     def candidate_of(self, entry: Mapping[str, Any]) -> Candidate:
         """Read a candidate from its texts."""
         check_choice("form", entry["form"], FORMS)
         suppress = float(entry["parameters"].get("suppress", 0.0))
         return Candidate(anonymizer(entry["anonymizer"]), requirement(entry["requirement"]), entry["form"], suppress)
-
-    def meanings(self, shown: Map) -> list[tuple[str, str]]:
-        """List the meanings in force."""
-        from sfumato.tradeoff.meanings import meanings
-
-        return meanings(shown)
-
-    def command(self, point: Point) -> str | None:
-        """Write the command that makes the release of a point."""
-        from sfumato.tradeoff.command import anonymize_command
-
-        return anonymize_command(self.table, point)
-
-    def steps(self) -> Sequence[str]:
-        """Say how the command comes to the hierarchies that the study declares itself."""
-        from sfumato.tradeoff.command import DECLARED
-
-        if not self.table.hierarchy:
-            return ()
-        return (
-            "<b>Hierarchies first.</b> This study declares some of its own; for the command, copy each "
-            f"<code>[table.hierarchy.COLUMN]</code> of <code>study.toml</code> to <code>{DECLARED}</code> as "
-            "<code>[COLUMN]</code>.",
-        )
 
     def with_seed(self, seed: int) -> Study:
         """Return the same study with another seed of the random queries."""
@@ -220,16 +196,7 @@ class Study:
         document.add("name", tomlkit.item(self.name))
         document.add("axes", tomlkit.item(list(self.axes)))
         document.add("table", tomlkit.item(_table_entries(self.table, folder)))
-        scales = {
-            "min_support": self.scales.min_support,
-            "queries": full_text(self.scales.queries),
-            "attack": full_text(self.scales.attack),
-            "draws": self.scales.draws,
-            "reader": full_text(self.scales.reader),
-        }
-        if self.scales.classification is not None:
-            scales["classification"] = full_text(self.scales.classification)
-        document.add("scales", tomlkit.item(scales))
+        document.add("scales", tomlkit.item(section_entries(self.scales)))
         blocks = tomlkit.aot()
         for grid in self.grids:
             block = tomlkit.table()
@@ -282,6 +249,9 @@ def bundled_names() -> list[str]:
     return list(DATASETS)
 
 
+SCALES = {"queries": (Queries,), "classification": (Classification,), "attack": (Attack,), "reader": READERS}
+"""The kinds of every scale that is a configuration of its own."""
+
 LI_LI_2009 = {
     "k-anonymity k={}": (10, 50, 100, 200, 500, 1000, 2000, 5000),
     "l-diversity l={} variant=frequency": (3, 3.5, 4, 4.25, 4.5, 4.75, 5, 5.5),
@@ -289,8 +259,6 @@ LI_LI_2009 = {
     "delta-disclosure delta={} absent=ignore": (1, 1.2, 1.4, 1.5, 1.7, 1.9, 2, 2.1),
 }
 """The requirements and parameters of Li & Li 2009, figure 2."""
-
-NOTHING = requirement("k-anonymity k=1")
 
 
 def baselines() -> Grid:
@@ -334,14 +302,13 @@ def study_of(content: dict[str, Any], origin: str) -> Study:
         str(content.get("name", Path(origin).stem)),
         _declaration(content["table"], origin),
         tuple(_grid(block) for block in blocks),
-        _scales(content.get("scales", {})),
+        Scales(**section_values("[scales]", content.get("scales", {}), Scales, SCALES)),
         (axes[0], axes[1]),
     )
 
 
 def _declaration(entries: Mapping[str, Any], origin: str) -> TableDeclaration:
-    names = [own.name for own in fields(TableDeclaration)]
-    known_keys("[table]", entries, names)
+    known_keys("[table]", entries, described(TableDeclaration))
     if "source" not in entries:
         raise BadInputError("[table] needs source: a file, or the name of a bundled table")
     values: dict[str, Any] = {k: tuple(value) if isinstance(value, list) else value for k, value in entries.items()}
@@ -364,7 +331,7 @@ def _beside(folder: Path, value: Any, bundled: bool = False) -> Any:
 
 
 def _grid(block: Mapping[str, Any]) -> Grid:
-    known_keys("[[candidates]]", block, ("anonymizers", "requirements", "forms", "suppress", "lattice"))
+    known_keys("[[candidates]]", block, described(Grid))
     return Grid(
         tuple(map(anonymizer, texts_of(block, "anonymizers", "mondrian"))),
         tuple(map(requirement, texts_of(block, "requirements", str(NOTHING)))),
@@ -372,22 +339,6 @@ def _grid(block: Mapping[str, Any]) -> Grid:
         tuple(list_of(block.get("suppress", [0.0]))),
         block.get("lattice", False),
     )
-
-
-def _scales(entries: Mapping[str, Any]) -> Scales:
-    known_keys("[scales]", entries, ("min_support", "queries", "classification", "attack", "draws", "reader"))
-    examples = {"queries": str(Queries()), "classification": Classification.example, "attack": "attack top=0.1"}
-    examples["reader"] = "em rounds=5"
-    for key, example in examples.items():
-        if not isinstance(entries.get(key, ""), str):
-            raise BadInputError(f"{key} must be a text such as {example!r}, not {entries[key]!r}")
-    queries = parse(entries["queries"], (Queries,), "workload") if "queries" in entries else Queries()
-    learned = entries.get("classification")
-    classification = parse(learned, (Classification,), "classification") if learned is not None else None
-    attack = parse(entries["attack"], (Attack,), "attack") if "attack" in entries else Attack()
-    draws = entries.get("draws", Scales().draws)
-    reader = read_reader(entries["reader"]) if "reader" in entries else Scales().reader
-    return Scales(entries.get("min_support", Scales().min_support), queries, classification, attack, draws, reader)
 
 
 def read_reader(text: str) -> Reader:

@@ -10,7 +10,7 @@ from typing import Any
 
 import tomlkit
 
-from sfumato.configuration import Configured, value_text
+from sfumato.configuration import Configured, described, parse, value_text
 from sfumato.errors import BadInputError
 
 SCHEMA = 1
@@ -35,6 +35,35 @@ def known_keys(what: str, entries: Mapping[str, Any], keys: Any) -> None:
     unknown = [key for key in entries if key not in keys]
     if unknown:
         raise BadInputError(f"{what} has an unknown key {unknown[0]!r}; known are {', '.join(keys)}")
+
+
+def section_values(
+    what: str, entries: Mapping[str, Any], kind: type, kinds: Mapping[str, tuple[type[Configured], ...]]
+) -> dict[str, Any]:
+    """Read a section by the options of what it declares; where `kinds` has a key, its text is a configuration."""
+    known = described(kind)
+    known_keys(what, entries, known)
+    values: dict[str, Any] = {}
+    for key, value in entries.items():
+        if key not in kinds:
+            values[key] = tuple(list_of(value)) if known[key].several else value
+        elif isinstance(value, str):
+            values[key] = parse(value, kinds[key], key)
+        else:
+            example = kinds[key][0].example or str(kinds[key][0]())
+            raise BadInputError(f"{key} must be a text such as {example!r}, not {value!r}")
+    return values
+
+
+def section_entries(value: Any) -> dict[str, Any]:
+    """Write a section with every default filled in; what is not given is left out."""
+    written: dict[str, Any] = {}
+    for key in described(type(value)):
+        given = getattr(value, key)
+        if given is not None and given != ():
+            plain = list(given) if isinstance(given, tuple) else given
+            written[key] = full_text(given) if isinstance(given, Configured) else plain
+    return written
 
 
 def written_texts(values: tuple[Any, ...]) -> Any:

@@ -82,6 +82,11 @@ class BasketAnonymizer(Configured, ABC):
             raise BadInputError(f"{self.name} knows no utility constraints; with {utility} use coat or upcta")
         return Task(baskets, requirement, utility, limit or NOTHING)
 
+    def in_words(self) -> str:
+        """Name it to people, with what is not usual about it in brackets as one would type it."""
+        options = str(self).partition(" ")[2]
+        return (self.title or self.name) + (f" ({options})" if options else "")
+
     @abstractmethod
     def release(self, task: Task) -> BasketRelease:
         """Make the release."""

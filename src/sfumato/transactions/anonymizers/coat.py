@@ -29,4 +29,5 @@ class COAT(SetBased):
     visit: Visit = "stay"
     loss: Price = "subsets"
     name: ClassVar[str] = "coat"
+    title: ClassVar[str] = "COAT"
     keeps_utility_constraints: ClassVar[bool] = True

@@ -33,6 +33,7 @@ class LRA(TreeBased):
     ] = 10
 
     name: ClassVar[str] = "lra"
+    title: ClassVar[str] = "LRA"
 
     def release(self, task: Task) -> BasketRelease:
         """Sort, cut, and anonymize every piece."""

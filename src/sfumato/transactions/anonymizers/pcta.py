@@ -28,6 +28,7 @@ class PCTA(SetBased):
     visit: Visit = "once"
     loss: Price = "subsets"
     name: ClassVar[str] = "pcta"
+    title: ClassVar[str] = "PCTA"
 
 
 @dataclass(frozen=True)
@@ -35,4 +36,5 @@ class UPCTA(PCTA):
     """PCTA within utility constraints, suppressing what they leave no other way."""
 
     name: ClassVar[str] = "upcta"
+    title: ClassVar[str] = "UPCTA"
     keeps_utility_constraints: ClassVar[bool] = True

@@ -28,6 +28,7 @@ class VPA(TreeBased):
     parts: Annotated[int, Option("How many parts of the items, each a run of leaves of the tree.", least=1)] = 4
 
     name: ClassVar[str] = "vpa"
+    title: ClassVar[str] = "VPA"
 
     def release(self, task: Task) -> BasketRelease:
         """Anonymize every part of the items, then all of them from the united cut on."""

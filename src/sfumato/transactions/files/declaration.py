@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from sfumato.configuration import check_options
 from sfumato.errors import BadInputError
 from sfumato.tradeoff.study.texts import known_keys, option_words, seen_from
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.files.bundled import BASKETS, load_baskets
 from sfumato.transactions.files.reading import read_baskets
 from sfumato.transactions.files.trees import read_tree
+from sfumato.vocabulary import BASKET_SOURCE, COLUMN, ENCODING, ID, ITEM, SEPARATOR, TREE
 
 FILES = ("source", "tree")
 
@@ -21,29 +23,16 @@ FILES = ("source", "tree")
 class BasketsDeclaration:
     """A file of baskets, or bundled ones: lines of items, rows of (whose, item), or a column of lists."""
 
-    source: str
-    id: str | None = None
-    """Of rows: the column that says whose the item is."""
-
-    item: str | None = None
-    """Of rows: the column of items."""
-
-    column: str | None = None
-    """Of lists: the column that holds them, where there are several."""
-
-    separator: str | None = None
-    """Of lines: what separates items, if it is found out wrongly."""
-
-    tree: str | None = None
-    """A level table of the items: every item with what it is generalized to, step by step."""
-
-    encoding: str = "utf-8"
+    source: Annotated[str, BASKET_SOURCE]
+    id: Annotated[str | None, ID] = None
+    item: Annotated[str | None, ITEM] = None
+    column: Annotated[str | None, COLUMN] = None
+    separator: Annotated[str | None, SEPARATOR] = None
+    tree: Annotated[str | None, TREE] = None
+    encoding: Annotated[str, ENCODING] = "utf-8"
 
     def __post_init__(self) -> None:
-        for own in fields(self):
-            value = getattr(self, own.name)
-            if not isinstance(value, str) and (value is not None or own.name in ("source", "encoding")):
-                raise BadInputError(f"{own.name} must be a text, not {value!r}")
+        check_options(self)
 
     @property
     def is_bundled(self) -> bool:

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.configuration import check_whole
-from sfumato.errors import BadInputError
+from sfumato.configuration import Option, check_options
 from sfumato.measures import MEASURES
 from sfumato.measures.of_baskets import ESTIMATORS
 from sfumato.quiet import Quiet
@@ -33,27 +33,29 @@ RESAMPLES = 200
 class BasketScales:
     """What is measured of a release of baskets."""
 
-    known: int = 2
-    """Items of a person that an attacker may know."""
-
-    constraints: str | None = None
-    """A file of the sets of items that an attacker may know, one per line, instead of all sets of `known` items."""
-
-    sensitive: tuple[str, ...] = ()
-    """Items nobody should learn about a person: rho is measured where there are some."""
-
-    queries: ItemQueries = field(default_factory=ItemQueries)
-    linking: Linking = field(default_factory=Linking)
-    losses: ItemLosses = field(default_factory=ItemLosses)
+    known: Annotated[int, Option("Items of a person that an attacker may know.", least=1, most=LONGEST)] = 2
+    constraints: Annotated[
+        str | None,
+        Option(
+            "A file of the sets of items that an attacker may know, one per line, instead of all sets of known items.",
+            takes="file",
+        ),
+    ] = None
+    sensitive: Annotated[
+        tuple[str, ...], Option("Items nobody should learn about a person: rho is measured where there are some.")
+    ] = ()
+    queries: Annotated[ItemQueries, Option("The random workload of queries.", takes="queries")] = field(
+        default_factory=ItemQueries
+    )
+    linking: Annotated[Linking, Option("Whom the attacker looks for.", takes="linking")] = field(
+        default_factory=Linking
+    )
+    losses: Annotated[ItemLosses, Option("How lost detail is weighed.", takes="losses")] = field(
+        default_factory=ItemLosses
+    )
 
     def __post_init__(self) -> None:
-        check_whole("known", self.known, least=1)
-        if self.known > LONGEST:
-            raise BadInputError(f"known must be at most {LONGEST}, not {self.known}")
-        if not isinstance(self.sensitive, tuple) or not all(isinstance(own, str) for own in self.sensitive):
-            raise BadInputError(f"sensitive must be a list of items, not {self.sensitive!r}")
-        if self.constraints is not None and not isinstance(self.constraints, str):
-            raise BadInputError(f"constraints must name a file, not be {self.constraints!r}")
+        check_options(self)
 
     def prepare(self, baskets: Baskets) -> PreparedBaskets:
         """Draw queries and persons once, for all releases."""

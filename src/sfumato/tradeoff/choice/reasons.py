@@ -1,16 +1,18 @@
-"""What is said of a choice: sentences with numbers, for a person who has to answer for the release."""
+"""Why a point was chosen, or none: sentences with numbers that a choice and its refusal carry."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from sfumato.measures import MEASURES, READ_NOISY
-from sfumato.tradeoff.choice.bounds import Bound, Relaxation, number
-from sfumato.tradeoff.choice.curve import Curve, Step, Stretch
+from sfumato.phrases import counted, listed, number
+from sfumato.tradeoff.choice.bounds import Bound, Relaxation
+from sfumato.tradeoff.choice.curve import Curve, Stretch
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
-from sfumato.tradeoff.disagreements import Disagreements
-from sfumato.tradeoff.map import Map, Point
-from sfumato.tradeoff.verdicts import Verdicts
+
+if TYPE_CHECKING:
+    from sfumato.tradeoff.map import Point
 
 BASELINE_WORDS = {
     "original": "the original table, which is not a release",
@@ -18,17 +20,6 @@ BASELINE_WORDS = {
     "without-sensitive": "the trivial release without sensitive values",
     "one-item": "the trivial release of one item in place of all",
 }
-
-
-def listed(parts: Sequence[object]) -> str:
-    """Join parts as a person would: `a, b and c`."""
-    texts = [str(part) for part in parts]
-    return " and ".join([", ".join(texts[:-1]), texts[-1]]) if len(texts) > 1 else "".join(texts)
-
-
-def counted(count: int, what: str) -> str:
-    """Write a number with its noun."""
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def both(before: float, after: float) -> tuple[str, str]:
@@ -55,15 +46,13 @@ def change(name: str, before: float, after: float) -> str:
 def best(order: Sequence[Point], prefer: str, bounds: Sequence[Bound]) -> str:
     """Say that a point is the best by a measure, among how many, and what the next best has."""
     word = "highest" if MEASURES[prefer].better == "higher" else "lowest"
-    own = number(order[0].measures[prefer])
+    value, many = number(order[0].measures[prefer]), counted(len(order), "point")
     if not bounds:
-        text = (
-            f"Of all {counted(len(order), 'point')} it has the {word} {prefer}: {own}. No bound was given on anything."
-        )
+        text = f"Of all {many} it has the {word} {prefer}: {value}. No bound was given on anything."
     elif len(order) == 1:
-        return f"It is the only point with {listed(bounds)}; its {prefer} is {own}."
+        return f"It is the only point with {listed(bounds)}; its {prefer} is {value}."
     else:
-        text = f"Of the {counted(len(order), 'point')} with {listed(bounds)} it has the {word} {prefer}: {own}."
+        text = f"Of the {many} with {listed(bounds)} it has the {word} {prefer}: {value}."
     if len(order) > 1:
         first, second = (point.measures[prefer] for point in order[:2])
         text += f" The next is {order[1].id} with {'the same' if first == second else both(first, second)[1]}."
@@ -79,8 +68,8 @@ def best_of_others(order: Sequence[Point], prefer: str) -> str:
     others = [(name, point) for name, point in first.items() if point is not order[0]]
     if not others:
         return ""
-    told = listed([f"{name} {number(point.measures[prefer])} ({point.id})" for name, point in others])
-    return f"Within the same bounds the best {prefer} of the others is: {told}."
+    values = listed(f"{name} {number(point.measures[prefer])} ({point.id})" for name, point in others)
+    return f"Within the same bounds the best {prefer} of the others is: {values}."
 
 
 def knee(curve: Curve, point: Point, strongest: bool = True) -> str:
@@ -161,8 +150,8 @@ def no_place(point: Point, axes: tuple[str, str]) -> str:
 def recipient(name: str, bounds: Sequence[Bound]) -> str:
     """Say what a recipient asks for."""
     preset = RECIPIENTS[name]
-    own = [f"{bound} ({bound.reason})" for bound in bounds if bound in preset.bounds]
-    asked = f"asks for {listed(own)}" if own else "asks for nothing that applies here"
+    reasons = [f"{bound} ({bound.reason})" for bound in bounds if bound in preset.bounds]
+    asked = f"asks for {listed(reasons)}" if reasons else "asks for nothing that applies here"
     return f"The recipient is '{name}', {preset.meaning}, which {asked}."
 
 
@@ -206,46 +195,25 @@ def unusual(bound: Bound) -> str:
 
 def warnings(point: Point) -> list[str]:
     """Say what a person should know before publishing this point."""
-    found = []
     if point.form == "bucketization":
-        found.append(
+        return [
             "It does not hide who is in the table: the exact quasi-identifiers are published, and only the link to the "
             "sensitive values is loosened."
-        )
-    elif point.anonymizer == "without-sensitive":
-        found.append("It is a trivial release: no sensitive value is published, but the exact quasi-identifiers are.")
-    elif point.anonymizer == "without-quasi":
-        found.append("It is a trivial release: no quasi-identifier is published, only the sensitive values.")
-    elif point.anonymizer == "one-item":
-        found.append("It is a trivial release: all items are published as one, which says who has any item at all.")
-    elif point.measures.get("are", 0) > 1:
-        found.append(
+        ]
+    if point.anonymizer == "without-sensitive":
+        return ["It is a trivial release: no sensitive value is published, but the exact quasi-identifiers are."]
+    if point.anonymizer == "without-quasi":
+        return ["It is a trivial release: no quasi-identifier is published, only the sensitive values."]
+    if point.anonymizer == "one-item":
+        return ["It is a trivial release: all items are published as one, which says who has any item at all."]
+    if point.measures.get("are", 0) > 1:
+        return [
             f"Its are is {number(point.measures['are'])}: an answer of 0 to every query of the workload would be "
             "nearer to the truth on average, which gets an are of 1."
-        )
-    elif point.measures.get("k") == 1:
-        found.append("Its k is 1: somebody's combination of quasi-identifiers occurs only once in it.")
-    return found
-
-
-def worth(shown: Map, point: Point) -> str | None:
-    """Say whether a point beats both trivial sanitizations, and where it does not, how to find one that does."""
-    verdicts = Verdicts.of(shown)
-    if verdicts is None or point.worth is None:
-        return None
-    text, better = verdicts.sentence(point), len(verdicts.by_verdict["better"])
-    if not point.is_baseline and point.worth["verdict"] == "better":
-        return text
-    if not better:
-        return f"{text} No release of this map beats both."
-    beat = "releases of this map beat" if better > 1 else "release of this map beats"
-    return f"{text} {better:,} {beat} both: --prefer utility_gain finds the largest gain."
-
-
-def disagreements(shown: Map, point: Point, axes: Sequence[str]) -> list[str]:
-    """Say where a point looks good by one measure and bad by another of the same kind."""
-    found = Disagreements.of(shown)
-    return [] if found is None else [own.said for own in found.of_point(point, axes)]
+        ]
+    if point.measures.get("k") == 1:
+        return ["Its k is 1: somebody's combination of quasi-identifiers occurs only once in it."]
+    return []
 
 
 # -- around it
@@ -258,31 +226,21 @@ def neighbour(other: Point, changes: Mapping[str, tuple[float, float]], broken: 
     return f"{text}; that is outside the bounds ({listed(broken)} asked for)." if broken else f"{text}."
 
 
-def quadrant(own: Mapping[str, Sequence[Bound]], points: int, others: int) -> str:
+def quadrant(by_axis: Mapping[str, Sequence[Bound]], points: int, others: int) -> str:
     """Say how many points lie within the bounds on both axes, and which axis has none."""
-    parts = [listed(bounds) if bounds else f"any {axis} (no bound given)" for axis, bounds in own.items()]
+    parts = [listed(bounds) if bounds else f"any {axis} (no bound given)" for axis, bounds in by_axis.items()]
     beside = ", the other bounds kept" if others else ""
     return f"{counted(points, 'point')} with {listed(parts)}{beside}."
 
 
-def next_step(step: Step, axes: tuple[str, str]) -> str:
-    """Say what the next step of privacy costs, in all and for each unit."""
-    first, second = axes
-    rate = "" if step.rate is None else f", {number(step.rate)} of {second} for each unit of {first}"
-    return (
-        f"The next step of privacy, to {step.end}, costs {number(step.cost)} of {second} for {number(step.gain)} of "
-        f"{first}{rate}."
-    )
-
-
-def stretch(own: Stretch, axes: tuple[str, str]) -> str:
+def stretch(steps: Stretch, axes: tuple[str, str]) -> str:
     """Say where privacy is almost free, or expensive."""
     first, second = axes
-    start, end = both(*own.first)
-    kind = "privacy is almost free" if own.kind == "flat" else "privacy is expensive"
+    start, end = both(*steps.first)
+    kind = "privacy is almost free" if steps.kind == "flat" else "privacy is expensive"
     return (
-        f"From {first} {start} to {end} {kind}: these are {100 * own.gain_share:.0f}% of the range of {first} on the "
-        f"frontier, for {100 * own.cost_share:.0f}% of the range of {second} ({' to '.join(both(*own.second))})."
+        f"From {first} {start} to {end} {kind}: these are {100 * steps.gain_share:.0f}% of the range of {first} on the "
+        f"frontier, for {100 * steps.cost_share:.0f}% of the range of {second} ({' to '.join(both(*steps.second))})."
     )
 
 
@@ -313,13 +271,13 @@ def nothing_fits(
     if not exact_allowed:
         lines.append(f"  {left_out(recipient or '')}")
     alone = len(bounds) == 1
-    for own in relax:
-        if own.relaxed is None:
-            lines.append(f"  Relaxing --{own.bound.side} {own.bound.measure} alone does not help.")
+    for each in relax:
+        if each.relaxed is None:
+            lines.append(f"  Relaxing --{each.bound.side} {each.bound.measure} alone does not help.")
         else:
             kept = "" if alone else ", all else kept,"
             lines.append(
-                f"  With {own.relaxed.option} instead of {number(own.bound.value)}{kept} {own.point} would fit."
+                f"  With {each.relaxed.option} instead of {number(each.bound.value)}{kept} {each.point} would fit."
             )
     if nearest is not None:
         names = dict.fromkeys(bound.measure for bound in bounds if nearest.has([bound.measure]))

@@ -1,19 +1,50 @@
-"""The meanings in force: what was decided once and must be known to read any number of the report."""
+"""The meanings in force: what was decided once and must be known to read any number of a map and its report."""
 
 from __future__ import annotations
 
 from sfumato.measures import EmReader, Queries, Reader
-from sfumato.tradeoff.map import Map
-from sfumato.tradeoff.study.study import of_table
-from sfumato.tradeoff.verdicts import Verdicts
-from sfumato.tradeoff.words import counted, listed
+from sfumato.phrases import counted, listed, percent
+from sfumato.tradeoff import Map, of_table
+from sfumato.tradeoff.public import PublicStudy
+from sfumato.transactions.study import BasketStudy
+from sfumato.words.basket_meanings import basket_meanings
+
+PUBLIC = [
+    ("One record is one person", "If a person can have several records, the risks here are too low."),
+    (
+        "Rounded to the worse side",
+        "A risk is never larger than shown, nor a utility loss. The more releases are compared, and the fewer records "
+        "there are, the coarser the steps. Releases at the same place need not be equal.",
+    ),
+    ("Promised", "k and itemset_risk are what the settings promise; a release may do better."),
+    (
+        "A bound",
+        "a_know compares the groups of a release with all records of its file, and allows for the share of records "
+        "that its settings let it leave out: against the whole table it is at most this large.",
+    ),
+    (
+        "What is not here",
+        "How many records there are and how many were left out; what is true of the worst group only, since a single "
+        "record can change it; releases with noise, whose measures no epsilon covers; the original table.",
+    ),
+]
+"""What must be known to read the public numbers."""
 
 
-def meanings(shown: Map) -> list[tuple[str, str]]:
+def meanings(map_: Map) -> list[tuple[str, str]]:
     """List the meanings with the study's own values, each as a short name and one or two sentences."""
-    forms = {point.form for point in shown.points if not point.is_baseline}
-    found = [
-        ("One record is one person", _person(shown)),
+    match map_.study:
+        case PublicStudy():
+            return PUBLIC
+        case BasketStudy(scales=scales):
+            return basket_meanings(scales)
+    return _of_table(map_)
+
+
+def _of_table(map_: Map) -> list[tuple[str, str]]:
+    forms = {point.form for point in map_.points if not point.is_baseline}
+    entries = [
+        ("One record is one person", _person(map_)),
         (
             "What an outsider knows already",
             "Q, the baseline distribution, is that of the whole table, suppressed records included, in every "
@@ -26,21 +57,21 @@ def meanings(shown: Map) -> list[tuple[str, str]]:
         ),
     ]
     if "bucketization" in forms:
-        found.append(
+        entries.append(
             (
                 "Bucketization does not hide who is in the table",
                 "Its quasi-identifiers are exact. There, k-anonymity is a bucket size and identity is not protected; "
                 "the measured k comes from the published quasi-identifiers.",
             )
         )
-    found += [("Missing values", _missing(shown)), ("Suppressed records", _suppressed(shown))]
-    return [*found, *_scales(shown), *_learning(shown), *_noise(shown)]
+    entries += [("Missing values", _missing(map_)), ("Suppressed records", _suppressed(map_))]
+    return [*entries, *_scales(map_), *_learning(map_), *_noise(map_)]
 
 
-def _noise(shown: Map) -> list[tuple[str, str]]:
-    if not any(point.is_noisy for point in shown.points):
+def _noise(map_: Map) -> list[tuple[str, str]]:
+    if not any(point.is_noisy for point in map_.points):
         return []
-    draws = of_table(shown.study).scales.draws
+    draws = of_table(map_.study).scales.draws
     return [
         (
             "Differential privacy",
@@ -52,42 +83,42 @@ def _noise(shown: Map) -> list[tuple[str, str]]:
     ]
 
 
-def _person(shown: Map) -> str:
-    named = list(of_table(shown.study).table.identifier)
+def _person(map_: Map) -> str:
+    named = list(of_table(map_.study).table.identifier)
     if not named:
         return "No column says otherwise. If a person can have several records, the risks here are too low."
     return f"The identifier {listed(named)} is never published; repeated identifiers are not joined."
 
 
-def _missing(shown: Map) -> str:
-    if of_table(shown.study).table.missing == "drop":
-        dropped = counted(int(shown.about.get("dropped", 0)), "record")
+def _missing(map_: Map) -> str:
+    if of_table(map_.study).table.missing == "drop":
+        dropped = counted(int(map_.about.get("dropped", 0)), "record")
         return f"Records that miss a value were removed before anything else: {dropped}."
     return "A missing value is a value of its own beside the others, never inside a range."
 
 
-def _suppressed(shown: Map) -> str:
-    largest = max((point.candidate.suppress for point in shown.points), default=0.0)
+def _suppressed(map_: Map) -> str:
+    largest = max((point.candidate.suppress for point in map_.points), default=0.0)
     if not largest:
         return "No candidate of this study may leave records out."
     return (
-        f"Candidates may leave out up to {100 * largest:.3g} % of the records, as their settings say. Suppressed "
+        f"Candidates may leave out up to {percent(largest, 3)} of the records, as their settings say. Suppressed "
         "records are counted, cost the full loss and never form a group; a query's estimate simply lacks them."
     )
 
 
-def _scales(shown: Map) -> list[tuple[str, str]]:
-    if not shown.about.get("sensitive"):
+def _scales(map_: Map) -> list[tuple[str, str]]:
+    if not map_.about.get("sensitive"):
         return []
-    scales = of_table(shown.study).scales
+    scales = of_table(map_.study).scales
     return [
         (
             "Populations",
-            f"u_loss compares the sensitive values of every population of at least {100 * scales.min_support:.3g} % of "
+            f"u_loss compares the sensitive values of every population of at least {percent(scales.min_support, 3)} of "
             "the records (minSup), described by values or ranges of quasi-identifiers, with what the release tells.",
         ),
         ("Queries", _queries(scales.queries)),
-        ("Attack", _attack(shown)),
+        ("Attack", _attack(map_)),
         *_reader(scales.reader),
     ]
 
@@ -108,38 +139,37 @@ def _reader(reader: Reader) -> list[tuple[str, str]]:
     ]
 
 
-def _learning(shown: Map) -> list[tuple[str, str]]:
-    verdicts = Verdicts.of(shown)
-    if verdicts is None:
+def _learning(map_: Map) -> list[tuple[str, str]]:
+    if map_.verdicts is None:
         return []
-    own = verdicts.workload
-    test = "as the release shows it" if own.test == "release" else "as the original table shows it"
+    workload = map_.verdicts.workload
+    test = "as the release shows it" if workload.test == "release" else "as the original table shows it"
     return [
         (
             "Learning a column",
             "workload_accuracy is how often a classifier taught with other records of the release guesses "
-            f"{own.target} right, each record shown {test} ({own.folds} folds, seed {own.seed}). utility_gain is how "
-            "much that is beyond the better trivial sanitization. A release beats it only if the whole interval of the "
-            "gain is above zero.",
+            f"{workload.target} right, each record shown {test} ({workload.folds} folds, seed {workload.seed}). "
+            "utility_gain is how much that is beyond the better trivial sanitization. A release beats it only if the "
+            "whole interval of the gain is above zero.",
         ),
     ]
 
 
-def _attack(shown: Map) -> str:
+def _attack(map_: Map) -> str:
     """Say what the attacker does, and what guessing the commonest value would give where one attribute is attacked."""
-    attack = of_table(shown.study).scales.attack
+    attack = of_table(map_.study).scales.attack
     learns = {
         "naive-bayes": "by naive Bayes on each quasi-identifier",
         "pairs": "by naive Bayes on every pair of quasi-identifiers",
         "random-forest": "by a random forest on points drawn from the boxes",
     }[attack.kind]
-    whom = "everybody" if attack.top == 1 else f"the {100 * attack.top:.3g} % of the people he is surest of"
+    whom = "everybody" if attack.top == 1 else f"the {percent(attack.top, 3)} of the people he is surest of"
     both = ("attack_accuracy", "empirical_breach")
-    known = [own for own in shown.points if own.has(both) and own.measures["attack_accuracy"] > 0]
+    known = [point for point in map_.points if point.has(both) and point.measures["attack_accuracy"] > 0]
     beside = ""
-    if known and len(shown.about.get("sensitive", ())) == 1:
+    if known and len(map_.about.get("sensitive", ())) == 1:
         accuracy, breach = (known[0].measures[name] for name in both)
-        beside = f", which is right for {100 * accuracy / (1 + breach):.3g} %"
+        beside = f", which is right for {percent(accuracy / (1 + breach), 3)}"
     return (
         f"attack_accuracy lets an attacker who knows the quasi-identifiers learn from a release {learns} and guess the "
         f"sensitive value of {whom}; empirical_breach compares him with guessing the commonest value always{beside}."
@@ -150,7 +180,7 @@ def _queries(queries: Queries) -> str:
     reading = "of the records" if queries.reading == "query" else "of the values of each attribute"
     chosen = "drawn at random" if queries.select == "values" else "as ranges"
     bound = (
-        f"errors are relative to at least {100 * queries.sanity:.3g} % of the records"
+        f"errors are relative to at least {percent(queries.sanity, 3)} of the records"
         if queries.sanity
         else "only queries with an answer above zero are asked"
     )
@@ -162,6 +192,6 @@ def _queries(queries: Queries) -> str:
         )
     return (
         f"query_error asks {queries.number:,} random COUNT queries on {queries.dimensions} quasi-identifiers (all, "
-        f"where there are fewer) and the sensitive attribute, selecting {100 * queries.selectivity:.3g} % {reading}, "
+        f"where there are fewer) and the sensitive attribute, selecting {percent(queries.selectivity, 3)} {reading}, "
         f"values {chosen} (seed {queries.seed}); {bound}."
     )

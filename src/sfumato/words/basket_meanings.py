@@ -1,96 +1,12 @@
-"""What is said of baskets and their releases: sentences for a person who knows no requirement by name."""
+"""The meanings in force on a map of baskets: what must be known to read any number of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from sfumato.configuration import Configured
 from sfumato.measures.of_baskets import ESTIMATORS
-from sfumato.tradeoff.words import counted, listed, origin_in_words, size_in_words
-from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer
+from sfumato.phrases import counted, listed, percent
 from sfumato.transactions.measures.queries import ItemQueries
 from sfumato.transactions.measures.scales import BasketScales
-from sfumato.transactions.policy import (
-    BasketRequirement,
-    CompleteKAnonymity,
-    KMAnonymity,
-    PrivacyConstraints,
-    SuppressionLimit,
-    UtilityConstraints,
-)
-
-MAKERS = {
-    "aa": "AA",
-    "coat": "COAT",
-    "pcta": "PCTA",
-    "upcta": "UPCTA",
-    "lra": "LRA",
-    "vpa": "VPA",
-    "partition": "Partition",
-}
-
-
-def known_in_words(m: int) -> str:
-    """Say how much an attacker knows.
-
-    >>> known_in_words(1), known_in_words(2)
-    ('any one item', 'any two items')
-    """
-    numbers = {1: "any one item", 2: "any two items", 3: "any three items", 4: "any four items", 5: "any five items"}
-    return numbers.get(m, f"any {m} items")
-
-
-def basket_rule(own: BasketRequirement) -> str:
-    """Say what a requirement promises.
-
-    >>> basket_rule(KMAnonymity(5, 2))
-    'someone who knows any two items of a person (or fewer) finds at least 5 records that fit, or none'
-    """
-    match own:
-        case KMAnonymity(k=k, m=m):
-            fewer = " (or fewer)" if m > 1 else ""
-            return (
-                f"someone who knows {known_in_words(m)} of a person{fewer} finds at least "
-                f"{counted(k, 'record')} that fit{'s' if k == 1 else ''}, or none"
-            )
-        case CompleteKAnonymity(k=k):
-            return f"every published basket is that of at least {counted(k, 'record')}, whatever is known of a person"
-        case PrivacyConstraints(k=k, file=file, protect_subsets=subsets):
-            some = " (or some of them)" if subsets == "yes" else ""
-            return (
-                f"someone who knows the items of a line of {file}{some} finds at least {counted(k, 'record')} that "
-                f"fit{'s' if k == 1 else ''}, or none"
-            )
-    return str(own)
-
-
-def maker_in_words(own: Configured) -> str:
-    """Name an anonymizer with the options that are not usual."""
-    name, _, options = str(own).partition(" ")
-    return MAKERS.get(name, name) + (f" ({options})" if options else "")
-
-
-def settings(
-    maker: BasketAnonymizer, requirement: BasketRequirement, utility: UtilityConstraints | None, limit: SuppressionLimit
-) -> str:
-    """Say in a sentence how a release is made."""
-    if maker.baseline:
-        return maker.baseline
-    parts = [f"{maker_in_words(maker)}: {basket_rule(requirement)}"]
-    if utility is not None:
-        where = f"a line of {utility.file}" if utility.file else f"a node of level {utility.level} of the item tree"
-        parts.append(f"items published together only within {where}")
-    if limit.share:
-        parts.append(f"at most {100 * limit.share:.3g} % of the {limit.of} left out")
-    return "; ".join(parts)
-
-
-def studied_baskets(name: str, about: Mapping[str, Any]) -> str:
-    """Say which baskets a map is about."""
-    items = f"some of {counted(int(about['items']), 'item')}" if "items" in about else "items"
-    text = f"the baskets {name}{origin_in_words(name, about)} were tried: {size_in_words(about)}each a set of {items}"
-    return text + (" that lie in a tree. " if about.get("tree") else ". ")
+from sfumato.transactions.policy import known_in_words
 
 
 def basket_meanings(scales: BasketScales) -> list[tuple[str, str]]:
@@ -98,7 +14,7 @@ def basket_meanings(scales: BasketScales) -> list[tuple[str, str]]:
     known = (
         known_in_words(scales.known) if scales.constraints is None else f"the items of a line of {scales.constraints}"
     )
-    found = [
+    entries = [
         ("One record is one person", "If a person can have several records, the risks here are too low."),
         (
             "Published items",
@@ -126,15 +42,15 @@ def basket_meanings(scales: BasketScales) -> list[tuple[str, str]]:
         ("Losses", losses_in_words(scales)),
     ]
     if scales.sensitive:
-        found.append(
+        entries.append(
             (
                 "Sensitive items",
-                f"rho is the largest share of records with {listed(list(scales.sensitive))} among those that fit up to "
+                f"rho is the largest share of records with {listed(scales.sensitive)} among those that fit up to "
                 "two other known items; a published set counts for its share of sensitive items. No requirement "
                 "here bounds it.",
             )
         )
-    return found
+    return entries
 
 
 def queries_in_words(asked: ItemQueries) -> str:
@@ -143,7 +59,7 @@ def queries_in_words(asked: ItemQueries) -> str:
         "transaction": f"{asked.size} random items of a random record",
         "uniform-items": f"{asked.size} items, each item equally likely, that some record has",
         "frequency-weighted": f"{asked.size} items, drawn as often as they occur, that some record has",
-        "frequent-pairs": f"one of the {100 * asked.top:.3g} % most frequent pairs of items",
+        "frequent-pairs": f"one of the {percent(asked.top, 3)} most frequent pairs of items",
         "file": f"the items of a line of {asked.file}",
     }[asked.kind]
     if asked.kind == "file":
@@ -156,7 +72,7 @@ def queries_in_words(asked: ItemQueries) -> str:
             f"{asked.workloads} workloads of {counted(asked.number, 'query', 'queries')} (seed {asked.seed}); "
             "intervals reach from the lowest to the highest workload"
         )
-    bound = f" Errors are relative to at least {100 * asked.sanity:.3g} % of the records." if asked.sanity else ""
+    bound = f" Errors are relative to at least {percent(asked.sanity, 3)} of the records." if asked.sanity else ""
     return (
         f"are is the mean relative error of COUNT queries, each for {what}: {many}. A reader answers as "
         f"{asked.estimator!r} says: {ESTIMATORS[asked.estimator]} (are_half, are_expanded, ... show the others). A "

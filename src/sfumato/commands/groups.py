@@ -1,0 +1,254 @@
+"""Options that several commands share, as groups: a command takes a group as one value, its user types single options.
+
+What an option says in `--help` is what its declaration says (`vocabulary`), so both cannot drift apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args, get_type_hints
+
+import typer
+
+from sfumato.configuration import Option
+from sfumato.errors import BadInputError
+from sfumato.vocabulary import (
+    COLUMN,
+    DELIMITER,
+    ENCODING,
+    HIERARCHIES,
+    HOUSEHOLD,
+    ID,
+    IDENTIFIER,
+    ITEM,
+    MISSING_VALUES,
+    NA,
+    NEUTRAL,
+    QUASI,
+    SENSITIVE,
+    SEPARATOR,
+    TREE,
+)
+
+if TYPE_CHECKING:
+    from sfumato.engines import Engine
+    from sfumato.table import TableDeclaration
+    from sfumato.transactions.files.declaration import BasketsDeclaration
+
+AsJson = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
+Workers = Annotated[int | None, typer.Option(help="Threads; by default one per core.")]
+StudyName = Annotated[
+    str, typer.Argument(help="A study.toml, or the bundled study of a bundled table such as adult.", metavar="STUDY")
+]
+MapFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder that `sfumato explore` wrote.")]
+ABOUT_TABLES = "is about tables, and these are baskets; leave it out"
+
+
+def option(shared: Option, more: str = "") -> Any:
+    """Make an option of the command line of one that studies have too."""
+    return typer.Option(help=f"{shared.meaning[:-1]}{more}.")
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command whose groups are single options, as Typer reads them."""
+    groups: dict[str, type] = {}
+    parameters: list[Parameter] = []
+    for parameter in signature(command).parameters.values():
+        hint = get_type_hints(command, include_extras=True)[parameter.name]
+        if isinstance(hint, type) and is_dataclass(hint):
+            groups[parameter.name] = hint
+            parameters += [_parameter(hint, each) for each in fields(hint)]
+        else:
+            parameters.append(parameter.replace(annotation=hint, kind=Parameter.KEYWORD_ONLY))
+
+    @wraps(command)
+    def called(**values: Any) -> None:
+        for name, kind in groups.items():
+            values[name] = kind(**{each.name: values.pop(each.name) for each in fields(kind)})
+        command(**values)
+
+    called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {each.name: each.annotation for each in parameters}
+    del called.__wrapped__
+    return called
+
+
+def _parameter(kind: type, each: Any) -> Parameter:
+    plain, info = get_args(get_type_hints(kind, include_extras=True)[each.name])
+    info = copy(info)
+    info.rich_help_panel = getattr(kind, "panel", None)
+    hint: Any = Annotated[plain, info]
+    default = each.default if each.default_factory is MISSING else each.default_factory()
+    default = Parameter.empty if default is MISSING else default
+    return Parameter(each.name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+
+
+class Group:
+    """Base of groups: which of its options were given, and under which heading `--help` shows them."""
+
+    panel: ClassVar[str | None] = None
+
+    def values(self) -> dict[str, Any]:
+        """Return all options by name."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
+
+    def given(self) -> Mapping[str, Any]:
+        """Return the options that have another value than usual, by the names that a user types."""
+        usual = {each.name: each.default for each in fields(self)}  # type: ignore[arg-type]
+        return {
+            f"--{name.replace('_', '-')}": value
+            for name, value in self.values().items()
+            if value not in ([], None) and value != usual[name]
+        }
+
+
+def refuse(given: Mapping[str, object], why: str) -> None:
+    """Raise where an option was given that has no say here."""
+    for name, value in given.items():
+        if value:
+            raise BadInputError(f"{name} {why}")
+
+
+@dataclass(frozen=True)
+class TextFile(Group):
+    """How a text file is laid out."""
+
+    panel: ClassVar[str | None] = "Reading a text file"
+    delimiter: Annotated[str | None, option(DELIMITER)] = None
+    encoding: Annotated[str, option(ENCODING)] = "utf-8"
+
+
+@dataclass(frozen=True)
+class Reading(TextFile):
+    """How a text file is read."""
+
+    na: Annotated[list[str], option(NA, "; repeat")] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Known(Group):
+    """What an outsider may know, and what nobody should learn."""
+
+    panel: ClassVar[str | None] = "Columns"
+    quasi: Annotated[list[str], option(QUASI, "; repeat, or separate by commas")] = field(default_factory=list)
+    sensitive: Annotated[list[str], option(SENSITIVE)] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Named(Known):
+    """The roles of columns that a check asks for."""
+
+    identifier: Annotated[list[str], option(IDENTIFIER)] = field(default_factory=list)
+
+    def of_rows(self, rows: Engine) -> dict[str, tuple[str, ...]]:
+        """Return the roles with comma lists split, where no column has that whole name."""
+        lists = {name: given for name, given in self.values().items() if isinstance(given, list)}
+        return {name: columns(given, rows.columns) for name, given in lists.items()}
+
+
+@dataclass(frozen=True)
+class Roles(Named):
+    """The roles of all columns that are published."""
+
+    neutral: Annotated[list[str], option(NEUTRAL)] = field(default_factory=list)
+    household: Annotated[str | None, option(HOUSEHOLD)] = None
+
+
+@dataclass(frozen=True)
+class OfBaskets(Group):
+    """Where items stand, in a file of sets of items."""
+
+    panel: ClassVar[str | None] = "Sets of items"
+    baskets: Annotated[
+        bool, typer.Option("--baskets", help="The file holds sets of items: lines, rows (--id, --item), or lists.")
+    ] = False
+    id: Annotated[str | None, option(ID)] = None
+    item: Annotated[str | None, option(ITEM)] = None
+    column: Annotated[str | None, option(COLUMN)] = None
+    separator: Annotated[str | None, option(SEPARATOR)] = None
+    tree: Annotated[str | None, option(TREE)] = None
+
+    def are_meant(self, source: str) -> bool:
+        """Say whether a source is baskets: by the option, or because bundled ones are called so."""
+        from sfumato.transactions.files.bundled import BASKETS
+
+        return self.baskets or (source in BASKETS and not Path(source).is_file())
+
+    def declaration(self, source: str, reading: TextFile) -> BasketsDeclaration:
+        """Say where the baskets are."""
+        from sfumato.transactions.files.declaration import BasketsDeclaration
+
+        separator = self.separator or reading.delimiter
+        return BasketsDeclaration(source, self.id, self.item, self.column, separator, self.tree, reading.encoding)
+
+    def declared_in(self, name: str) -> BasketsDeclaration:
+        """Find out where baskets are: in a study, bundled, or in a file."""
+        from sfumato.publish.audit.original import study_file
+        from sfumato.tradeoff import read_study
+        from sfumato.transactions.files.declaration import BasketsDeclaration
+        from sfumato.transactions.study import BasketStudy
+
+        path = study_file(name)
+        if path is None:
+            return BasketsDeclaration(name, tree=self.tree)
+        study = read_study(str(path))
+        if not isinstance(study, BasketStudy):
+            raise BadInputError(f"{name}: this study is about a table, not about baskets")
+        return study.baskets if self.tree is None else replace(study.baskets, tree=self.tree)
+
+    def refuse_for_table(self, **more: object) -> None:
+        """Raise where something was given that is about sets of items only."""
+        options = {f"--{name.replace('_', '-')}": value for name, value in more.items()}
+        refuse({**self.given(), **options}, "is about sets of items; say so (--baskets)")
+
+
+@dataclass(frozen=True)
+class OfTable(Group):
+    """What is said of a table besides its roles."""
+
+    hierarchies: Annotated[list[Path], option(HIERARCHIES, "; of several, the last that knows a column decides")] = (
+        field(default_factory=list)
+    )
+    missing: Annotated[str, option(MISSING_VALUES)] = "value"
+
+    def declaration(self, source: str, roles: Roles, reading: Reading) -> TableDeclaration:
+        """Say where the table is; its roles are those that need no look at its columns."""
+        from sfumato.table import TableDeclaration
+        from sfumato.table.hierarchies.declared import read_hierarchies
+
+        return TableDeclaration(
+            source=source,
+            household=roles.household,
+            hierarchies=str(self.hierarchies[0]) if self.hierarchies else None,
+            hierarchy={name: tree for path in self.hierarchies[1:] for name, tree in read_hierarchies(path).items()},
+            missing=self.missing,  # type: ignore[arg-type]
+            na=tuple(reading.na),
+            delimiter=reading.delimiter,
+            encoding=reading.encoding,
+        )
+
+
+@dataclass(frozen=True)
+class Writing(Group):
+    """How a file is written."""
+
+    escape_formulas: Annotated[
+        bool,
+        typer.Option(
+            "--escape-formulas", help="Write cells that a spreadsheet would run as formulas with ' in front of them."
+        ),
+    ] = False
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the output, and its certificates.")] = False
+
+
+def columns(given: list[str], known: Any) -> tuple[str, ...]:
+    """Split comma lists, but only where no column has that whole name."""
+    names: list[str] = []
+    for text in given:
+        names.extend([text] if text in known else [part.strip() for part in text.split(",") if part.strip()])
+    return tuple(names)

@@ -1,0 +1,66 @@
+"""Numbers, counts and lists as people write them: the one way for every sentence of the house."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+from math import isfinite
+from textwrap import fill
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """Write a number with its noun.
+
+    >>> counted(1, "record"), counted(2000, "record"), counted(2, "query", "queries")
+    ('1 record', '2,000 records', '2 queries')
+    """
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def listed(parts: Iterable[object]) -> str:
+    """Join parts as a person would.
+
+    >>> listed(["a", "b", "c"]), listed(["a"])
+    ('a, b and c', 'a')
+    """
+    *others, last = [str(part) for part in parts] or [""]
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def number(value: float, digits: int = 4) -> str:
+    """Write a number for a person to read.
+
+    >>> number(45222), number(0.0123456), number(0.00004524), number(float("inf")), number(2e-16)
+    ('45,222', '0.01235', '0.00004524', 'infinite', '0')
+    """
+    if not isfinite(value):
+        return "infinite" if value > 0 else "minus infinite"
+    if abs(value) < 1e-12:
+        return "0"
+    if float(value).is_integer():
+        return f"{value:,.0f}" if abs(value) < 1e15 else f"{value:.{digits}g}"
+    text = f"{value:.{digits}g}"
+    return f"{Decimal(text):f}" if "e-0" in text else text
+
+
+def percent(share: float, digits: int | None = None) -> str:
+    """Write a share: one that was set with at most so many digits, one that was measured with one after the point.
+
+    Of what was measured a small share is told from none, and a large one from all, by as many more as it takes.
+
+    >>> percent(0.05, 3), percent(0.82363), percent(0.0001), percent(0.9996), percent(0)
+    ('5 %', '82.4 %', '0.01 %', '99.96 %', '0.0 %')
+    """
+    if digits is not None:
+        return f"{100 * share:.{digits}g} %"
+    for places in (1, 2, 3, 4):
+        rounded = round(100 * share, places)
+        if round(share, 12) in (0, 1) or 0 < rounded < 100:
+            return f"{abs(rounded):.{places}f} %"
+    return "less than 0.0001 %" if share < 0.5 else "more than 99.999 %"
+
+
+def wrapped(sentence: str, mark: str = "") -> str:
+    """Break a sentence into lines for the terminal, indented behind a mark."""
+    start = f"  {mark}"
+    return fill(sentence, 110, initial_indent=start, subsequent_indent=" " * len(start), break_on_hyphens=False)

@@ -1,0 +1,133 @@
+"""What is said of an audit to who reads a terminal: the measures, what stands out, the verdict last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from sfumato.phrases import counted, number
+from sfumato.publish.audit.audit import Audit
+from sfumato.publish.audit.decision import Failure
+from sfumato.publish.audit.households import Together
+from sfumato.publish.audit.intersection import Intersection
+from sfumato.publish.audit.question import WorstGroup
+from sfumato.words.measures import ARROWS, EXACT_VALUES, measure_lines
+
+
+def audit_lines(audit: Audit) -> Iterator[str]:
+    """Say what was measured, and whether what was required holds."""
+    grouped = "smallest_group" in audit.measures
+    kinds = counted(audit.groups, "group" if grouped else "different combination")
+    yield f"{audit.file}: {counted(audit.records, 'record')} in {kinds}."
+    if audit.uniques:
+        alone = f"{counted(audit.uniques, 'record')} ({audit.uniques / audit.records:.1%})"
+        yield f"No other record looks like it by its quasi-identifiers: {alone}."
+    if audit.group is not None:
+        yield EXACT_VALUES
+    several = ", of the worst sensitive attribute where there are several" if len(audit.sensitive) > 1 else ""
+    yield f"\nMeasured relative to {audit.relative_to}{several} {ARROWS}:"
+    yield from measure_lines(audit.measures)
+    yield from _worst(audit, grouped)
+    for both in audit.repeated:
+        yield from _repeated(both)
+    if audit.coverage is not None:
+        yield f"\nChecked: {audit.coverage.checked}."
+        if audit.coverage.holds:
+            yield "All rows fit." if audit.coverage.exact else "Nothing was found that does not fit."
+        else:
+            yield f"NOT COVERED: {counted(audit.coverage.uncovered, 'row')} cannot come from this original:"
+            yield from (f"  {example}" for example in audit.coverage.examples)
+    if audit.households is not None:
+        yield from _together(audit.households)
+    for failure in audit.failures:
+        yield _failure(failure, "group" if grouped else "combination")
+    if audit.require is not None and not audit.failures:
+        yield f"\nEvery {'group' if grouped else 'record'} satisfies: {audit.require}"
+
+
+def _shows(texts: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {text or '(missing)'}" for name, text in texts.items())
+
+
+def _worst(audit: Audit, grouped: bool) -> Iterator[str]:
+    """Show the groups that stand out, those of one kind together."""
+    kinds: dict[tuple[str, str | None], list[WorstGroup]] = {}
+    for group in audit.worst:
+        about = None if group.why == "smallest" or len(audit.sensitive) == 1 else group.sensitive
+        kinds.setdefault((group.why, about), []).append(group)
+    for (why, about), groups in kinds.items():
+        which = (
+            f"groups that are {why}{f' in {about}' if about else ''}" if grouped else "combinations that fewest match"
+        )
+        yield f"\nThe {which}:"
+        for group in groups:
+            value = "" if group.share is None else f"; {group.share:.0%} have {group.sensitive} {group.dominant!r}"
+            distance = f", distance {group.measures['t_js']:.3g}" if why == "farthest from Q" else ""
+            yield f"  {counted(group.size, 'record')}{value}{distance}: {_shows(group.shows)}"
+
+
+def _failure(failure: Failure, what: str) -> str:
+    return (
+        f"\nFAILS: {failure.requirement} does not hold in {failure.groups:,} of {counted(failure.of, what)} "
+        f"({counted(failure.records, 'record')}).\n"
+        f"  The worst has {counted(failure.size, 'record')}: {_shows(failure.worst)}\n"
+        f"  What the file achieves: {failure.achieved}."
+    )
+
+
+def _together(together: Together) -> Iterator[str]:
+    """Say whether members of a household show the same value of what they share."""
+    several = counted(together.households, "household")
+    if not together.shared:
+        yield f"\nHouseholds: members of the {several} with several members share no quasi-identifier."
+        return
+    yield f"\nHouseholds: within each of the {several} with several members all have the same"
+    yield f"  {', '.join(together.shared)}."
+    if together.holds:
+        yield "  One published combination of these covers each of them: members show the same values."
+        return
+    yield (
+        f"  NOT CONFIRMED for {counted(together.households - together.confirmed, 'household')}: several published "
+        "combinations cover their values, so two\n  members may show two of them, and who knows of both members "
+        "intersects these:"
+    )
+    yield from (f"  {example}" for example in together.examples)
+
+
+def _repeated(both: Intersection) -> Iterator[str]:
+    """Say what two releases tell together."""
+    most = "" if both.exact else "at most "
+    yield (
+        f"\nTogether with {both.earlier}: who knows a person's {', '.join(both.quasi)} finds their group in both\n"
+        f"files; only {both.sensitive} values that stand in both groups remain possible."
+    )
+    pairs = f"  {counted(both.pairs, 'pair')} of groups that a person may be in"
+    yield f"{pairs}; {most}{counted(both.people, 'record')} are in both files."
+    if both.unmatched_groups:
+        yield f"  {counted(both.unmatched_groups, 'group')} of this file meet none of the earlier one" + (
+            "." if both.exact else ": give --hierarchies or --original if their texts cannot be compared."
+        )
+    if both.worst is None:
+        yield "  The two files together tell no more of anybody than one of them alone."
+    else:
+        yield (
+            f"  {counted(both.raised_pairs, 'pair')} ({most}{counted(both.raised_people, 'record')}) make a value more "
+            f"certain than either file alone, in {counted(both.raised_groups, 'group')} of this file;\n"
+            f"  {counted(both.single_pairs, 'pair')} ({most}{counted(both.single_people, 'record')}) leave one value "
+            "where each file alone leaves several."
+        )
+        remain = ", ".join(f"{value!r} ({records})" for value, records in list(both.worst.candidates.items())[:5])
+        yield f"  The worst: {_shows(both.worst.earlier)}  in the earlier file,"
+        yield f"             {_shows(both.worst.later)}  in this one; what remains: {remain}."
+    for name, together in (("l_frequency", both.l_frequency), ("l_distinct", both.l_distinct), ("p_loss", both.p_loss)):
+        yield f"  {name:12} {number(both.alone[name]):>8} alone, {number(together):>8} together"
+
+
+def certified_lines(content: Mapping[str, Any], file: Path, certificate: Path) -> Iterator[str]:
+    """Say what can be said of a differentially private file: that it is the certified one, and what that promises."""
+    promise = content["promise"]
+    privacy = promise["differential_privacy"]
+    yield f"{file} is the very file that {certificate} certifies, byte by byte."
+    yield f"Promised: differential privacy with epsilon {privacy['epsilon']:g}. {privacy['in_words']}"
+    yield f"{promise['why_not_checked']} Its rows are synthetic records, so groups and k were not measured."

@@ -1,0 +1,199 @@
+"""One release in one line: made, measured and written, for tables, noisy releases and baskets alike.
+
+Unlike a publication (`leaving`) it has no map behind it and no certificate; what is said of it is values for a program
+and lines for a person.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sfumato.anonymizers import Anonymizer, Mechanism
+from sfumato.engines.formulas import check_escaping, formula_items, formula_notice
+from sfumato.measures import Measured, measure
+from sfumato.phrases import counted
+from sfumato.publish.formulas import written_formulas
+from sfumato.publish.noisy.words import drawn_lines, drawn_values
+from sfumato.quiet import Quiet
+from sfumato.release import Form, Release, check_targets, format_of, write_release
+from sfumato.requirements import Requirement
+from sfumato.table import Table
+from sfumato.transactions import anonymize_baskets
+from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer
+from sfumato.transactions.files.declaration import BasketsDeclaration
+from sfumato.transactions.files.writing import check_layout, published_rows, write_baskets
+from sfumato.transactions.measures.queries import fitting_queries
+from sfumato.transactions.measures.scales import BasketScales, measure_baskets
+from sfumato.transactions.policy import BasketRequirement, KMAnonymity
+from sfumato.words.measures import ARROWS, EXACT_VALUES, measure_lines
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a release goes and how it is written."""
+
+    path: Path
+    layout: str = "rows"
+    escape_formulas: bool = False
+    force: bool = False
+    lattice: Path | None = None
+    """Also write all that a full-domain search decides between to this file."""
+
+    def check(self, inputs: Sequence[Path]) -> None:
+        """Raise where the files cannot be written, before anything is read."""
+        check_escaping(self.escape_formulas, self.path, format_of(self.path))
+        check_targets([self.path, *([] if self.lattice is None else [self.lattice])], self.force, inputs)
+
+
+@dataclass(frozen=True, repr=False)
+class Single(Quiet):
+    """A release that was written."""
+
+    files: Sequence[Path]
+    notices: Sequence[str]
+    values: Mapping[str, Any]
+    """What a program reads of it."""
+
+    lines: Sequence[str]
+    """What a person does."""
+
+
+@dataclass
+class Clock:
+    """Seconds by step."""
+
+    last: float = field(default_factory=time.perf_counter)
+    steps: dict[str, float] = field(default_factory=dict)
+
+    def end(self, step: str) -> None:
+        """Note how long a step took."""
+        now = time.perf_counter()
+        self.steps[step], self.last = now - self.last, now
+
+    def values(self) -> dict[str, Any]:
+        """Return all, and by step."""
+        by_step = {name: round(value, 4) for name, value in self.steps.items()}
+        return {"seconds": round(sum(self.steps.values()), 4), "seconds_by_step": by_step}
+
+
+def single_release(
+    table: Table, maker: Anonymizer, wanted: Requirement, form: Form, suppress: float, target: Target, clock: Clock
+) -> Single:
+    """Make a release of a table in groups, measure it and write it."""
+    release = maker.anonymize(table, wanted, form, suppress)
+    measured = measure(release)
+    clock.end("anonymize")
+    beside = {} if target.lattice is None else {target.lattice: maker.lattice(table, wanted, suppress).to_text()}
+    escaped = target.escape_formulas
+    path, layout, force = target.path, target.layout, target.force
+    files = write_release(release, path, layout, force, format_of(path), beside, escaped)  # type: ignore[arg-type]
+    clock.end("write")
+    written = [path for path in files if path not in beside]
+    notices = [*table.notices, *table.household_notices()]
+    notices += formula_notice(written_formulas(written, escaped), escaped)
+    values = {
+        "table": table.engine.origin,
+        "records": table.cells.records,
+        "dropped": table.dropped,
+        "anonymizer": str(maker),
+        "requirement": str(wanted),
+        "form": form,
+        "groups": release.groups,
+        "loss": measured.values["loss"],
+        "suppressed": release.suppressed,
+        **release.details,
+        "measures": dict(measured.values),
+        "by_sensitive": {name: dict(values) for name, values in measured.by_sensitive.items()},
+        "files": [str(file) for file in files],
+        "same_in_households": table.shared_names,
+        "notices": notices,
+        **clock.values(),
+    }
+    return Single(files, notices, values, release_lines(release, maker, wanted, measured, files))
+
+
+def release_lines(
+    release: Release, maker: Anonymizer, wanted: Requirement, measured: Measured, files: Sequence[Path]
+) -> list[str]:
+    """Say in words what was written and what it achieves."""
+    rows, groups = counted(release.assignment.records, "record"), counted(release.groups, "group")
+    lines = [f"Wrote {' and '.join(map(str, files))}: {rows} in {groups}.", f"Every group satisfies: {wanted}"]
+    if release.histograms is None:
+        lines.append("(No sensitive attribute is published, so what this says of sensitive values holds of itself.)")
+    if release.form == "bucketization":
+        lines.append(f"{EXACT_VALUES} The size of a group is a bucket size, not k-anonymity.")
+    lines += maker.account(release)
+    if release.suppressed:
+        lines.append(f"Left out (suppressed): {counted(release.suppressed, 'record')}.")
+    if release.table.dropped:
+        lines.append(f"Dropped because a value is missing: {counted(release.table.dropped, 'record')}.")
+    several = ", of the worst sensitive attribute where there are several" if len(measured.by_sensitive) > 1 else ""
+    return [*lines, "", f"Measured{several} {ARROWS}:", *measure_lines(measured.values)]
+
+
+def single_draw(table: Table, maker: Mechanism, target: Target, clock: Clock) -> Single:
+    """Draw a noisy release of a table and write records drawn from it."""
+    release = maker.draw(table)
+    if format_of(target.path) == "csv":
+        release.to_csv(target.path, target.force, target.escape_formulas)
+    else:
+        release.to_parquet(target.path, target.force)
+    clock.end("draw_and_write")
+    escaped = target.escape_formulas
+    formulas = formula_notice(written_formulas([target.path], escaped), escaped)
+    values = drawn_values(release, maker) | {"files": [str(target.path)], **clock.values()}
+    lines = drawn_lines(release, maker, target.path)
+    return Single([target.path], [*formulas, *values["notices"]], values, lines)
+
+
+def single_baskets(
+    declared: BasketsDeclaration,
+    maker: BasketAnonymizer,
+    wanted: BasketRequirement,
+    utility: str | None,
+    limit: str | None,
+    target: Target,
+    clock: Clock,
+) -> Single:
+    """Make a release of baskets, measure it and write it."""
+    layout, format, escaped = basket_layout(target), format_of(target.path), target.escape_formulas
+    baskets = declared.open()
+    release = anonymize_baskets(baskets, wanted, maker, utility, limit)
+    known = wanted.m if isinstance(wanted, KMAnonymity) else BasketScales().known
+    measured = measure_baskets(release, BasketScales(known=known, queries=fitting_queries(baskets)))
+    write_baskets(release, target.path, layout, target.force, escaped)
+    clock.end("all")
+    cells = formula_items(published_rows(release), escaped) if format == "csv" else {}
+    notices = [*baskets.notices, *formula_notice(cells, escaped)]
+    values = {
+        "baskets": baskets.origin,
+        "records": baskets.size,
+        "anonymizer": str(maker),
+        "requirement": str(wanted),
+        "published_items": len(release.labels),
+        "suppressed": len(release.suppressed),
+        "measures": dict(measured.values),
+        "files": [str(target.path)],
+        "notices": notices,
+        "seconds": clock.values()["seconds"],
+    }
+    rows, items = counted(baskets.size, "record"), counted(len(baskets.items), "item")
+    lines = [
+        f"Wrote {target.path}: {rows}, {items} published as {len(release.labels):,}, by {maker.in_words()}.",
+        f"In it {wanted.rule_in_words()}.",
+        "",
+        f"Measured {ARROWS}:",
+        *measure_lines(measured.values),
+    ]
+    return Single([target.path], notices, values, lines)
+
+
+def basket_layout(target: Target) -> str:
+    """Return how baskets are laid out; raises where the file cannot hold that."""
+    layout = "lines" if target.layout == "rows" else target.layout
+    check_layout(layout, format_of(target.path))
+    return layout

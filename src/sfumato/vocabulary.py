@@ -1,0 +1,38 @@
+"""The options that studies and the command line share, each said once: where data are and what their columns are.
+
+A field of a declaration carries one of these (`table.TableDeclaration`, `transactions.BasketsDeclaration`), and the
+command line's option of the same name shows the same sentence. Nothing heavy is imported here, since `--help` reads it.
+"""
+
+from __future__ import annotations
+
+from sfumato.configuration import Option
+
+SOURCE = Option("A file (CSV, TSV, Parquet, JSON, ...) or the name of a bundled table, such as adult.", takes="file")
+QUASI = Option("Columns an outsider may know.", takes="columns")
+SENSITIVE = Option("Columns nobody should learn about a person.", takes="columns")
+NEUTRAL = Option("Columns to publish as they are.", takes="columns")
+IDENTIFIER = Option("Columns that name a person: never published.", takes="columns")
+HOUSEHOLD = Option("The column that says who lives together: never published.", takes="column")
+HIERARCHIES = Option("A TOML file, or a folder of level tables <table>_hierarchy_<column>.csv.", takes="file")
+HIERARCHY = Option("Hierarchies of single columns, which come before those of the file or folder.", takes="hierarchies")
+MISSING_VALUES = Option("A missing value is a value of its own (value), or its record is dropped (drop).")
+NA = Option("Texts that mean missing, beside the empty one.")
+DELIMITER = Option("The delimiter of a text file, if it is guessed wrongly.")
+ENCODING = Option("The encoding of a text file.")
+
+BASKET_SOURCE = Option("A file of sets of items (lines, rows or lists), or the name of bundled baskets.", takes="file")
+ID = Option("Of baskets in rows: the column that says whose an item is.", takes="column")
+ITEM = Option("Of baskets in rows: the column of items.", takes="column")
+COLUMN = Option("Of baskets in lists: the column that holds them, if there are several.", takes="column")
+SEPARATOR = Option("Of baskets in lines: what separates items, if it is guessed wrongly.")
+TREE = Option("Of baskets: the tree of items, as a level table: each with what it is generalized to.", takes="file")
+KNOWN = Option("Of baskets: how many items of a person an attacker may know.", least=1)
+
+ANONYMIZERS = Option("Who makes the release: names with their options.", takes="anonymizer")
+REQUIREMENTS = Option("What every group must satisfy, parts joined by &.", takes="requirement")
+IN_FORMS = Option("Generalization (boxes), or bucketization (exact quasi-identifiers, dealt-out values).")
+SUPPRESS = Option("The largest share of records that may be left out.", least=0, most=1)
+LATTICE = Option("Of full-domain alone: whether every feasible transformation is a candidate, not the optimum alone.")
+UTILITY = Option("Of baskets: which items may go together.", takes="utility")
+LIMIT = Option("Of baskets: what may be left out.", takes="limit")

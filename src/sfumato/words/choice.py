@@ -1,0 +1,69 @@
+"""A choice in words: which point, why, what else is known of it, what is around it, and how to publish it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sfumato.measures import MEASURES
+from sfumato.phrases import listed, number, wrapped
+from sfumato.tradeoff import Choice, Map
+from sfumato.tradeoff.choice.curve import Step
+from sfumato.tradeoff.choice.reasons import stretch
+from sfumato.words.disagreements import sentence
+from sfumato.words.points import settings
+from sfumato.words.verdicts import advice
+
+
+def choice_lines(choice: Choice, map_: Map, command: str) -> Iterator[str]:
+    """Write a choice as lines for the terminal."""
+    point = choice.point
+    yield f"Point {point.id}: {settings(point)}.\n"
+    for name in [name for name in choice.compared if point.has([name])]:
+        arrow = "^" if MEASURES[name].better == "higher" else "v"
+        yield f"  {name:18} {number(point.measures[name]):>10} {arrow} {MEASURES[name].meaning}"
+    worth = advice(map_, point)
+    steps = [_next_step(step, choice.axes) for step in choice.slope if step.start == point.id]
+    others = [f"{by}: {id}" for by, id in choice.landmarks.items() if id not in (None, point.id)]
+    neighbours = [f"{each.side}: {each.said} [{settings(map_[each.point])}]" for each in choice.neighbours]
+    yield from _section("Why this one", choice.why)
+    yield from _section("Is it worth it", [worth] if worth else [])
+    yield from _section("Do the axes agree", _disagreements(choice, map_))
+    yield from _section("Before you publish it", choice.warnings)
+    yield from _section(f"Its neighbours on the frontier of {listed(choice.axes)}", neighbours)
+    yield from _section(
+        "What privacy costs along the frontier", [*steps, *(stretch(each, choice.axes) for each in choice.stretches)]
+    )
+    yield from _section("Other ways to choose (--by) recommend within the same bounds", others)
+    yield from _section("The quadrant, points within the bounds on both axes", [choice.quadrant.said])
+    yield f"\nTo publish it:\n  {command}"
+
+
+def choice_values(choice: Choice, map_: Map) -> dict[str, Any]:
+    """Return a choice as plain values, with what else is said of its point."""
+    values, worth = choice.to_dict(), advice(map_, choice.point)
+    return values | {"worth": worth, "disagreements": _disagreements(choice, map_), "relax": []}
+
+
+def _disagreements(choice: Choice, map_: Map) -> list[str]:
+    """Say where the point looks good by one measure and bad by another of the same kind."""
+    if map_.disagreements is None:
+        return []
+    return [sentence(each) for each in map_.disagreements.of_point(choice.point, choice.axes)]
+
+
+def _next_step(step: Step, axes: tuple[str, str]) -> str:
+    """Say what the next step of privacy costs, in all and for each unit."""
+    first, second = axes
+    rate = "" if step.rate is None else f", {number(step.rate)} of {second} for each unit of {first}"
+    return (
+        f"The next step of privacy, to {step.end}, costs {number(step.cost)} of {second} for {number(step.gain)} of "
+        f"{first}{rate}."
+    )
+
+
+def _section(title: str, sentences: Sequence[str]) -> Iterator[str]:
+    """Write a title with its sentences, wrapped; nothing where there are none."""
+    if sentences:
+        yield f"\n{title}:"
+        yield from (wrapped(sentence, "- ") for sentence in sentences)

@@ -1,0 +1,57 @@
+"""How to go on from a point: the command line that makes its release, to be pasted into a shell.
+
+It is derived from the fields of the data's declaration and of a candidate, so a new field is either an option of the
+same name or an error here, and never left out.
+"""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+from sfumato.tradeoff import Point, Study
+from sfumato.tradeoff.study.explorable import Explorable
+from sfumato.tradeoff.study.texts import changed, option_words, source_word
+from sfumato.transactions.study import BasketStudy
+
+DECLARED = "hierarchies.toml"
+"""Where a person puts the hierarchies that a study declares itself: the command line reads them from a file."""
+
+OPTIONS = {
+    "anonymizer": "--with",
+    "requirement": "--require",
+    "form": "--form",
+    "suppress": "--suppress",
+    "utility": "--utility",
+    "limit": "--limit",
+}
+"""The option for every field of a candidate."""
+
+
+def anonymize_command(study: Explorable, point: Point) -> str | None:
+    """Write the `sfumato anonymize` that makes a point's release; None for what is not a release to make alone."""
+    match study:
+        case Study(table=declared) if point.anonymizer != "original":
+            options = option_words(replace(declared, hierarchy={}), ("source",))
+            options += [f"--hierarchies={DECLARED}"] if declares_hierarchies(study) else []
+            source = declared.source
+        case BasketStudy(baskets=baskets) if not point.is_baseline:
+            source, options = baskets.source, baskets.options()
+        case _:
+            return None
+    given = changed(point.candidate)
+    names = ["anonymizer"] if point.is_noisy else list(given)  # a noisy one has nothing but its mechanism
+    settings = [word for name in names for word in (OPTIONS[name], str(given[name]))]
+    words = ["sfumato", "anonymize", source_word(source), *options, *settings]
+    return shlex.join([*words, "--to", f"release-{point.id}.csv"])
+
+
+def declares_hierarchies(study: Explorable) -> bool:
+    """Say whether a study declares hierarchies of its own, which have to be in a file before that command runs."""
+    return isinstance(study, Study) and bool(study.table.hierarchy)
+
+
+def release_command(folder: Path, point: Point) -> str:
+    """Write the command that publishes a point of a map in a folder."""
+    return shlex.join(["sfumato", "release", str(folder), "--point", point.id, "--to", f"release-{point.id}.csv"])

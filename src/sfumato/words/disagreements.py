@@ -1,0 +1,90 @@
+"""Where the axes disagree, in words: one place for what the report, `explore` and `choose` say."""
+
+from __future__ import annotations
+
+from statistics import median
+
+from sfumato.measures import MEASURES
+from sfumato.phrases import counted, listed, number, percent
+from sfumato.tradeoff import Point
+from sfumato.tradeoff.disagreements import Disagreement, Disagreements, Standing
+
+THIRDS = {
+    ("risk", "good"): "safer",
+    ("risk", "bad"): "riskier",
+    ("utility", "good"): "more useful",
+    ("utility", "bad"): "less useful",
+}
+READ = ("u_loss", "u_loss_em", "definetti_accuracy", "definetti_gain")
+
+
+def sentence(disagreement: Disagreement) -> str:
+    """Say of a release that it looks good by one measure and bad by others."""
+    point, axis, others = disagreement.point, disagreement.axis, disagreement.others
+    kind = MEASURES[axis.measure].kind
+    first, second = (THIRDS[kind, side] for side in (axis.side, others[0].side))
+    beside = [f"{other.measure} ({_place(other)}{_beside(point, other.measure)})" for other in others]
+    return (
+        f"By {axis.measure} it is among the {first} third of the releases ({_place(axis)}), but among "
+        f"the {second} third by {listed(beside)}."
+    )
+
+
+def rule(disagreements: Disagreements) -> str:
+    """Say when a release looks good or bad, and by what."""
+    pairs = [f"{axis} with {listed(others)}" for axis, others in disagreements.compared.items()]
+    return (
+        f"Among {counted(len(disagreements.releases), 'release')}, one looks good by a measure when fewer than a third "
+        "are better by it, and bad when fewer than a third are worse; when both hold it looks neither. "
+        f"Compared were {listed(pairs)}."
+    )
+
+
+def tally(disagreements: Disagreements) -> str:
+    """Say how many releases of the frontier look good by one measure and bad by another."""
+    torn = len({each.point.id for each in disagreements.on_frontier})
+    many = counted(len(disagreements.frontier), "release")
+    if not torn:
+        return f"None of the {many} on the frontier looks good by one measure and bad by another of the same kind."
+    return (
+        f"{torn:,} of the {many} on the frontier {'looks' if torn == 1 else 'look'} good by one measure "
+        "and bad by another of the same kind."
+    )
+
+
+def readers(disagreements: Disagreements) -> str:
+    """Say what reading across groups gives the researcher and the adversary; nothing where it was not measured."""
+    known = [point.measures for point in disagreements.releases if point.has(READ)]
+    if not known:
+        return ""
+    plain, clever = (number(median(measures[name] for measures in known)) for name in ("u_loss", "u_loss_em"))
+    right = percent(median(measures["definetti_accuracy"] for measures in known))
+    usual = percent(median(measures["definetti_accuracy"] - measures["definetti_gain"] for measures in known))
+    return (
+        f"Half of the releases cost a researcher who assumes uniformity a u_loss of at most {plain}, and one who "
+        f"learns across groups (u_loss_em) at most {clever}. The same inference serves an adversary who knows "
+        f"everybody's group: the deFinetti attack guesses {right} of the people right in the median release, "
+        f"against {usual} by the commonest value of each group."
+    )
+
+
+def _place(standing: Standing) -> str:
+    return f"{number(standing.value)}, rank {standing.rank:,} of {standing.of:,}"
+
+
+def _beside(point: Point, measure: str) -> str:
+    """Say what an attack's accuracy is to be held against."""
+    measures = point.measures
+    if measure == "definetti_accuracy" and "definetti_gain" in measures:
+        usual = measures[measure] - measures["definetti_gain"]
+        return (
+            f": the deFinetti attack is right about {percent(measures[measure])} of the people, guessing the commonest "
+            f"value of each group about {percent(usual)}"
+        )
+    if measure == "attack_accuracy" and measures.get("empirical_breach", -1.0) > -1:
+        usual = measures[measure] / (1 + measures["empirical_breach"])
+        return (
+            f": the attack is right about {percent(measures[measure])} of the people, guessing the table's commonest "
+            f"value about {percent(usual)}"
+        )
+    return ""

@@ -1,0 +1,30 @@
+"""The frontier of a search in words: how many points were found, and some of them, the most private first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sfumato.phrases import counted
+from sfumato.tradeoff import Frontier
+
+EARLY = {"time": " (time was up)", "interrupted": " (interrupted)"}
+ROWS = 20
+"""Points that are listed, evenly."""
+
+
+def frontier_lines(frontier: Frontier) -> Iterator[str]:
+    """Write a frontier as lines for the terminal."""
+    points, looked = counted(len(frontier), "point"), counted(frontier.evaluations, "cut vector")
+    yield f"{points} on the frontier of {frontier.problem}, {looked} looked at{EARLY.get(frontier.stopped, '')}.\n"
+    if not len(frontier):
+        yield "No cuts satisfy what is required: allow more suppression, or require less."
+        return
+    names = list(frontier.points[0].values)
+    yield "  " + " ".join(f"{name.replace('generalization', 'general.'):>18}" for name in names)
+    for point in frontier.points[:: max(1, -(-len(frontier) // ROWS))]:
+        yield "  " + " ".join(f"{_number(point.values[name]):>18}" for name in names)
+
+
+def _number(value: float) -> str:
+    """Write a number of a column: whole ones without a point, all others with as many digits behind it."""
+    return f"{value:,.0f}" if value >= 1 and value == int(value) else f"{value:,.4f}"

@@ -1,0 +1,101 @@
+"""A map in words: what became of the candidates, the frontier, whether the axes agree, whether it is worth it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sfumato.phrases import counted, listed, wrapped
+from sfumato.tradeoff import Map, Point
+from sfumato.words import disagreements as agreement
+from sfumato.words import verdicts as worth
+
+MOST_TOLD = 5
+"""Cases of disagreement that are told in the terminal; the report has all."""
+
+
+def map_lines(map_: Map, page: str | None) -> Iterator[str]:
+    """Write a map as lines for the terminal; `page` is where it can be looked at."""
+    states = ", ".join(f"{count} {state}" for state, count in _states(map_).items())
+    look = f"Open {page} to see the map." if page else ""
+    yield f"{counted(len(map_.points), 'candidate')}: {states}. {look}".rstrip()
+    yield from _budget(map_)
+    yield from _frontier(map_)
+    found, verdicts = map_.disagreements, map_.verdicts
+    if found is not None and found.compared:
+        some, left = found.on_frontier[:MOST_TOLD], len(found.on_frontier) - MOST_TOLD
+        cases = [f"{each.point.id}: {agreement.sentence(each)}" for each in some]
+        more = f"The report tells {counted(left, 'more such case')}." if left > 0 else ""
+        sentences = [agreement.readers(found), agreement.tally(found), *cases, more, agreement.rule(found)]
+        yield from _section("Do the axes agree?", sentences)
+    if verdicts is not None:
+        sentences = [worth.reach(verdicts), worth.tally(verdicts), worth.best(verdicts)]
+        yield from _section("Is it worth it?", sentences)
+
+
+def map_values(map_: Map) -> dict[str, Any]:
+    """Return the same as plain values."""
+    found = [] if map_.disagreements is None else map_.disagreements.on_frontier
+    return {
+        "points": len(map_.points),
+        "states": _states(map_),
+        "frontier": [point.id for point in map_.frontier()],
+        "verdicts": None if map_.verdicts is None else map_.verdicts.by_verdict,
+        "disagreements": [
+            {
+                "point": each.point.id,
+                "axis": each.axis.measure,
+                "looks": each.axis.side,
+                "others": [other.measure for other in each.others],
+                "said": agreement.sentence(each),
+            }
+            for each in found
+        ],
+    }
+
+
+def leaving(files: Sequence[str], others: str) -> str:
+    """Say which files of a map may leave the house."""
+    return f"{listed(files)} may leave the house; every other file {others}"
+
+
+def _states(map_: Map) -> dict[str, int]:
+    return dict(Counter(point.status for point in map_.points))
+
+
+def _budget(map_: Map) -> Iterator[str]:
+    """Say what a budget of time was not enough for."""
+    tuning = map_.about.get("tuning")
+    if tuning and tuning["unreached"]:
+        left = counted(tuning["unreached"], "candidate")
+        yield f"Time was up before {left} of the study; the same command with a larger --budget goes on."
+    elif tuning and tuning["exhausted"]:
+        yield "Nothing was left to try before time was up."
+
+
+def _frontier(map_: Map) -> Iterator[str]:
+    """List the points that no other point beats."""
+    (x, y), frontier = map_.study.axes, map_.frontier()
+    if not frontier:
+        yield f'No point has both {x} and {y}: choose other axes in the study, such as axes = ["k", "loss"].'
+        return
+    a, b = (max(10, len(name)) for name in (x, y))
+    yield f"\nThe frontier, from the best {x} to the best {y}:\n"
+    yield f"  {'point':10} {x:>{a}} {y:>{b}}  release"
+    for point in frontier:
+        yield f"  {point.id:10} {point.measures[x]:>{a}.4f} {point.measures[y]:>{b}.4f}  {_typed(point)}"
+
+
+def _typed(point: Point) -> str:
+    """Write the settings of a point as one would type them."""
+    is_alone = point.is_baseline or point.is_noisy
+    parts = [point.anonymizer] if is_alone else [point.anonymizer, point.requirement, point.form]
+    suppress = point.parameters.get("suppress")
+    return ", ".join([*parts, f"suppress {suppress}"] if suppress else parts)
+
+
+def _section(title: str, sentences: Sequence[str]) -> Iterator[str]:
+    """Write a title with its sentences, wrapped."""
+    yield f"\n{title}\n"
+    yield from (wrapped(sentence) for sentence in sentences if sentence)

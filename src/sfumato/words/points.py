@@ -1,0 +1,65 @@
+"""What is said of a point and of what was studied: sentences that a person who knows no requirement by name can read.
+
+Read from the candidate of a point alone, so that a map read back from a file speaks the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sfumato.phrases import counted, listed, percent
+from sfumato.tradeoff import Candidate, Map, Point
+from sfumato.tradeoff.public import PublicStudy
+
+FORMS = {
+    "generalization": "published as ranges",
+    "bucketization": "published in buckets with exact quasi-identifiers",
+}
+
+
+def settings(point: Point) -> str:
+    """Say in a sentence how a release is made.
+
+    >>> from sfumato import anonymizer, requirement
+    >>> settings(Point("1", Candidate(anonymizer("mondrian"), requirement("k-anonymity k=10")), "measured"))
+    'Mondrian, every group at least 10 records, published as ranges'
+    """
+    if point.words:
+        return point.words
+    candidate = point.candidate
+    assert isinstance(candidate, Candidate)
+    maker = candidate.anonymizer
+    if maker.baseline:
+        return maker.baseline
+    if maker.noisy:
+        return f"{maker.in_words()}: differential privacy, published as boxes with noisy counts"
+    group = "bucket" if point.form == "bucketization" else "group"
+    parts = [maker.in_words(), *(part.rule_in_words(group) for part in candidate.requirement.parts), FORMS[point.form]]
+    if candidate.suppress:
+        parts.append(f"at most {percent(candidate.suppress, 3)} of the records left out")
+    return ", ".join(parts)
+
+
+def studied(map_: Map) -> str:
+    """Say what was studied, behind `N candidate releases of`; what is not known of it is not said."""
+    study, about = map_.study, map_.about
+    section, size = study.section, counted(int(about["records"]), "record") if "records" in about else ""
+    if isinstance(study, PublicStudy):
+        section, size = study.studied, study.size
+    origin = "" if about.get("origin") in (None, study.name) else f" ({about['origin']})"
+    size = f"{size}, " if size else ""
+    tried = f"the {section} {study.name}{origin} were tried: {size}"
+    return tried + (_items(about) if section == "baskets" else _columns(about))
+
+
+def _columns(about: Mapping[str, Any]) -> str:
+    """Say what an outsider may know, and what nobody should learn."""
+    quasi, sensitive = about.get("quasi", ()), about.get("sensitive", ())
+    text = f"{counted(len(quasi), 'quasi-identifier')} an outsider may know ({listed(quasi)})"
+    return text + (f", and the sensitive {listed(sensitive)} nobody should learn. " if sensitive else ". ")
+
+
+def _items(about: Mapping[str, Any]) -> str:
+    items = f"some of {counted(int(about['items']), 'item')}" if "items" in about else "items"
+    return f"each a set of {items}" + (" that lie in a tree. " if about.get("tree") else ". ")
