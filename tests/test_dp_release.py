@@ -29,8 +29,8 @@ from sfumato.publish import certificate_files, mapping_of, publish_point, read_c
 from sfumato.publish.certificate import check_certificate
 from sfumato.publish.noisy.cautions import alarms, belief, epsilon_in_words, noisy_cautions, noisy_notices
 from sfumato.publish.noisy.certificate import guarantee_values, public_noisy_certificate
-from sfumato.publish.noisy.page import noisy_certificate_page
 from sfumato.publish.noisy.publication import check_draft
+from sfumato.publish.page import certificate_page
 from sfumato.report import save_map
 from sfumato.requirements import KAnonymity
 
@@ -189,7 +189,9 @@ def test_the_page_is_what_the_certificate_says(published):
     for _, path, _ in published:
         own, own_page, outside, outside_page = certificate_files(path)
         for content, page in ((own, own_page), (outside, outside_page)):
-            assert page.read_text(encoding="utf-8") == noisy_certificate_page(json.loads(content.read_text("utf-8")))
+            assert page.read_text(encoding="utf-8") == certificate_page(
+                "certificate-noisy.html", json.loads(content.read_text("utf-8"))
+            )
         promise = read_certificate(outside)["promise"]["differential_privacy"]
         rows = r"<tr><th>([^<]+)</th>(?:<td class=n>[^<]*</td>)*<td class=n>([^<]+)</td></tr>"
         sums = re.findall(rows, outside_page.read_text(encoding="utf-8"))
@@ -206,7 +208,7 @@ def test_a_page_escapes_what_it_shows(published):
     content["promise"]["differential_privacy"]["public"] = [bad]
     content["files"][0]["name"] = content["for_your_eyes"]["input"]["table"] = bad
     content["for_your_eyes"]["notices"] = [bad]
-    assert bad not in noisy_certificate_page(content)
+    assert bad not in certificate_page("certificate-noisy.html", content)
 
 
 # -- what the public must not see --------------------------------------------------------------------------
@@ -369,7 +371,7 @@ def test_a_full_disk_leaves_nothing_behind(explored, tmp_path, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("sfumato.publish.leaving.write_certificates", full)
+    monkeypatch.setattr("sfumato.publish.leaving.certificate_page", full)
     with pytest.raises(BadInputError, match="No space left on device"):
         publish_point(explored / "map", noisy_points(explored)[0].id, tmp_path / "out.csv")
     assert list(tmp_path.iterdir()) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from datetime import date
 
 import numpy as np
 import pytest
@@ -16,7 +17,8 @@ from sfumato.anonymizers import anonymize, anonymizer
 from sfumato.errors import BadInputError, SfumatoError
 from sfumato.measures import Scales
 from sfumato.report import save_map
-from sfumato.report.limit import limit_content, limit_section
+from sfumato.report.limit import limit_content
+from sfumato.report.page import page
 from sfumato.requirements import requirement
 from sfumato.requirements.nearest_js import nearest_js
 from sfumato.table import Quasi, TableDeclaration, tree
@@ -299,10 +301,10 @@ def test_the_public_map_has_no_limit():
 
 
 def test_the_section_tells_who_gives_what():
-    told = limit_section(shown_map())
+    told = page(shown_map(), False, date(2026, 5, 1))
     assert "together score 0.4333" in told and "score below 0.1667" in told
     assert "mondrian, bucketization" in told and "0.1 to 0.3" in told and "33.3 %" in told
-    assert limit_section(shown_map(None)) == ""
+    assert 'id="limit"' in told and 'id="limit"' not in page(shown_map(None), False, date(2026, 5, 1))
 
 
 def test_an_explored_limit_is_kept(tmp_path, monkeypatch):

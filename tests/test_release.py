@@ -255,7 +255,7 @@ def test_a_full_disk_leaves_nothing_behind(explored, tmp_path, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("sfumato.publish.leaving.write_certificates", full)
+    monkeypatch.setattr("sfumato.publish.leaving.certificate_page", full)
     with pytest.raises(sfumato.BadInputError, match="No space left on device"):
         publish_point(explored / "map", releasable(explored)[0].id, tmp_path / "out.csv")
     assert list(tmp_path.iterdir()) == []

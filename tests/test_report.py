@@ -24,8 +24,8 @@ from sfumato.anonymizers import anonymizer
 from sfumato.cli import app
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
+from sfumato.pages import in_script
 from sfumato.report import write_picture, write_report
-from sfumato.report.page import in_script
 from sfumato.requirements import requirement
 from sfumato.table import TableDeclaration
 from sfumato.tradeoff import Grid, Map, Study, explore

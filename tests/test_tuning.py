@@ -6,6 +6,7 @@ import json
 import math
 import random
 from dataclasses import replace
+from datetime import date
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,8 @@ from typer.testing import CliRunner
 
 from sfumato.cli import app
 from sfumato.errors import BadInputError
-from sfumato.report.budget import score_over_time, tuning_section
+from sfumato.report.budget import score_over_time, tuning_content
+from sfumato.report.page import page
 from sfumato.requirements import KAnonymity, TCloseness, requirement
 from sfumato.table import load
 from sfumato.tradeoff import Candidate, Point, Study, explore, read_study, tune
@@ -166,9 +168,9 @@ def test_the_report_draws_the_score_over_time(folder):  # noqa: F811
     assert [score for _, score in steps] == sorted((score for _, score in steps), reverse=True)
     assert steps[-1][1] == shown.score() and len(steps) == len(shown.points)
     own = [point for point in shown.points if point.id in {one.id for one in study.candidates}]
-    section = tuning_section(shown)
+    section = page(shown, False, date(2026, 5, 1)).split('<section id="tuning">')[1].split("</section>")[0]
     assert f"own candidates the score was {shown.score(own):.4f}" in section and "<svg" in section
-    assert tuning_section(shown.public()) == ""
+    assert tuning_content(shown.public()) is None
 
 
 # ---------------------------------------------------------------- several sensitive columns

@@ -30,6 +30,7 @@ ROOMS = {
     "transactions": "the same walk for sets of items",
     "catalogue": "everything that can be chosen, as data",
     "words": "what is said to people, of tables and of baskets alike",
+    "pages": "HTML, by templates that escape what is handed to them",
     "publish": "leaving the house: publication, certificate, audit",
     "papers": "the five reproductions, one folder per paper",
     "report": "looking: page, pictures, the folder that `explore` writes",

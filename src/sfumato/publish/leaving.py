@@ -13,15 +13,19 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from sfumato.engines.formulas import formula_notice
+from sfumato.plain import json_text
 from sfumato.publish.certificate import certificate_files, internal
 from sfumato.publish.formulas import note_formulas
-from sfumato.publish.page import write_certificates
+from sfumato.publish.page import certificate_page
 from sfumato.quiet import Quiet
 from sfumato.release import check_targets, staged
 
 
 class Leaving(Protocol):
     """A release on its way out."""
+
+    template: ClassVar[str]
+    """What a certificate is shown by as a page."""
 
     @property
     def release(self) -> Any:
@@ -50,9 +54,6 @@ class Leaving(Protocol):
 
     def certificates(self, drafts: Sequence[Path], verdict: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """Say what the publisher's certificate says and what the public one, which sees nothing but the files."""
-
-    def page(self, content: Mapping[str, Any]) -> str:
-        """Write a certificate as HTML."""
 
     def values(self, verdict: Any) -> Mapping[str, Any]:
         """Return what a program reads of it."""
@@ -119,12 +120,11 @@ def publish(leaving: Leaving, force: bool = False, mapping: str | Path | None = 
         written = drafts[: len(data)]
         cells = leaving.write(written)
         verdict = leaving.verify(written)
-        own, outside = leaving.certificates(written, verdict)
-        for content in (own, outside):
+        texts: list[str] = []
+        for content in leaving.certificates(written, verdict):
             note_formulas(content, cells, leaving.escape_formulas)
-        ends = len(data) + len(certificates)
-        write_certificates(own, outside, drafts[len(data) : ends], leaving.page)
-        for draft, text in zip(drafts[ends:], mappings.values(), strict=True):
+            texts += [json_text(content), certificate_page(leaving.template, content)]
+        for draft, text in zip(drafts[len(data) :], [*texts, *mappings.values()], strict=True):
             draft.write_text(text, encoding="utf-8")
     notices = formula_notice(dict(cells), leaving.escape_formulas)
     return Publication(leaving, verdict, tuple(targets), tuple(notices), next(iter(mappings), None))

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
@@ -39,7 +39,6 @@ from sfumato.publish.formulas import written_formulas
 from sfumato.publish.leaving import Leaving, Publication, publish
 from sfumato.publish.mapping import mapping_of
 from sfumato.publish.noisy.publication import LeavingDraw, check_noisy_request
-from sfumato.publish.page import certificate_page
 from sfumato.release import Release, RowLayout, check_targets, format_of
 from sfumato.release.writing import GROUP, inputs_of, release_files, write_drafts
 from sfumato.requirements import KAnonymity, Requirement
@@ -124,6 +123,8 @@ def opened(shown: Map, folder: Path) -> Table:
 class LeavingTable:
     """A release of a table in groups, on its way out."""
 
+    template: ClassVar[str] = "certificate-exact.html"
+
     release: Release
     candidate: Candidate
     path: Path
@@ -169,10 +170,6 @@ class LeavingTable:
         asked = [str(part) for part in parts]
         own = certificate(outside, release, candidate, self.origin, self.path, asked, verdict, warnings, self.meanings)
         return own, outside
-
-    def page(self, content: Mapping[str, Any]) -> str:
-        """Write a certificate as HTML."""
-        return certificate_page(content)
 
     only_yours = "it tells what was suppressed"
     use_of_mapping = "To recode new data: sfumato apply {} NEW.csv --to FILE (keep the mapping to yourself)"

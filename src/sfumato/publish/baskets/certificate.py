@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -28,17 +27,6 @@ from sfumato.publish.certificate import (
     warning,
 )
 from sfumato.publish.check_command import argument, seen_from, where_to_run
-from sfumato.publish.page import (
-    check_yourself,
-    definitions,
-    digests,
-    framed,
-    inputs,
-    measures_table,
-    rows_of,
-    sentence,
-    warnings_list,
-)
 from sfumato.transactions import BasketRelease, BasketRequirement, KMAnonymity, PrivacyConstraints
 from sfumato.transactions.files.writing import LONG
 from sfumato.transactions.study import BasketCandidate
@@ -178,59 +166,3 @@ def _against(release: BasketRelease, origin: Origin, path: Path) -> list[str]:
     words = [] if release.is_global else ["--local"]
     words += ["--legend", argument(f"{path.name}.certificate.json")] if legend_of(release) else []
     return [*words, "--original", argument(seen_from(path.parent, origin.study_file))]
-
-
-def basket_certificate_page(content: Mapping[str, Any]) -> str:
-    """Write a certificate of baskets as HTML."""
-    meanings = definitions((own["name"], own["text"]) for own in content["meanings"])
-    limit = escape(content["promise"]["limit"])
-    sections = [
-        ("What is promised", _promise(content)),
-        ("What it does not protect against", f"<dl>{warnings_list(content['warnings'])}</dl>"),
-        ("What the file achieves", f"<table>{measures_table(content['measures'])}</table>"),
-        (
-            "What was left out",
-            f"<p>Every record is in the file. Of items this was allowed to be left out: <code>{limit}</code>.</p>",
-        ),
-        ("What the words mean", f"<dl>{meanings}</dl>"),
-        ("Which files this is about", f"<table>{digests(content)}</table>"),
-        ("Check it yourself", check_yourself(content)),
-    ]
-    if content["legend"]:
-        entries = ((label, ", ".join(items)) for label, items in content["legend"].items())
-        sections.insert(2, ("What published items stand for", f"<table>{rows_of(entries)}</table>"))
-    if "for_your_eyes" in content:
-        sections.append(("For your eyes only", _eyes(content["for_your_eyes"])))
-    return framed(content, sections)
-
-
-def _promise(content: Mapping[str, Any]) -> str:
-    promise, own = content["promise"], content["baskets"]
-    items = "".join(
-        f"<li>{sentence(part['in_words'])} <code>{escape(part['requirement'])}</code><br>"
-        f"<small>{sentence(part['checked'])}</small></li>"
-        for part in promise["parts"]
-    )
-    empty = f", {own['empty']:,} of them without an item" if own["empty"] else ""
-    return (
-        f"<p>Re-checked on the written file, record by record:</p><ul>{items}</ul><p>Published as "
-        f"{content['rows']:,} records{empty}, with {own['published_items']:,} different published items. An item is "
-        "itself, or stands for several (a set in braces, or a group of items) and then says that the record has one or "
-        "more of them.</p>"
-    )
-
-
-def _eyes(content: Mapping[str, Any]) -> str:
-    """Show what the publisher alone may see."""
-    own = content["suppressed"]
-    names = (
-        f": {escape(', '.join(own['items'][:20]))}{' ...' if len(own['items']) > 20 else ''}" if own["items"] else ""
-    )
-    notices = "".join(f"<p>{sentence(notice)}</p>" for notice in content["notices"])
-    meanings = definitions((entry["name"], entry["text"]) for entry in content["meanings"])
-    return (
-        f"<p><b>{escape(content['note'])}</b></p><p>{len(own['items']):,} of {own['of']:,} items are published nowhere"
-        f"{names}; {own['occurrences']:,} of {own['of_occurrences']:,} items of records are left out.</p>"
-        f"<table>{measures_table(content['measures'])}</table>{notices}<table>{rows_of(inputs(content))}</table>"
-        f"<dl>{meanings}</dl>"
-    )

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from sfumato.engines.formulas import formula_items
 from sfumato.errors import BadInputError
@@ -17,7 +17,6 @@ from sfumato.publish.baskets.audit import BasketAudit, audit_baskets
 from sfumato.publish.baskets.cautions import basket_cautions
 from sfumato.publish.baskets.certificate import (
     basket_certificate,
-    basket_certificate_page,
     confirmed_alone,
     public_basket_certificate,
 )
@@ -59,6 +58,8 @@ def leaving_baskets(
 @dataclass(frozen=True)
 class LeavingBaskets:
     """A release of baskets on its way out."""
+
+    template: ClassVar[str] = "certificate-baskets.html"
 
     release: BasketRelease
     candidate: BasketCandidate
@@ -113,10 +114,6 @@ class LeavingBaskets:
         told = prepared.measure(release).values
         own = basket_certificate(outside, release, candidate, self.origin, self.path, verdict, told, warnings, meanings)
         return own, outside
-
-    def page(self, content: Mapping[str, Any]) -> str:
-        """Write a certificate as HTML."""
-        return basket_certificate_page(content)
 
     only_yours = "it tells what was left out"
     use_of_mapping = "What stands for what: {} (keep it to yourself)"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from sfumato.anonymizers import Mechanism
 from sfumato.errors import BadInputError
@@ -18,7 +18,6 @@ from sfumato.publish.draft_reading import read_draft
 from sfumato.publish.formulas import written_formulas
 from sfumato.publish.noisy.cautions import noisy_cautions
 from sfumato.publish.noisy.certificate import noisy_certificate, public_noisy_certificate
-from sfumato.publish.noisy.page import noisy_certificate_page
 from sfumato.publish.noisy.words import drawn_lines, drawn_values
 from sfumato.release import Format, NoisyRelease, format_of
 
@@ -39,6 +38,8 @@ def check_noisy_request(maker: Mechanism, id: str, layout: str, mapping: str | P
 @dataclass(frozen=True)
 class LeavingDraw:
     """A noisy release on its way out, as synthetic records."""
+
+    template: ClassVar[str] = "certificate-noisy.html"
 
     release: NoisyRelease
     maker: Mechanism
@@ -77,10 +78,6 @@ class LeavingDraw:
         warnings = noisy_cautions(self.release, self.maker)
         outside = public_noisy_certificate(self.release, self.maker, self.path, drafts, warnings)
         return noisy_certificate(outside, self.release.table, self.origin, warnings, self.measures), outside
-
-    def page(self, content: Mapping[str, Any]) -> str:
-        """Write a certificate as HTML."""
-        return noisy_certificate_page(content)
 
     only_yours = "it tells what only you may know of the table"
     use_of_mapping = ""
