@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import plain_releases as plain
 import sfumato
+from points import point_of
 from sfumato import anonymizers
 from sfumato.anonymizers import Anonymizer, UnsafeSeededNoise
 from sfumato.configuration import parse
@@ -25,7 +26,7 @@ from sfumato.measures.attack import drawn_points, naive_bayes, spread_over_leave
 from sfumato.measures.groups import COLUMNS
 from sfumato.release import Release
 from sfumato.release.noisy import Guarantee, Spent, noisy_release
-from sfumato.tradeoff.map import Map, Point
+from sfumato.tradeoff.map import Map
 from sfumato.tradeoff.study.study import Grid, Study
 from sfumato.words.meanings import meanings
 from strategies import tries
@@ -478,7 +479,7 @@ def test_studies_keep_the_attack(attack, queries):
 
 
 def test_the_baseline_stands_beside_the_attack():
-    point = Point("a", "mondrian", "generalization", "k-anonymity k=2", {}, "measured")
+    point = point_of("a", "mondrian", "generalization", "k-anonymity k=2", {}, "measured")
     point = replace(point, measures={"attack_accuracy": 0.3, "empirical_breach": 1.0})
     shown = Map(sfumato.read_study("adult"), (point,), {"sensitive": ["occupation"]})
     assert "right for 15 %" in dict(meanings(shown))["Attack"]
@@ -521,8 +522,8 @@ def test_axes_that_noisy_releases_lack_are_refused(with_dummy, axes):
 def test_the_private_trees_are_noisy_and_measured(adult):
     with pytest.raises(BadInputError, match="dp-quadtree publishes noisy counts"):
         Study.from_toml(STUDY.format("p_loss", "u_loss").replace("dp-dummy", "dp-quadtree epsilon=1 height=4"))
-    assert all(anonymizers.is_noisy(f"{kind.name} epsilon=1") for kind in anonymizers.MECHANISMS)
-    assert not anonymizers.is_noisy("mondrian")
+    assert all(kind.noisy for kind in anonymizers.MECHANISMS)
+    assert not any(kind.noisy for kind in anonymizers.ANONYMIZERS)
     prepared = Scales(0.5, Queries(number=20)).prepare(adult)
     strong, weak = (
         prepared.measure(anonymizers.anonymizer(f"dp-quadtree epsilon={e} height=6").draw(adult, UnsafeSeededNoise(1)))
@@ -544,7 +545,7 @@ def test_bounds_say_which_noisy_releases_they_leave_out(with_dummy):
     both = {"empirical_breach": 0.5, "query_error_median": 0.2}
 
     def point(id, anonymizer, **more):
-        return Point(id, anonymizer, "generalization", "", {}, "measured", measures={**both, **more})
+        return point_of(id, anonymizer, "generalization", "", {}, "measured", measures={**both, **more})
 
     shown = Map(study, (point("a", "mondrian", k=5), point("b", "dp-dummy", query_error_median=0.1)))
     left = "1 noisy release was left out: k is counted on the records of groups"

@@ -19,6 +19,7 @@ from sfumato.publish import publish_point
 from sfumato.publish.baskets.published import read_published
 from sfumato.report import save_map
 from sfumato.tradeoff import explore, read_map, read_study
+from sfumato.tradeoff.exploration.folder import point_values
 from sfumato.tradeoff.study.study import study_from_toml
 from sfumato.transactions import baskets_of
 from sfumato.transactions.anonymizers.candidates import candidate_maker
@@ -121,7 +122,8 @@ def test_points_know_their_candidates() -> None:
         UtilityConstraints(level=2),
         SuppressionLimit(0.1),
     )
-    assert BasketCandidate.of(own.point()) == own
+    study = usual_study("shop", BasketsDeclaration("shop.txt"), (5,))
+    assert study.candidate_of(point_values(own.point())) == own
     assert own.point().words == (
         "COAT (visit=once): someone who knows any two items of a person (or fewer) finds at least 3 records that fit, "
         "or none; items published together only within a node of level 2 of the item tree; at most 10 % of the items "

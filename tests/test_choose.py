@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato
+from points import point_of
 from sfumato import cli
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.measures import MEASURES
 from sfumato.plain import json_text
-from sfumato.tradeoff import RECIPIENTS, Grid, Map, NothingFitsError, Point, Study
+from sfumato.tradeoff import RECIPIENTS, Grid, Map, NothingFitsError, Study
 from sfumato.tradeoff.choice.bounds import Bound, read_bounds
 from strategies import tries
 
@@ -27,7 +28,7 @@ ANY = Study(
 
 
 def make_point(id, form="generalization", anonymizer="mondrian", status="measured", **measures):
-    return Point(id, anonymizer, form, "k-anonymity k=2", {}, status, None, measures)
+    return point_of(id, anonymizer, form, "k-anonymity k=2", {}, status, None, measures)
 
 
 def make_map(*points):
@@ -247,7 +248,7 @@ def maps(draw):
         form = draw(st.sampled_from(["generalization", "bucketization"]))
         status = draw(st.sampled_from(["measured"] * 5 + ["failed"]))
         points.append(
-            Point(f"id{i}", draw(st.sampled_from(MAKERS)), form, "k-anonymity k=2", {}, status, None, measures)
+            point_of(f"id{i}", draw(st.sampled_from(MAKERS)), form, "k-anonymity k=2", {}, status, None, measures)
         )
     return Map(ANY, tuple(points))
 
@@ -714,10 +715,9 @@ def test_bounds_are_read_with_blanks_and_infinities():
 
 def test_the_best_is_the_highest_or_the_lowest():
     from sfumato.tradeoff.choice.reasons import best
-    from sfumato.tradeoff.map import Point
 
     points = [
-        Point(str(k), "mondrian", "generalization", "k-anonymity k=2", {}, "measured", measures={"k": k})
+        point_of(str(k), "mondrian", "generalization", "k-anonymity k=2", {}, "measured", measures={"k": k})
         for k in (9, 4)
     ]
     assert "it has the highest k: 9" in best(points, "k", [])

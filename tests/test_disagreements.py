@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from points import point_of
 from sfumato.anonymizers import anonymizer
 from sfumato.cli import app
 from sfumato.errors import BadInputError
@@ -15,7 +16,7 @@ from sfumato.measures import MEASURES
 from sfumato.report.page import content, page
 from sfumato.requirements import requirement
 from sfumato.table import TableDeclaration
-from sfumato.tradeoff import Grid, Map, Point, Study
+from sfumato.tradeoff import Grid, Map, Study
 from sfumato.tradeoff.disagreements import COMPARED, FEWEST
 from sfumato.words import disagreements as words
 from sfumato.words.choice import choice_values
@@ -25,7 +26,7 @@ from strategies import tries
 
 def made(id, maker="mondrian", **measures):
     """A measured release."""
-    return Point(id, maker, "generalization", "k-anonymity k=2", {}, "measured", None, measures)
+    return point_of(id, maker, "generalization", "k-anonymity k=2", {}, "measured", None, measures)
 
 
 def mapped(points, axes=("p_loss", "u_loss")):

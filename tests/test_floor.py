@@ -277,7 +277,7 @@ def frontier_of(u_loss):
     for name, p_loss in (("mondrian_dense", 0.04), ("exchange", 0.03)):
         candidate = panel.sets[name][0]
         measures = {**dict.fromkeys(RECONSTRUCTED, 0.5), "p_loss": p_loss, "u_loss": u_loss}
-        found.append(Point(candidate.id, name, "bucketization", "t", {}, "measured", None, measures))
+        found.append(Point(candidate.id, candidate, "measured", None, measures))
     run = LiLiFrontier(panels=[panel])
     run.__dict__["maps"] = {
         panel.name: Map(panel.study, tuple(found), limit=Limit(((0.0, 0.4), (0.25, 0.0)), 0.5, 0.6))

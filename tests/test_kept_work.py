@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from points import point_of
 from sfumato import cli
 from sfumato.tradeoff.exploration.cache import Cache, mend_cache
 from sfumato.tradeoff.limit.limit import Limit
-from sfumato.tradeoff.map import Point
 
-POINT = Point("a", "mondrian", "generalization", "k-anonymity k=2", {"k": 2}, "measured", measures={"k": 2.0, "t": 0.1})
+POINT = point_of("a", "mondrian", "generalization", "k-anonymity k=2", {}, "measured", measures={"k": 2.0, "t": 0.1})
 LIMIT = Limit(((0.0, 1.0), (1.0, 0.0)), 1.0, 0.5)
 
 
@@ -34,7 +34,8 @@ def kept(tmp_path):
 def test_what_is_kept_is_read_back(kept):
     cache = Cache(kept)
     assert mend_cache(kept) == ""
-    assert cache.points == {f"key {number}": replace(POINT, id=str(number)) for number in range(4)}
+    for number in range(4):
+        assert cache.point(f"key {number}", POINT.candidate) == replace(POINT, id=str(number))
     assert cache.limits == {"key": LIMIT, "none": None}
 
 
@@ -65,11 +66,11 @@ def test_a_changed_entry_is_taken_out_and_told(kept, place, how):
     sentence = mend_cache(kept)
     assert "1 entry does not fit" in sentence and str(kept) in sentence
     cache = Cache(kept)
-    left = [name for name in ("key 0", "key 1", "key 2", "key 3") if name in cache.points]
+    left = [name for name in ("key 0", "key 1", "key 2", "key 3") if cache.point(name, POINT.candidate) is not None]
     assert len(left) + len(cache.limits) == 5
     assert mend_cache(kept) == ""
     cache.add_point("new", POINT)
-    assert Cache(kept).points["new"] == POINT
+    assert Cache(kept).point("new", POINT.candidate) == POINT
 
 
 STUDY = """

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import plain_releases as plain
+from points import point_of
 from sfumato.anonymizers import anonymize, anonymizer
 from sfumato.errors import BadInputError, SfumatoError
 from sfumato.measures import Scales
@@ -22,7 +23,7 @@ from sfumato.requirements import requirement
 from sfumato.requirements.nearest_js import nearest_js
 from sfumato.table import Quasi, TableDeclaration, tree
 from sfumato.table.cells import sorted_cells
-from sfumato.tradeoff import Grid, Limit, Map, Point, Study, explore, read_map
+from sfumato.tradeoff import Grid, Limit, Map, Study, explore, read_map
 from sfumato.tradeoff.chart import map_chart
 from sfumato.tradeoff.exploration import exploration as exploring
 from sfumato.tradeoff.limit.limit import envelope, limit, revealed_loss
@@ -44,6 +45,7 @@ REQUIREMENTS = st.sampled_from(
         "beta-likeness beta=1 variant=basic",
     ]
 )
+
 FORMS = st.sampled_from(["generalization", "bucketization"])
 
 
@@ -164,7 +166,7 @@ FLOOR = Limit(((0.0, 0.4), (0.25, 0.0)), 0.5, 0.6)
 
 
 def point(id, maker="mondrian", form="bucketization", **measures):
-    return Point(id, maker, form, "k-anonymity k=2", {}, "measured", None, measures)
+    return point_of(id, maker, form, "k-anonymity k=2", {}, "measured", None, measures)
 
 
 def counted_area(places, frame, cells=400):

@@ -15,13 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato
+from points import point_of
 from sfumato.anonymizers import anonymizer
 from sfumato.anonymizers.anonymizer import Anonymizer
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES, Queries, Scales
 from sfumato.requirements import requirement
 from sfumato.table import TableDeclaration
-from sfumato.tradeoff import Candidate, Grid, Map, Point, Study, bundled_study, explore, read_study
+from sfumato.tradeoff import Candidate, Grid, Map, Study, bundled_study, explore, read_study
 from sfumato.tradeoff.exploration import exploration as exploring
 from strategies import tries
 
@@ -49,7 +50,7 @@ def maps(draw):
         status = draw(st.sampled_from(["measured"] * 5 + ["failed", "infeasible"]))
         if status != "measured" and draw(st.booleans()):
             measures = {}
-        points.append(Point(f"id{i}", "mondrian", "generalization", "k-anonymity k=2", {}, status, None, measures))
+        points.append(point_of(f"id{i}", "mondrian", "generalization", "k-anonymity k=2", {}, status, None, measures))
     return Map(ANY, tuple(points))
 
 
@@ -93,7 +94,7 @@ def test_for_two_measures_the_frontier_is_a_staircase():
 
 
 def make_point(id, **measures):
-    return Point(id, "mondrian", "generalization", "k-anonymity k=2", {}, "measured", None, measures)
+    return point_of(id, "mondrian", "generalization", "k-anonymity k=2", {}, "measured", None, measures)
 
 
 @pytest.mark.parametrize(("names", "said"), [(("p_loss", "nonsense"), "nonsense"), (("p_loss",), "two measures")])
@@ -113,7 +114,7 @@ def test_a_map_as_a_table():
     points = (
         make_point("a", p_loss=0.1, u_loss=0.2, delta=INF, k=3),
         make_point("b", p_loss=0.2, u_loss=0.3, delta=1.5, k=4),
-        Point("c", "mondrian", "bucketization", "k-anonymity k=9", {}, "infeasible", "too few"),
+        point_of("c", "mondrian", "bucketization", "k-anonymity k=9", {}, "infeasible", "too few"),
     )
     table = Map(ANY, points).to_table()
     assert table["id"].to_pylist() == ["a", "b", "c"]

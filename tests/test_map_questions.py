@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato
+from points import point_of
 from sfumato.errors import BadInputError
 from sfumato.plain import json_text
-from sfumato.tradeoff import Grid, Map, Point, Study, ask
+from sfumato.tradeoff import Grid, Map, Study, ask
 from sfumato.tradeoff.choice.bounds import Bound
 from strategies import tries
 
@@ -33,7 +34,7 @@ def make_point(id, k, l, generalized, suppressed, require="k-anonymity k=2", **k
         "suppression_loss": suppressed,
     }
     own = {"anonymizer": "mondrian", "form": "generalization", "status": "measured", **kind}
-    return Point(id, own["anonymizer"], own["form"], require, {}, own["status"], None, measures)
+    return point_of(id, own["anonymizer"], own["form"], require, {}, own["status"], None, measures)
 
 
 places = st.tuples(

@@ -86,9 +86,7 @@ def published(folder: Path, study: str, rows: str) -> dict[str, Path]:
             release = assigned(own.anonymizer.anonymize(table, own.requirement, own.form, own.suppress))
         except sfumato.InfeasibleError:
             continue
-        point = Point(
-            own.id, str(own.anonymizer), own.form, str(own.requirement), own.parameters, "measured", measures=chance
-        )
+        point = Point(own.id, own, "measured", measures=chance)
         about = {"sensitive": ["ill"], "dropped": table.dropped, "records": table.cells.records}
         origin = Origin("t.csv", "digest", declared.name, "digest", own.id, str(folder / "study.toml"))
         known = meanings(Map(declared, (point,), about))

@@ -20,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato
+from points import point_of
 from sfumato.measures import MEASURES, Scales, published_risks
 from sfumato.measures.reconstruction import UniformReader
 from sfumato.report import PUBLIC_FILES, save_map
@@ -84,7 +85,9 @@ def light_map(path: Path, releases: tuple[Asked, ...] = ONE) -> tuple[Map, dict[
         measures = dict(prepared.measure(release).values)
         risks = published_risks(release, wanted, asked.suppress)
         parameters = {"suppress": asked.suppress} if asked.suppress else {}
-        point = Point(f"p{place}", asked.maker, asked.form, str(wanted), parameters, "measured", None, measures, risks)
+        point = point_of(
+            f"p{place}", asked.maker, asked.form, str(wanted), parameters, "measured", None, measures, risks
+        )
         points.append(point)
     grid = Grid((sfumato.anonymizer("full-domain"),), (sfumato.requirement("k-anonymity k=3"),))
     study = Study("small", TableDeclaration("table.csv", ("age", "town"), ("ill",)), (grid,))
@@ -267,7 +270,7 @@ def test_a_public_id_finds_its_point_and_cannot_confirm_a_seed(explored: tuple[P
     for seed in (1, 2):
         maker, asked = sfumato.anonymizer(f"mondrian mode=relaxed seed={seed}"), sfumato.requirement("k-anonymity k=3")
         own = sfumato.Candidate(maker, asked)
-        point = Point(own.id, str(maker), own.form, str(asked), own.parameters, "measured")
+        point = Point(own.id, own, "measured")
         names.add(public_map(Map(shown.study, (point,), {"records": 500})).points[0].id)
     assert len(names) == 1
 

@@ -19,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from points import point_of
 from sfumato.anonymizers import anonymizer
 from sfumato.cli import app
 from sfumato.errors import BadInputError
@@ -27,7 +28,7 @@ from sfumato.pages import in_script
 from sfumato.report import write_picture, write_report
 from sfumato.requirements import requirement
 from sfumato.table import TableDeclaration
-from sfumato.tradeoff import Grid, Map, Point, Study, explore
+from sfumato.tradeoff import Grid, Map, Study, explore
 from sfumato.words.points import settings
 
 SCRIPT = "</script><script>window.pwned=1;alert(1)</script>"
@@ -232,8 +233,8 @@ def test_a_map_without_sensitive_measures_or_without_points_has_a_report(
 ) -> None:
     grid = Grid((anonymizer("mondrian"),), (requirement("k-anonymity k=2"),))
     study = Study("small", TableDeclaration("table.csv", ("age",)), (grid,))
-    made = Point("1a", "mondrian", "generalization", "k-anonymity k=2", {}, "measured", None, {"k": 2, "loss": 0.1})
-    lost = Point("2b", "mondrian", "generalization", "k-anonymity k=9", {}, "infeasible", "only 7 records")
+    made = point_of("1a", "mondrian", "generalization", "k-anonymity k=2", {}, "measured", None, {"k": 2, "loss": 0.1})
+    lost = point_of("2b", "mondrian", "generalization", "k-anonymity k=9", {}, "infeasible", "only 7 records")
     shown = Map(study, (made, lost) if drawn else (lost,), {"records": 7, "quasi": ["age"], "sensitive": []})
     write_picture(shown, tmp_path / "map.png")
     with opened(browser, write_report(shown, tmp_path / "report.html")) as page:
@@ -290,7 +291,7 @@ def test_json_in_a_script_can_end_it_nowhere_and_reads_back(value: Any) -> None:
     ],
 )
 def test_settings_are_told_in_words(asked: str, form: str, said: str) -> None:
-    point = Point("1", "mondrian mode=relaxed", form, asked, {"suppress": 0.05}, "measured")
+    point = point_of("1", "mondrian mode=relaxed", form, asked, {"suppress": 0.05}, "measured")
     assert said in settings(point)
     assert settings(point).startswith("Mondrian (equal records may be parted), ")
     assert settings(point).endswith("at most 5 % of the records left out")

@@ -30,9 +30,7 @@ MONDRIAN = Study.from_toml(STUDY).candidates[0].anonymizer
 
 def fake(candidate, x, y, status="measured"):
     measures = {"p_loss": x, "u_loss": y} if status == "measured" else {}
-    return Point(
-        candidate.id, str(candidate.anonymizer), candidate.form, str(candidate.requirement), {}, status, None, measures
-    )
+    return Point(candidate.id, candidate, status, None, measures)
 
 
 def family(text, least=0.001, most=0.69, field="t", whole=False):

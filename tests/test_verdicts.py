@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from points import point_of
 from sfumato.anonymizers import anonymizer
 from sfumato.cli import app
 from sfumato.measures import Classification, Scales, Worth
@@ -41,7 +42,7 @@ def made(
     own = Worth("pay", "decision-tree", 0.7 + gain, *BASE, gain, gain - reach, gain + reach, adversary)
     measures = {"p_loss": p_loss, "u_loss": 1 - p_loss, "a_acc": adversary, "utility_gain": gain}
     asked = "k-anonymity k=2"
-    return Point(id, maker, "generalization", asked, {}, "measured", None, measures, worth=worth_values(own))
+    return point_of(id, maker, "generalization", asked, {}, "measured", None, measures, worth=worth_values(own))
 
 
 def mapped(*points: Point, target: str | None = "pay", sensitive: tuple[str, ...] = ("illness",)) -> Map:

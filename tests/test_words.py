@@ -50,8 +50,7 @@ def test_shares_that_were_set_counts_and_lists_read_as_a_person_writes_them():
 
 
 def point_of(candidate, **more):
-    form = getattr(candidate, "form", "generalization")
-    return Point("p", str(candidate.anonymizer), form, str(candidate.requirement), {}, "measured", **more)
+    return Point("p", candidate, "measured", **more)
 
 
 def test_one_function_speaks_of_tables_and_of_baskets():

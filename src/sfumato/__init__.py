@@ -19,6 +19,7 @@ TYPE_CHECKING = False
 __version__ = "0.1.0"
 _ROOMS = (
     "errors",
+    "interrupts",
     "table",
     "requirements",
     "release",
@@ -47,6 +48,7 @@ __all__ = [
     "Baskets",
     "BetaLikeness",
     "Burel",
+    "Cancel",
     "Candidate",
     "Cells",
     "Check",
@@ -95,6 +97,7 @@ __all__ = [
     "Scales",
     "Search",
     "SfumatoError",
+    "StoppedError",
     "Study",
     "TCloseness",
     "Table",
@@ -168,7 +171,8 @@ if TYPE_CHECKING:
         cut_space,
         draw,
     )
-    from sfumato.errors import BadInputError, InfeasibleError, SfumatoError
+    from sfumato.errors import BadInputError, InfeasibleError, SfumatoError, StoppedError
+    from sfumato.interrupts import Cancel
     from sfumato.measures import MEASURES, Measure, Measured, Queries, Scales, measure
     from sfumato.publish import Audit, audit, audit_baskets
     from sfumato.release import NoisyRelease, Release

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from dataclasses import field as dataclass_field
 from functools import cache
 from types import NoneType
@@ -31,10 +31,6 @@ TOKEN = re.compile(
 LARGEST = 1e300
 """No parameter is larger: kernels read parameters as floating-point numbers."""
 
-OPTION = re.compile(r'[^\s"]+(?:"(?:[^"]|"")*")?')
-"""The name or one option of a configuration; a value in quotes may hold blanks."""
-
-SEED = re.compile(r"seed=\d+")
 PLAIN = re.compile(r"""[^\s"=&]+""")
 
 
@@ -232,6 +228,7 @@ class Configured:
 
 
 Kind = TypeVar("Kind", bound=Configured)
+Maker = TypeVar("Maker")
 
 
 def parse(text: str, kinds: Iterable[type[Kind]], what: str) -> Kind:
@@ -277,14 +274,10 @@ def value_text(value: object) -> str:
     return text if PLAIN.fullmatch(text) else '"' + text.replace('"', '""') + '"'
 
 
-def without_seed(text: str) -> str:
-    """Leave a number called seed out of a configuration's text: with it a release could be made again.
-
-    >>> without_seed('mondrian mode=relaxed seed=7 target="a seed=7"')
-    'mondrian mode=relaxed target="a seed=7"'
-    """
-    name, *options = [found.group() for found in OPTION.finditer(text)]
-    return " ".join([name, *(option for option in options if not SEED.fullmatch(option))])
+def without_seed(maker: Maker) -> Maker:
+    """Return a maker with the usual seed: with its own a release could be made again."""
+    usual = {field.name: field.default for field in fields(maker) if field.name == "seed"}  # type: ignore[arg-type]
+    return replace(maker, **usual)  # type: ignore[type-var]
 
 
 def split_outside_quotes(text: str, separator: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from typing import Any
 
 
 class SfumatoError(Exception):
@@ -21,6 +22,8 @@ class StoppedError(SfumatoError):
     """The user stopped the work; what was done is kept (exit code 130, as the shell has it)."""
 
     exit_code = 130
+    map: Any = None
+    """Of an exploration: the map of what was measured before, as far as there is one."""
 
 
 class InfeasibleError(SfumatoError):

@@ -4,6 +4,8 @@ A kernel without the GIL and a query of DuckDB let no signal through while they 
 its own, and the main thread does nothing but wait. At Ctrl-C it interrupts the queries that run, removes what is
 unfinished and leaves the process; what was finished stays. Work that has something to keep (`ends_itself`) gets a
 KeyboardInterrupt first, and a grace to end in its own way.
+
+A part of a process can be stopped as well: whoever begins it keeps a `Cancel`, and sets it from any thread.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -100,9 +103,55 @@ def pressed() -> bool:
 
 
 def interruptible(connection: Any) -> Any:
-    """Let the queries of a connection be interrupted by Ctrl-C."""
+    """Let the queries of a connection be interrupted by Ctrl-C, and by the `Cancel` of whoever opens it."""
     _running.add(connection)
+    cancel = _cancel.get()
+    if cancel is not None:
+        cancel.connections.add(connection)
     return connection
+
+
+class Cancel:
+    """A wish to stop, which any thread may express; who was handed it stops within a second or at the next `look`."""
+
+    def __init__(self) -> None:
+        self._wished = threading.Event()
+        self.connections: WeakSet[Any] = WeakSet()
+        """Databases whose queries are interrupted at once."""
+
+    def set(self) -> None:
+        """Wish that the work stops."""
+        self._wished.set()
+        _interrupt_queries(self.connections)
+
+    def is_set(self) -> bool:
+        """Say whether the work shall stop."""
+        return self._wished.is_set()
+
+    def look(self) -> None:
+        """Raise `StoppedError` if the work shall stop."""
+        if self.is_set():
+            raise StoppedError("stopped; what was measured is kept")
+
+
+_cancel: ContextVar[Cancel | None] = ContextVar("cancel", default=None)
+
+
+@contextmanager
+def stops_at(cancel: Cancel) -> Iterator[None]:
+    """Let the work inside stop where it looks, once this is set."""
+    before = _cancel.set(cancel)
+    try:
+        yield
+    finally:
+        _cancel.reset(before)
+
+
+def look() -> None:
+    """Stop here, if whoever began this work wishes so. Cheap: for loops whose every turn takes milliseconds."""
+    cancel = _cancel.get()
+    if cancel is not None:
+        cancel.look()
 
 
 def run(work: Callable[[], int]) -> int:
@@ -132,7 +181,7 @@ def run(work: Callable[[], int]) -> int:
         elif _named.is_set():  # its files are there: that it was stopped would not be true
             with suppress(KeyboardInterrupt):
                 over.wait(GRACE_SECONDS)
-        _interrupt_queries()
+        _interrupt_queries(_running)
         if not ended or ended[0] != 0:
             _leave(ended[0] if ended else None)
     if isinstance(ended[0], BaseException):
@@ -150,8 +199,8 @@ def _interrupt(worker: threading.Thread) -> None:
         )
 
 
-def _interrupt_queries() -> None:
-    for connection in list(_running):
+def _interrupt_queries(connections: WeakSet[Any]) -> None:
+    for connection in list(connections):
         with suppress(Exception):
             connection.interrupt()
 

@@ -17,6 +17,7 @@ ROOMS = {
     "drawing": "the one door to what draws charts",
     "quiet": "values that show no record when they are printed",
     "interrupts": "Ctrl-C ends a command within seconds, wherever it is",
+    "workers": "threads of ours: how many there are, and who may stop them",
     "pipes": "output whose reader may go away",
     "kernels": "the decorator of numba kernels, and where machine code is kept",
     "kernel_helpers": "what kernels share: arrays that grow, sorting, queues, hashing, drawing",

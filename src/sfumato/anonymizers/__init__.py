@@ -50,12 +50,6 @@ def anonymizer(text: str) -> Maker:
     return parse(text, kinds, "anonymizer")
 
 
-def is_noisy(text: str) -> bool:
-    """Say whether the anonymizer that a text names makes noisy releases."""
-    kinds: tuple[type[Maker], ...] = (*ANONYMIZERS, *MECHANISMS)
-    return any(own.noisy for own in kinds if own.name == text.partition(" ")[0])
-
-
 def anonymize(
     table: Table,
     require: Requirement | str,
@@ -112,5 +106,4 @@ __all__ = [
     "assigned",
     "cut_space",
     "draw",
-    "is_noisy",
 ]

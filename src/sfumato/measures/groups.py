@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +18,7 @@ from sfumato.quiet import Quiet
 from sfumato.release import Published, Release
 from sfumato.requirements.requirement import sensitive_levels
 from sfumato.table import Sensitive, side_by_side
+from sfumato.workers import together, workers
 
 if TYPE_CHECKING:
     from sfumato.measures.classification.worth import Worth
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 Numbers = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Codes = NDArray[np.int32]
-WORKERS = os.cpu_count() or 1
 LEAST_GROUPS = 10_000
 """Fewer groups than this are not worth a thread."""
 
@@ -67,6 +65,9 @@ class Measured(Quiet):
     worth: Worth | None = None
     """How well a column is learned from the release, where that was asked for."""
 
+    losses: Numbers | None = field(default=None, compare=False)
+    """The privacy loss (`t_js`) of every group, by the first sensitive attribute."""
+
     def __getitem__(self, name: str) -> float:
         return self.values[name]
 
@@ -77,11 +78,12 @@ def measure(release: Release) -> Measured:
     Where there are several sensitive attributes, a measure about sensitive values is that of the worst attribute.
     """
     need_records(release)
-    by_sensitive = {}
+    by_sensitive, losses = {}, None
     if release.histograms is not None:
         for position, attribute in enumerate(release.histograms.sensitive):
             counts = release.histograms.of(position)
             per_group = of_groups(counts, release.sizes, attribute)
+            losses = per_group[:, JS] if losses is None else losses
             by_sensitive[attribute.name] = (
                 _worst_groups(per_group)
                 | _spread(per_group[:, JS], release.sizes)
@@ -96,7 +98,7 @@ def measure(release: Release) -> Measured:
         if declared.function is not None and not (declared.needs_sensitive and release.histograms is None):
             values[name] = declared.function(release)
     ordered = {name: values[name] for name in MEASURES if name in values}
-    return Measured(ordered, by_sensitive)
+    return Measured(ordered, by_sensitive, losses=losses)
 
 
 def need_records(release: Published) -> None:
@@ -169,18 +171,13 @@ def of_groups(counts: Counts, sizes: Counts, attribute: Sensitive) -> Numbers:
     """Return for every group the measures in `COLUMNS` of one sensitive attribute."""
     counts, levels = np.ascontiguousarray(counts), sensitive_levels(attribute)
     out = np.empty((len(COLUMNS), len(sizes)))
-    stretch = max(-(-len(sizes) // WORKERS), LEAST_GROUPS)
+    stretch = max(-(-len(sizes) // workers()), LEAST_GROUPS)
 
     def work(start: int) -> None:
         part = slice(start, start + stretch)
         measure_groups(counts[part], sizes[part], attribute.shares, levels, RECURSIVE_C, out[:, part])
 
-    starts = range(0, len(sizes), stretch)
-    if len(starts) == 1:
-        work(0)
-    else:
-        with ThreadPoolExecutor(len(starts)) as pool:
-            list(pool.map(work, starts))
+    together(work, range(0, len(sizes), stretch))
     return out.T
 
 

@@ -6,7 +6,7 @@ prepared once per table; a release then costs milliseconds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.configuration import Option, check_options
 from sfumato.errors import BadInputError
+from sfumato.interrupts import look
 from sfumato.measures.all_measures import MEASURES, READ_NOISY, RECONSTRUCTED
 from sfumato.measures.attack import Attack
 from sfumato.measures.classification.classification import Classification, Task
@@ -138,13 +139,14 @@ class Prepared:
             "utility_gain": compared.gain,
             **{f"workload_{name}": learned.mean(learned.best, name) for name in ("balanced", "auc", "brier")},
         }
-        return Measured({name: values[name] for name in MEASURES if name in values}, measured.by_sensitive, compared)
+        return replace(measured, values={name: values[name] for name in MEASURES if name in values}, worth=compared)
 
     def _estimated(self, release: Published) -> Measured:
         """Measure what follows from groups, boxes and the estimates that they allow."""
         measured = measure(release) if isinstance(release, Release) else Measured({}, {})
         if isinstance(release, Release) and release.histograms is None:
             return measured
+        look()
         points = self.point_estimates(release)
         by_sensitive = {own.name: dict(measured.by_sensitive.get(own.name, {})) for own in self.table.cells.sensitive}
         populations = self._population_estimates(release, points) if self.populations.size else None
@@ -158,18 +160,21 @@ class Prepared:
             errors = self.query_errors(release, self.scales.queries, self.workloads[i], points, i)
             found["query_error"], found["query_error_median"] = float(errors.mean()), float(np.median(errors))
             found["kl"] = kl(release, self.points, self.truth, points, i)
+            look()
             attacked = self.scales.attack.against(release, self.points, self.truth, i)
             found["attack_accuracy"], found["empirical_breach"] = attacked.accuracy, attacked.breach
         if isinstance(release, Release) and isinstance(self.scales.reader, EmReader):
             entries = Entries.of(release, self.points)
             for i, found in enumerate(by_sensitive.values()):
+                look()
                 found |= self._reconstructed(release, self.scales.reader, entries, i)
         values = dict(measured.values)
         for name in (*READ_NOISY, *RECONSTRUCTED):
             worst = [own[name] for own in by_sensitive.values() if name in own]
             if worst:
                 values[name] = max(worst)
-        return Measured({name: values[name] for name in MEASURES if name in values}, by_sensitive)
+        ordered = {name: values[name] for name in MEASURES if name in values}
+        return replace(measured, values=ordered, by_sensitive=by_sensitive)
 
     def _reconstructed(self, release: Release, reader: EmReader, entries: Entries, sensitive: int) -> dict[str, float]:
         """Measure what a better reader makes of a release: a researcher, and an adversary by the same inference."""

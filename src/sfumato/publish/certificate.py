@@ -7,16 +7,16 @@ the same with a part `for_your_eyes`, and nothing of that part may leave the hou
 
 from __future__ import annotations
 
-import dataclasses
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from sfumato.configuration import without_seed
 from sfumato.documents import fields, in_shape, listed, number, one_of, plain, read_json, text
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
@@ -211,12 +211,6 @@ def _households(suppress: float) -> str:
         "all published members of a household show the same value of every quasi-identifier that is the same within "
         f"every household of the table{alone}"
     )
-
-
-def without_seed(maker: Any) -> Any:
-    """Return the anonymizer as anybody may know it: with the usual seed."""
-    usual = {own.name: own.default for own in dataclasses.fields(maker) if own.name == "seed"}
-    return replace(maker, **usual)
 
 
 def _part(part: Requirement, form: str, columns: Columns, alone: FileAlone) -> dict[str, Any]:

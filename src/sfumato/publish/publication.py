@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from sfumato.anonymizers import Anonymizer, Mechanism, anonymizer, assigned
+from sfumato.anonymizers import Anonymizer, Mechanism, assigned
 from sfumato.engines.formulas import check_escaping
 from sfumato.errors import BadInputError
 from sfumato.measures import measure
@@ -39,9 +39,9 @@ from sfumato.publish.formulas import written_formulas
 from sfumato.publish.leaving import Leaving, Publication, publish
 from sfumato.publish.mapping import mapping_of
 from sfumato.publish.noisy.publication import LeavingDraw, check_noisy_request
-from sfumato.release import Form, Release, RowLayout, check_targets, format_of
+from sfumato.release import Release, RowLayout, check_targets, format_of
 from sfumato.release.writing import GROUP, inputs_of, release_files, write_drafts
-from sfumato.requirements import KAnonymity, Requirement, requirement
+from sfumato.requirements import KAnonymity, Requirement
 from sfumato.requirements.predicates import SIZE
 from sfumato.table import Table
 from sfumato.tradeoff import Candidate, Map, Point, read_map
@@ -82,7 +82,8 @@ def publish_point(
     check_targets(
         [path, *certificate_files(path), *others], force, [*of_table(map_.study).table.files, *map_files(folder)]
     )
-    candidate = candidate_of(point)
+    candidate = point.candidate
+    assert isinstance(candidate, Candidate)
     maker = candidate.anonymizer
     if isinstance(maker, Mechanism):
         check_noisy_request(maker, id, layout, mapping)
@@ -105,13 +106,6 @@ def check_published(point: Point) -> None:
         raise BadInputError(
             f"point {point.id} is the original table or baskets, the other end of the map: not a release to publish"
         )
-
-
-def candidate_of(point: Point) -> Candidate:
-    """Read a point's settings back."""
-    form: Form = "bucketization" if point.form == "bucketization" else "generalization"
-    suppress = float(point.parameters.get("suppress", 0.0))
-    return Candidate(anonymizer(point.anonymizer), requirement(point.requirement), form, suppress)
 
 
 def opened(shown: Map, folder: Path) -> Table:

@@ -24,6 +24,8 @@ from sfumato.table import Points, distinct_rows, side_by_side
 Numbers = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Codes = NDArray[np.int32]
+SPARSE = 8
+"""Rows of which less than one in so many numbers is not zero are faster walked by these alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,38 +123,49 @@ def combine_overlaps(
     """For every region multiply the boxes' overlaps of its attributes and add up what the boxes contain.
 
     Time is O(regions x boxes x attributes that a region selects in) at most: what an interval has in common with a
-    region is worked out once for all boxes that show it, and a box that a region misses is not looked at again. The
-    intervals of attribute a stand at `offsets[a]:offsets[a + 1]`, and box b shows number `shown[a, b]` of them.
+    region is worked out once for all boxes that show it, a box that a region misses is not looked at again, and what
+    a region has in common with the one before (large populations come as a tree) is kept from there. The intervals of
+    attribute a stand at `offsets[a]:offsets[a + 1]`, and box b shows number `shown[a, b]` of them.
     """
-    boxes = len(held.starts) - 1
+    boxes, depth = len(held.starts) - 1, max(int((used >= 0).sum(axis=1).max()), 1)
     estimates = np.zeros((len(used), held.values))
-    weight, met, common = np.empty(boxes), np.empty(boxes, np.int64), np.empty(boxes)
+    weight, met, common = np.empty((depth, boxes)), np.empty((depth, boxes), np.int32), np.empty(boxes)
+    number, attribute, selection = np.zeros(depth, np.int64), np.full(depth, -1), np.full(depth, -1)
     for r in range(len(used)):
-        number = -1
+        level, same = -1, True
         for a in order:
             if used[r, a] < 0:
                 continue
-            own, start = bank.starts[a] + used[r, a], offsets[a]
-            for i in range(offsets[a + 1] - start):
-                inside = width_below(bank, a, own, end[start + i]) - width_below(bank, a, own, lo[start + i])
-                common[i] = inside * inverse[start + i]
+            level += 1
+            same = same and attribute[level] == a and selection[level] == used[r, a]
+            if same:
+                continue
+            attribute[level], selection[level] = a, used[r, a]
+            shares_inside(bank, a, used[r, a], lo, end, inverse, offsets, common)
             kept = 0
-            if number < 0:
-                for b in range(boxes):
-                    share = common[shown[a, b]]
-                    weight[kept], met[kept] = share, b
-                    kept += share > 0.0
-            else:
-                for i in range(number):
-                    share = common[shown[a, met[i]]]
-                    weight[kept], met[kept] = weight[i] * share, met[i]
-                    kept += share > 0.0
-            number = kept
-        for i in range(boxes if number < 0 else number):
-            b, share = (i, 1.0) if number < 0 else (met[i], weight[i])
+            for i in range(boxes if level == 0 else number[level - 1]):
+                b, before = (i, 1.0) if level == 0 else (met[level - 1, i], weight[level - 1, i])
+                share = common[shown[a, b]]
+                weight[level, kept], met[level, kept] = before * share, b
+                kept += share > 0.0
+            number[level] = kept
+        attribute[level + 1 :] = -1
+        for i in range(boxes if level < 0 else number[level]):
+            b, share = (i, 1.0) if level < 0 else (met[level, i], weight[level, i])
             for entry in range(held.starts[b], held.starts[b + 1]):
                 estimates[r, held.value[entry]] += share * held.amount[entry]
     return estimates
+
+
+@kernel
+def shares_inside(
+    bank: Bank, a: int, used: int, lo: Codes, end: Codes, inverse: Numbers, offsets: Counts, common: Numbers
+) -> None:
+    """Say which share of every interval of one attribute a region selects."""
+    own, start = bank.starts[a] + used, offsets[a]
+    for i in range(offsets[a + 1] - start):
+        inside = width_below(bank, a, own, end[start + i]) - width_below(bank, a, own, lo[start + i])
+        common[i] = inside * inverse[start + i]
 
 
 @kernel
@@ -176,8 +189,10 @@ class Members:
         return Members(*find_members(points.codes, regions.bank, regions.used))
 
     def sums(self, values: Numbers) -> Numbers:
-        """Add up the values (points x columns) of every region's points."""
-        return sum_members(self.offsets, self.points, held_in(values))
+        """Add up the values (points x columns) of every region's points; mostly zeros are passed over."""
+        if SPARSE * np.count_nonzero(values) < values.size:
+            return sum_members(self.offsets, self.points, held_in(values))
+        return sum_rows(self.offsets, self.points, np.ascontiguousarray(values))
 
 
 @kernel
@@ -209,4 +224,17 @@ def sum_members(offsets: Counts, points: Codes, held: Held) -> Numbers:
         for i in range(offsets[r], offsets[r + 1]):
             for entry in range(held.starts[points[i]], held.starts[points[i] + 1]):
                 sums[r, held.value[entry]] += held.amount[entry]
+    return sums
+
+
+@kernel
+def sum_rows(offsets: Counts, points: Codes, values: Numbers) -> Numbers:
+    """Add up the values of every region's points, whole rows at a time: each column in the same order as above."""
+    sums = np.zeros((len(offsets) - 1, values.shape[1]))
+    for r in range(len(offsets) - 1):
+        total = sums[r]
+        for i in range(offsets[r], offsets[r + 1]):
+            row = values[points[i]]
+            for s in range(values.shape[1]):
+                total[s] += row[s]
     return sums

@@ -5,7 +5,6 @@ Not cell to group: makers that exchange records or cut inside a value split a ce
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from sfumato.kernels import kernel
 from sfumato.quiet import Quiet
 from sfumato.table.rows import Codes, Counts, weighted_counts
+from sfumato.workers import together
 
 MANY_ENTRIES = 200_000
 """From this many entries on, histograms are filled by two threads."""
@@ -73,8 +73,7 @@ class Assignment(Quiet):
             fill(slice(None))
         else:  # two threads, each with groups of its own
             middle = int(np.searchsorted(self.group, self.group[len(self.group) // 2]))
-            with ThreadPoolExecutor(2) as pool:
-                list(pool.map(fill, (slice(middle), slice(middle, None))))
+            together(fill, (slice(middle), slice(middle, None)))
         return counts
 
 

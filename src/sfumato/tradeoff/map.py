@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.anonymizers import is_noisy
-from sfumato.configuration import without_seed
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
 from sfumato.tradeoff.choice.choice import Choice, choose
@@ -23,20 +21,15 @@ from sfumato.tradeoff.verdicts import Verdicts
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.picture import Picture
-    from sfumato.tradeoff.study.explorable import Explorable
-
-BASELINES = ("without-quasi", "without-sensitive", "one-item", "original")
+    from sfumato.tradeoff.study.explorable import Explorable, Settings
 
 
 @dataclass(frozen=True, repr=False)
 class Point:
-    """One candidate on the map: its configuration, what became of it, and its measures."""
+    """One candidate on the map, what became of it, and its measures. Its texts are printed from the candidate."""
 
     id: str
-    anonymizer: str
-    form: str
-    requirement: str
-    parameters: Mapping[str, Any]
+    candidate: Settings
     status: str
     """measured, infeasible or failed."""
 
@@ -55,24 +48,48 @@ class Point:
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """Between which values a measure lies: among the draws of a noisy release, or over workloads of queries."""
 
-    words: str = ""
-    """How the release is made, in a sentence, where its texts do not say it to everybody (`words.points`)."""
+    @property
+    def anonymizer(self) -> str:
+        """Who makes the release, as one would type it."""
+        return str(self.candidate.anonymizer)
 
-    family: str = ""
-    """What it is drawn as, where that is not its requirement."""
+    @property
+    def requirement(self) -> str:
+        """What the release satisfies, as one would type it."""
+        return str(self.candidate.requirement)
+
+    @property
+    def form(self) -> str:
+        """In which form it is published."""
+        return self.candidate.form
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The numbers and choices of the candidate, by name."""
+        return self.candidate.parameters
+
+    @property
+    def words(self) -> str:
+        """How the release is made, in a sentence, where its texts do not say it to everybody (`tradeoff.words`)."""
+        return self.candidate.in_words
+
+    @property
+    def family(self) -> str:
+        """What it is drawn as, where that is not its requirement."""
+        return self.candidate.family
 
     @property
     def is_baseline(self) -> bool:
         """Whether this is one of the trivial releases or the original."""
-        return self.anonymizer in BASELINES
+        return bool(self.candidate.anonymizer.baseline)
 
     @property
     def is_noisy(self) -> bool:
         """Whether its release is boxes with noisy counts, so that nothing that counts records is known of it."""
-        return is_noisy(self.anonymizer)
+        return self.candidate.anonymizer.noisy
 
     def __repr__(self) -> str:
-        return f"<Point: {without_seed(self.anonymizer)}, {self.requirement}, {self.form}, {self.status}>"
+        return f"<Point: {self.candidate.public.anonymizer}, {self.requirement}, {self.form}, {self.status}>"
 
     def has(self, measures: Sequence[str]) -> bool:
         """Say whether all these measures are known."""

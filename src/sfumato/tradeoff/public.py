@@ -79,12 +79,12 @@ class PublicStudy:
         """Nothing: verdicts need more than public numbers."""
         return None
 
-    def public_settings(self, point: Point) -> Point:
-        """Return the point: its settings are public already."""
-        return point
-
     def opened(self, data: Any = None) -> NoReturn:
         """Refuse: a public map has no data."""
+        raise BadInputError(NO_DATA)
+
+    def candidate_of(self, entry: Mapping[str, Any]) -> NoReturn:
+        """Refuse: a public map is not read back."""
         raise BadInputError(NO_DATA)
 
     def with_seed(self, seed: int) -> Self:
@@ -112,10 +112,16 @@ def public_map(shown: Map) -> Map:
     steps = public_steps(shown, sum(point.status == "measured" for point, _ in exact))
     given = [_given(point, steps) for point, _ in exact]
     axes = _public_axes(study, [name for name in ALLOWED if any(name in own for own in given)])
-    known = (*axes, *PROMISED) if axes is not None and _told_apart(given, axes) else ()
+    told = (*axes, *PROMISED) if axes is not None and _told_apart(given, axes) else ()
+    known = [name for name in ALLOWED if name in told]
     points = tuple(
-        _public_point(shown, point, id, {name: own[name] for name in ALLOWED if name in known and name in own})
-        for (point, id), own in zip(exact, given, strict=True)
+        Point(
+            id,
+            point.candidate.public,
+            point.status,
+            measures={name: numbers[name] for name in known if name in numbers},
+        )
+        for (point, id), numbers in zip(exact, given, strict=True)
     )
     about = {name: list(shown.about.get(name, ())) for name in ("quasi", "sensitive")}
     public = PublicStudy(study.name, axes or USUAL, study.forms, study.section, _size_in_words(shown))
@@ -130,11 +136,12 @@ def public_ids(shown: Map) -> list[str]:
     found: list[str] = []
     times: Counter[str] = Counter()
     for point in shown.points:
-        said = shown.study.public_settings(point)
-        if (said.anonymizer, said.requirement, said.words) == (point.anonymizer, point.requirement, point.words):
+        public = point.candidate.public
+        if public == point.candidate:
             found.append(point.id)
             continue
-        texts = (said.anonymizer, said.requirement, said.form, said.words, str(dict(said.parameters)))
+        suppress = {"suppress": public.suppress} if public.suppress else {}
+        texts = (str(public.anonymizer), str(public.requirement), public.form, public.in_words, str(suppress))
         name = sha256("\n".join(("public", *texts)).encode()).hexdigest()[:8]
         times[name] += 1
         found.append(name if times[name] == 1 else f"{name}-{times[name]}")
@@ -208,22 +215,6 @@ def _given(point: Point, steps: Mapping[str, float]) -> dict[str, float]:
         if value is not None:
             given[name] = value
     return given
-
-
-def _public_point(shown: Map, point: Point, id: str, measures: Mapping[str, float]) -> Point:
-    """Make a point of settings, status and what may be said of it."""
-    said = shown.study.public_settings(point)
-    return Point(
-        id,
-        said.anonymizer,
-        said.form,
-        said.requirement,
-        dict(said.parameters),
-        point.status,
-        measures=measures,
-        words=said.words,
-        family=said.family,
-    )
 
 
 def _told_apart(given: Sequence[Mapping[str, float]], axes: tuple[str, str]) -> bool:

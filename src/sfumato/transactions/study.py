@@ -74,6 +74,10 @@ class BasketCandidate:
     utility: UtilityConstraints | None = None
     limit: SuppressionLimit = field(default_factory=SuppressionLimit)
 
+    form: ClassVar[str] = "generalization"
+    suppress: ClassVar[float] = 0.0
+    """Every record is published: what may be left out are items."""
+
     def __str__(self) -> str:
         extra = [str(own) for own in (self.utility, self.limit) if own not in (None, SuppressionLimit())]
         return ", ".join([str(self.anonymizer), str(self.requirement), *extra])
@@ -107,19 +111,14 @@ class BasketCandidate:
             parts.append(f"at most {percent(self.limit.share, 3)} of the {self.limit.of} left out")
         return "; ".join(parts)
 
-    @staticmethod
-    def of(point: Point) -> BasketCandidate:
-        """Read a point's settings back."""
-        utility, limit = (point.parameters.get(name) for name in ("utility", "limit"))
-        return BasketCandidate(
-            candidate_maker(point.anonymizer),
-            basket_requirement(point.requirement),
-            None if utility is None else utility_constraints(utility),
-            SuppressionLimit() if limit is None else suppression_limit(limit),
-        )
+    @property
+    def family(self) -> str:
+        """What it is drawn as: who makes it."""
+        return self.anonymizer.in_words()
 
-    def without_files(self) -> BasketCandidate:
-        """Return the candidate as everybody may know it: files are not called by their names."""
+    @property
+    def public(self) -> BasketCandidate:
+        """The candidate as everybody may know it: files are not called by their names."""
         requirement, utility = self.requirement, self.utility
         if isinstance(requirement, PrivacyConstraints):
             requirement = replace(requirement, file=FILE)
@@ -133,16 +132,7 @@ class BasketCandidate:
 
     def point(self) -> Point:
         """Return the point of this candidate, before it is measured."""
-        return Point(
-            self.id,
-            str(self.anonymizer),
-            "generalization",
-            str(self.requirement),
-            self.parameters,
-            "measured",
-            words=self.in_words,
-            family=self.anonymizer.in_words(),
-        )
+        return Point(self.id, self, "measured")
 
 
 @dataclass(frozen=True)
@@ -182,10 +172,10 @@ class BasketStudy:
         if not self.candidates:
             raise BadInputError(f"the study {self.name!r} has no candidate; give it [[candidates]]")
 
-    @property
-    def candidates(self) -> list[BasketCandidate]:
+    @cached_property
+    def candidates(self) -> Sequence[BasketCandidate]:
         """All candidates, each once, in order."""
-        return list(dict.fromkeys(candidate for grid in self.grids for candidate in grid.candidates))
+        return tuple(dict.fromkeys(candidate for grid in self.grids for candidate in grid.candidates))
 
     @property
     def learned(self) -> Classification | None:
@@ -200,9 +190,15 @@ class BasketStudy:
         """Return the same study with another seed of the random queries."""
         return replace(self, scales=replace(self.scales, queries=replace(self.scales.queries, seed=seed)))
 
-    def public_settings(self, point: Point) -> Point:
-        """Return the settings of a point without the names of files."""
-        return replace(BasketCandidate.of(point).without_files().point(), parameters={})
+    def candidate_of(self, entry: Mapping[str, Any]) -> BasketCandidate:
+        """Read a candidate from its texts."""
+        utility, limit = (entry["parameters"].get(name) for name in ("utility", "limit"))
+        return BasketCandidate(
+            candidate_maker(entry["anonymizer"]),
+            basket_requirement(entry["requirement"]),
+            None if utility is None else utility_constraints(utility),
+            SuppressionLimit() if limit is None else suppression_limit(limit),
+        )
 
     def to_toml(self, folder: Path | None = None) -> str:
         """Write the study with every default filled in; files named as seen from a folder, if one is given."""

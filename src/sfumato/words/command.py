@@ -10,11 +10,10 @@ import shlex
 from dataclasses import replace
 from pathlib import Path
 
-from sfumato.tradeoff import Candidate, Point, Study
+from sfumato.tradeoff import Point, Study
 from sfumato.tradeoff.study.explorable import Explorable
 from sfumato.tradeoff.study.texts import changed, option_words, source_word
-from sfumato.transactions.study import BasketCandidate, BasketStudy
-from sfumato.words.points import candidate_of
+from sfumato.transactions.study import BasketStudy
 
 DECLARED = "hierarchies.toml"
 """Where a person puts the hierarchies that a study declares itself: the command line reads them from a file."""
@@ -32,17 +31,16 @@ OPTIONS = {
 
 def anonymize_command(study: Explorable, point: Point) -> str | None:
     """Write the `sfumato anonymize` that makes a point's release; None for what is not a release to make alone."""
-    candidate: Candidate | BasketCandidate
     match study:
         case Study(table=declared) if point.anonymizer != "original":
             options = option_words(replace(declared, hierarchy={}), ("source",))
             options += [f"--hierarchies={DECLARED}"] if declares_hierarchies(study) else []
-            source, candidate = declared.source, candidate_of(point)
+            source = declared.source
         case BasketStudy(baskets=baskets) if not point.is_baseline:
-            source, options, candidate = baskets.source, baskets.options(), BasketCandidate.of(point)
+            source, options = baskets.source, baskets.options()
         case _:
             return None
-    given = changed(candidate)
+    given = changed(point.candidate)
     names = ["anonymizer"] if point.is_noisy else list(given)  # a noisy one has nothing but its mechanism
     settings = [word for name in names for word in (OPTIONS[name], str(given[name]))]
     words = ["sfumato", "anonymize", source_word(source), *options, *settings]

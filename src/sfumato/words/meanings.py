@@ -98,7 +98,7 @@ def _missing(map_: Map) -> str:
 
 
 def _suppressed(map_: Map) -> str:
-    largest = max((float(point.parameters.get("suppress", 0)) for point in map_.points), default=0.0)
+    largest = max((point.candidate.suppress for point in map_.points), default=0.0)
     if not largest:
         return "No candidate of this study may leave records out."
     return (

@@ -1,6 +1,6 @@
 """What is said of a point and of what was studied: sentences that a person who knows no requirement by name can read.
 
-Read from the texts of a point alone, so that a map read back from a file speaks the same way.
+Read from the candidate of a point alone, so that a map read back from a file speaks the same way.
 """
 
 from __future__ import annotations
@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sfumato.anonymizers import anonymizer
 from sfumato.phrases import counted, listed, percent
-from sfumato.requirements import requirement
 from sfumato.tradeoff import Candidate, Map, Point
 from sfumato.tradeoff.public import PublicStudy
 
@@ -23,31 +21,24 @@ FORMS = {
 def settings(point: Point) -> str:
     """Say in a sentence how a release is made.
 
-    >>> settings(Point("1", "mondrian", "generalization", "k-anonymity k=10", {}, "measured"))
+    >>> from sfumato import anonymizer, requirement
+    >>> settings(Point("1", Candidate(anonymizer("mondrian"), requirement("k-anonymity k=10")), "measured"))
     'Mondrian, every group at least 10 records, published as ranges'
     """
     if point.words:
         return point.words
-    maker = anonymizer(point.anonymizer)
+    candidate = point.candidate
+    assert isinstance(candidate, Candidate)
+    maker = candidate.anonymizer
     if maker.baseline:
         return maker.baseline
     if maker.noisy:
         return f"{maker.in_words()}: differential privacy, published as boxes with noisy counts"
-    candidate, group = candidate_of(point), "bucket" if point.form == "bucketization" else "group"
+    group = "bucket" if point.form == "bucketization" else "group"
     parts = [maker.in_words(), *(part.rule_in_words(group) for part in candidate.requirement.parts), FORMS[point.form]]
     if candidate.suppress:
         parts.append(f"at most {percent(candidate.suppress, 3)} of the records left out")
     return ", ".join(parts)
-
-
-def candidate_of(point: Point) -> Candidate:
-    """Read the settings of a table's point back."""
-    return Candidate(
-        anonymizer(point.anonymizer),
-        requirement(point.requirement),
-        point.form,  # type: ignore[arg-type]
-        point.parameters.get("suppress", 0.0),
-    )
 
 
 def studied(map_: Map) -> str:

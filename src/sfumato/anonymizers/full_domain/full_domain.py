@@ -126,34 +126,28 @@ class FullDomain(Anonymizer):
     def find(self, table: Table, requirement: Requirement, budget: int) -> Search:
         """Search the lattice: the best transformation, what was checked, and the bound on all that was not."""
         search = self._search(table, requirement, budget)
-        try:
-            if self.search == "exact":
-                if search.size > LARGE:
-                    raise BadInputError(
-                        f"the lattice has {search.size:,} transformations, too many for search=exact; give the time it "
-                        "may take (search=best-first seconds=60), or limit levels=..."
-                    )
-                branch_and_bound(search)
-            else:
-                started, seconds = time.monotonic(), self.seconds or USUAL_SECONDS
-                descend(search, started + seconds / 2)
-                if self.search == "genetic":
-                    evolve(search, started + seconds / 2, self.seed)
-                branch_and_bound(search, started + seconds)
-        finally:
-            search.close()
+        if self.search == "exact":
+            if search.size > LARGE:
+                raise BadInputError(
+                    f"the lattice has {search.size:,} transformations, too many for search=exact; give the time it "
+                    "may take (search=best-first seconds=60), or limit levels=..."
+                )
+            branch_and_bound(search)
+        else:
+            started, seconds = time.monotonic(), self.seconds or USUAL_SECONDS
+            descend(search, started + seconds / 2)
+            if self.search == "genetic":
+                evolve(search, started + seconds / 2, self.seed)
+            branch_and_bound(search, started + seconds)
         return search
 
     def lattice(self, table: Table, requirement: Requirement, suppress: float = 0.0) -> DecidedLattice:
         """Decide every transformation, so that one can look around the optimum."""
         check_number("suppress", suppress, least=0, most=1)
         search = self._search(table, requirement, int(suppress * table.cells.records + 1e-9))
-        try:
-            if search.size > LARGE:
-                raise BadInputError(f"the lattice has {search.size:,} transformations, too many; limit levels=...")
-            return DecidedLattice.of(table, search, decide_all(search))
-        finally:
-            search.close()
+        if search.size > LARGE:
+            raise BadInputError(f"the lattice has {search.size:,} transformations, too many; limit levels=...")
+        return DecidedLattice.of(table, search, decide_all(search))
 
     def _search(self, table: Table, requirement: Requirement, budget: int) -> Search:
         cells = table.cells

@@ -14,10 +14,8 @@ from __future__ import annotations
 import heapq
 import math
 import operator
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
@@ -27,6 +25,8 @@ from sfumato.anonymizers.full_domain.lattice import Lattice, Node
 from sfumato.anonymizers.full_domain.objectives import Objective
 from sfumato.anonymizers.full_domain.roll_up import Grouping, Levels
 from sfumato.anonymizers.full_domain.sources import Sources
+from sfumato.interrupts import look
+from sfumato.workers import together
 
 AT_ONCE = 4
 """Boxes that are cut at a time."""
@@ -82,7 +82,6 @@ class Search:
     budget: int
     lowest: Levels
     highest: Levels
-    workers: int = 0
     nodes: dict[Levels, Node] = field(default_factory=dict)
     best: Node | None = None
     value: float = math.inf
@@ -94,8 +93,6 @@ class Search:
         self.base = self.lattice.roll_up(self.lattice.bottom, self.lattice.zero, self.lowest)
         nodes = [[len(level.starts) for level in quasi.hierarchy.levels] for quasi in self.lattice.cells.quasi]
         self._sources = Sources(self.base, self.lowest, nodes)
-        self.workers = self.workers or os.cpu_count() or 1
-        self.pool = ThreadPoolExecutor(self.workers)
 
     @property
     def size(self) -> int:
@@ -131,13 +128,9 @@ class Search:
 
     def _spread(self, call: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Result]:
         """Call a function for every job; where there is much to do, by several threads, of which this is one."""
+        look()
         work = sum(len(job.source.sizes) + len(job.source.columns) for job in jobs)
-        if work < MUCH_WORK or self.workers == 1 or len(jobs) == 1:
-            return [call(job) for job in jobs]
-        shares = [jobs[i :: self.workers] for i in range(self.workers)]
-        others = [self.pool.submit(lambda share: [call(job) for job in share], share) for share in shares[1:] if share]
-        done = [[call(job) for job in shares[0]], *(other.result() for other in others)]
-        return [done[i % self.workers][i // self.workers] for i in range(len(jobs))]
+        return [call(job) for job in jobs] if work < MUCH_WORK else together(call, jobs)
 
     def _rolled_up(self, job: Job) -> Grouping:
         return self.lattice.roll_up(job.source, job.finer, job.levels)
@@ -145,10 +138,6 @@ class Search:
     def _checked(self, job: Job) -> tuple[Node, Grouping]:
         groups = self._rolled_up(job)
         return self.lattice.check(groups, job.levels), groups
-
-    def close(self) -> None:
-        """Let the threads go."""
-        self.pool.shutdown()
 
 
 def branch_and_bound(search: Search, deadline: float = math.inf) -> None:
@@ -280,5 +269,5 @@ def decide_all(search: Search) -> list[Node]:
         for i, a in enumerate(widest_first)
         for coarser, above in raised(base, lowest, a)
     ]
-    parts = search.pool.map(lambda branch: visit(*branch), branches)
+    parts = together(lambda branch: visit(*branch), branches)
     return [lattice.check(base, lowest), *(node for part in parts for node in part)]

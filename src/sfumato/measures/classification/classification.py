@@ -7,9 +7,7 @@ what a release gives beyond the better trivial one is the researcher's gain, to 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -20,6 +18,7 @@ import numpy as np
 from sfumato.anonymizers.trivial import Original, WithoutQuasi, WithoutSensitive
 from sfumato.configuration import Configured, Option, check_choice
 from sfumato.errors import BadInputError
+from sfumato.interrupts import look
 from sfumato.measures.classification.classifiers import CLASSIFIERS
 from sfumato.measures.classification.records import Counts, Folds, Records, deal, folds_of, records_of
 from sfumato.measures.classification.scores import SCORES, score
@@ -27,9 +26,9 @@ from sfumato.measures.classification.validation import Validation
 from sfumato.release import Release
 from sfumato.requirements import KAnonymity
 from sfumato.table import Table
+from sfumato.workers import together
 
 MOST_CLASSES = 50
-WORKERS = os.cpu_count() or 1
 BASES = ("without-quasi", "without-sensitive")
 """The two trivial sanitizations."""
 
@@ -181,6 +180,7 @@ class Task:
         found: dict[str, dict[str, list[float]]] = {name: {of: [] for of in SCORES} for name in self.workload.methods}
         with threadpool_limits(1):  # releases are measured side by side: more threads would only wait for each other
             for name, fold in product(self.workload.methods, range(self.workload.folds)):
+                look()
                 answers = validation.fold(name, fold, self.workload.seed * 1000 + fold)
                 for of, value in score(answers).items():
                     found[name][of].append(value)
@@ -191,8 +191,7 @@ class Task:
         """What is learned from the trivial sanitizations and from the original."""
         makers = (WithoutQuasi(), WithoutSensitive(), Original())
         releases = [maker.anonymize(self.table, KAnonymity(1)) for maker in makers]
-        with ThreadPoolExecutor(WORKERS) as pool:
-            found = pool.map(self.learn, releases)
+        found = together(self.learn, releases)
         return {maker.name: own for maker, own in zip(makers, found, strict=True) if own is not None}
 
     @property

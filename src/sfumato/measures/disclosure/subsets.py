@@ -6,13 +6,10 @@ Along the way every combination that is unique learns the fewest attributes that
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +18,7 @@ from sfumato.kernel_helpers import mixed_in, slots_for
 from sfumato.kernels import kernel
 from sfumato.measures.disclosure.group_risk import THRESHOLDS, GroupRisk, agreeing, group_risk, separation
 from sfumato.table import Points, distinct_rows
+from sfumato.workers import together
 
 Codes = NDArray[np.int32]
 Counts = NDArray[np.int64]
@@ -117,7 +115,7 @@ def all_subsets(given: Combinations) -> Subsets:
     extra = [m for size in (width - 1, width) if size > largest for m in combinations(range(width), size)]
     if given.missing.any():
         small = [m for size in range(1, largest + 1) for m in combinations(range(width), size)]
-        parts = _in_threads(lambda m: _by_agreeing(given, m), [*small, *extra])
+        parts = together(lambda m: _by_agreeing(given, m), [*small, *extra])
     else:
         parts = _by_refining(given, largest, extra)
     risks: dict[Members, GroupRisk] = {}
@@ -131,13 +129,6 @@ def all_subsets(given: Combinations) -> Subsets:
 
 Part = tuple[dict[Members, GroupRisk], Counts]
 """The risks of some subsets, and the keys of all combinations."""
-
-Job = TypeVar("Job")
-
-
-def _in_threads(work: Callable[[Job], Part], jobs: Sequence[Job]) -> list[Part]:
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        return list(pool.map(work, jobs))
 
 
 def _by_agreeing(given: Combinations, members: Members) -> Part:
@@ -159,13 +150,13 @@ def _by_refining(given: Combinations, largest: int, extra: Sequence[Members]) ->
     for first in range(given.width):
         steps = Steps(left, tuple(places[first:]))
         starts = [((0,), 1), *(((0, second), largest) for second in range(1, left.width) if largest > 1)]
-        found = _in_threads(lambda start, steps=steps: steps.look(*start), starts)  # type: ignore[misc]
+        found = together(lambda start, steps=steps: steps.look(*start), starts)  # type: ignore[misc]
         parts += [(risks, keys[number]) for risks, keys in found]
         if left.width > 1:
             left, of_left = left.project(range(1, left.width))
             number = of_left[number]
     own = Steps(given, tuple(range(given.width)))
-    return parts + _in_threads(lambda members: own.look(members, len(members)), extra)
+    return parts + together(lambda members: own.look(members, len(members)), extra)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,11 +8,9 @@ ended at 6 and now goes on to 12, beyond what any grouping of either data set ca
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 
 import pyarrow as pa
@@ -21,9 +19,10 @@ from sfumato.anonymizers import anonymize
 from sfumato.errors import InfeasibleError
 from sfumato.measures import Classification, Learned, Measured, Prepared, Scales, Task, UniformReader
 from sfumato.measures.classification.worth import interval
-from sfumato.papers.results import Claim, Curve, Figure, Results, all_of
+from sfumato.papers.results import Claim, Curve, Figure, Progress, Results, all_of
 from sfumato.release import Release
 from sfumato.table import Table, load, read
+from sfumato.workers import Crew
 
 NINE = (
     "age",
@@ -48,8 +47,6 @@ SHORT = {"k-anonymity": "k", "l-diversity": "l", "t-closeness": "t", "delta-disc
 TREE, FOREST, BAYES = "decision-tree", "random-forest", "naive-bayes"
 PAPER_NAMES = {TREE: "J48", FOREST: "Random Forests", BAYES: "Naive Bayes"}
 SEED = 2008
-WORKERS = os.cpu_count() or 1
-Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True)
@@ -134,8 +131,11 @@ class Finding:
 class BrickellShmatikov2008:
     """The sanitizations of the paper, measured once, and what can be said of them."""
 
-    def __init__(self, progress: Progress | None = None, panels: Iterable[Panel] = PANELS) -> None:
+    def __init__(
+        self, progress: Progress | None = None, panels: Iterable[Panel] = PANELS, crew: Crew | None = None
+    ) -> None:
         self.panels = tuple(panels)
+        self.crew = crew or Crew()
         self.progress = progress or (lambda done, total, last: None)
         self.steps = len(self.panels) * (1 + sum(map(len, GRID.values()))) + 1 + len(TABLE_2)
         self.done = 0
@@ -153,20 +153,17 @@ class BrickellShmatikov2008:
     def _find(self, panel: Panel) -> Finding:
         table = panel.open()
         workload = Classification(panel.target, ",".join(PAPER_NAMES), seed=SEED, sample=0)
-        task = workload.prepare(table).ready()
-        prepared = Scales(reader=UniformReader()).prepare(table).ready()
+        task = self.crew.do(workload.prepare(table).ready)
+        prepared = self.crew.do(Scales(reader=UniformReader()).prepare(table).ready)
         self.told(f"figure {panel.figure}: the trivial sanitizations of {panel.data!r}")
         wanted = [text.format(value) for text, values in GRID.items() for value in values]
         made, infeasible = {}, {}
-        with ThreadPoolExecutor(WORKERS) as pool:
-            running = {pool.submit(_sanitize, task, prepared, text): text for text in wanted}
-            for future in as_completed(running):
-                text = running[future]
-                try:
-                    made[text] = future.result()
-                except InfeasibleError as error:
-                    infeasible[text] = str(error)
-                self.told(f"figure {panel.figure}: {text}")
+        for text, sanitized in self.crew.each(partial(_sanitized, task, prepared), wanted):
+            if isinstance(sanitized, InfeasibleError):
+                infeasible[text] = str(sanitized)
+            else:
+                made[text] = sanitized
+            self.told(f"figure {panel.figure}: {text}")
         intact, trivial = (
             prepared.measure(anonymize(table, "k-anonymity k=1", name)) for name in ("original", "without-quasi")
         )
@@ -185,10 +182,13 @@ class BrickellShmatikov2008:
         return ((finding, own) for finding in self.findings.values() for own in finding.made)
 
 
-def _sanitize(task: Task, prepared: Prepared, text: str) -> Sanitization:
-    """Make one release by information gain on the workload, measure it and learn from it."""
+def _sanitized(task: Task, prepared: Prepared, text: str) -> Sanitization | InfeasibleError:
+    """Make one release by information gain on the workload, measure it and learn from it; say why if there is none."""
     target = task.workload.target
-    release = anonymize(task.table, text, f"mondrian cut=information-gain target={target}")
+    try:
+        release = anonymize(task.table, text, f"mondrian cut=information-gain target={target}")
+    except InfeasibleError as error:
+        return error
     learned = task.learn(release)
     assert learned is not None
     return Sanitization(label(text), text, release, prepared.measure(release), learned)

@@ -10,9 +10,7 @@ private trees give the numbers of all heights.) Averages over draws are means, a
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -27,10 +25,10 @@ from sfumato.release import Published
 from sfumato.requirements import KAnonymity, requirement
 from sfumato.table import Table, bundled, read
 from sfumato.table.hierarchies.declared import Declared
+from sfumato.workers import Crew
 
 HEIGHT = 12
 SEED = 2013
-WORKERS = os.cpu_count() or 1
 
 K, L = "k-anonymity", "l-diversity"
 T_STOP, T_STOP_EQUAL = "t as a rule to stop, ordered", "t as a rule to stop, equal"
@@ -169,7 +167,8 @@ age; all 45,222 records."""
 class Cormode2013:
     """The trees of the paper, measured once."""
 
-    def __init__(self, progress: Progress | None = None, grid: Grid | None = None) -> None:
+    def __init__(self, progress: Progress | None = None, grid: Grid | None = None, crew: Crew | None = None) -> None:
+        self.crew = crew or Crew()
         self.progress = progress or (lambda done, total, last: None)
         self.grid = grid or Grid()
         self.series = {panel.name: panel.series(self.grid) for panel in (ADULT, ALPHABET, CENSUS)}
@@ -245,14 +244,12 @@ class Cormode2013:
     def _curves(self, prepared: Prepared, series: Mapping[str, Series]) -> dict[str, list[Outcome]]:
         """Make and measure all settings of some curves, by threads."""
         settings = [(name, value) for name, curve in series.items() for value in curve.values]
-        curves: dict[str, list[Outcome]] = {name: [] for name in series}
-        with ThreadPoolExecutor(WORKERS) as pool:
-            made = pool.map(lambda setting: self.measured(prepared, series[setting[0]], setting[1]), settings)
-            for (name, value), outcome in zip(settings, made, strict=True):
-                curves[name].append(outcome)
-                self.done += 1
-                self.progress(self.done, self.steps, f"{series[name].maker.format(value)}, {name}")
-        return curves
+        outcomes: dict[tuple[str, float], Outcome] = {}
+        for setting, outcome in self.crew.each(lambda one: self.measured(prepared, series[one[0]], one[1]), settings):
+            outcomes[setting] = outcome
+            self.done += 1
+            self.progress(self.done, self.steps, f"{series[setting[0]].maker.format(setting[1])}, {setting[0]}")
+        return {name: [outcomes[name, value] for value in curve.values] for name, curve in series.items()}
 
     def measured(self, prepared: Prepared, series: Series, value: float) -> Outcome:
         """Make one release, or several draws of a noisy one, and attack and query it."""

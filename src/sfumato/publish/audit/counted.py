@@ -7,10 +7,9 @@ Where a published column has both missing values (NULL) and empty texts, its rea
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from sfumato.engines import Engine, Reading, open_rows
 from sfumato.errors import BadInputError
 from sfumato.table import Table
 from sfumato.table.bundled import open_source as open_table
+from sfumato.workers import together
 
 Codes = NDArray[np.int32]
 Counts = NDArray[np.int64]
@@ -31,7 +31,6 @@ EMPTY = "\udc00"
 EMPTY_SHOWN = '""'
 """How it is shown."""
 
-WORKERS = os.cpu_count() or 1
 MOST_KEYS = 1 << 24
 """Up to this many possible keys are numbered by a table of them; more by sorting."""
 
@@ -135,10 +134,9 @@ class Source:
         def code(batch: pa.RecordBatch, place: int) -> None:
             parts[place].append(_coded(batch.column(place), known[place], None if self.published else ""))
 
-        with ThreadPoolExecutor(WORKERS) as pool:
-            for batch in self.engine.count_texts(names, self.complete):
-                list(pool.map(lambda place, batch=batch: code(batch, place), range(len(names))))
-                counts.append(batch.column(len(names)).to_numpy().astype(np.int64))
+        for batch in self.engine.count_texts(names, self.complete):
+            together(partial(code, batch), range(len(names)))
+            counts.append(batch.column(len(names)).to_numpy().astype(np.int64))
         columns = {
             name: TextColumn(_named(texts), np.concatenate(codes) if codes else np.zeros(0, np.int32))
             for name, texts, codes in zip(names, known, parts, strict=True)

@@ -8,7 +8,6 @@ that DuckDB returned, however many values the attribute has. Natural logarithms 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
@@ -18,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import BadInputError
-from sfumato.publish.audit.counted import LARGEST_KEY, WORKERS, Counts, TextColumn
+from sfumato.publish.audit.counted import LARGEST_KEY, Counts, TextColumn
 from sfumato.publish.audit.notation import read_number
 from sfumato.table import Hierarchy
+from sfumato.workers import together
 
 Numbers = NDArray[np.float64]
 RECURSIVE_C = 3
@@ -326,8 +326,7 @@ class Profile:
         names = [name for name in DEFINED if name != "t_hierarchical" or self.baseline.levels is not None]
         for name in NEEDED:
             getattr(self, name)
-        with ThreadPoolExecutor(WORKERS) as pool:
-            return dict(zip(names, pool.map(lambda name: getattr(self, name), names), strict=True))
+        return dict(zip(names, together(lambda name: getattr(self, name), names), strict=True))
 
     def measures(self) -> dict[str, float]:
         """Return the measures of the worst group, and how privacy loss spreads over the records."""

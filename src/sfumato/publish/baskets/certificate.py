@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from sfumato.configuration import without_seed
 from sfumato.engines.item_files import LONG
 from sfumato.measures import MEASURES
 from sfumato.publish.baskets.audit import BasketAudit
@@ -25,7 +26,6 @@ from sfumato.publish.certificate import (
     made_now,
     versions,
     warning,
-    without_seed,
 )
 from sfumato.publish.check_command import argument, seen_from, where_to_run
 from sfumato.transactions import BasketRelease, BasketRequirement, KMAnonymity, PrivacyConstraints
@@ -62,7 +62,7 @@ def public_basket_certificate(
         "made": made_now(),
         "files": [described_file(*file)],
         "rows": alone.records,
-        "promise": _promised(candidate.without_files()),
+        "promise": _promised(candidate.public),
         "baskets": {"published_items": alone.published_items, "empty": alone.empty, "layout": layout},
         "legend": {label: list(items) for label, items in legend.items()},
         "relative_to": "the file",

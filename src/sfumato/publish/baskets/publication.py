@@ -49,7 +49,8 @@ def leaving_baskets(
     """Make the release of a point anew, ready to be published."""
     layout = "lines" if layout == "rows" else layout
     check_layout(layout, format_of(path))
-    candidate = BasketCandidate.of(point)
+    candidate = point.candidate
+    assert isinstance(candidate, BasketCandidate)
     release = candidate.make(opened_baskets(map_, study, folder))
     origin = replace(origin, table=study.baskets.source)
     return LeavingBaskets(release, candidate, study, path, origin, layout, escape_formulas)
@@ -103,7 +104,7 @@ class LeavingBaskets:
         """Make the publisher's certificate and the public one, which comes first and sees nothing but the file."""
         release, candidate, scales = self.release, self.candidate, self.scales
         prepared, meanings = scales.prepare(release.baskets), basket_meanings(scales)
-        warnings = basket_cautions(release, candidate.without_files().requirement, prepared)
+        warnings = basket_cautions(release, candidate.public.requirement, prepared)
         unnamed = basket_meanings(replace(scales, constraints=None if scales.constraints is None else FILE))
         asked, escaped = confirmed_alone(candidate.requirement), self.escape_formulas
         columns = columns_of(self.layout)

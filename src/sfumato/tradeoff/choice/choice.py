@@ -91,7 +91,7 @@ class Choice(Quiet):
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
         content = asdict(self)
-        point = {name: content["point"][name] for name in ("id", "anonymizer", "form", "requirement", "measures")}
+        point = {name: getattr(self.point, name) for name in ("id", "anonymizer", "form", "requirement", "measures")}
         stretches = [asdict(stretch) | {"said": reasons.stretch(stretch, self.axes)} for stretch in self.stretches]
         return content | {"point": point, "stretches": stretches}
 

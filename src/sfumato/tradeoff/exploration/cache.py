@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -18,31 +17,39 @@ from sfumato.errors import BadInputError
 from sfumato.plain import to_plain
 from sfumato.release import staged
 from sfumato.release.staging import PRIVATE, writable
-from sfumato.tradeoff.exploration.folder import POINT, limit_values, limited, read_limit, read_point
+from sfumato.tradeoff.exploration.folder import POINT, limit_values, limited, point_values, read_limit, read_point
 from sfumato.tradeoff.limit.limit import Limit
 from sfumato.tradeoff.map import Point
+from sfumato.tradeoff.study.explorable import Settings
 
 CHECK = "check"
 KEPT_POINT = fields({"key": text, "point": POINT})
 
 
 class Cache:
-    """Points and limits by their keys, in memory and, where there is a path, in a file to which new ones are added."""
+    """Points and limits by their keys, in memory and, where there is a path, in a file to which new ones are added.
+
+    Whoever asks for a point has its candidate at hand, so no text of a kept one is read.
+    """
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
-        self.points: dict[str, Point] = {}
+        self._points: dict[str, Mapping[str, Any]] = {}
         self.limits: dict[str, Limit | None] = {}
         for entry in _entries(path)[0]:
             if "point" in entry:
-                self.points[entry["key"]] = read_point(entry["point"])
+                self._points[entry["key"]] = entry["point"]
             else:
                 self.limits[entry["limit of"]] = read_limit(entry)
 
+    def point(self, key: str, candidate: Settings) -> Point | None:
+        """Return the point of a candidate, if it is kept under this key."""
+        return read_point(self._points[key], candidate) if key in self._points else None
+
     def add_point(self, key: str, point: Point) -> None:
         """Keep a point."""
-        self.points[key] = point
-        self._add({"key": key, "point": to_plain(asdict(point))})
+        self._points[key] = to_plain(point_values(point))
+        self._add({"key": key, "point": self._points[key]})
 
     def add_limit(self, key: str, limit: Limit | None) -> None:
         """Keep the limit of the data; that there is none is worth keeping too."""

@@ -5,21 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sfumato.measures import of_groups
-from sfumato.measures.groups import COLUMNS
 from sfumato.release import NoisyRelease, Release
 
 SHOWN = 5
 """How many worst groups and how many records are shown."""
 
 
-def details(release: Release) -> dict[str, Any]:
-    """Describe a release in small tables. They show records: for the publisher's eyes only."""
+def details(release: Release, losses: NDArray[np.float64] | None) -> dict[str, Any]:
+    """Describe a release in small tables; `losses` are the privacy losses of its groups, where they are known.
+
+    They show records: for the publisher's eyes only.
+    """
     return {
         "groups": release.groups,
         "sizes": _sizes(release),
-        "worst": _worst_groups(release),
+        "worst": _worst_groups(release, losses),
         "records": _records(release),
     }
 
@@ -47,22 +49,21 @@ def _sizes(release: Release) -> list[dict[str, int]]:
     return counted
 
 
-def _worst_groups(release: Release) -> list[dict[str, Any]]:
+def _worst_groups(release: Release, losses: NDArray[np.float64] | None) -> list[dict[str, Any]]:
     """Describe the groups with the largest privacy loss; without sensitive values, the smallest."""
-    if release.histograms is None or not release.histograms.sensitive:
+    if release.histograms is None or losses is None:
         order = np.argsort(release.sizes, kind="stable")[:SHOWN]
         return [{"quasi": _box(release, int(g)), "size": int(release.sizes[g])} for g in order]
     attribute = release.histograms.sensitive[0]
     counts = release.histograms.of(0)
-    loss = of_groups(counts, release.sizes, attribute)[:, COLUMNS.index("t_js")]
     worst = []
-    for g in np.argsort(-loss, kind="stable")[:SHOWN]:
+    for g in np.argsort(-losses, kind="stable")[:SHOWN]:
         common = int(np.argmax(counts[g]))
         worst.append(
             {
                 "quasi": _box(release, int(g)),
                 "size": int(release.sizes[g]),
-                "p_loss": float(loss[g]),
+                "p_loss": float(losses[g]),
                 "attribute": attribute.name,
                 "commonest": attribute.labels[common],
                 "share": float(counts[g, common] / release.sizes[g]),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import time
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from hashlib import sha256
@@ -16,9 +15,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from sfumato.anonymizers import Maker, Mechanism, UnsafeSeededNoise
-from sfumato.configuration import check_whole
-from sfumato.errors import InfeasibleError, SfumatoError, lacks_memory
-from sfumato.interrupts import LOOK_SECONDS
+from sfumato.errors import InfeasibleError, SfumatoError, StoppedError, lacks_memory
+from sfumato.interrupts import Cancel, look
 from sfumato.kernels import source_digest
 from sfumato.measures import Prepared, Worth, published_risks
 from sfumato.rooms import up_to
@@ -27,10 +25,11 @@ from sfumato.tradeoff.exploration.cache import Cache, mend_cache
 from sfumato.tradeoff.exploration.details import details, noisy_details
 from sfumato.tradeoff.limit.limit import AXES, Limit, limit
 from sfumato.tradeoff.map import Map, Point
-from sfumato.tradeoff.study.explorable import Explorable
+from sfumato.tradeoff.study.explorable import Explorable, Settings
 from sfumato.tradeoff.study.study import Candidate, Study, read_study
+from sfumato.workers import Crew
 
-Own = TypeVar("Own", bound=Hashable)
+Own = TypeVar("Own", bound=Settings)
 """The candidates of a kind of study."""
 
 Progress = Callable[[int, int, str], None]
@@ -46,6 +45,7 @@ def explore(
     workers: int | None = None,
     progress: Progress | None = None,
     table: Any = None,
+    cancel: Cancel | None = None,
 ) -> Map:
     """Make and measure all candidates of a study (or of the one that a path or a bundled name stands for).
 
@@ -53,29 +53,38 @@ def explore(
     configuration and version are not worked out again, unless they do not fit their check sum: a warning says how
     many. The result does not depend on the number of workers. `table` is what the study is about (a table, or
     baskets), where that is open already.
+
+    `cancel` can be set from another thread: `StoppedError` is then raised within a second, and its `map` has what was
+    measured, which the cache has too. The same call goes on from there. A candidate that is just being made goes on to
+    its next `interrupts.look`, and is then forgotten.
     """
     given = read_study(study) if isinstance(study, str) else study
-    exploration: Exploration[Any] = Exploration(given, cache, workers, table)
-    candidates = exploration.work.candidates
+    exploration: Exploration[Any] = Exploration(given, cache, workers, table, cancel)
+    candidates = exploration.candidates
     done = exploration.known_of(candidates)
     report = progress or (lambda finished, total, last: None)
     report(len(done), len(candidates), "")
-    for candidate, point in exploration.measured(candidate for candidate in candidates if candidate not in done):
-        done[candidate] = point
-        report(len(done), len(candidates), str(candidate))
-    return exploration.map([done[candidate] for candidate in candidates])
+    with exploration.mapped_when_stopped(lambda: [done[candidate] for candidate in candidates if candidate in done]):
+        for candidate, point in exploration.measured(candidate for candidate in candidates if candidate not in done):
+            done[candidate] = point
+            report(len(done), len(candidates), str(candidate))
+        return exploration.map([done[candidate] for candidate in candidates])
 
 
 class Exploration(Generic[Own]):
     """A study at work: its data, what was measured before, and the means to measure more."""
 
     def __init__(
-        self, study: Explorable, cache: Path | None = None, workers: int | None = None, data: Any = None
+        self,
+        study: Explorable,
+        cache: Path | None = None,
+        workers: int | None = None,
+        data: Any = None,
+        cancel: Cancel | None = None,
     ) -> None:
         self.study = study
-        self.workers = workers if workers is not None else (os.cpu_count() or 1)
-        check_whole("workers", self.workers, least=1)
-        self.work = study.opened(data)
+        self.crew = Crew(workers, cancel)
+        self.work = self.crew.do(lambda: study.opened(data))
         if sentence := mend_cache(cache):
             warnings.warn(sentence, stacklevel=2)
         self.cache = Cache(cache)
@@ -86,17 +95,24 @@ class Exploration(Generic[Own]):
 
     def known_of(self, candidates: Iterable[Own]) -> dict[Own, Point]:
         """Return the points that need not be worked out again."""
-        keys = {candidate: self.key(candidate) for candidate in candidates}
-        points = self.cache.points
-        return {candidate: points[key] for candidate, key in keys.items() if key in points}
+        points = {candidate: self.cache.point(self.key(candidate), candidate) for candidate in candidates}
+        return {candidate: point for candidate, point in points.items() if point is not None}
+
+    @cached_property
+    def candidates(self) -> Sequence[Own]:
+        """All candidates of the study, each once, in order."""
+        return self.crew.do(lambda: self.work.candidates)
 
     @cached_property
     def _measure(self) -> Callable[[Own], Point]:
-        return self.work.prepared()
+        return self.crew.do(self.work.prepared)
 
     def measured(self, candidates: Iterable[Own], ends: float | None = None) -> Iterator[tuple[Own, Point]]:
         """Make and measure candidates, each kept at once; none is begun after `ends` on the monotonic clock."""
-        for candidate, point in _all(candidates, lambda own: self._measure(own), self.workers, ends):
+        wanted = list(candidates)
+        if not wanted:
+            return
+        for candidate, point in self.crew.each(self._measure, wanted, ends):
             if point.reason != NO_MEMORY:
                 self.cache.add_point(self.key(candidate), point)
             yield candidate, point
@@ -108,12 +124,25 @@ class Exploration(Generic[Own]):
         floor = self._limit() if any(point.has(AXES) for point in points) else None
         return Map(study or self.study, tuple(points), {**self.work.about, **(more or {})}, floor)
 
+    @property
+    def _limit_key(self) -> str:
+        return sha256(f"{self.work.key} limit".encode()).hexdigest()
+
     def _limit(self) -> Limit | None:
         """Work the limit of the data out, or take it from the cache."""
-        key = sha256(f"{self.work.key} limit".encode()).hexdigest()
+        key = self._limit_key
         if key not in self.cache.limits:
-            self.cache.add_limit(key, self.work.limit())
+            self.cache.add_limit(key, self.crew.do(self.work.limit))
         return self.cache.limits[key]
+
+    @contextmanager
+    def mapped_when_stopped(self, points: Callable[[], Sequence[Point]]) -> Iterator[None]:
+        """Let work that is stopped inside raise its `StoppedError` with a map of the points so far."""
+        try:
+            yield
+        except StoppedError as stopped:
+            stopped.map = Map(self.study, tuple(points()), self.work.about, self.cache.limits.get(self._limit_key))
+            raise
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,40 +200,8 @@ class TableWork:
         return limit(self._ready)
 
 
-def _all(
-    candidates: Iterable[Own], measured: Callable[[Own], Point], workers: int, ends: float | None
-) -> Iterator[tuple[Own, Point]]:
-    """Work candidates out by threads, a few at a time so that memory stays flat; stop at once when interrupted."""
-    pool = ThreadPoolExecutor(workers)
-    waiting = iter(candidates)
-    at_once = 2 * workers if ends is None else workers  # what waits when time is up would still be worked out
-    running: dict[Future[Point], Own] = {}
-    try:
-        while True:
-            while len(running) < at_once and (ends is None or time.monotonic() < ends):
-                candidate = next(waiting, None)
-                if candidate is None:
-                    break
-                running[pool.submit(measured, candidate)] = candidate
-            if not running:
-                break
-            finished, _ = wait(running, LOOK_SECONDS, FIRST_COMPLETED)
-            for future in finished:
-                yield running.pop(future), future.result()
-    finally:  # what still runs is of no use to anybody any more: nobody waits for it
-        pool.shutdown(wait=not running, cancel_futures=True)
-
-
 def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
     """Make one release and measure it; a candidate that cannot be made is a point that says why."""
-    point = Point(
-        candidate.id,
-        str(candidate.anonymizer),
-        candidate.form,
-        str(candidate.requirement),
-        candidate.parameters,
-        "measured",
-    )
 
     def found() -> dict[str, Any]:
         maker = repeatable(candidate)
@@ -212,16 +209,17 @@ def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
             maker.check(prepared.table, candidate.requirement, candidate.form, candidate.suppress)
             return over_draws(maker, candidate, prepared)
         release = maker.anonymize(prepared.table, candidate.requirement, candidate.form, candidate.suppress)
+        look()
         measured = prepared.measure(release)
         worth = worth_values(measured.worth)
         return {
             "measures": dict(measured.values),
             "published": published_risks(release, candidate.requirement, candidate.suppress),
-            "details": details(release),
+            "details": details(release, measured.losses),
             "worth": worth,
         }
 
-    return attempted(point, found)
+    return attempted(Point(candidate.id, candidate, "measured"), found)
 
 
 def attempted(point: Point, found: Callable[[], Mapping[str, Any]]) -> Point:
@@ -229,6 +227,8 @@ def attempted(point: Point, found: Callable[[], Mapping[str, Any]]) -> Point:
     started = time.perf_counter()
     try:
         point = replace(point, **found())
+    except StoppedError:
+        raise
     except InfeasibleError as error:
         point = replace(point, status="infeasible", reason=str(error))
     except SfumatoError as error:
@@ -245,8 +245,11 @@ def over_draws(mechanism: Mechanism, candidate: Candidate, prepared: Prepared) -
     The noise comes from a seed so that a map comes out the same twice. None of these draws can be published.
     """
     seeds = np.random.SeedSequence(int(candidate.id, 16)).generate_state(prepared.scales.draws, np.uint64)
-    releases = [mechanism.draw(prepared.table, UnsafeSeededNoise(int(seed))) for seed in seeds]
-    found = [prepared.measure(release).values for release in releases]
+    releases, found = [], []
+    for seed in seeds:
+        look()
+        releases.append(mechanism.draw(prepared.table, UnsafeSeededNoise(int(seed))))
+        found.append(prepared.measure(releases[-1]).values)
     values = {name: [own[name] for own in found] for name in found[0]}
     return {
         "measures": {name: float(np.median(own)) for name, own in values.items()},

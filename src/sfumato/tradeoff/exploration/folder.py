@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from sfumato.documents import (
     in_shape,
     listed,
     mapped,
+    named,
     number,
     number_or_infinity,
     one_of,
@@ -28,6 +30,7 @@ from sfumato.measures import Worth
 from sfumato.plain import from_plain
 from sfumato.tradeoff.limit.limit import Limit
 from sfumato.tradeoff.map import Map, Point
+from sfumato.tradeoff.study.explorable import Settings
 from sfumato.tradeoff.study.study import read_study
 
 SCHEMA = 1
@@ -92,7 +95,8 @@ def read_map(folder: str | Path) -> Map:
     facts = fields({}, {name: FACTS[name] for name in study.facts})
     shape = together(fields({study.section: facts, "points": listed(POINT)}), limited)
     in_shape(content, str(path), WHAT, shape)
-    points = tuple(read_point(entry) for entry in content["points"])
+    with named(str(path)):
+        points = tuple(read_point(entry, study.candidate_of(entry)) for entry in content["points"])
     return Map(study, points, dict(content[study.section]), read_limit(content))
 
 
@@ -120,10 +124,17 @@ def limit_values(floor: Limit | None) -> dict[str, Any]:
     }
 
 
-def read_point(entry: dict[str, Any]) -> Point:
-    """Read a point from its plain values; what is not part of a point is passed over."""
-    known = {own.name for own in dataclasses.fields(Point)}
-    values = {name: value for name, value in entry.items() if name in known}
+def read_point(entry: Mapping[str, Any], candidate: Settings) -> Point:
+    """Read the point of a candidate from its plain values; what is not part of a point is passed over."""
+    values = {field.name: entry[field.name] for field in dataclasses.fields(Point) if field.name in entry}
     intervals = {name: tuple(ends) for name, ends in from_plain(values.get("intervals", {})).items()}
     numbers = {name: from_plain(values.get(name, {})) for name in ("measures", "published")}
-    return Point(**{**values, **numbers, "intervals": intervals})
+    return Point(**{**values, **numbers, "candidate": candidate, "intervals": intervals})
+
+
+def point_values(point: Point) -> dict[str, Any]:
+    """Write a point as values: its candidate in the texts that `candidate_of` of a study reads back, then the rest."""
+    values = {field.name: getattr(point, field.name) for field in dataclasses.fields(point)}
+    del values["id"], values["candidate"]
+    candidate = {name: getattr(point, name) for name in ("anonymizer", "form", "requirement", "parameters")}
+    return {"id": point.id, **candidate, **values, "words": point.words, "family": point.family}

@@ -21,9 +21,7 @@ vertices, joined by straight lines, are exactly that. Tangents are added where t
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
@@ -34,6 +32,7 @@ from numpy.typing import NDArray
 from sfumato.measures import Prepared
 from sfumato.quiet import Quiet
 from sfumato.requirements.nearest_js import distributions, js, nearest_js
+from sfumato.workers import together
 
 Numbers = NDArray[np.float64]
 Tangent = tuple[float, float, float]
@@ -147,12 +146,7 @@ def tangent(rows: Numbers, q: Numbers, p_loss: float) -> Tangent:
         found = nearest_js(rows[start : start + STRETCH], q, p_loss, CLOSE)
         return found.bounds, found.multipliers
 
-    starts = range(0, len(rows), STRETCH)
-    if len(starts) == 1:
-        parts = [work(0)]
-    else:
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            parts = list(pool.map(work, starts))
+    parts = together(work, range(0, len(rows), STRETCH))
     bounds, multipliers = (np.concatenate(own) for own in zip(*parts, strict=True))
     return p_loss, float(bounds.mean()), -float(multipliers.mean())
 

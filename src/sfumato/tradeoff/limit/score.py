@@ -165,7 +165,7 @@ def _part(shown: Map, axes: Sequence[str], frame: Frame, releases: list[Point], 
 
 def maker_name(point: Point) -> str:
     """Return the name of the anonymizer without its settings."""
-    return point.anonymizer.split(" ")[0]
+    return point.candidate.anonymizer.name
 
 
 def place(point: Point, axes: Sequence[str]) -> Place:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers import CutSpace
 from sfumato.anonymizers.cut_vector.space import Bits
-from sfumato.configuration import check_whole
 from sfumato.table import Table
 from sfumato.tradeoff.search.problems import Problem
+from sfumato.workers import Crew
 
 Numbers = NDArray[np.float64]
 AT_ONCE = 8
@@ -24,10 +22,8 @@ class Evaluator:
     """Works out vectors, each once, by several threads."""
 
     def __init__(self, table: Table, wanted: Problem, space: CutSpace, workers: int | None = None) -> None:
-        workers = workers if workers is not None else (os.cpu_count() or 1)
-        check_whole("workers", workers, least=1)
         self.judge = wanted.judge(table, space)
-        self.workers = workers
+        self.crew = Crew(workers)
         self.known: dict[bytes, Numbers | None] = {}
         """The facts of every vector that was met; None where a checkpoint says that it was, but not its facts."""
 
@@ -51,11 +47,7 @@ class Evaluator:
         """Work out vectors without looking whether they are known."""
         started = time.perf_counter()
         parts = [vectors[i : i + AT_ONCE] for i in range(0, len(vectors), AT_ONCE)]
-        if self.workers == 1 or len(parts) == 1:
-            found = [self.judge(part) for part in parts]
-        else:
-            with ThreadPoolExecutor(self.workers) as pool:
-                found = list(pool.map(self.judge, parts))
+        found = self.crew.all(self.judge, parts)
         self.seconds += time.perf_counter() - started
         together = np.concatenate(found)
         self.rows = together.shape[1]

@@ -11,17 +11,18 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise
 from math import inf
 from pathlib import Path
 
 from sfumato.errors import BadInputError
+from sfumato.interrupts import Cancel
 from sfumato.table import Table
 from sfumato.tradeoff.exploration.exploration import Exploration, Progress
 from sfumato.tradeoff.limit.score import Frame, Place, drawable, place
-from sfumato.tradeoff.map import BASELINES, Map, Point
+from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.search.families import Family, families_of
 from sfumato.tradeoff.study.study import Candidate, Grid, Study, of_table, read_study
 
@@ -53,20 +54,22 @@ def tune(
     progress: Progress | None = None,
     table: Table | None = None,
     tries: int | None = None,
+    cancel: Cancel | None = None,
 ) -> Map:
     """Explore a study and whatever else seems worth a try, until time is up or nothing is left to try.
 
     `tries` bounds the candidates beside the study's own: unlike time, the same number gives the same map anywhere.
 
     The map's study has every candidate that was measured, so it can be explored again, chosen from and published.
+    `cancel` stops it as it stops `explore`; the map of what was measured is then one of the study's own candidates.
     """
     if seconds == inf and tries is None:
         raise BadInputError("a tuner needs to know when to stop: give seconds, tries or both")
     started = time.monotonic()
     given = of_table(read_study(study) if isinstance(study, str) else study)
     table = table if table is not None else given.table.open()
-    exploration: Exploration[Candidate] = Exploration(given, cache, workers, table)
-    own = sorted(given.candidates_of(table), key=lambda one: one.anonymizer.name not in BASELINES)
+    exploration: Exploration[Candidate] = Exploration(given, cache, workers, table, cancel)
+    own = sorted(exploration.candidates, key=lambda one: not one.anonymizer.baseline)
     tuner = Tuner(given.axes, families_of(given, table))
     told = progress or (lambda done, total, last: None)
     history: list[tuple[float, str]] = []
@@ -74,10 +77,11 @@ def tune(
     while batch and time.monotonic() < started + seconds:
         kept = exploration.known_of(batch)
         fresh = (candidate for candidate in batch if candidate not in kept)
-        for candidate, point in exploration.measured(fresh, None if seconds == inf else started + seconds):
-            kept[candidate] = point
-            total = len(own) + (tries or 0) if seconds == inf else int(seconds)
-            told(len(tuner.points) if seconds == inf else int(time.monotonic() - started), total, str(candidate))
+        with exploration.mapped_when_stopped(lambda: _points_of(own, kept, tuner.points)):  # noqa: B023
+            for candidate, point in exploration.measured(fresh, None if seconds == inf else started + seconds):
+                kept[candidate] = point
+                total = len(own) + (tries or 0) if seconds == inf else int(seconds)
+                told(len(tuner.points) if seconds == inf else int(time.monotonic() - started), total, str(candidate))
         for candidate in batch:
             if candidate in kept:
                 tuner.learn(candidate, kept[candidate])
@@ -96,7 +100,12 @@ def tune(
         "unreached": len(wanted - set(measured)),
         "exhausted": not tuner.next(),
     }
-    return exploration.map(list(measured.values()), grown, {"tuning": tuning})
+    with exploration.mapped_when_stopped(lambda: _points_of(own, tuner.points)):
+        return exploration.map(list(measured.values()), grown, {"tuning": tuning})
+
+
+def _points_of(candidates: Sequence[Candidate], *known: Mapping[Candidate, Point]) -> list[Point]:
+    return [points[one] for one in candidates for points in known if one in points]
 
 
 def _grids(candidates: Sequence[Candidate]) -> list[Grid]:

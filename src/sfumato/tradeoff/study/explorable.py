@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
@@ -13,6 +13,57 @@ if TYPE_CHECKING:
     from sfumato.tradeoff.map import Point
 
 
+class MakesReleases(Protocol):
+    """Whoever makes a release, of a table or of baskets. It prints as what one would type."""
+
+    name: ClassVar[str]
+    baseline: ClassVar[str]
+    """Of an end of the map: what it is, in a sentence. Elsewhere nothing."""
+
+    noisy: ClassVar[bool]
+    """Whether its releases are boxes with noisy counts."""
+
+
+class Settings(Protocol):
+    """How a release is made, whatever it is a release of: what a point keeps of its candidate."""
+
+    @property
+    def id(self) -> str:
+        """A short name that depends on the configuration alone."""
+
+    @property
+    def anonymizer(self) -> MakesReleases:
+        """Who makes it."""
+
+    @property
+    def requirement(self) -> object:
+        """What it satisfies. It prints as what one would type."""
+
+    @property
+    def form(self) -> str:
+        """In which form it is published."""
+
+    @property
+    def suppress(self) -> float:
+        """The share of the records that may be left out."""
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The numbers and choices of the configuration, by name."""
+
+    @property
+    def in_words(self) -> str:
+        """How the release is made, in a sentence, where its texts do not say it to everybody."""
+
+    @property
+    def family(self) -> str:
+        """What it is drawn as, where that is not its requirement."""
+
+    @property
+    def public(self) -> Self:
+        """The same as everybody may know it: without seeds and names of files."""
+
+
 class Opened(Protocol):
     """A study with its data at hand: its candidates, and how each becomes a point."""
 
@@ -21,7 +72,7 @@ class Opened(Protocol):
         """A digest of everything a point depends on besides its candidate."""
 
     @property
-    def candidates(self) -> Sequence[Hashable]:
+    def candidates(self) -> Sequence[Any]:
         """All candidates, each once, in order. Their texts tell them apart."""
 
     @property
@@ -69,5 +120,5 @@ class Explorable(Protocol):
     def to_toml(self, folder: Path | None = None) -> str:
         """Write the study with every default filled in; files named as seen from a folder, if one is given."""
 
-    def public_settings(self, point: Point) -> Point:
-        """Return how the release of a point is made as everybody may know it: without seeds and names of files."""
+    def candidate_of(self, entry: Mapping[str, Any]) -> Settings:
+        """Read a candidate from the texts that a file keeps of it."""

@@ -5,8 +5,9 @@ The value is what stands in `study.toml`, so it can be read, written, compared a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from hashlib import sha256
 from itertools import count, product
 from pathlib import Path
@@ -23,7 +24,6 @@ from sfumato.release import FORMS, Form
 from sfumato.requirements import Requirement, requirement
 from sfumato.table import DATASETS, Hierarchy, Table, TableDeclaration
 from sfumato.table.hierarchies.declared import Filed
-from sfumato.tradeoff.map import Point
 from sfumato.tradeoff.study.explorable import Explorable
 from sfumato.tradeoff.study.kinds import KINDS, kind
 from sfumato.tradeoff.study.texts import (
@@ -54,6 +54,10 @@ class Candidate:
     form: Form = "generalization"
     suppress: float = 0.0
 
+    in_words: ClassVar[str] = ""
+    family: ClassVar[str] = ""
+    """Its texts say how it is made, and its requirement what it is drawn as."""
+
     def __str__(self) -> str:
         extra = f", suppress {self.suppress!r}" if self.suppress else ""
         return f"{self.anonymizer}, {self.requirement}, {self.form}{extra}"
@@ -74,6 +78,11 @@ class Candidate:
                     keys = (own.name if n == 1 else f"{own.name} {n}" for n in count(1))
                     found[next(key for key in keys if key not in found)] = value
         return found | ({"suppress": self.suppress} if self.suppress else {})
+
+    @property
+    def public(self) -> Candidate:
+        """The same without a seed, with which the release could be made again."""
+        return replace(self, anonymizer=without_seed(self.anonymizer))
 
 
 @dataclass(frozen=True)
@@ -139,10 +148,10 @@ class Study:
                 'axes = ["empirical_breach", "query_error_median"]'
             )
 
-    @property
-    def candidates(self) -> list[Candidate]:
+    @cached_property
+    def candidates(self) -> Sequence[Candidate]:
         """All candidates, each once, in order; of a lattice only the search for its optimum."""
-        return list(dict.fromkeys(candidate for grid in self.grids for candidate in grid.candidates))
+        return tuple(dict.fromkeys(candidate for grid in self.grids for candidate in grid.candidates))
 
     def candidates_of(self, table: Table) -> list[Candidate]:
         """All candidates for a table, each once, in order."""
@@ -159,11 +168,11 @@ class Study:
 
         return TableWork.of(self, data if data is not None else self.table.open())
 
-    def public_settings(self, point: Point) -> Point:
-        """Return the settings of a point without a seed."""
-        suppress = {name: value for name, value in point.parameters.items() if name == "suppress"}
-        maker = without_seed(point.anonymizer)
-        return Point(point.id, maker, point.form, point.requirement, suppress, point.status)
+    def candidate_of(self, entry: Mapping[str, Any]) -> Candidate:
+        """Read a candidate from its texts."""
+        check_choice("form", entry["form"], FORMS)
+        suppress = float(entry["parameters"].get("suppress", 0.0))
+        return Candidate(anonymizer(entry["anonymizer"]), requirement(entry["requirement"]), entry["form"], suppress)
 
     def with_seed(self, seed: int) -> Study:
         """Return the same study with another seed of the random queries."""

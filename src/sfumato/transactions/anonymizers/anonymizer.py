@@ -42,6 +42,9 @@ class BasketAnonymizer(Configured, ABC):
     baseline: ClassVar[str] = ""
     """Of an end of the map: what it is, in a sentence. Elsewhere nothing."""
 
+    noisy: ClassVar[bool] = False
+    """Nobody here draws noise."""
+
     requirements: ClassVar[tuple[type[BasketRequirement], ...]]
     """The kinds of requirements it can satisfy."""
 

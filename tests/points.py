@@ -1,0 +1,29 @@
+"""Points by the texts that a person would type, for tests that make maps by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sfumato import Candidate, anonymizer, requirement
+from sfumato.tradeoff.map import Point
+from sfumato.transactions.anonymizers.candidates import candidate_maker
+from sfumato.transactions.policy import basket_requirement
+from sfumato.transactions.study import BasketCandidate
+
+
+def point_of(
+    id: str, maker: str, form: str, asked: str, parameters: Mapping[str, Any], status: str, *rest: Any, **more: Any
+) -> Point:
+    """Make the point of a table; of baskets, where the maker is one of theirs."""
+    if maker == "one-item":
+        return Point(
+            id,
+            BasketCandidate(candidate_maker(maker), basket_requirement("km-anonymity k=1 m=1")),
+            status,
+            *rest,
+            **more,
+        )
+    share = parameters.get("suppress", 0.0)
+    candidate = Candidate(anonymizer(maker), requirement(asked or "k-anonymity k=1"), form, share)  # type: ignore[arg-type]
+    return Point(id, candidate, status, *rest, **more)
