@@ -17,9 +17,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sfumato
-from sfumato import cli, documents, memory
+from sfumato import cli, documents
 from sfumato.commands import COMMANDS
 from sfumato.engines.text_files import text_encoding
+from sfumato.process import memory
 from sfumato.publish import read_certificate, read_mapping
 from sfumato.publish.baskets.mapping import basket_mapping, read_legend
 from sfumato.tradeoff.exploration import exploration as exploring
@@ -561,7 +562,7 @@ def started(*words, **options):
     return subprocess.run([sys.executable, *words], capture_output=options.pop("capture_output", True), **options)
 
 
-@pytest.mark.parametrize("module", ["typer", "sfumato.commands", "sfumato.pipes", "sfumato.cli"])
+@pytest.mark.parametrize("module", ["typer", "sfumato.commands", "sfumato.process.pipes", "sfumato.cli"])
 def test_an_interruption_while_importing_ends_in_a_word(module):
     program = f"""
 import builtins, sys

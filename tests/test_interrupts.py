@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from sfumato import interrupts
+from sfumato.process import interrupts
 
 SOON = 20
 """Seconds; five are promised, on a machine that does nothing else."""
@@ -105,7 +105,7 @@ WORK = """
     import sys, tempfile
     from pathlib import Path
     import numpy as np
-    from sfumato import interrupts
+    from sfumato.process import interrupts
     from sfumato.engines.duckdb.sources import connect
     from sfumato.kernels import kernel
     from sfumato.release import staged
@@ -156,7 +156,7 @@ def test_nothing_is_so_busy_that_it_cannot_be_left(tmp_path, busy):
 KEEPS = """
     import sys, time
     from pathlib import Path
-    from sfumato import interrupts
+    from sfumato.process import interrupts
 
     def work():
         try:

@@ -17,8 +17,8 @@ import pytest
 import sfumato
 from sfumato import Cancel, StoppedError, explore
 from sfumato.anonymizers import Mondrian
-from sfumato.interrupts import interruptible, look
 from sfumato.measures import Queries, Scales, groups
+from sfumato.process.interrupts import interruptible, look
 from sfumato.table import TableDeclaration
 from sfumato.tradeoff import Grid, Study
 from sfumato.tradeoff.limit import limit

@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 __version__ = "0.1.0"
 _ROOMS = (
     "errors",
-    "interrupts",
+    "process.interrupts",
     "table",
     "requirements",
     "release",
@@ -172,8 +172,8 @@ if TYPE_CHECKING:
         draw,
     )
     from sfumato.errors import BadInputError, InfeasibleError, SfumatoError, StoppedError
-    from sfumato.interrupts import Cancel
     from sfumato.measures import MEASURES, Measure, Measured, Queries, Scales, measure
+    from sfumato.process.interrupts import Cancel
     from sfumato.publish import Audit, audit, audit_baskets
     from sfumato.release import NoisyRelease, Release
     from sfumato.requirements import (

@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
-from sfumato import interrupts
 from sfumato.commands import COMMANDS
 from sfumato.commands.groups import grouped
 from sfumato.errors import BadInputError, SfumatoError, StoppedError, lacks_memory
-from sfumato.memory import keep_within_limit
-from sfumato.pipes import end_quietly_when_closed
+from sfumato.process import interrupts
+from sfumato.process.memory import keep_within_limit
+from sfumato.process.pipes import end_quietly_when_closed
 
 app = typer.Typer(
     name="sfumato",

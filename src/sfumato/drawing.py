@@ -7,7 +7,7 @@ without a word. So room is looked for before anything is drawn, and whoever draw
 from __future__ import annotations
 
 from sfumato.errors import BadInputError
-from sfumato.memory import allowed_bytes
+from sfumato.process.memory import allowed_bytes
 
 RESERVED = 70_000_000_000
 """Bytes of addresses that V8 reserves; 67.4 GB were seen (vl-convert 1, Linux)."""

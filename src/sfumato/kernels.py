@@ -23,7 +23,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from sfumato.interrupts import removed_when_left
+from sfumato.process.interrupts import removed_when_left
 
 
 def _imported_numba() -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 ROOMS = {
     "rooms": "this list",
     "errors": "the two kinds of refusal",
-    "memory": "what the shell allows of it",
+    "process": "memory that the shell allows, Ctrl-C within seconds, output whose reader may go away",
     "plain": "values for JSON, and back",
     "configuration": "objects that are their configuration, and what their options are",
     "vocabulary": "options that studies and the command line share, each said once",
@@ -16,9 +16,7 @@ ROOMS = {
     "phrases": "numbers, counts and lists as people write them",
     "drawing": "the one door to what draws charts",
     "quiet": "values that show no record when they are printed",
-    "interrupts": "Ctrl-C ends a command within seconds, wherever it is",
     "workers": "threads of ours: how many there are, and who may stop them",
-    "pipes": "output whose reader may go away",
     "kernels": "the decorator of numba kernels, and where machine code is kept",
     "kernel_helpers": "what kernels share: arrays that grow, sorting, queues, hashing, drawing",
     "engines": "who does the heavy lifting on rows",

@@ -10,7 +10,7 @@ import typer
 from sfumato.commands.common import announce_first_run, folder_named, make_folder, print_json, progress, tell_undrawn
 from sfumato.commands.groups import AsJson
 from sfumato.errors import BadInputError
-from sfumato.interrupts import last_words
+from sfumato.process.interrupts import last_words
 
 
 def explore(

@@ -11,7 +11,7 @@ import typer
 from sfumato.commands.common import announce_first_run, folder_named, make_folder, print_json, progress, tell_undrawn
 from sfumato.commands.groups import AsJson
 from sfumato.errors import BadInputError, StoppedError
-from sfumato.interrupts import ends_itself, last_words
+from sfumato.process.interrupts import ends_itself, last_words
 
 if TYPE_CHECKING:
     from sfumato.tradeoff import Answer, Frontier, FrontierPoint, Study

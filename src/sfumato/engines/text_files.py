@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from sfumato.errors import BadInputError
-from sfumato.interrupts import unfinished
+from sfumato.process.interrupts import unfinished
 
 PARQUET = (".parquet", ".pq")
 JSON = (".json", ".jsonl", ".ndjson")

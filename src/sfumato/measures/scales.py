@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from sfumato.configuration import Option, check_options
 from sfumato.errors import BadInputError
-from sfumato.interrupts import look
 from sfumato.measures.all_measures import MEASURES, READ_NOISY, RECONSTRUCTED
 from sfumato.measures.attack import Attack
 from sfumato.measures.classification.classification import Classification, Task
@@ -25,6 +24,7 @@ from sfumato.measures.divergence import js_of_rows, kl
 from sfumato.measures.groups import Measured, measure
 from sfumato.measures.queries import Queries, Workload
 from sfumato.measures.reconstruction import EmReader, Entries, Reader, weighted_estimates
+from sfumato.process.interrupts import look
 from sfumato.release import Published, Release
 from sfumato.release.populations import MOST_MEMBERS, Populations, large_populations
 from sfumato.release.regions import Members, are_points, estimated_histograms, overlap_estimates

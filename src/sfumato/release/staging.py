@@ -15,7 +15,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from sfumato.errors import BadInputError
-from sfumato.interrupts import finishing, named, unfinished
+from sfumato.process.interrupts import finishing, named, unfinished
 
 PRIVATE = 0o600
 """The mode of what shows records: for its owner alone."""

@@ -18,7 +18,7 @@ from functools import cache
 from typing import TypeVar
 
 from sfumato.configuration import check_whole
-from sfumato.interrupts import LOOK_SECONDS, Cancel, look, stops_at
+from sfumato.process.interrupts import LOOK_SECONDS, Cancel, look, stops_at
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")

@@ -25,7 +25,7 @@ from sfumato.anonymizers.full_domain.lattice import Lattice, Node
 from sfumato.anonymizers.full_domain.objectives import Objective
 from sfumato.anonymizers.full_domain.roll_up import Grouping, Levels
 from sfumato.anonymizers.full_domain.sources import Sources
-from sfumato.interrupts import look
+from sfumato.process.interrupts import look
 from sfumato.workers import together
 
 AT_ONCE = 4

@@ -26,8 +26,8 @@ from sfumato.engines.text_files import (
     sniff,
 )
 from sfumato.errors import BadInputError
-from sfumato.interrupts import interruptible
-from sfumato.memory import allowed_bytes
+from sfumato.process.interrupts import interruptible
+from sfumato.process.memory import allowed_bytes
 
 PANDAS_INDEX = "__index_level_"
 WHOLE_KINDS = ("STRUCT", "MAP", "UNION", "VARIANT", "GEOMETRY")

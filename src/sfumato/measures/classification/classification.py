@@ -18,11 +18,11 @@ import numpy as np
 from sfumato.anonymizers.trivial import Original, WithoutQuasi, WithoutSensitive
 from sfumato.configuration import Configured, Option, check_choice
 from sfumato.errors import BadInputError
-from sfumato.interrupts import look
 from sfumato.measures.classification.classifiers import CLASSIFIERS
 from sfumato.measures.classification.records import Counts, Folds, Records, deal, folds_of, records_of
 from sfumato.measures.classification.scores import SCORES, score
 from sfumato.measures.classification.validation import Validation
+from sfumato.process.interrupts import look
 from sfumato.release import Release
 from sfumato.requirements import KAnonymity
 from sfumato.table import Table

@@ -18,7 +18,6 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.anonymizers import CutVector
-from sfumato.interrupts import unfinished
 from sfumato.measures import measure
 from sfumato.papers.dewri_2011.figures import figures
 from sfumato.papers.dewri_2011.study import (
@@ -36,6 +35,7 @@ from sfumato.papers.dewri_2011.study import (
     Progress,
 )
 from sfumato.papers.results import Claim, Results, all_of
+from sfumato.process.interrupts import unfinished
 from sfumato.publish import audit
 from sfumato.requirements import KAnonymity
 from sfumato.table import numeric, read, tree

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from sfumato.interrupts import unfinished
+from sfumato.process.interrupts import unfinished
 from sfumato.transactions import BasketRelease, Baskets
 from sfumato.transactions.baskets import Counts
 from sfumato.transactions.files.writing import write_baskets

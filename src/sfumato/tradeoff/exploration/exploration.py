@@ -16,9 +16,9 @@ import numpy as np
 
 from sfumato.anonymizers import Maker, Mechanism, UnsafeSeededNoise
 from sfumato.errors import InfeasibleError, SfumatoError, StoppedError, lacks_memory
-from sfumato.interrupts import Cancel, look
 from sfumato.kernels import source_digest
 from sfumato.measures import Prepared, Worth, published_risks
+from sfumato.process.interrupts import Cancel, look
 from sfumato.rooms import up_to
 from sfumato.table import Table
 from sfumato.tradeoff.exploration.cache import Cache, mend_cache

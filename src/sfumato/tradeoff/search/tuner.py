@@ -18,7 +18,7 @@ from math import inf
 from pathlib import Path
 
 from sfumato.errors import BadInputError
-from sfumato.interrupts import Cancel
+from sfumato.process.interrupts import Cancel
 from sfumato.table import Table
 from sfumato.tradeoff.exploration.exploration import Exploration, Progress
 from sfumato.tradeoff.limit.score import Frame, Place, drawable, place
