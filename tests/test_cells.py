@@ -20,7 +20,7 @@ from sfumato.kernel_helpers import (
     sorted_together,
     uniform,
 )
-from sfumato.table import Assignment, Points, ranges, side_by_side, weighted_counts
+from sfumato.table import Assignment, Points, laid_out, ranges, weighted_counts
 from strategies import cells_of_tables, tries
 
 numbers = st.lists(st.integers(0, 5), min_size=1, max_size=12)
@@ -133,7 +133,7 @@ def test_sums_and_ranges_of_groups(rows):
 
 @given(st.lists(st.lists(st.floats(0, 1), max_size=4), min_size=1, max_size=4))
 def test_arrays_side_by_side_are_found_again(parts):
-    joined, starts = side_by_side([np.array(part, np.float64) for part in parts])
+    joined, starts = laid_out([np.array(part, np.float64) for part in parts])
     assert [joined[a:b].tolist() for a, b in zip(starts, starts[1:], strict=False)] == parts
 
 

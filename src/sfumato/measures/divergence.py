@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sfumato.kernels import kernel
 from sfumato.release import Published, Release
 from sfumato.release.stretches import Stretches
-from sfumato.table import Cells, Hierarchy, Points, side_by_side
+from sfumato.table import Cells, Hierarchy, Points, laid_out
 
 Numbers = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -80,7 +80,7 @@ def box_densities(release: Published, points: Points) -> Numbers:
 
 def densities_at(codes: Codes, lo: Codes, hi: Codes, content: Numbers, hierarchies: Sequence[Hierarchy]) -> Numbers:
     """Estimate the counts at points from boxes and their content over the same attributes: points x values."""
-    cumulative, starts = side_by_side([own.cumulative for own in hierarchies])
+    cumulative, starts = laid_out([own.cumulative for own in hierarchies])
     narrow = narrowest(lo, hi, hierarchies)
     cut = Stretches.of(hierarchies[narrow], lo[:, narrow], hi[:, narrow])
     offsets, listed = boxes_by_leaf(cut.of_leaves(lo[:, narrow]), cut.of_leaves(hi[:, narrow]), cut.size)

@@ -17,7 +17,7 @@ from sfumato.measures.all_measures import MEASURES, READ_NOISY
 from sfumato.quiet import Quiet
 from sfumato.release import Published, Release
 from sfumato.requirements.requirement import sensitive_levels
-from sfumato.table import Sensitive, side_by_side
+from sfumato.table import Sensitive, laid_out
 from sfumato.workers import together, workers
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def _losses(release: Release) -> dict[str, float]:
     hierarchies = [quasi.hierarchy for quasi in release.cells.quasi]
     scales = np.array([1 / (1 - 1 / max(own.size, 2)) for own in hierarchies])
     ends = [own.cumulative / own.cumulative[-1] * scale for own, scale in zip(hierarchies, scales, strict=True)]
-    joined, starts = side_by_side(ends)
+    joined, starts = laid_out(ends)
     boxes = release.boxes
     total = total_loss(boxes.lo, boxes.hi, boxes.mass, joined, starts[:-1], scales - 1)
     generalized = total / (len(release.cells.quasi) * release.cells.records)

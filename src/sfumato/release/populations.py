@@ -20,7 +20,7 @@ from sfumato.kernel_helpers import put, room
 from sfumato.kernels import kernel
 from sfumato.release.regions import Regions
 from sfumato.release.selections import Selections
-from sfumato.table import Cells, Hierarchy, Points, side_by_side
+from sfumato.table import Cells, Hierarchy, Points, laid_out
 from sfumato.table.rows import number_rows
 
 Numbers = NDArray[np.float64]
@@ -85,7 +85,7 @@ def large_populations(cells: Cells, min_support: float) -> Populations:
         frequent, inside = _frequent_nodes(cells.quasi[a].hierarchy, known, codes[:, depth], weights, least)
         nodes.append(frequent)
         within.append(inside)
-    places, starts = side_by_side(within)
+    places, starts = laid_out(within)
     found, supports, plan, kept = search(codes, weights, occurring, places, starts, least, LONGEST_PLAN)
     return _as_populations(cells, points, order, nodes, found, supports, Plan(*plan) if kept else None)
 

@@ -19,7 +19,7 @@ from sfumato.kernels import kernel
 from sfumato.release.held import Held, held_in
 from sfumato.release.release import Published, Release
 from sfumato.release.selections import Bank, Selections, bank_of, is_selected, width_below
-from sfumato.table import Points, distinct_rows, side_by_side
+from sfumato.table import Points, distinct_rows, laid_out
 
 Numbers = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -89,7 +89,7 @@ def shown_intervals(release: Published) -> Intervals:
         ends.append((lo, hi + 1, 1 / width))
         numbers.append(number.astype(np.int32))
         extent.append(width[number].mean() / cumulative[-1])
-    (lo, offsets), (end, _), (inverse, _) = (side_by_side(parts) for parts in zip(*ends, strict=True))
+    (lo, offsets), (end, _), (inverse, _) = (laid_out(parts) for parts in zip(*ends, strict=True))
     return Intervals(lo, end, inverse, offsets, np.stack(numbers), np.argsort(extent, kind="stable"))
 
 

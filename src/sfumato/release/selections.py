@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels import kernel
-from sfumato.table import Hierarchy, side_by_side
+from sfumato.table import Hierarchy, laid_out
 
 Numbers = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -145,8 +145,8 @@ def bank_of(selections: Sequence[Selections]) -> Bank:
         bits.append(own.bits.ravel())
         below.append(widths.ravel())
         word, total = word + own.bits.size, total + widths.size
-    first, starts = side_by_side([own.first for own in selections])
-    cumulative, leaves = side_by_side([own.hierarchy.cumulative for own in selections])
+    first, starts = laid_out([own.first for own in selections])
+    cumulative, leaves = laid_out([own.hierarchy.cumulative for own in selections])
     return Bank(
         starts[:-1],
         first,

@@ -10,7 +10,7 @@ from sfumato.table.hierarchies.declared import read_hierarchies, read_level_tabl
 from sfumato.table.hierarchies.hierarchy import Hierarchy, Level
 from sfumato.table.hierarchies.ranges import dates, numeric
 from sfumato.table.households import Memberships, shared_attributes
-from sfumato.table.rows import Points, distinct_rows, ranges, side_by_side, weighted_counts
+from sfumato.table.rows import Points, distinct_rows, laid_out, ranges, weighted_counts
 from sfumato.table.table import Roles, Table, read
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "flat",
     "from_level_table",
     "guess",
+    "laid_out",
     "load",
     "numeric",
     "prefixes",
@@ -43,7 +44,6 @@ __all__ = [
     "read_hierarchies",
     "read_level_table",
     "shared_attributes",
-    "side_by_side",
     "tree",
     "weighted_counts",
 ]

@@ -57,7 +57,7 @@ def ranges(number: Counts, low: Codes, high: Codes) -> tuple[Codes, Codes]:
     return np.minimum.reduceat(low[order], starts), np.maximum.reduceat(high[order], starts)
 
 
-def side_by_side(parts: Sequence[NDArray[Number]]) -> tuple[NDArray[Number], Counts]:
+def laid_out(parts: Sequence[NDArray[Number]]) -> tuple[NDArray[Number], Counts]:
     """Put arrays one behind the other, as kernels read them; say where each starts, and where the last one ends."""
     return np.concatenate(parts), np.cumsum([0, *map(len, parts)], dtype=np.int64)
 

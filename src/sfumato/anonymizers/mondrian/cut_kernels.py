@@ -15,7 +15,7 @@ from sfumato.kernel_helpers import sorted_together, uniform
 from sfumato.kernels import kernel
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.requirements.predicates import SIZE, Rules, group_admitted
-from sfumato.table import Cells, side_by_side
+from sfumato.table import Cells, laid_out
 
 Codes = NDArray[np.int32]
 Counts = NDArray[np.int64]
@@ -75,7 +75,7 @@ def problem_of(
     spread: str = "share",
 ) -> Problem:
     """Lay cells and requirement out for the kernels; without a rule to stop, only the requirement ends cutting."""
-    widths, starts = side_by_side([quasi.hierarchy.cumulative for quasi in cells.quasi])
+    widths, starts = laid_out([quasi.hierarchy.cumulative for quasi in cells.quasi])
     return Problem(
         cells.codes,
         cells.columns,
