@@ -362,7 +362,8 @@ def combine_weights(
     As `combine_overlaps` of `release.regions`, but every value has its own weights: those of the stretches of attribute
     a stand at `stretches[a]:stretches[a + 1]` of `weights`, and `lo` and `end` are stretches. Nothing is multiplied
     where a box is wholly inside. Weights are summed up over all stretches and values of an attribute, and kept for
-    the next region that selects the same; or `directly` for the values of a box, where that is less.
+    the next region that selects the same; or `directly` for the values of a box, where that is less. Which boxes a
+    region meets is kept for regions that begin alike.
     """
     boxes, kept_rows = len(held.starts) - 1, 0
     rows = np.zeros(used.shape[1], np.int64)
@@ -371,12 +372,11 @@ def combine_weights(
         kept_rows += 0 if directly[a] else stretches[a + 1] - stretches[a] + 1
     estimates = np.zeros((len(used), held.values))
     below, chosen, extent = np.empty((kept_rows, held.values)), np.empty(len(weights)), np.empty(len(lo), np.int64)
-    selection = np.full(used.shape[1], -1, np.int64)
-    share, parted, met = np.empty(len(held.amount)), np.full(boxes, -1, np.int64), np.empty(boxes, np.int64)
+    selection, depth = np.full(used.shape[1], -1, np.int64), max(int((used >= 0).sum(axis=1).max()), 1)
+    met, number = np.empty((depth, boxes), np.int32), np.zeros(depth, np.int64)
+    attribute, narrowed, partly = np.full(depth, -1), np.full(depth, -1), np.empty(depth, np.int64)
     for r in range(len(used)):
-        number = boxes
-        for b in range(boxes):
-            met[b] = b
+        level, same = -1, True
         for a in order:
             if used[r, a] < 0:
                 continue
@@ -387,29 +387,35 @@ def combine_weights(
                 cut_intervals(chosen[first:behind], lo, end, offsets[a : a + 2], extent)
                 if not directly[a]:
                     add_up(chosen[first:behind], weights[first:behind], below[rows[a] :])
-            kept = 0
-            for i in range(number):
-                b = met[i]
-                at = offsets[a] + shown[a, b]
-                if extent[at] == PARTLY:
-                    for entry in range(held.starts[b], held.starts[b + 1]):
-                        s = held.value[entry]
-                        if directly[a]:
-                            inside = 0.0
-                            for stretch in range(first + lo[at], first + end[at]):
-                                inside += weights[stretch, s] * chosen[stretch]
-                        else:
-                            inside = below[rows[a] + end[at], s] - below[rows[a] + lo[at], s]
-                        before = share[entry] if parted[b] == r else held.amount[entry]
-                        share[entry] = before * (inside * inverse[at, s])
-                    parted[b] = r
-                met[kept] = b
-                kept += extent[at] != OUTSIDE
-            number = kept
-        for i in range(number):
-            b = met[i]
+            level += 1
+            same = same and attribute[level] == a and narrowed[level] == used[r, a]
+            if same:  # the region before begins alike
+                continue
+            attribute[level], narrowed[level], kept = a, used[r, a], 0
+            for i in range(boxes if level == 0 else number[level - 1]):
+                b = i if level == 0 else met[level - 1, i]
+                met[level, kept] = b
+                kept += extent[offsets[a] + shown[a, b]] != OUTSIDE
+            number[level] = kept
+        attribute[level + 1 :] = -1
+        for i in range(boxes if level < 0 else number[level]):
+            b, parts = i if level < 0 else met[level, i], 0
+            for place in range(level + 1):
+                if extent[offsets[attribute[place]] + shown[attribute[place], b]] == PARTLY:
+                    partly[parts] = attribute[place]
+                    parts += 1
             for entry in range(held.starts[b], held.starts[b + 1]):
-                estimates[r, held.value[entry]] += share[entry] if parted[b] == r else held.amount[entry]
+                s, share = held.value[entry], held.amount[entry]
+                for a in partly[:parts]:
+                    at = offsets[a] + shown[a, b]
+                    if directly[a]:
+                        inside = 0.0
+                        for stretch in range(stretches[a] + lo[at], stretches[a] + end[at]):
+                            inside += weights[stretch, s] * chosen[stretch]
+                    else:
+                        inside = below[rows[a] + end[at], s] - below[rows[a] + lo[at], s]
+                    share *= inside * inverse[at, s]
+                estimates[r, s] += share
     return estimates
 
 
