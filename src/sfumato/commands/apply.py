@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sfumato.commands.common import announce_first_run, say, tell
-from sfumato.commands.groups import AsJson, Reading, Writing
+from sfumato.commands.groups import AsJson, TextReading, Writing
 from sfumato.phrases import counted
 
 
@@ -16,7 +16,7 @@ def apply(
     mapping: Annotated[Path, typer.Argument(help="The mapping that `sfumato release --mapping` wrote.")],
     table: Annotated[Path, typer.Argument(help="A file with the same columns.")],
     to: Annotated[Path, typer.Option("--to", help="The file to write: .csv or .parquet.")],
-    reading: Reading,
+    reading: TextReading,
     writing: Writing,
     rest: Annotated[
         str,

@@ -124,7 +124,7 @@ class TextFile(Group):
 
 
 @dataclass(frozen=True)
-class Reading(TextFile):
+class TextReading(TextFile):
     """How a text file is read."""
 
     na: Annotated[list[str], option(NA, "; repeat")] = field(default_factory=list)
@@ -216,7 +216,7 @@ class OfTable(Group):
     )
     missing: Annotated[str, option(MISSING_VALUES)] = "value"
 
-    def declaration(self, source: str, roles: Roles, reading: Reading) -> TableDeclaration:
+    def declaration(self, source: str, roles: Roles, reading: TextReading) -> TableDeclaration:
         """Say where the table is; its roles are those that need no look at its columns."""
         from sfumato.table import TableDeclaration
         from sfumato.table.hierarchies.declared import read_hierarchies

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.commands.common import print_json, say, tell
-from sfumato.commands.groups import AsJson, OfBaskets, Reading
+from sfumato.commands.groups import AsJson, OfBaskets, TextReading
 from sfumato.phrases import counted
 from sfumato.vocabulary import SOURCE
 
@@ -20,7 +20,7 @@ WIDEST = 28
 
 def init(
     table: Annotated[str, typer.Argument(help=SOURCE.meaning)],
-    reading: Reading,
+    reading: TextReading,
     baskets: OfBaskets,
     to: Annotated[Path, typer.Option("--to", help="The study to write.")] = Path("study.toml"),
     sample: Annotated[int, typer.Option(help="Look at the values of about so many records.")] = 100_000,
@@ -42,36 +42,36 @@ def init(
         return
     baskets.refuse_for_table()
     declared = TableDeclaration(table, na=tuple(reading.na), delimiter=reading.delimiter, encoding=reading.encoding)
-    found = draft(declared, sample)
-    found.write(to, force)
+    drafted = draft(declared, sample)
+    drafted.write(to, force)
     if as_json:
-        print_json(_as_plain(found, to))
+        print_json(_as_plain(drafted, to))
     else:
-        _print(found, to)
+        _print(drafted, to)
 
 
-def _as_plain(found: Draft, to: Path) -> dict[str, object]:
+def _as_plain(draft: Draft, to: Path) -> dict[str, object]:
     columns = [
         {
-            "column": own.column,
-            "role": own.role,
-            "type": own.type,
-            "reason": own.reason,
-            "advice": own.advice,
+            "column": guess.column,
+            "role": guess.role,
+            "type": guess.type,
+            "reason": guess.reason,
+            "advice": guess.advice,
             "hierarchy": None
-            if own.hierarchy is None
-            else {key: _plain(value) for key, value in own.hierarchy.items()},
+            if guess.hierarchy is None
+            else {key: _plain(value) for key, value in guess.hierarchy.items()},
         }
-        for own in found.guesses
+        for guess in draft.guesses
     ]
     return {
         "study": str(to),
-        "table": found.declaration.source,
-        "records": found.records,
-        "sampled": found.sampled,
-        "na": list(found.declaration.na),
+        "table": draft.declaration.source,
+        "records": draft.records,
+        "sampled": draft.sampled,
+        "na": list(draft.declaration.na),
         "columns": columns,
-        "undecided": [own.column for own in found.of_role(None)],
+        "undecided": [guess.column for guess in draft.of_role(None)],
     }
 
 
@@ -79,28 +79,28 @@ def _plain(value: object) -> object:
     return value if isinstance(value, str | int | float | list) else str(value)
 
 
-def _print(found: Draft, to: Path) -> None:
+def _print(draft: Draft, to: Path) -> None:
     """Say what was guessed and why, and what comes next."""
     from sfumato.table.guess.guess import shown
 
-    typer.echo(f"{found.declaration.source}: {counted(found.records, 'record')}. Guesses, to be corrected in {to}:\n")
-    names = [shown(own.column, WIDEST) if own.column.strip() else repr(own.column) for own in found.guesses]
+    typer.echo(f"{draft.declaration.source}: {counted(draft.records, 'record')}. Guesses, to be corrected in {to}:\n")
+    names = [shown(guess.column, WIDEST) if guess.column.strip() else repr(guess.column) for guess in draft.guesses]
     width = max(6, *map(len, names))
     typer.echo(f"  {'column':{width}}  {'role':10}  {'type':13}  why")
-    for name, own in zip(names, found.guesses, strict=True):
-        why = f"{own.reason}. {own.advice}" if own.advice else own.reason
-        typer.echo(f"  {name:{width}}  {own.role or 'UNDECIDED':10}  {own.type:13}  {shown(why, 1000)}")
-    if found.added_na:
-        typer.echo(f"\nTaken as missing (na): {', '.join(map(shown, found.added_na))}")
-    undecided = len(found.of_role(None))
+    for name, guess in zip(names, draft.guesses, strict=True):
+        why = f"{guess.reason}. {guess.advice}" if guess.advice else guess.reason
+        typer.echo(f"  {name:{width}}  {guess.role or 'UNDECIDED':10}  {guess.type:13}  {shown(why, 1000)}")
+    if draft.added_na:
+        typer.echo(f"\nTaken as missing (na): {', '.join(map(shown, draft.added_na))}")
+    undecided = len(draft.of_role(None))
     if undecided:
         typer.echo(
             f"\n{counted(undecided, 'column')} could not be placed; what is UNDECIDED is not published until you write "
             f"its name into one of the lists in {to}."
         )
-    if not found.of_role("quasi"):
+    if not draft.of_role("quasi"):
         typer.echo(f"\nNo quasi-identifier was found: name at least one in {to} before you go on.")
-    elif not found.of_role("sensitive"):
+    elif not draft.of_role("sensitive"):
         typer.echo(
             "\nNo sensitive column was found: the study is about who can be recognised, not about what is learnt."
         )

@@ -45,8 +45,8 @@ def reproduce(
     folder = out or Path(paper)
     make_folder(folder)
     announce_first_run()
-    with progress("steps") as told:
-        results = reproduced(paper, told, frontier=frontier, data=data)
+    with progress("steps") as report:
+        results = reproduced(paper, report, frontier=frontier, data=data)
     files = results.write(folder)
     if as_json:
         print_json(

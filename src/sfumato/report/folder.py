@@ -25,35 +25,35 @@ INTERNAL = ("report.html", "map-internal.png")
 """Of the others, those that show what the public ones do not: for their owner alone."""
 
 
-def save_map(shown: Map, folder: Path) -> list[Path]:
+def save_map(map_: Map, folder: Path) -> list[Path]:
     """Write everything about a map into a folder, all or nothing.
 
     `points.json` is the same, byte by byte, for the same study. Where there is no room to draw, what would be drawn is
     left out.
     """
-    frontier = {point.id for point in shown.frontier()}
-    points = [_entry(point, point.id in frontier) for point in shown.points]
-    floor, found = limit_values(shown.limit), scores_of(shown)
+    frontier = {point.id for point in map_.frontier()}
+    points = [_entry(point, point.id in frontier) for point in map_.points]
+    floor, scores = limit_values(map_.limit), scores_of(map_)
     texts = {
         "points.json": json_text(
             {
-                "study": shown.study.name,
-                "axes": list(shown.study.axes),
-                shown.study.section: {key: shown.about[key] for key in shown.study.facts} | floor.pop("table", {}),
+                "study": map_.study.name,
+                "axes": list(map_.study.axes),
+                map_.study.section: {key: map_.about[key] for key in map_.study.facts} | floor.pop("table", {}),
                 "points": points,
                 **floor,
-                **({} if found is None else {"score": score_values(found)}),
+                **({} if scores is None else {"score": score_values(scores)}),
             }
         ),
-        "timings.json": json_text(_timings(shown)),
-        "study.toml": shown.study.to_toml(folder),
+        "timings.json": json_text(_timings(map_)),
+        "study.toml": map_.study.to_toml(folder),
     }
     contents = {name: text.encode() for name, text in texts.items()}
     for name in DRAWN:
         public = name in PUBLIC_FILES
         with suppress(NoRoomError):
             page = name.endswith(".html")
-            contents[name] = report_bytes(shown, public) if page else picture_bytes(shown, internal=not public)
+            contents[name] = report_bytes(map_, public) if page else picture_bytes(map_, internal=not public)
     targets = [folder / name for name in contents]
     with staged(targets, private=[folder / name for name in INTERNAL]) as drafts:
         for draft, content in zip(drafts, contents.values(), strict=True):
@@ -63,11 +63,11 @@ def save_map(shown: Map, folder: Path) -> list[Path]:
     return targets
 
 
-def _timings(shown: Map) -> dict[str, Any]:
+def _timings(map_: Map) -> dict[str, Any]:
     """Say how long each point took, and of a tuned map what was tried when."""
-    timings: dict[str, Any] = {"seconds": {point.id: round(point.seconds, 4) for point in shown.points}}
-    if "tuning" in shown.about:
-        timings["tuning"] = shown.about["tuning"]
+    timings: dict[str, Any] = {"seconds": {point.id: round(point.seconds, 4) for point in map_.points}}
+    if "tuning" in map_.about:
+        timings["tuning"] = map_.about["tuning"]
     return timings
 
 

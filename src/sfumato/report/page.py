@@ -114,8 +114,8 @@ def _judged(map_: Map, point: Point) -> dict[str, Any]:
     """Say what a release is worth, and where its measures disagree, for its panel and its tooltip."""
     worth, torn = None, [] if map_.disagreements is None else map_.disagreements.of_point(point)
     if map_.verdicts is not None and point.worth is not None:
-        told = "" if point.is_baseline else VERDICTS[point.worth["verdict"]]
-        worth = {**point.worth, "told": told, "said": of_verdicts.sentence(map_.verdicts, point)}
+        verdict = "" if point.is_baseline else VERDICTS[point.worth["verdict"]]
+        worth = {**point.worth, "told": verdict, "said": of_verdicts.sentence(map_.verdicts, point)}
     return {"worth": worth, "disagreements": list(map(of_disagreements.sentence, torn))}
 
 

@@ -92,35 +92,35 @@ def baseline_label(point: Point) -> str:
     return (point.family or anonymizer(point.anonymizer).in_words()) if point.is_baseline else ""
 
 
-def families(shown: Map) -> list[str]:
+def families(map_: Map) -> list[str]:
     """List the families of a map without the baselines, in the order of the study."""
-    return list(dict.fromkeys(family(point) for point in shown.points if not point.is_baseline))
+    return list(dict.fromkeys(family(point) for point in map_.points if not point.is_baseline))
 
 
-def family_title(shown: Map) -> str:
+def family_title(map_: Map) -> str:
     """Say what tells the families of a map apart: their requirements, or who made them."""
-    return "anonymizer" if any(point.family and not point.is_baseline for point in shown.points) else "requirement"
+    return "anonymizer" if any(point.family and not point.is_baseline for point in map_.points) else "requirement"
 
 
-def scale_of(shown: Map, name: str) -> str:
+def scale_of(map_: Map, name: str) -> str:
     """Say on which scale a measure is drawn: logarithmic where sizes or counts span orders of magnitude."""
-    values = [point.measures[name] for point in shown.points if point.has((name,))]
+    values = [point.measures[name] for point in map_.points if point.has((name,))]
     drawn = [value for value in values if isfinite(value)]
     return "log" if drawn and min(drawn) >= 1 and max(drawn) > LOG_FROM * min(drawn) else "linear"
 
 
-def ticks_of(shown: Map, name: str) -> list[float] | None:
+def ticks_of(map_: Map, name: str) -> list[float] | None:
     """List the powers of ten of a logarithmic axis; a linear one finds its ticks itself."""
-    if scale_of(shown, name) == "linear":
+    if scale_of(map_, name) == "linear":
         return None
-    values = [value for p in shown.points if p.has((name,)) and isfinite(value := p.measures[name])]
+    values = [value for p in map_.points if p.has((name,)) and isfinite(value := p.measures[name])]
     return [float(10**power) for power in range(floor(log10(min(values))), ceil(log10(max(values))) + 1)]
 
 
-def rows(shown: Map, x: str, y: str) -> list[dict[str, Any]]:
+def rows(map_: Map, x: str, y: str) -> list[dict[str, Any]]:
     """List the points that can be drawn on two measures, with what a chart shows of them."""
-    frontier = {point.id for point in shown.frontier(x, y)}
-    drawn = [point for point in shown.points if point.has((x, y)) and all(isfinite(point.measures[n]) for n in (x, y))]
+    frontier = {point.id for point in map_.frontier(x, y)}
+    drawn = [point for point in map_.points if point.has((x, y)) and all(isfinite(point.measures[n]) for n in (x, y))]
     labels = labels_of(drawn, lambda point: (point.measures[x], point.measures[y]))
     return [
         {
@@ -144,28 +144,28 @@ def rows(shown: Map, x: str, y: str) -> list[dict[str, Any]]:
 
 def ends(point: Point, x: str, y: str) -> dict[str, float]:
     """Say between which values a point lies, draw by draw; without draws it lies where it is."""
-    found: dict[str, float] = {}
+    bounds: dict[str, float] = {}
     for axis, name in (("x", x), ("y", y)):
         low, high = point.intervals.get(name, (point.measures[name], point.measures[name]))
-        found |= {f"{axis}1": low, f"{axis}2": high}
-    return found
+        bounds |= {f"{axis}1": low, f"{axis}2": high}
+    return bounds
 
 
 def labels_of(drawn: Sequence[Point], place: Callable[[Point], tuple[float, float]]) -> dict[str, str]:
     """Name the baselines by id; those at one place share the label of the first."""
-    found: dict[tuple[float, float], list[Point]] = {}
+    by_place: dict[tuple[float, float], list[Point]] = {}
     for point in drawn:
         if point.is_baseline:
-            found.setdefault(place(point), []).append(point)
-    return {own[0].id: ", ".join(map(baseline_label, own)) for own in found.values()}
+            by_place.setdefault(place(point), []).append(point)
+    return {points[0].id: ", ".join(map(baseline_label, points)) for points in by_place.values()}
 
 
-def drawn_axes(shown: Map) -> tuple[str, str]:
+def drawn_axes(map_: Map) -> tuple[str, str]:
     """Name the two measures the map opens on: the study's, or the first of each kind where those are not measured."""
-    axes = shown.study.axes
-    if any(point.has(axes) for point in shown.points):
+    axes = map_.study.axes
+    if any(point.has(axes) for point in map_.points):
         return axes
-    known = [measure for measure in MEASURES.values() if any(measure.name in point.measures for point in shown.points)]
+    known = [measure for measure in MEASURES.values() if any(measure.name in point.measures for point in map_.points)]
     across, upward = (
         next((measure.name for measure in known if measure.kind == kind), axis)
         for kind, axis in zip(("risk", "utility"), axes, strict=True)
@@ -173,13 +173,13 @@ def drawn_axes(shown: Map) -> tuple[str, str]:
     return across, upward
 
 
-def map_chart(shown: Map, x: str | None = None, y: str | None = None, title: str | None = None) -> alt.TopLevelMixin:
+def map_chart(map_: Map, x: str | None = None, y: str | None = None, title: str | None = None) -> alt.TopLevelMixin:
     """Draw the points on two measures and the frontier as a line through the points nobody beats."""
-    x, y = x or shown.study.axes[0], y or shown.study.axes[1]
-    verdicts = shown.verdicts
+    x, y = x or map_.study.axes[0], y or map_.study.axes[1]
+    verdicts = map_.verdicts
     base = alt.Chart(alt.NamedData("points")).encode(
-        x=alt.X("x:Q", axis=_axis(shown, x), scale=_scale(shown, x)),
-        y=alt.Y("y:Q", axis=_axis(shown, y), scale=_scale(shown, y)),
+        x=alt.X("x:Q", axis=_axis(map_, x), scale=_scale(map_, x)),
+        y=alt.Y("y:Q", axis=_axis(map_, y), scale=_scale(map_, y)),
         tooltip=[
             alt.Tooltip("anonymizer:N"),
             alt.Tooltip("requirement:N"),
@@ -191,23 +191,23 @@ def map_chart(shown: Map, x: str | None = None, y: str | None = None, title: str
         ],
     )
     chosen = alt.param(name="chosen", value="")
-    name = title or f"{shown.study.name}: what each release risks and what it costs"
+    name = title or f"{map_.study.name}: what each release risks and what it costs"
     marks = [] if verdicts is None else [verdict_marks(base)]
-    floor = limit_rows(shown, x, y)
-    notes = [shown.about.get("note", ""), "" if verdicts is None else verdicts.marks]
+    floor = limit_rows(map_, x, y)
+    notes = [map_.about.get("note", ""), "" if verdicts is None else verdicts.marks]
     reading = [READING, *([LIMIT_READING] if floor else []), *(line for note in notes for line in wrap(note, LINE))]
-    spreads = intervals(base) if any(point.intervals for point in shown.points) else []
+    spreads = intervals(base) if any(point.intervals for point in map_.points) else []
     below = limit_line(base) if floor else []
     layers = [
         _line(base, x),
         *spreads,
-        dots(base, families(shown), family_title(shown)),
+        dots(base, families(map_), family_title(map_)),
         *baselines(base),
         *marks,
         ring(base),
         *below,
     ]
-    datasets = {"points": rows(shown, x, y)} | ({"limit": floor} if below else {})
+    datasets = {"points": rows(map_, x, y)} | ({"limit": floor} if below else {})
     drawn: alt.TopLevelMixin = (
         alt.layer(*layers, datasets=datasets)
         .add_params(chosen)
@@ -217,23 +217,23 @@ def map_chart(shown: Map, x: str | None = None, y: str | None = None, title: str
     return drawn
 
 
-def limit_rows(shown: Map, x: str, y: str) -> list[dict[str, Any]]:
+def limit_rows(map_: Map, x: str, y: str) -> list[dict[str, Any]]:
     """List the vertices of the limit for two axes, with its name beside one of them; none where nothing is proved."""
-    if shown.limit is None or {x, y} != set(AXES):
+    if map_.limit is None or {x, y} != set(AXES):
         return []
-    height = shown.limit.trivial / 6
-    named = min(shown.limit.points, key=lambda vertex: abs(vertex[1] - height))
+    height = map_.limit.trivial / 6
+    named = min(map_.limit.points, key=lambda vertex: abs(vertex[1] - height))
     return [
         {"x": p if x == AXES[0] else u, "y": u if x == AXES[0] else p, "label": LIMIT if (p, u) == named else ""}
-        for p, u in shown.limit.points
+        for p, u in map_.limit.points
     ]
 
 
 def limit_line(base: alt.Chart) -> list[alt.Chart]:
     """Draw the limit as a dashed line with its name below, where no release can be."""
-    own = base.properties(data=alt.NamedData("limit"), name=LIMIT).encode(tooltip=alt.TooltipValue(None))
-    line = own.mark_line(color=INK, strokeWidth=1.3, strokeDash=[5, 4], opacity=0.8)
-    label = own.properties(name=f"{LIMIT} label").mark_text(
+    layer = base.properties(data=alt.NamedData("limit"), name=LIMIT).encode(tooltip=alt.TooltipValue(None))
+    line = layer.mark_line(color=INK, strokeWidth=1.3, strokeDash=[5, 4], opacity=0.8)
+    label = layer.properties(name=f"{LIMIT} label").mark_text(
         align="right", dx=-7, dy=11, fontSize=11.5, fontStyle="italic", color=INK
     )
     return [line, label.encode(text="label:N")]
@@ -260,13 +260,13 @@ def step(x: str) -> str:
     return "step-after" if MEASURES[x].better == "lower" else "step-before"
 
 
-def _axis(shown: Map, name: str) -> alt.Axis:
-    ticks = ticks_of(shown, name)
+def _axis(map_: Map, name: str) -> alt.Axis:
+    ticks = ticks_of(map_, name)
     return alt.Axis(title=axis_title(name), format=",~r", values=alt.Undefined if ticks is None else ticks)
 
 
-def _scale(shown: Map, name: str) -> alt.Scale:
-    if scale_of(shown, name) == "log":
+def _scale(map_: Map, name: str) -> alt.Scale:
+    if scale_of(map_, name) == "log":
         return alt.Scale(type="log", nice=False, padding=26)
     return alt.Scale(type="linear", nice=False, padding=26, zero=True)
 

@@ -22,7 +22,7 @@ from sfumato.table.hierarchies.hierarchy import read_number
 from sfumato.table.households import memberships_of, unnamed_pairs
 from sfumato.tradeoff.exploration.effort import Effort, effort_of
 from sfumato.tradeoff.study.study import Study, of_table, read_study
-from sfumato.tradeoff.study.validation import Problem, problems
+from sfumato.tradeoff.study.validation import StudyProblem, problems
 
 Counts = NDArray[np.int64]
 Numbers = NDArray[np.float64]
@@ -137,7 +137,7 @@ class Check(Quiet):
     shared: tuple[str, ...] = ()
     study: str | None = None
     candidates: int = 0
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[StudyProblem, ...] = ()
     effort: Effort | None = None
     """What exploring the study will roughly take."""
 
@@ -177,14 +177,14 @@ def check(
     table, meaning = _opened(study, source, missing)
     given, number = _combinations(table, meaning)
     frequencies = given.frequencies()
-    found = _as_it_stands(table, meaning, given, frequencies)
-    size = _population(found.records, population, sampling_fraction)
+    outcome = _as_it_stands(table, meaning, given, frequencies)
+    size = _population(outcome.records, population, sampling_fraction)
     weights, notices = _weights(table, weight, number, given.size, size)
-    if size is None and weights is not None and weights.sum() >= found.records:
+    if size is None and weights is not None and weights.sum() >= outcome.records:
         size = round(float(weights.sum()))
     individual, risks = _individual(given, frequencies, weight, weights, size)
-    found = replace(
-        found,
+    outcome = replace(
+        outcome,
         persons=tuple(_persons(table, column, number) for column in table.roles.naming_persons),
         individual=individual,
         population=None if size is None or meaning == "any" else population_uniques(given.counts, size),
@@ -195,17 +195,17 @@ def check(
     if household is not None:
         members = memberships_of(table.engine, _column(table, household, "--household"), table.link)
         homes = household_risk(given, risks, members.by(number))
-        shared = tuple(found.quasi[a] for a in homes.shared)
-        found = replace(found, household_column=household, household=homes, shared=shared)
+        shared = tuple(outcome.quasi[a] for a in homes.shared)
+        outcome = replace(outcome, household_column=household, household=homes, shared=shared)
     if study is not None:
-        found = replace(
-            found,
+        outcome = replace(
+            outcome,
             study=study.name,
             candidates=len(study.candidates),
             problems=problems(study, table),
             effort=effort_of(study, table),
         )
-    return found
+    return outcome
 
 
 def _as_it_stands(table: Table, meaning: Missing, given: Combinations, frequencies: Counts) -> Check:
@@ -223,7 +223,7 @@ def _as_it_stands(table: Table, meaning: Missing, given: Combinations, frequenci
         sensitive=tuple(attribute.name for attribute in cells.sensitive),
         risk=risk,
         attributes=_attributes(names, subsets),
-        subsets={tuple(names[a] for a in members): own for members, own in subsets.risks.items()},
+        subsets={tuple(names[a] for a in members): subset_risk for members, subset_risk in subsets.risks.items()},
         all_subsets=subsets.complete,
         unique_by={int(n): int(count) for n, count in zip(*np.unique(needed, return_counts=True), strict=True)},
         worst=_worst(table, given, frequencies, subsets.keys),
@@ -342,14 +342,14 @@ def _individual(
     """Return the individual risk, and the risk of every combination: one over its frequency without a population."""
     records = int(given.counts.sum())
     if weights is not None:
-        found, total = given.alike(weights), float(weights.sum())
+        population, total = given.alike(weights), float(weights.sum())
         source = f"the sampling weights in {column!r}"
     elif size is not None:
-        found, total = frequencies * np.float64(size / records), float(size)
+        population, total = frequencies * np.float64(size / records), float(size)
         source = "its size, every record standing for equally many"
     else:
         return None, 1 / frequencies
-    risks = individual_risks(frequencies.astype(np.float64), found)
+    risks = individual_risks(frequencies.astype(np.float64), population)
     expected = float((risks * given.counts).sum())
     above = {t: int(given.counts[risks > t].sum()) / records for t in THRESHOLDS.values()}
     return IndividualRisk(source, total, float(risks.max()), expected / records, expected, above), risks
@@ -363,11 +363,13 @@ def _why_no_population(size: int | None, meaning: Missing) -> str:
 
 def _attributes(names: Sequence[str], subsets: Subsets) -> tuple[Attribute, ...]:
     """Describe every quasi-identifier, those first without which the average risk would fall most."""
-    found = []
+    attributes = []
     for a, name in enumerate(names):
         others = tuple(b for b in range(len(names)) if b != a)
-        found.append(Attribute(name, subsets.risks[(a,)].combinations, subsets.risks[(a,)], subsets.risks.get(others)))
-    return tuple(sorted(found, key=lambda own: (own.without.average if own.without else 0.0, own.name)))
+        attributes.append(
+            Attribute(name, subsets.risks[(a,)].combinations, subsets.risks[(a,)], subsets.risks.get(others))
+        )
+    return tuple(sorted(attributes, key=lambda each: (each.without.average if each.without else 0.0, each.name)))
 
 
 def _worst(table: Table, given: Combinations, frequencies: Counts, keys: Counts) -> tuple[WorstGroup, ...]:
@@ -376,8 +378,8 @@ def _worst(table: Table, given: Combinations, frequencies: Counts, keys: Counts)
     quasi = table.cells.quasi
     for i in np.lexsort((keys, frequencies))[:SHOWN]:
         by = () if keys[i] == NEVER else members_of(int(keys[i]))
-        shown = {own.name: own.hierarchy.leaves[given.codes[i, a]] for a, own in enumerate(quasi)}
-        worst.append(WorstGroup(shown, int(given.counts[i]), int(frequencies[i]), tuple(quasi[a].name for a in by)))
+        values = {attribute.name: attribute.hierarchy.leaves[given.codes[i, a]] for a, attribute in enumerate(quasi)}
+        worst.append(WorstGroup(values, int(given.counts[i]), int(frequencies[i]), tuple(quasi[a].name for a in by)))
     return tuple(worst)
 
 
@@ -418,17 +420,17 @@ def _notices(table: Table, study: Study | None) -> list[str]:
     return notices
 
 
-def _plain_check(own: Check) -> dict[str, Any]:
-    individual, household, population = own.individual, own.household, own.population
+def _plain_check(check_: Check) -> dict[str, Any]:
+    individual, household, population = check_.individual, check_.household, check_.population
     return {
-        "table": own.table,
-        "study": own.study,
-        "records": own.records,
-        "dropped": own.dropped,
-        "missing": own.missing,
-        "quasi": own.quasi,
-        "sensitive": own.sensitive,
-        "risk": _plain_risk(own.risk),
+        "table": check_.table,
+        "study": check_.study,
+        "records": check_.records,
+        "dropped": check_.dropped,
+        "missing": check_.missing,
+        "quasi": check_.quasi,
+        "sensitive": check_.sensitive,
+        "risk": _plain_risk(check_.risk),
         "attributes": [
             {
                 "name": a.name,
@@ -436,14 +438,14 @@ def _plain_check(own: Check) -> dict[str, Any]:
                 "alone": _plain_risk(a.alone),
                 "without": None if a.without is None else _plain_risk(a.without),
             }
-            for a in own.attributes
+            for a in check_.attributes
         ],
-        "subsets": [{"quasi": names, **_plain_risk(risk)} for names, risk in own.subsets.items()],
-        "all_subsets": own.all_subsets,
-        "unique_by": {"more" if n == 0 else str(n): count for n, count in own.unique_by.items()},
-        "smallest_groups": own.smallest_groups,
-        "worst": [vars(group) for group in own.worst],
-        "persons": [vars(each) for each in own.persons],
+        "subsets": [{"quasi": names, **_plain_risk(risk)} for names, risk in check_.subsets.items()],
+        "all_subsets": check_.all_subsets,
+        "unique_by": {"more" if n == 0 else str(n): count for n, count in check_.unique_by.items()},
+        "smallest_groups": check_.smallest_groups,
+        "worst": [vars(group) for group in check_.worst],
+        "persons": [vars(each) for each in check_.persons],
         "individual": None
         if individual is None
         else {**vars(individual), "above": {str(t): share for t, share in individual.above.items()}},
@@ -457,20 +459,20 @@ def _plain_check(own: Check) -> dict[str, Any]:
             "zayatz_share": population.zayatz / population.population,
             "pitman_share": None if population.pitman is None else population.pitman / population.population,
         },
-        "why_no_population": own.why_no_population,
+        "why_no_population": check_.why_no_population,
         "household": None
         if household is None
         else {
             **vars(household),
-            "column": own.household_column,
+            "column": check_.household_column,
             "sizes": {str(size): count for size, count in household.sizes.items()},
-            "shared": own.shared,
+            "shared": check_.shared,
         },
-        "candidates": own.candidates,
-        "problems": [vars(problem) for problem in own.problems],
-        "effort": None if own.effort is None else vars(own.effort),
-        "valid": own.valid,
-        "notices": own.notices,
+        "candidates": check_.candidates,
+        "problems": [vars(problem) for problem in check_.problems],
+        "effort": None if check_.effort is None else vars(check_.effort),
+        "valid": check_.valid,
+        "notices": check_.notices,
     }
 
 

@@ -89,9 +89,9 @@ class Disagreements(Quiet):
         known = self._costs[measure]
         if point.is_baseline or not point.has([measure]) or len(known) < FEWEST:
             return None
-        own = cost(measure, point.measures[measure])
-        near = ALIKE * abs(own) if isfinite(own) else 0.0
-        better, worse = bisect_left(known, own - near), len(known) - bisect_right(known, own + near)
+        point_cost = cost(measure, point.measures[measure])
+        near = ALIKE * abs(point_cost) if isfinite(point_cost) else 0.0
+        better, worse = bisect_left(known, point_cost - near), len(known) - bisect_right(known, point_cost + near)
         good, bad = 3 * better < len(known), 3 * worse < len(known)
         side = "" if good == bad else "good" if good else "bad"
         return Standing(measure, point.measures[measure], better + 1, len(known), side)
@@ -99,23 +99,25 @@ class Disagreements(Quiet):
     @cached_property
     def compared(self) -> dict[str, list[str]]:
         """For each axis of the study the other measures of its kind that are held against it and are known."""
-        found = {}
+        by_axis = {}
         for axis in self.map_.study.axes:
             others = [name for name in COMPARED[MEASURES[axis].kind] if name != axis]
-            found[axis] = [name for name in others if len(self._costs[name]) >= FEWEST]
-        return {axis: others for axis, others in found.items() if others and len(self._costs[axis]) >= FEWEST}
+            by_axis[axis] = [name for name in others if len(self._costs[name]) >= FEWEST]
+        return {axis: others for axis, others in by_axis.items() if others and len(self._costs[axis]) >= FEWEST}
 
     def of_point(self, point: Point, axes: Sequence[str] = ()) -> list[Disagreement]:
         """List where the axes (the study's, unless others are given) and the measures held against them disagree."""
-        found = []
+        disagreements = []
         for name in axes or self.map_.study.axes:
             axis = self.standing(point, name)
             if axis is None or not axis.side:
                 continue
             beside = [self.standing(point, other) for other in COMPARED[MEASURES[name].kind] if other != name]
-            apart = tuple(own for own in beside if own is not None and own.side and own.side != axis.side)
-            found += [Disagreement(point, axis, apart)] if apart else []
-        return found
+            apart = tuple(
+                standing for standing in beside if standing is not None and standing.side and standing.side != axis.side
+            )
+            disagreements += [Disagreement(point, axis, apart)] if apart else []
+        return disagreements
 
     @cached_property
     def frontier(self) -> list[Point]:
@@ -125,4 +127,4 @@ class Disagreements(Quiet):
     @cached_property
     def on_frontier(self) -> list[Disagreement]:
         """All disagreements about releases on the frontier, in its order."""
-        return [own for point in self.frontier for own in self.of_point(point)]
+        return [disagreement for point in self.frontier for disagreement in self.of_point(point)]

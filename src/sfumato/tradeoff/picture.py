@@ -37,7 +37,7 @@ class Picture(Quiet):
         return data, {"image/png": {"width": width}}
 
 
-def picture(shown: Map, x: str | None = None, y: str | None = None) -> Picture:
+def picture(map_: Map, x: str | None = None, y: str | None = None) -> Picture:
     """Draw a map on two measures, or on those it opens on."""
-    usual = drawn_axes(shown)
-    return Picture(map_chart(shown, x or usual[0], y or usual[1]).to_json())
+    usual = drawn_axes(map_)
+    return Picture(map_chart(map_, x or usual[0], y or usual[1]).to_json())

@@ -99,21 +99,21 @@ class PublicStudy:
 NO_DATA = "a public map has neither data nor a study to run; take the map it was made of"
 
 
-def public_map(shown: Map) -> Map:
+def public_map(map_: Map) -> Map:
     """Return what may leave the house of a map, and nothing else."""
-    study = shown.study
+    study = map_.study
     if isinstance(study, PublicStudy):
-        return shown
+        return map_
     exact = [
         (point, id)
-        for point, id in zip(shown.points, public_ids(shown), strict=True)
+        for point, id in zip(map_.points, public_ids(map_), strict=True)
         if not point.is_noisy and point.anonymizer != "original"
     ]
-    steps = public_steps(shown, sum(point.status == "measured" for point, _ in exact))
+    steps = public_steps(map_, sum(point.status == "measured" for point, _ in exact))
     given = [_given(point, steps) for point, _ in exact]
-    axes = _public_axes(study, [name for name in ALLOWED if any(name in own for own in given)])
-    told = (*axes, *PROMISED) if axes is not None and _told_apart(given, axes) else ()
-    known = [name for name in ALLOWED if name in told]
+    axes = _public_axes(study, [name for name in ALLOWED if any(name in numbers for numbers in given)])
+    names = (*axes, *PROMISED) if axes is not None and _told_apart(given, axes) else ()
+    known = [name for name in ALLOWED if name in names]
     points = tuple(
         Point(
             id,
@@ -123,52 +123,50 @@ def public_map(shown: Map) -> Map:
         )
         for (point, id), numbers in zip(exact, given, strict=True)
     )
-    about = {name: list(shown.about.get(name, ())) for name in ("quasi", "sensitive")}
-    public = PublicStudy(study.name, axes or USUAL, study.forms, study.section, _size_in_words(shown))
+    about = {name: list(map_.about.get(name, ())) for name in ("quasi", "sensitive")}
+    public = PublicStudy(study.name, axes or USUAL, study.forms, study.section, _size_in_words(map_))
     return Map(public, points, about | {"note": ROUNDED if known else WORDS_ONLY})
 
 
-def public_ids(shown: Map) -> list[str]:
+def public_ids(map_: Map) -> list[str]:
     """Name every point: as inside, unless a seed or a file name went into that name, which guessing would confirm.
 
     Releases whose settings differ in nothing else are numbered.
     """
-    found: list[str] = []
+    ids: list[str] = []
     times: Counter[str] = Counter()
-    for point in shown.points:
+    for point in map_.points:
         public = point.candidate.public
         if public == point.candidate:
-            found.append(point.id)
+            ids.append(point.id)
             continue
         suppress = {"suppress": public.suppress} if public.suppress else {}
         texts = (str(public.anonymizer), str(public.requirement), public.form, public.in_words, str(suppress))
         name = sha256("\n".join(("public", *texts)).encode()).hexdigest()[:8]
         times[name] += 1
-        found.append(name if times[name] == 1 else f"{name}-{times[name]}")
-    return found
+        ids.append(name if times[name] == 1 else f"{name}-{times[name]}")
+    return ids
 
 
-def magnitude(shown: Map) -> int | None:
+def magnitude(map_: Map) -> int | None:
     """Return the order of magnitude of the records, 1, 2 or 5 and zeros; None where there are too few for any number.
 
     Beside noisy releases the number of records is not public, so there it counts as the least that has numbers.
     """
-    records = int(shown.about.get("records", 0))
+    records = int(map_.about.get("records", 0))
     if records < FEWEST:
         return None
     unit = 10 ** (len(str(records)) - 1)
-    return (
-        FEWEST if any(point.is_noisy for point in shown.points) else unit * (1, 2, 5)[bisect((2, 5), records // unit)]
-    )
+    return FEWEST if any(point.is_noisy for point in map_.points) else unit * (1, 2, 5)[bisect((2, 5), records // unit)]
 
 
-def public_steps(shown: Map, releases: int) -> dict[str, float]:
+def public_steps(map_: Map, releases: int) -> dict[str, float]:
     """Return the steps in which measures are shown beside each other; one that would be too coarse is not there."""
-    size = magnitude(shown)
+    size = magnitude(map_)
     if size is None:
         return {}
     steps = {name: step(worth * max(releases, 1) / size) for name, worth in WORTH.items()}
-    return {name: own for name, own in steps.items() if own <= LARGEST_STEP}
+    return {name: width for name, width in steps.items() if width <= LARGEST_STEP}
 
 
 def step(least: float) -> float:
@@ -178,7 +176,7 @@ def step(least: float) -> float:
     (0.05, 0.05, 1.0)
     """
     exponent = floor(log10(least))
-    mantissa = next(own for own in (1, 2, 5, 10) if own >= least / 10.0**exponent - TOLERANCE)
+    mantissa = next(digit for digit in (1, 2, 5, 10) if digit >= least / 10.0**exponent - TOLERANCE)
     return float(round(mantissa * 10.0**exponent, max(-exponent, 0)))
 
 
@@ -219,7 +217,7 @@ def _given(point: Point, steps: Mapping[str, float]) -> dict[str, float]:
 
 def _told_apart(given: Sequence[Mapping[str, float]], axes: tuple[str, str]) -> bool:
     """Say whether a measured axis has more than one value: otherwise a map would show nothing but settings."""
-    return any(len({own[axis] for own in given if axis in own}) > 1 for axis in axes if axis in WORTH)
+    return any(len({numbers[axis] for numbers in given if axis in numbers}) > 1 for axis in axes if axis in WORTH)
 
 
 USUAL = ("a_know", "u_loss")
@@ -230,17 +228,17 @@ def _public_axes(study: Explorable, known: Sequence[str]) -> tuple[str, str] | N
     """Take the study's axes where they may be shown, otherwise the first of their kind; None if there is none."""
     if all(axis in known for axis in study.axes):
         return study.axes
-    found = [
+    axes = [
         next((name for name in (*study.axes, *known) if name in known and MEASURES[name].kind == kind), None)
         for kind in ("risk", "utility")
     ]
-    return None if found[0] is None or found[1] is None else (found[0], found[1])
+    return None if axes[0] is None or axes[1] is None else (axes[0], axes[1])
 
 
-def _size_in_words(shown: Map) -> str:
+def _size_in_words(map_: Map) -> str:
     """Say how many records there are by their order of magnitude; nothing beside noisy releases and of few records."""
-    records = int(shown.about.get("records", 0))
+    records = int(map_.about.get("records", 0))
     place = len(str(records)) - 3
-    if any(point.is_noisy for point in shown.points) or not 0 <= place < len(MAGNITUDES):
+    if any(point.is_noisy for point in map_.points) or not 0 <= place < len(MAGNITUDES):
         return ""
     return f"{MAGNITUDES[place]} of records"

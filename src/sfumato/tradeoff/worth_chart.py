@@ -24,18 +24,18 @@ def worth_rows(verdicts: Verdicts) -> list[dict[str, Any]]:
 
 
 def _row(point: Point) -> dict[str, Any]:
-    own = worth_of(point)
+    worth = worth_of(point)
     return {
         "id": point.id,
-        "x": 100 * own["adversary"],
-        "y": 100 * own["gain"],
-        "low": 100 * own["low"],
-        "high": 100 * own["high"],
+        "x": 100 * worth["adversary"],
+        "y": 100 * worth["gain"],
+        "low": 100 * worth["low"],
+        "high": 100 * worth["high"],
         "family": family(point),
         "form": point.form,
         "frontier": True,
         "verdict": mark_of(point),
-        "told": "" if point.is_baseline else VERDICTS[own["verdict"]],
+        "told": "" if point.is_baseline else VERDICTS[worth["verdict"]],
         "baseline": point.is_baseline,
     }
 

@@ -22,12 +22,18 @@ def map_lines(map_: Map, page: str | None) -> Iterator[str]:
     yield f"{counted(len(map_.points), 'candidate')}: {states}. {look}".rstrip()
     yield from _budget(map_)
     yield from _frontier(map_)
-    found, verdicts = map_.disagreements, map_.verdicts
-    if found is not None and found.compared:
-        some, left = found.on_frontier[:MOST_TOLD], len(found.on_frontier) - MOST_TOLD
+    disagreements, verdicts = map_.disagreements, map_.verdicts
+    if disagreements is not None and disagreements.compared:
+        some, left = disagreements.on_frontier[:MOST_TOLD], len(disagreements.on_frontier) - MOST_TOLD
         cases = [f"{each.point.id}: {agreement.sentence(each)}" for each in some]
         more = f"The report tells {counted(left, 'more such case')}." if left > 0 else ""
-        sentences = [agreement.readers(found), agreement.tally(found), *cases, more, agreement.rule(found)]
+        sentences = [
+            agreement.readers(disagreements),
+            agreement.tally(disagreements),
+            *cases,
+            more,
+            agreement.rule(disagreements),
+        ]
         yield from _section("Do the axes agree?", sentences)
     if verdicts is not None:
         sentences = [worth.reach(verdicts), worth.tally(verdicts), worth.best(verdicts)]
@@ -36,7 +42,7 @@ def map_lines(map_: Map, page: str | None) -> Iterator[str]:
 
 def map_values(map_: Map) -> dict[str, Any]:
     """Return the same as plain values."""
-    found = [] if map_.disagreements is None else map_.disagreements.on_frontier
+    disagreements = [] if map_.disagreements is None else map_.disagreements.on_frontier
     return {
         "points": len(map_.points),
         "states": _states(map_),
@@ -50,7 +56,7 @@ def map_values(map_: Map) -> dict[str, Any]:
                 "others": [other.measure for other in each.others],
                 "said": agreement.sentence(each),
             }
-            for each in found
+            for each in disagreements
         ],
     }
 

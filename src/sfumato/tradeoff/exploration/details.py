@@ -43,9 +43,11 @@ def _sizes(release: Release) -> list[dict[str, int]]:
     place = np.searchsorted(edges, release.sizes, side="right") - 1
     counted = []
     for i in range(len(edges) - 1):
-        own = release.sizes[place == i]
-        if len(own):
-            counted.append({"from": edges[i], "to": edges[i + 1] - 1, "groups": len(own), "records": int(own.sum())})
+        sizes = release.sizes[place == i]
+        if len(sizes):
+            counted.append(
+                {"from": edges[i], "to": edges[i + 1] - 1, "groups": len(sizes), "records": int(sizes.sum())}
+            )
     return counted
 
 
@@ -75,8 +77,8 @@ def _worst_groups(release: Release, losses: NDArray[np.float64] | None) -> list[
 
 def _box(release: Release, group: int) -> dict[str, str]:
     """Write the box of a group, or the range of its points where quasi-identifiers are exact."""
-    own = release.boxes.group == group
-    lo, hi = release.boxes.lo[own].min(axis=0), release.boxes.hi[own].max(axis=0)
+    rows = release.boxes.group == group
+    lo, hi = release.boxes.lo[rows].min(axis=0), release.boxes.hi[rows].max(axis=0)
     return {quasi.name: quasi.hierarchy.text(int(lo[i]), int(hi[i])) for i, quasi in enumerate(release.cells.quasi)}
 
 
@@ -85,7 +87,7 @@ def _records(release: Release) -> list[dict[str, Any]]:
     cells, assignment = release.cells, release.assignment
     if not len(assignment.cell):
         return []
-    shown = []
+    records = []
     order = np.argsort(assignment.cell, kind="stable")
     for i in np.linspace(0, len(order) - 1, SHOWN).astype(int):
         entry = order[i]
@@ -98,5 +100,5 @@ def _records(release: Release) -> list[dict[str, Any]]:
                 after[sensitive.name] = before[sensitive.name]
                 if release.form == "bucketization":
                     after[sensitive.name] = f"one of {release.sizes[group]:,} values dealt out in bucket {group + 1}"
-        shown.append({"before": before, "after": after, "size": int(release.sizes[group])})
-    return shown
+        records.append({"before": before, "after": after, "size": int(release.sizes[group])})
+    return records

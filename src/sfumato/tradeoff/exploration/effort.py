@@ -56,7 +56,9 @@ def effort_of(study: Study, table: Table, threads: int | None = None) -> Effort:
     leaves = sum(quasi.hierarchy.size for quasi in cells.quasi)
     values, boxes = max(int(cells.spans[-1]), 1), max(min(cells.size, cells.records // USUAL_GROUP), 1)
     draws = study.scales.draws
-    releases = sum(draws if isinstance(own.anonymizer, Mechanism) else 1 for own in study.candidates_of(table))
+    releases = sum(
+        draws if isinstance(candidate.anonymizer, Mechanism) else 1 for candidate in study.candidates_of(table)
+    )
     answers = queries.number * boxes * values if cells.sensitive else 0
     drawn = queries.number * leaves if cells.sensitive else 0
     each = SECONDS_PER_CANDIDATE + SECONDS_PER_CELL * cells.size + SECONDS_PER_ANSWER * answers

@@ -203,7 +203,7 @@ class TableWork:
 def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
     """Make one release and measure it; a candidate that cannot be made is a point that says why."""
 
-    def found() -> dict[str, Any]:
+    def measurement() -> dict[str, Any]:
         maker = repeatable(candidate)
         if isinstance(maker, Mechanism):
             maker.check(prepared.table, candidate.requirement, candidate.form, candidate.suppress)
@@ -219,14 +219,14 @@ def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
             "worth": worth,
         }
 
-    return attempted(Point(candidate.id, candidate, "measured"), found)
+    return attempted(Point(candidate.id, candidate, "measured"), measurement)
 
 
-def attempted(point: Point, found: Callable[[], Mapping[str, Any]]) -> Point:
+def attempted(point: Point, measurement: Callable[[], Mapping[str, Any]]) -> Point:
     """Fill a point with what is found of its release; where that cannot be made, with the reason."""
     started = time.perf_counter()
     try:
-        point = replace(point, **found())
+        point = replace(point, **measurement())
     except StoppedError:
         raise
     except InfeasibleError as error:
@@ -245,15 +245,15 @@ def over_draws(mechanism: Mechanism, candidate: Candidate, prepared: Prepared) -
     The noise comes from a seed so that a map comes out the same twice. None of these draws can be published.
     """
     seeds = np.random.SeedSequence(int(candidate.id, 16)).generate_state(prepared.scales.draws, np.uint64)
-    releases, found = [], []
+    releases, measures = [], []
     for seed in seeds:
         look()
         releases.append(mechanism.draw(prepared.table, UnsafeSeededNoise(int(seed))))
-        found.append(prepared.measure(releases[-1]).values)
-    values = {name: [own[name] for own in found] for name in found[0]}
+        measures.append(prepared.measure(releases[-1]).values)
+    values = {name: [draw[name] for draw in measures] for name in measures[0]}
     return {
-        "measures": {name: float(np.median(own)) for name, own in values.items()},
-        "intervals": {name: (min(own), max(own)) for name, own in values.items()},
+        "measures": {name: float(np.median(draws)) for name, draws in values.items()},
+        "intervals": {name: (min(draws), max(draws)) for name, draws in values.items()},
         "details": noisy_details(releases[0]),
     }
 

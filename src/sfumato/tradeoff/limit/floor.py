@@ -123,17 +123,17 @@ def tighter_limit(prepared: Prepared, p_losses: Sequence[float] | None = None, g
     tangents, solved = [_lines(plain)], []
     for i in range(len(prepared.table.cells.sensitive)):
         program = Program.of(prepared, i)
-        found: list[Solved] = []
+        solutions: list[Solved] = []
 
-        def touch(p_loss: float, program: Program = program, found: list[Solved] = found) -> Tangent:
-            found.append(solve(program, p_loss, gap))
-            return found[-1].p_loss, found[-1].bound, found[-1].slope
+        def touch(p_loss: float, program: Program = program, solutions: list[Solved] = solutions) -> Tangent:
+            solutions.append(solve(program, p_loss, gap))
+            return solutions[-1].p_loss, solutions[-1].bound, solutions[-1].slope
 
         if p_losses is None:
             tangents.append(tangents_of(touch, FIRST * program.end, MOST_TANGENTS, ROOM))
         else:
             tangents.append(np.array([touch(float(p_loss)) for p_loss in p_losses]).reshape(-1, 3))
-        solved += sorted(found, key=lambda own: own.p_loss)
+        solved += sorted(solutions, key=lambda solution: solution.p_loss)
     return BucketLimit(envelope(np.concatenate(tangents)), plain.trivial, plain.revealed, tuple(solved))
 
 
@@ -168,13 +168,13 @@ class Program:
     def of(prepared: Prepared, sensitive: int) -> Program:
         """Set the program of one sensitive attribute up."""
         cells, populations = prepared.table.cells, prepared.populations
-        own = cells.span(sensitive)
+        columns = cells.span(sensitive)
         first, number = atoms(populations)
-        histograms = np.zeros((len(first), own.stop - own.start))
-        np.add.at(histograms, number, prepared.truth[:, own])
+        histograms = np.zeros((len(first), columns.stop - columns.start))
+        np.add.at(histograms, number, prepared.truth[:, columns])
         q, counts = distributions(cells.sensitive[sensitive].shares), histograms.sum(axis=1)
         end = max(float(js(q, row)) for row in distributions(histograms))
-        truth = distributions(prepared.population_truth[:, own])
+        truth = distributions(prepared.population_truth[:, columns])
         sizes = populations.supports[:, None] / cells.records
         return Program(populations, truth, q, counts / cells.records, sizes, first, end)
 

@@ -107,8 +107,8 @@ def limit(prepared: Prepared) -> Limit | None:
         return None
     tangents, trivial, revealed = [np.zeros((1, 3))], 0.0, 0.0
     for i, attribute in enumerate(cells.sensitive):
-        own = cells.span(i)
-        rows, q = distributions(prepared.population_truth[:, own]), distributions(attribute.shares)
+        columns = cells.span(i)
+        rows, q = distributions(prepared.population_truth[:, columns]), distributions(attribute.shares)
         apart = np.array([js(row, q) for row in rows])
         most = max(min(MOST_TANGENTS, MOST_ROWS // len(rows)), len(FIRST))
         tangents.append(tangents_of(partial(tangent, rows, q), FIRST * float(apart.max()), most))
@@ -128,26 +128,26 @@ def tangents_of(touch: Callable[[float], Tangent], first: Numbers, most: int, ro
     """
     if not first.any():
         return np.zeros((1, 3))
-    found = [touch(float(at)) for at in np.sort(first)]
-    while len(found) < most:
-        left_open = [between(left, right) for left, right in pairwise(found)]
-        below = sum((right[0] - left[0]) * (left[1] + right[1]) / 2 for left, right in pairwise(found))
+    tangents = [touch(float(at)) for at in np.sort(first)]
+    while len(tangents) < most:
+        left_open = [between(left, right) for left, right in pairwise(tangents)]
+        below = sum((right[0] - left[0]) * (left[1] + right[1]) / 2 for left, right in pairwise(tangents))
         place = int(np.argmax([area for area, _ in left_open]))
         if sum(area for area, _ in left_open) <= room * below:
             break
-        found.insert(place + 1, touch(left_open[place][1]))
-    return np.array(found)
+        tangents.insert(place + 1, touch(left_open[place][1]))
+    return np.array(tangents)
 
 
 def tangent(rows: Numbers, q: Numbers, p_loss: float) -> Tangent:
     """Return P_loss, the certified mean of all populations' least losses there, and the slope that goes with it."""
 
     def work(start: int) -> tuple[Numbers, Numbers]:
-        found = nearest_js(rows[start : start + STRETCH], q, p_loss, CLOSE)
-        return found.bounds, found.multipliers
+        nearest = nearest_js(rows[start : start + STRETCH], q, p_loss, CLOSE)
+        return nearest.bounds, nearest.multipliers
 
     parts = together(work, range(0, len(rows), STRETCH))
-    bounds, multipliers = (np.concatenate(own) for own in zip(*parts, strict=True))
+    bounds, multipliers = (np.concatenate(pieces) for pieces in zip(*parts, strict=True))
     return p_loss, float(bounds.mean()), -float(multipliers.mean())
 
 

@@ -73,8 +73,11 @@ class Frontier:
     @property
     def grids(self) -> tuple[Grid, ...]:
         """The points as candidates of a study: `Study(name, table, frontier.grids)` puts them on a map."""
-        found = [point.candidate for point in self.points]
-        return tuple(Grid((own.anonymizer,), (own.requirement,), (own.form,), (own.suppress,)) for own in found)
+        candidates = [point.candidate for point in self.points]
+        return tuple(
+            Grid((candidate.anonymizer,), (candidate.requirement,), (candidate.form,), (candidate.suppress,))
+            for candidate in candidates
+        )
 
 
 def is_gain(name: str) -> bool:

@@ -74,24 +74,24 @@ def key_of(search: Search) -> str:
     return sha256("\n".join(map(repr, [*parts, sources])).encode()).hexdigest()
 
 
-def write_checkpoint(path: Path, key: str, own: Snapshot, known: Iterable[bytes], done: Iterable[bytes]) -> None:
+def write_checkpoint(path: Path, key: str, snapshot: Snapshot, known: Iterable[bytes], done: Iterable[bytes]) -> None:
     """Write a snapshot with the vectors it speaks of; the file is whole or as it was before."""
-    bits = own.vectors.shape[1]
+    bits = snapshot.vectors.shape[1]
     about = {
         "key": key,
-        "generation": own.generation,
-        "random": own.evolved.random,
-        "limit": own.limit,
-        "polished": own.polished,
+        "generation": snapshot.generation,
+        "random": snapshot.evolved.random,
+        "limit": snapshot.limit,
+        "polished": snapshot.polished,
         "bits": bits,
     }
     arrays: dict[str, NDArray[Any]] = {
-        "individuals": own.evolved.individuals,
-        "rank": own.evolved.rank,
-        "crowding": own.evolved.crowding,
+        "individuals": snapshot.evolved.individuals,
+        "rank": snapshot.evolved.rank,
+        "crowding": snapshot.evolved.crowding,
         "known": _packed(known, bits),
-        "vectors": own.vectors,
-        "facts": own.facts,
+        "vectors": snapshot.vectors,
+        "facts": snapshot.facts,
         "done": _packed(done, bits),
     }
     signed = {**about, "content": _content(about, arrays)}

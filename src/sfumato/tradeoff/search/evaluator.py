@@ -39,16 +39,16 @@ class Evaluator:
         needed = np.array(sorted(lacking.values()), np.int64)
         fresh = np.array([i for i in needed if keys[i] not in self.known], np.int64)
         if len(needed):
-            for i, own in zip(needed, self.worked_out(vectors[needed]), strict=True):
-                self.known[keys[i]] = own
+            for i, row in zip(needed, self.worked_out(vectors[needed]), strict=True):
+                self.known[keys[i]] = row
         return np.array([self.known[key] for key in keys]), fresh
 
     def worked_out(self, vectors: Bits) -> Numbers:
         """Work out vectors without looking whether they are known."""
         started = time.perf_counter()
         parts = [vectors[i : i + AT_ONCE] for i in range(0, len(vectors), AT_ONCE)]
-        found = self.crew.all(self.judge, parts)
+        facts = self.crew.all(self.judge, parts)
         self.seconds += time.perf_counter() - started
-        together = np.concatenate(found)
+        together = np.concatenate(facts)
         self.rows = together.shape[1]
         return together

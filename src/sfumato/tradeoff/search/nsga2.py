@@ -99,7 +99,7 @@ class _Crossover(Crossover):  # type: ignore[misc]
         self.tree, self.swap = tree, swap
 
     def _do(self, problem: Any, x: Individuals, *args: Any, random_state: Any = None, **kwargs: Any) -> Individuals:
-        left, right = (np.ascontiguousarray(own[:, :-1].astype(np.uint8)) for own in x)
+        left, right = (np.ascontiguousarray(parents[:, :-1].astype(np.uint8)) for parents in x)
         rolls = random_state.random((len(left), len(self.tree.constrained), 2))
         cross(left, right, self.tree, rolls, self.swap)
         crossed = x.copy()
@@ -108,13 +108,13 @@ class _Crossover(Crossover):  # type: ignore[misc]
 
 
 class _Mutation(Mutation):  # type: ignore[misc]
-    def __init__(self, tree: Tree, rate: float, own: bool, search: Search) -> None:
+    def __init__(self, tree: Tree, rate: float, by_attribute: bool, search: Search) -> None:
         super().__init__(prob=1.0)
-        self.tree, self.rate, self.own, self.search = tree, rate, own, search
+        self.tree, self.rate, self.by_attribute, self.search = tree, rate, by_attribute, search
 
     def _do(self, problem: Any, x: Individuals, *args: Any, random_state: Any = None, **kwargs: Any) -> Individuals:
         vectors = np.ascontiguousarray(x[:, :-1].astype(np.uint8))
-        if self.own:
+        if self.by_attribute:
             rolls = random_state.random((len(vectors), len(self.tree.constrained), 3))
             mutate(vectors, self.tree, rolls, max(self.rate, 1 / max(len(self.tree.constrained), 1)))
         else:

@@ -33,12 +33,12 @@ MOST_LEVELS = 200_000
 def seeds(table: Table, space: CutSpace, suppress: float) -> Bits:
     """List seeds, each once: full-domain and Mondrian's in turn, from the smallest k to the largest."""
     sizes = [k for k in SIZES if 2 * k <= table.cells.records]
-    found: dict[bytes, Bits] = {}
+    vectors: dict[bytes, Bits] = {}
     optima = full_domain_seeds(table, space, sizes, suppress)
     for vector in chain.from_iterable(zip_longest(optima, mondrian_seeds(table, space, sizes))):
         if vector is not None:
-            found.setdefault(vector.tobytes(), vector)
-    return np.array(list(found.values()), np.uint8).reshape(len(found), space.bits)
+            vectors.setdefault(vector.tobytes(), vector)
+    return np.array(list(vectors.values()), np.uint8).reshape(len(vectors), space.bits)
 
 
 def full_domain_seeds(table: Table, space: CutSpace, sizes: list[int], suppress: float) -> Iterator[Bits]:
@@ -56,8 +56,8 @@ def full_domain_seeds(table: Table, space: CutSpace, sizes: list[int], suppress:
 def levels_as_cuts(space: CutSpace, levels: Levels) -> Bits:
     """Write one level per attribute as cuts; levels below the atoms become the atoms."""
     parts = [
-        np.isin(own.starts[1:], own.hierarchy.levels[level].starts)
-        for own, level in zip(space.attributes, levels, strict=True)
+        np.isin(attribute.starts[1:], attribute.hierarchy.levels[level].starts)
+        for attribute, level in zip(space.attributes, levels, strict=True)
     ]
     return np.concatenate([np.zeros(0, np.bool_), *parts]).astype(np.uint8)
 
@@ -67,11 +67,11 @@ def mondrian_seeds(table: Table, space: CutSpace, sizes: list[int]) -> Iterator[
     for k in sizes:
         boxes = Mondrian(box="region").anonymize(table, KAnonymity(k)).boxes
         parts = []
-        for a, own in enumerate(space.attributes):
-            begins = np.searchsorted(own.starts, boxes.lo[:, a], side="right") - 1
-            ends = np.searchsorted(own.starts, boxes.hi[:, a], side="right") - 1
-            cuts = common_cuts(own.bits, begins, ends, boxes.mass)
-            parts.append(nearest_allowed(own, cuts) if own.constrained else cuts)
+        for a, attribute in enumerate(space.attributes):
+            begins = np.searchsorted(attribute.starts, boxes.lo[:, a], side="right") - 1
+            ends = np.searchsorted(attribute.starts, boxes.hi[:, a], side="right") - 1
+            cuts = common_cuts(attribute.bits, begins, ends, boxes.mass)
+            parts.append(nearest_allowed(attribute, cuts) if attribute.constrained else cuts)
         yield np.concatenate([np.zeros(0, np.uint8), *parts])
 
 
@@ -86,12 +86,12 @@ def common_cuts(bits: int, begins: NDArray[Any], ends: NDArray[Any], mass: NDArr
     return cuts
 
 
-def nearest_allowed(own: CutAttribute, cuts: Bits) -> Bits:
+def nearest_allowed(attribute: CutAttribute, cuts: Bits) -> Bits:
     """Find the allowed cuts that differ from these in the fewest places; of equally near ones with fewer cuts."""
 
     def best(first: int, last: int) -> tuple[int, list[int]]:
         whole = int(cuts[first:last].sum())
-        children = own.children(first, last)
+        children = attribute.children(first, last)
         if not children:
             return whole, []
         between = [child[1] for child in children[:-1]]
@@ -101,6 +101,6 @@ def nearest_allowed(own: CutAttribute, cuts: Bits) -> Bits:
             return whole, []
         return apart, between + [cut for _, chosen in below for cut in chosen]
 
-    allowed = np.zeros(own.bits, np.uint8)
-    allowed[best(0, own.bits)[1]] = 1
+    allowed = np.zeros(attribute.bits, np.uint8)
+    allowed[best(0, attribute.bits)[1]] = 1
     return allowed

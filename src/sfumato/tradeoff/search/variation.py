@@ -41,17 +41,17 @@ class Tree(NamedTuple):
 def tree_of(space: CutSpace) -> Tree:
     """Lay out the nodes of a space, the highest of every attribute first."""
     owners, first, last, children = [0], [], [], []
-    for own, offset in zip(space.attributes, space.offsets, strict=False):
-        for start, end, inside in reversed(own.nodes) if own.constrained else ():
+    for attribute, offset in zip(space.attributes, space.offsets, strict=False):
+        for start, end, inside in reversed(attribute.nodes) if attribute.constrained else ():
             row = np.zeros(space.bits, np.uint8)
-            row[offset : offset + own.bits] = inside
+            row[offset : offset + attribute.bits] = inside
             first.append(offset + start)
             last.append(offset + end)
             children.append(row)
         owners.append(len(first))
     return Tree(
         np.array(space.offsets, np.int64),
-        np.array([own.constrained for own in space.attributes], np.bool_),
+        np.array([attribute.constrained for attribute in space.attributes], np.bool_),
         np.array(owners, np.int64),
         np.array(first, np.int64),
         np.array(last, np.int64),
@@ -90,9 +90,9 @@ def levelled(space: CutSpace, number: int, generator: np.random.Generator) -> Bi
     """Draw vectors that are one level for every attribute, the finest and the coarsest first."""
     rows = []
     for i in range(number):
-        chosen = [own.partitions[generator.integers(len(own.partitions))] for own in space.attributes]
+        chosen = [attribute.partitions[generator.integers(len(attribute.partitions))] for attribute in space.attributes]
         if i < 2:
-            chosen = [own.partitions[-i] if i else own.partitions[0] for own in space.attributes]
+            chosen = [attribute.partitions[-i] if i else attribute.partitions[0] for attribute in space.attributes]
         rows.append(np.concatenate(chosen) if chosen else np.zeros(0, np.uint8))
     return np.array(rows, np.uint8).reshape(number, space.bits)
 
@@ -100,19 +100,19 @@ def levelled(space: CutSpace, number: int, generator: np.random.Generator) -> Bi
 def neighbours(space: CutSpace, vector: Bits) -> Bits:
     """List what one step makes of a vector: a cut more or less, a node made one part or cut into its children."""
     tree = tree_of(space)
-    found = []
+    vectors = []
     for a in range(len(space.attributes)):
         if tree.constrained[a]:
             for node in range(tree.owners[a], tree.owners[a + 1]):
                 changed = vector.copy()
                 if toggle(changed, tree, a, node):
-                    found.append(changed)
+                    vectors.append(changed)
         else:
             for bit in range(tree.offsets[a], tree.offsets[a + 1]):
                 changed = vector.copy()
                 changed[bit] ^= 1
-                found.append(changed)
-    return np.array(found, np.uint8).reshape(len(found), space.bits)
+                vectors.append(changed)
+    return np.array(vectors, np.uint8).reshape(len(vectors), space.bits)
 
 
 @kernel

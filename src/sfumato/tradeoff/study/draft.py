@@ -81,21 +81,21 @@ class Draft(Quiet):
 
     def of_role(self, role: Role | None) -> list[Guess]:
         """List the guesses of one role; None: the undecided ones."""
-        return [own for own in self.guesses if own.role == role]
+        return [guess_ for guess_ in self.guesses if guess_.role == role]
 
     @property
     def household(self) -> str | None:
         """The identifier that says by its name which records belong to one household, if it is repeated."""
-        for own in self.of_role("identifier"):
-            meaning = meaning_of(own.column)
-            if meaning is not None and meaning.what == HOUSEHOLD and own.distinct < self.records:
-                return own.column
+        for guess_ in self.of_role("identifier"):
+            meaning = meaning_of(guess_.column)
+            if meaning is not None and meaning.what == HOUSEHOLD and guess_.distinct < self.records:
+                return guess_.column
         return None
 
     @property
     def sensitive(self) -> list[str]:
         """The names of the sensitive columns."""
-        return [own.column for own in self.of_role("sensitive")]
+        return [guess_.column for guess_ in self.of_role("sensitive")]
 
     def to_toml(self, folder: Path | None = None) -> str:
         """Write the study; the table's file is named as seen from a folder, if one is given."""
@@ -144,8 +144,8 @@ class Draft(Quiet):
             table.add("encoding", declared.encoding)
         if declared.na:
             if self.added_na:
-                found = ", ".join(map(shown, self.added_na))
-                _comment(table, [f"Texts that mean missing. Found between numbers or dates: {found}"])
+                texts = ", ".join(map(shown, self.added_na))
+                _comment(table, [f"Texts that mean missing. Found between numbers or dates: {texts}"])
             table.add("na", list(declared.na))
         for role, means in MEANS.items():
             table.add(tomlkit.nl())
@@ -160,7 +160,7 @@ class Draft(Quiet):
         table.add(tomlkit.nl())
         undecided = self.of_role(None)
         if undecided:
-            _comment(table, [*UNDECIDED, *(f"    {_quoted(own.column)}  # {_why(own)}" for own in undecided)])
+            _comment(table, [*UNDECIDED, *(f"    {_quoted(guess_.column)}  # {_why(guess_)}" for guess_ in undecided)])
             table.add(tomlkit.nl())
         self._add_hierarchies(table)
         return table
@@ -168,15 +168,15 @@ class Draft(Quiet):
     def _add_hierarchies(self, table: Table) -> None:
         given = bundled.hierarchies(self.declaration.source) if self.declaration.is_bundled else {}
         entries = tomlkit.table(is_super_table=True)
-        for own in self.guesses:
-            if own.hierarchy is None or own.column in given:
+        for guess_ in self.guesses:
+            if guess_.hierarchy is None or guess_.column in given:
                 continue
             entry = tomlkit.table()
-            _comment(entry, _about_entry(own))
-            for key, value in own.hierarchy.items():
+            _comment(entry, _about_entry(guess_))
+            for key, value in guess_.hierarchy.items():
                 entry.add(key, value)
             entry.add(tomlkit.nl())
-            entries.add(own.column, entry)
+            entries.add(guess_.column, entry)
         if given:
             _comment(table, ["The hierarchies of this bundled table come with it."])
             table.add(tomlkit.nl())
@@ -207,7 +207,7 @@ class Draft(Quiet):
     @property
     def queries(self) -> Queries:
         """As many random queries as usual, or fewer where a domain is so large that they would fill the memory."""
-        widest = max((_leaves(own) for own in self.of_role("quasi")), default=1)
+        widest = max((_leaves(guess_) for guess_ in self.of_role("quasi")), default=1)
         usual = Queries()
         affordable = MEMORY_FOR_QUERIES // (8 * usual.dimensions * widest)
         return replace(usual, number=max(100, min(usual.number, affordable // 100 * 100)))
@@ -237,13 +237,15 @@ class Draft(Quiet):
         texts = [f"k-anonymity k={k}" for k in sizes]
         sensitive = self.of_role("sensitive")
         if sensitive:
-            texts += [_joined(sizes[0], [_diverse(own, number) for own in sensitive], sensitive) for number in DIVERSE]
-            texts += [_joined(sizes[0], [_close(own, t) for own in sensitive], sensitive) for t in CLOSE]
+            texts += [
+                _joined(sizes[0], [_diverse(guess_, number) for guess_ in sensitive], sensitive) for number in DIVERSE
+            ]
+            texts += [_joined(sizes[0], [_close(guess_, t) for guess_ in sensitive], sensitive) for t in CLOSE]
         return list(dict.fromkeys(texts))
 
     def _full_domain(self) -> str:
         """Search the lattice to the end where it is small enough."""
-        heights = [_height(own) for own in self.of_role("quasi")]
+        heights = [_height(guess_) for guess_ in self.of_role("quasi")]
         return "full-domain" if prod(heights) <= MANY_TRANSFORMATIONS else "full-domain search=best-first seconds=5"
 
 
@@ -253,15 +255,17 @@ def draft(declaration: TableDeclaration | str, sample: int = SAMPLE) -> Draft:
     check_whole("sample", sample, least=1)
     rows = declared.open_rows()
     guesses = guess(rows, sample)
-    found = {text for own in guesses for text in own.missing_texts} - set(declared.na)
-    if found:
-        declared = replace(declared, na=(*declared.na, *sorted(found)))
+    missing = {text for guess_ in guesses for text in guess_.missing_texts} - set(declared.na)
+    if missing:
+        declared = replace(declared, na=(*declared.na, *sorted(missing)))
         rows = declared.open_rows()
         guesses = guess(rows, sample)
     if declared.is_bundled:
         known = bundled.hierarchies(declared.source)
-        guesses = tuple(replace(own, advice="") if own.role and own.column in known else own for own in guesses)
-    return Draft(declared, rows.row_count, rows.row_count > sample, guesses, tuple(sorted(found)))
+        guesses = tuple(
+            replace(guess_, advice="") if guess_.role and guess_.column in known else guess_ for guess_ in guesses
+        )
+    return Draft(declared, rows.row_count, rows.row_count > sample, guesses, tuple(sorted(missing)))
 
 
 # -- words ----------------------------------------------------------------------------------------------------------
@@ -281,14 +285,14 @@ def _quoted(name: str) -> str:
     return tomlkit.item(name).as_string()
 
 
-def _why(own: Guess) -> str:
-    return f"{own.reason}. {own.advice}" if own.advice else own.reason
+def _why(guess_: Guess) -> str:
+    return f"{guess_.reason}. {guess_.advice}" if guess_.advice else guess_.reason
 
 
 def _names(guesses: Sequence[Guess]) -> Array:
     array = tomlkit.array()
-    for own in guesses:
-        array.add_line(own.column, comment=_one_line(own.reason))
+    for guess_ in guesses:
+        array.add_line(guess_.column, comment=_one_line(guess_.reason))
     if guesses:
         array.add_line(indent="")
     return array
@@ -300,52 +304,53 @@ def _lines(texts: Sequence[str]) -> Array:
     return array.multiline(True)
 
 
-def _about_entry(own: Guess) -> list[str]:
+def _about_entry(guess_: Guess) -> list[str]:
     known = {
         "numeric": "bounds are rounded; intervals are the widths of its levels",
         "dates": "days, with these levels above them",
         "prefixes": "levels that keep so many leading characters",
         "flat": "every value by itself, and `*`",
     }
-    assert own.hierarchy is not None
-    says = known[str(own.hierarchy["type"])]
-    if "open_above" in own.hierarchy:
+    assert guess_.hierarchy is not None
+    says = known[str(guess_.hierarchy["type"])]
+    if "open_above" in guess_.hierarchy:
         says += "; from open_above on everything is one value"
-    if "resolution" in own.hierarchy:
+    if "resolution" in guess_.hierarchy:
         says += "; the resolution is the finest that is published"
-    return [f"{says}.", *([f"LOOK: {own.advice}."] if own.advice else [])]
+    return [f"{says}.", *([f"LOOK: {guess_.advice}."] if guess_.advice else [])]
 
 
-def _height(own: Guess) -> int:
+def _height(guess_: Guess) -> int:
     """The number of levels that full-domain can choose from."""
-    entry = own.hierarchy or {}
+    entry = guess_.hierarchy or {}
     listed = next((entry[key] for key in ("intervals", "levels", "keep") if key in entry), ())
     return 2 + len(listed)  # type: ignore[arg-type]
 
 
-def _leaves(own: Guess) -> int:
+def _leaves(guess_: Guess) -> int:
     """The number of leaves of a hierarchy, about."""
-    entry: Mapping[str, Any] = own.hierarchy or {}
+    entry: Mapping[str, Any] = guess_.hierarchy or {}
     if entry.get("type") == "dates":
         return (entry["last"] - entry["first"]).days + 1  # type: ignore[no-any-return]
     if entry.get("type") == "numeric":
         return int((entry["upper"] - entry["lower"]) / entry.get("resolution", 1)) + 1
-    return own.distinct
+    return guess_.distinct
 
 
-def _diverse(own: Guess, number: int) -> str:
-    return f"l-diversity l={min(number, own.distinct)} variant=distinct"
+def _diverse(guess_: Guess, number: int) -> str:
+    return f"l-diversity l={min(number, guess_.distinct)} variant=distinct"
 
 
-def _close(own: Guess, t: float) -> str:
-    ordered = own.hierarchy is not None and own.hierarchy["type"] == "numeric"
+def _close(guess_: Guess, t: float) -> str:
+    ordered = guess_.hierarchy is not None and guess_.hierarchy["type"] == "numeric"
     return f"t-closeness t={t} distance={'ordered' if ordered else 'equal'}"
 
 
 def _joined(size: int, parts: Sequence[str], sensitive: Sequence[Guess]) -> str:
     """Join what is required of every sensitive column, naming the columns where there are several."""
     named = [
-        f'{part} on="{own.column.replace(chr(34), chr(34) * 2)}"' for part, own in zip(parts, sensitive, strict=True)
+        f'{part} on="{guess_.column.replace(chr(34), chr(34) * 2)}"'
+        for part, guess_ in zip(parts, sensitive, strict=True)
     ]
     return " & ".join([f"k-anonymity k={size}", *(named if len(sensitive) > 1 else parts)])
 

@@ -70,14 +70,14 @@ class Candidate:
     @property
     def parameters(self) -> dict[str, Any]:
         """The numbers and choices of the configuration, by name."""
-        found: dict[str, Any] = {}
+        parameters: dict[str, Any] = {}
         for part in (self.anonymizer, *self.requirement.parts):
-            for own in fields(part):  # type: ignore[arg-type]
-                value = getattr(part, own.name)
+            for setting in fields(part):  # type: ignore[arg-type]
+                value = getattr(part, setting.name)
                 if value is not None:
-                    keys = (own.name if n == 1 else f"{own.name} {n}" for n in count(1))
-                    found[next(key for key in keys if key not in found)] = value
-        return found | ({"suppress": self.suppress} if self.suppress else {})
+                    keys = (setting.name if n == 1 else f"{setting.name} {n}" for n in count(1))
+                    parameters[next(key for key in keys if key not in parameters)] = value
+        return parameters | ({"suppress": self.suppress} if self.suppress else {})
 
     @property
     def public(self) -> Candidate:
@@ -117,7 +117,7 @@ def _transformations(candidate: Candidate, table: Table) -> list[Candidate]:
     assert isinstance(maker, FullDomain)
     decided = maker.lattice(table, candidate.requirement, candidate.suppress)
     makers = [decided.anonymizer(int(row)) for row in decided.feasible.nonzero()[0]]
-    return [replace(candidate, anonymizer=own) for own in makers] or [candidate]
+    return [replace(candidate, anonymizer=transformation) for transformation in makers] or [candidate]
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ class Study:
 def study_from_toml(text: str, origin: str = "study.toml") -> Explorable:
     """Read a study of any kind: the section that it has says what it is about."""
     content = parse_toml(text, origin)
-    section = next((own for own in KINDS if own in content), "table")
+    section = next((name for name in KINDS if name in content), "table")
     with named(origin):
         return kind(section).study_of(content, origin)  # type: ignore[no-any-return]
 
@@ -231,7 +231,7 @@ def read_study(name: str) -> Explorable:
         return study_from_toml(read_text(path), name)
     if name in DATASETS:
         return bundled_study(name)
-    known = {own: section for section in KINDS for own in kind(section).bundled_names()}
+    known = {bundled_name: section for section in KINDS for bundled_name in kind(section).bundled_names()}
     if name in known:
         return kind(known[name]).bundled_study(name)  # type: ignore[no-any-return]
     raise BadInputError(f"{name}: there is no such file, and no bundled study (there are {', '.join(known)})")
@@ -317,7 +317,7 @@ def _declaration(entries: Mapping[str, Any], origin: str) -> TableDeclaration:
         if key in values:
             values[key] = _beside(folder, values[key], bundled=key == "source")
     if isinstance(values.get("hierarchy"), dict):
-        values["hierarchy"] = {column: _beside(folder, own) for column, own in values["hierarchy"].items()}
+        values["hierarchy"] = {column: _beside(folder, hierarchy) for column, hierarchy in values["hierarchy"].items()}
     return TableDeclaration(**values)
 
 
@@ -351,20 +351,22 @@ def read_reader(text: str) -> Reader:
 
 def _table_entries(declared: TableDeclaration, folder: Path | None) -> dict[str, Any]:
     entries: dict[str, Any] = {}
-    for own in fields(declared):
-        value = getattr(declared, own.name)
-        if value is None or (own.name == "hierarchy" and not value):
+    for setting in fields(declared):
+        value = getattr(declared, setting.name)
+        if value is None or (setting.name == "hierarchy" and not value):
             continue
-        entries[own.name] = list(value) if isinstance(value, tuple) else value
+        entries[setting.name] = list(value) if isinstance(value, tuple) else value
     if "hierarchy" in entries:
-        entries["hierarchy"] = {column: _hierarchy_entry(column, own) for column, own in declared.hierarchy.items()}
+        entries["hierarchy"] = {
+            column: _hierarchy_entry(column, hierarchy) for column, hierarchy in declared.hierarchy.items()
+        }
     if folder is not None:
         seen = {} if declared.is_bundled else {"source": seen_from(folder, entries["source"])}
         if "hierarchies" in entries:
             seen["hierarchies"] = seen_from(folder, entries["hierarchies"])
         entries |= seen
-        for column, own in entries.get("hierarchy", {}).items():
-            entries["hierarchy"][column] = seen_from(folder, own) if isinstance(own, str) else own
+        for column, hierarchy in entries.get("hierarchy", {}).items():
+            entries["hierarchy"][column] = seen_from(folder, hierarchy) if isinstance(hierarchy, str) else hierarchy
     return entries
 
 

@@ -76,9 +76,11 @@ def written_texts(values: tuple[Any, ...]) -> Any:
 def full_text(value: Configured) -> str:
     """Write a configuration with every default filled in, but for what has no say in it."""
     unread = getattr(value, "unread", ())
-    names = [own.name for own in fields(value) if own.name not in unread]  # type: ignore[arg-type]
+    names = [field.name for field in fields(value) if field.name not in unread]  # type: ignore[arg-type]
     given = {name.replace("_", "-"): getattr(value, name) for name in names}
-    return " ".join([value.name, *(f"{key}={value_text(own)}" for key, own in given.items() if own is not None)])
+    return " ".join(
+        [value.name, *(f"{key}={value_text(setting)}" for key, setting in given.items() if setting is not None)]
+    )
 
 
 def option_words(value: Any, others: Collection[str]) -> list[str]:
@@ -93,10 +95,11 @@ def option_words(value: Any, others: Collection[str]) -> list[str]:
 def changed(value: Any) -> dict[str, Any]:
     """Return the fields of a dataclass that have no usual value, or another than that."""
     usual = {
-        own.name: own.default if own.default_factory is MISSING else own.default_factory() for own in fields(value)
+        field.name: field.default if field.default_factory is MISSING else field.default_factory()
+        for field in fields(value)
     }
     given = {name: getattr(value, name) for name in usual}
-    return {name: own for name, own in given.items() if usual[name] is MISSING or own != usual[name]}
+    return {name: setting for name, setting in given.items() if usual[name] is MISSING or setting != usual[name]}
 
 
 def source_word(source: str) -> str:

@@ -15,7 +15,7 @@ from sfumato.tradeoff.study.study import Candidate, Study
 
 
 @dataclass(frozen=True)
-class Problem:
+class StudyProblem:
     """A candidate that cannot be made: its settings do not fit the table (failed), or no release satisfies it."""
 
     candidate: str
@@ -23,19 +23,19 @@ class Problem:
     reason: str
 
 
-def problems(study: Study, table: Table) -> tuple[Problem, ...]:
+def problems(study: Study, table: Table) -> tuple[StudyProblem, ...]:
     """List what of a study cannot be made, as far as that can be told without making releases of the whole table."""
     sketch = sketched(table)
     lattices = {candidate for grid in study.grids if grid.lattice for candidate in grid.candidates}
-    found = [_problem(candidate, table, sketch, candidate in lattices) for candidate in study.candidates]
+    outcomes = [_problem(candidate, table, sketch, candidate in lattices) for candidate in study.candidates]
     try:
         study.scales.prepare(table).ready()
     except BadInputError as error:
-        found.append(Problem("the scales", "failed", str(error)))
-    return tuple(problem for problem in found if problem is not None)
+        outcomes.append(StudyProblem("the scales", "failed", str(error)))
+    return tuple(problem for problem in outcomes if problem is not None)
 
 
-def _problem(candidate: Candidate, table: Table, sketch: Table, lattice: bool) -> Problem | None:
+def _problem(candidate: Candidate, table: Table, sketch: Table, lattice: bool) -> StudyProblem | None:
     maker, requirement = candidate.anonymizer, candidate.requirement
     try:
         if lattice and isinstance(maker, FullDomain):
@@ -43,13 +43,15 @@ def _problem(candidate: Candidate, table: Table, sketch: Table, lattice: bool) -
         attempt = maker.check if isinstance(maker, Mechanism) else maker.anonymize
         attempt(sketch, requirement, candidate.form, candidate.suppress)
     except BadInputError as error:
-        return Problem(str(candidate), "failed", str(error))
+        return StudyProblem(str(candidate), "failed", str(error))
     except InfeasibleError:
         pass  # of a few records; what holds of the whole table is asked next
     one_group = table.cells.baseline
     whole = requirement.monotone and not candidate.suppress and not isinstance(maker, WithoutSensitive)
     if whole and not requirement.admits(one_group)[0]:
-        return Problem(str(candidate), "infeasible", f"even in one group {requirement.explain_failure(one_group, 0)}")
+        return StudyProblem(
+            str(candidate), "infeasible", f"even in one group {requirement.explain_failure(one_group, 0)}"
+        )
     return None
 
 
@@ -92,9 +94,9 @@ def sketched(table: Table) -> Sketch:
     cells = table.cells
     kept = {0, *(int(np.argmax(values != values[0])) for values in cells.values.T)}
     rows = sorted(kept)
-    leaves = [own.leaves[cells.values[rows, i]] for i, own in enumerate(cells.sensitive)]
+    leaves = [attribute.leaves[cells.values[rows, i]] for i, attribute in enumerate(cells.sensitive)]
     codes = np.column_stack([cells.codes[rows], *leaves]).astype(np.int32)
-    sensitive = [(own.name, own.hierarchy) for own in cells.sensitive]
+    sensitive = [(attribute.name, attribute.hierarchy) for attribute in cells.sensitive]
     few = sorted_cells(cells.quasi, sensitive, codes, np.ones(len(rows), np.int64))
-    own = (table.engine, table.roles, table.hierarchies, table.codings, table.missing, table.notices, table.grown)
-    return Sketch(*own, few, table, tuple(rows), table.shared)
+    declared = (table.engine, table.roles, table.hierarchies, table.codings, table.missing, table.notices, table.grown)
+    return Sketch(*declared, few, table, tuple(rows), table.shared)
