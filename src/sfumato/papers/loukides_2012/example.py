@@ -16,7 +16,7 @@ from sfumato.table.hierarchies.hierarchy import ROOT
 from sfumato.transactions import BasketRelease, Baskets, anonymize_baskets, baskets_of
 from sfumato.transactions.anonymizers.registry import PAPER
 from sfumato.transactions.measures.losses import ItemLosses
-from sfumato.transactions.measures.reader import Reader
+from sfumato.transactions.measures.reader import BasketReader
 
 PATIENTS = {"Anne": "abcdef", "Greg": "abeg", "Jack": "ae", "Tom": "bfg", "Mary": "ab", "Jim": "cf"}
 KS = range(2, 7)
@@ -114,8 +114,8 @@ def example_claims() -> tuple[list[Claim], Figure]:
 
 def _worked(baskets: Baskets, release: BasketRelease) -> Claim:
     query = [(baskets.places["a"],)]
-    true = int(Reader.of_baskets(baskets).matches(query)[0])
-    answer = float(Reader.of(release).estimates(query, ["half"])[0, 0])
+    true = int(BasketReader.of_baskets(baskets).matches(query)[0])
+    answer = float(BasketReader.of(release).estimates(query, ["half"])[0, 0])
     losses = ItemLosses().measure(release)
     ours = {
         "ncp": losses["ncp"],
@@ -149,7 +149,7 @@ def _reported(baskets: Baskets, releases: dict[tuple[str, int], BasketRelease]) 
     text = "AA gives figure 1(b), one published item, also for every smaller k (the two-level hierarchy has no other)"
     yield Claim("aa-for-every-k", text, "k = 6", parts, set(parts.values()) == {1}, "reported")
     pair = (baskets.places["c"], baskets.places["f"])
-    both = int(Reader.of_baskets(baskets).matches([pair])[0])
+    both = int(BasketReader.of_baskets(baskets).matches([pair])[0])
     yield Claim(
         "erratum-cf",
         "section 3.3: after suppressing all items but c and f, cf is in a single transaction",
