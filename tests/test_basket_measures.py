@@ -21,7 +21,7 @@ from sfumato.transactions.measures.attacks import Linking, rho
 from sfumato.transactions.measures.itemsets import Rows, Spread, frequent_pairs, itemset_spread, weakest
 from sfumato.transactions.measures.losses import ItemLosses, set_loss_log2
 from sfumato.transactions.measures.queries import ItemQueries, read_queries
-from sfumato.transactions.measures.reader import Reader, member_odds
+from sfumato.transactions.measures.reader import BasketReader, member_odds
 from sfumato.transactions.measures.scales import BasketScales, interval, measure_baskets
 
 FIGURE_1 = ("abcdef", "abeg", "ae", "bfg", "ab", "cf")
@@ -54,14 +54,14 @@ def test_figure_1() -> None:
     found = measure_baskets(release, BasketScales(queries=asked))
     assert found["ncp"] == 1 and found["ul"] == 1 and found["ul_log2"] == 0
     assert found["itemset_risk"] == 1 / 6 and found["least_support"] == 6
-    [true] = Reader.of_baskets(baskets).matches([(0,)])
-    [[estimate]] = Reader.of(release).estimates([(0,)], ["half"])
+    [true] = BasketReader.of_baskets(baskets).matches([(0,)])
+    [[estimate]] = BasketReader.of(release).estimates([(0,)], ["half"])
     assert (true, estimate, abs(estimate - true) / true) == (4, 3, 0.25)
 
 
 def test_estimators_of_figure_1() -> None:
     """The table of the notes: the query `a` under every estimator."""
-    found = Reader.of(all_as_one(figure_1())).estimates([(0,)], list(ESTIMATORS))
+    found = BasketReader.of(all_as_one(figure_1())).estimates([(0,)], list(ESTIMATORS))
     wanted = {"half": 3, "expanded": 6, "nonempty": 6 * 64 / 127, "uniform": 6 / 7}
     assert dict(zip(ESTIMATORS, found[:, 0].tolist(), strict=True)) == pytest.approx(wanted)
 
@@ -131,7 +131,7 @@ def test_answers(case, estimator, joint, data) -> None:
     items = release.baskets.items
     queries = data.draw(st.lists(st.frozensets(st.sampled_from(items), min_size=1, max_size=4), min_size=1, max_size=4))
     codes = [tuple(sorted(release.baskets.places[item] for item in own)) for own in queries]
-    reader = Reader.of(release)
+    reader = BasketReader.of(release)
     assert reader.matches(codes).tolist() == [plain.matches(records, parts, own) for own in queries]
     wanted = [float(plain.estimate(records, parts, own, estimator, joint)) for own in queries]
     assert reader.estimates(codes, [estimator], joint)[0].tolist() == pytest.approx(wanted)
@@ -197,7 +197,7 @@ def test_every_query_has_an_answer_and_a_seed_repeats_it(kind: str) -> None:
     assert [len(own) for own in drawn] == [40, 40] and drawn == asked.draw(baskets) and drawn[0] != drawn[1]
     for queries in drawn:
         assert all(len(set(own)) == 2 for own in queries)
-        assert (Reader.of_baskets(baskets).matches(queries) > 0).all()
+        assert (BasketReader.of_baskets(baskets).matches(queries) > 0).all()
 
 
 def test_frequent_pairs_and_the_rarest() -> None:
@@ -228,11 +228,11 @@ def test_the_attack_finds_everybody_in_the_original_and_nobody_in_one_item() -> 
     linking = Linking(below=2)
     known = linking.draw(baskets, 6)
     assert sorted(known) == sorted(tuple(baskets.places[i] for i in own) for own in FIGURE_1)
-    original = linking.measure(Reader.of_baskets(baskets), known)
+    original = linking.measure(BasketReader.of_baskets(baskets), known)
     rows = [frozenset(own) for own in FIGURE_1]
     fits = [sum(own <= row for row in rows) for own in rows]
     assert original["match_least"] == min(fits) and original["matched_below"] == sum(n < 2 for n in fits) / 6
-    one = linking.measure(Reader.of(all_as_one(baskets)), known)
+    one = linking.measure(BasketReader.of(all_as_one(baskets)), known)
     assert one == {"match_least": 6, "match_median": 6, "matched_below": 0}
 
 

@@ -30,8 +30,8 @@ SHOWN = 3
 class Baskets(Quiet):
     """The distinct baskets of a data set with how often each occurs.
 
-    >>> own = baskets_of([{"a", "b"}, {"b"}, {"b", "a"}])
-    >>> own.items, own.size, [own.basket(i) for i in range(own.distinct)], own.weights.tolist()
+    >>> baskets = baskets_of([{"a", "b"}, {"b"}, {"b", "a"}])
+    >>> baskets.items, baskets.size, [baskets.basket(i) for i in range(baskets.distinct)], baskets.weights.tolist()
     (('a', 'b'), 3, [('a', 'b'), ('b',)], [2, 1])
     """
 
@@ -129,10 +129,10 @@ def baskets_of(records: Iterable[Iterable[object]], tree: Hierarchy | None = Non
         if isinstance(record, str | bytes) or not isinstance(record, Iterable):
             raise BadInputError(f"{origin}, record {number}: a basket is a set of items, not {record!r}")
         sets.append([str(item) for item in record])
-    items = tuple(in_order(sorted({item for own in sets for item in own})))
+    items = tuple(in_order(sorted({item for basket in sets for item in basket})))
     place = {label: code for code, label in enumerate(items)}
-    lengths = np.array([len(own) for own in sets], np.int64)
-    codes = np.fromiter((place[item] for own in sets for item in own), np.int32, int(lengths.sum()))
+    lengths = np.array([len(basket) for basket in sets], np.int64)
+    codes = np.fromiter((place[item] for basket in sets for item in basket), np.int32, int(lengths.sum()))
     starts, once = rows_once(np.repeat(np.arange(len(sets)), lengths), codes, len(sets))
     return counted_baskets(items, starts, once, np.ones(len(sets), np.int64), tree, origin)
 
@@ -162,8 +162,8 @@ def _sorted_rows(row: Codes, codes: Codes, rows: int, width: int) -> tuple[Count
             ends[row[i] + 1] += 1
     for code in range(width):
         by_code[code + 1] += by_code[code]
-    for own in range(rows):
-        ends[own + 1] += ends[own]
+    for place in range(rows):
+        ends[place + 1] += ends[place]
     dealt = np.empty(by_code[width], np.int32)
     filled = by_code[:-1].copy()
     for i in range(len(codes)):
@@ -173,15 +173,15 @@ def _sorted_rows(row: Codes, codes: Codes, rows: int, width: int) -> tuple[Count
     gathered, at = np.empty(len(dealt), np.int32), ends[:-1].copy()
     for code in range(width):
         for i in range(by_code[code], by_code[code + 1]):
-            own = dealt[i]
-            if at[own] == ends[own] or gathered[at[own] - 1] != code:
-                gathered[at[own]] = code
-                at[own] += 1
+            place = dealt[i]
+            if at[place] == ends[place] or gathered[at[place] - 1] != code:
+                gathered[at[place]] = code
+                at[place] += 1
     starts, kept = np.zeros(rows + 1, np.int64), np.empty(len(dealt), np.int32)
-    for own in range(rows):
-        starts[own + 1] = starts[own] + at[own] - ends[own]
-        for i in range(at[own] - ends[own]):
-            kept[starts[own] + i] = gathered[ends[own] + i]
+    for place in range(rows):
+        starts[place + 1] = starts[place] + at[place] - ends[place]
+        for i in range(at[place] - ends[place]):
+            kept[starts[place] + i] = gathered[ends[place] + i]
     return starts, kept[: starts[rows]].copy()
 
 
@@ -193,8 +193,8 @@ def equal_rows(starts: Counts, codes: Codes) -> tuple[Counts, Counts]:
     first: list[int] = []
     for row in range(len(starts) - 1):
         key = raw[at[row] : at[row + 1]]
-        link[row] = own = number.setdefault(key, len(number))
-        if own == len(first):
+        link[row] = group = number.setdefault(key, len(number))
+        if group == len(first):
             first.append(row)
     order = np.array(sorted(range(len(first)), key=list(number).__getitem__), np.int64)
     rank = np.empty(len(order), np.int64)
@@ -229,5 +229,5 @@ def items_in_words(labels: list[str]) -> str:
     """Name some items and say how many there are, with the verb that fits."""
     if len(labels) == 1:
         return f"the item {labels[0]!r} is"
-    shown = ", ".join(map(repr, labels[:SHOWN])) + (", ..." if len(labels) > SHOWN else "")
-    return f"{len(labels):,} items ({shown}) are"
+    named = ", ".join(map(repr, labels[:SHOWN])) + (", ..." if len(labels) > SHOWN else "")
+    return f"{len(labels):,} items ({named}) are"

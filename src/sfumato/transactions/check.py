@@ -14,7 +14,7 @@ from sfumato.quiet import Quiet
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.measures.attacks import Linking
 from sfumato.transactions.measures.itemsets import Rows, Spread, itemset_spread, weakest
-from sfumato.transactions.measures.reader import Reader
+from sfumato.transactions.measures.reader import BasketReader
 from sfumato.transactions.study import BasketCandidate, BasketStudy
 
 MOST_KNOWN = 4
@@ -74,10 +74,10 @@ def check_baskets(baskets: Baskets, known: int = 2, study: BasketStudy | None = 
     """Say how risky baskets are as they stand, and which candidates of a study cannot be made."""
     rows = Rows.of_baskets(baskets)
     spread = itemset_spread(rows, known)
-    reader, linking = Reader.of_baskets(baskets), Linking()
+    reader, linking = BasketReader.of_baskets(baskets), Linking()
     fits = {n: reader.matches(linking.draw(baskets, n)) for n in range(1, MOST_KNOWN + 1)}
     lengths = np.repeat(baskets.lengths, baskets.weights)
-    found = weakest(rows, SHOWN) if known > 1 else [own for own in weakest(rows, SHOWN) if len(own[1]) == 1]
+    rarest = weakest(rows, SHOWN) if known > 1 else [entry for entry in weakest(rows, SHOWN) if len(entry[1]) == 1]
     return BasketCheck(
         baskets=baskets.origin,
         records=baskets.size,
@@ -92,9 +92,9 @@ def check_baskets(baskets: Baskets, known: int = 2, study: BasketStudy | None = 
         known=known,
         rare_items={k: int((baskets.supports < k).sum()) for k in THRESHOLDS},
         rare_sets={k: _below(spread, k) for k in THRESHOLDS},
-        alone={n: float((own == 1).mean()) if len(own) else 0.0 for n, own in fits.items()},
-        below={n: float((own < linking.below).mean()) if len(own) else 0.0 for n, own in fits.items()},
-        weakest=tuple((n, tuple(baskets.items[code] for code in codes)) for n, codes in found),
+        alone={n: float((counts == 1).mean()) if len(counts) else 0.0 for n, counts in fits.items()},
+        below={n: float((counts < linking.below).mean()) if len(counts) else 0.0 for n, counts in fits.items()},
+        weakest=tuple((n, tuple(baskets.items[code] for code in codes)) for n, codes in rarest),
         notices=baskets.notices,
         study=None if study is None else study.name,
         candidates=0 if study is None else len(study.candidates),
@@ -108,16 +108,16 @@ def _below(spread: Spread, k: int) -> float:
 
 
 def _problems(study: BasketStudy, baskets: Baskets) -> list[BasketProblem]:
-    found = []
+    problems = []
     try:
         study.scales.prepare(baskets).ready()
     except SfumatoError as error:
-        found.append(BasketProblem("[scales]", str(error)))
+        problems.append(BasketProblem("[scales]", str(error)))
     for candidate in study.candidates:
         reason = _reason(candidate, baskets)
         if reason is not None:
-            found.append(BasketProblem(str(candidate), reason))
-    return found
+            problems.append(BasketProblem(str(candidate), reason))
+    return problems
 
 
 def _reason(candidate: BasketCandidate, baskets: Baskets) -> str | None:

@@ -47,14 +47,14 @@ def basket_details(release: BasketRelease, matching: Mapping[str, int]) -> dict[
 
 
 def _rarest(release: BasketRelease) -> list[list[Any]]:
-    found = weakest(Rows.of_release(release), SHOWN)
-    return [[" + ".join(short(release.labels[code]) for code in codes), support] for support, codes in found]
+    rarest = weakest(Rows.of_release(release), SHOWN)
+    return [[" + ".join(short(release.labels[code]) for code in codes), support] for support, codes in rarest]
 
 
 def _largest(release: BasketRelease) -> list[list[Any]]:
     sizes: dict[str, int] = {}
-    for own in release.recodings:
-        sizes |= dict(zip(own.labels, own.leaves.tolist(), strict=True))
+    for recoding in release.recodings:
+        sizes |= dict(zip(recoding.labels, recoding.leaves.tolist(), strict=True))
     supports = dict(zip(release.labels, release.part_supports.tolist(), strict=True))
     order = sorted(release.labels, key=lambda label: (-sizes[label], -supports[label], label))
     return [[short(label), sizes[label], supports[label]] for label in order[:SHOWN]]
@@ -62,13 +62,15 @@ def _largest(release: BasketRelease) -> list[list[Any]]:
 
 def _records(release: BasketRelease) -> list[list[Any]]:
     """Show some records, spread evenly over the distinct baskets."""
-    own, rows = release.baskets, release.recoded()
-    shown = []
-    for place in dict.fromkeys(np.linspace(0, own.distinct - 1, SHOWN).astype(int).tolist()):
+    baskets, rows = release.baskets, release.recoded()
+    examples = []
+    for place in dict.fromkeys(np.linspace(0, baskets.distinct - 1, SHOWN).astype(int).tolist()):
         codes = rows.codes[rows.starts[place] : rows.starts[place + 1]]
         after = ", ".join(release.labels[code] for code in codes) or "(nothing)"
-        shown.append([short(", ".join(own.basket(place)) or "(nothing)"), short(after), int(own.weights[place])])
-    return shown
+        examples.append(
+            [short(", ".join(baskets.basket(place)) or "(nothing)"), short(after), int(baskets.weights[place])]
+        )
+    return examples
 
 
 def short(text: str) -> str:

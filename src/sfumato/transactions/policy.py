@@ -42,7 +42,7 @@ class BasketRequirement(Configured, ABC):
         """Say what it promises."""
         return str(self)
 
-    def _found(self) -> str:
+    def _finding(self) -> str:
         return f"finds at least {counted(self.k, 'record')} that fit{'s' if self.k == 1 else ''}, or none"
 
 
@@ -74,7 +74,7 @@ class KMAnonymity(BasketRequirement):
     def rule_in_words(self) -> str:
         """Say what it promises."""
         fewer = " (or fewer)" if self.m > 1 else ""
-        return f"someone who knows {known_in_words(self.m)} of a person{fewer} {self._found()}"
+        return f"someone who knows {known_in_words(self.m)} of a person{fewer} {self._finding()}"
 
 
 @dataclass(frozen=True)
@@ -110,14 +110,14 @@ class PrivacyConstraints(BasketRequirement):
     def rule_in_words(self) -> str:
         """Say what it promises."""
         some = " (or some of them)" if self.protect_subsets == "yes" else ""
-        return f"someone who knows the items of a line of {self.file}{some} {self._found()}"
+        return f"someone who knows the items of a line of {self.file}{some} {self._finding()}"
 
     def itemsets(self, baskets: Baskets) -> list[Itemset]:
         """Read the constraints as codes of items, shorter ones first; an item that no basket has is an error."""
-        found: set[Itemset] = set()
+        itemsets: set[Itemset] = set()
         for line, codes in _itemsets_of(baskets, self.file):
             if self.protect_subsets == "no":
-                found.add(codes)
+                itemsets.add(codes)
                 continue
             if len(codes) > MOST_SUBSETS:
                 raise BadInputError(
@@ -125,8 +125,8 @@ class PrivacyConstraints(BasketRequirement):
                     f"list at most {MOST_SUBSETS} in a line, or say protect-subsets=no"
                 )
             for size in range(1, len(codes) + 1):
-                found.update(combinations(codes, size))
-        return sorted(found, key=lambda own: (len(own), own))
+                itemsets.update(combinations(codes, size))
+        return sorted(itemsets, key=lambda itemset: (len(itemset), itemset))
 
 
 BASKET_REQUIREMENTS: tuple[type[BasketRequirement], ...] = (KMAnonymity, CompleteKAnonymity, PrivacyConstraints)
@@ -224,11 +224,11 @@ def _itemsets_of(baskets: Baskets, file: str) -> list[tuple[int, Itemset]]:
     if not lines:
         raise BadInputError(f"{file}: there is no line with items; write one set of items per line")
     mark = separator_of([text for _, text in lines])
-    found = []
+    itemsets = []
     for number, text in lines:
         labels = [text.strip()] if text.strip() in baskets.places else list(dict.fromkeys(split_line(text, mark)))
         lacking = [label for label in labels if label not in baskets.places]
         if lacking:
             raise BadInputError(f"{file}, line {number}: {items_in_words(lacking)} in no basket of {baskets.origin}")
-        found.append((number, tuple(sorted(baskets.places[label] for label in labels))))
-    return found
+        itemsets.append((number, tuple(sorted(baskets.places[label] for label in labels))))
+    return itemsets

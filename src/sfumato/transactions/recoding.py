@@ -82,13 +82,13 @@ def set_recoding(items: Sequence[str], keys: NDArray[np.integer]) -> Recoding:
     ('{a, c}', 'b')
     """
     parts = numbered(keys)
-    own: list[list[str]] = [[] for _ in range(int(parts.max(initial=-1)) + 1)]
+    groups: list[list[str]] = [[] for _ in range(int(parts.max(initial=-1)) + 1)]
     for label, part in zip(items, parts.tolist(), strict=True):
         if part != SUPPRESSED:
-            own[part].append(label)
+            groups[part].append(label)
     known = frozenset(items)
-    labels = tuple(_set_label(members, known) for members in own)
-    return Recoding(parts, labels, np.array([len(members) for members in own], np.int64), len(items))
+    labels = tuple(_set_label(members, known) for members in groups)
+    return Recoding(parts, labels, np.array([len(members) for members in groups], np.int64), len(items))
 
 
 def _set_label(members: list[str], known: frozenset[str]) -> str:
@@ -133,7 +133,9 @@ class BasketRelease(Quiet):
     def __post_init__(self) -> None:
         self.piece.setflags(write=False)
         assert len(self.piece) == self.baskets.distinct, "every distinct basket has one piece"
-        assert all(len(own.parts) == len(self.baskets.items) for own in self.recodings), "every item has a part"
+        assert all(len(recoding.parts) == len(self.baskets.items) for recoding in self.recodings), (
+            "every item has a part"
+        )
 
     @property
     def is_global(self) -> bool:
@@ -149,16 +151,16 @@ class BasketRelease(Quiet):
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """Everything that is published in some piece, each label once."""
-        return tuple(dict.fromkeys(label for own in self.recodings for label in own.labels))
+        return tuple(dict.fromkeys(label for recoding in self.recodings for label in recoding.labels))
 
     @cached_property
     def published_as(self) -> Codes:
         """For every piece and item the place of its part in `labels`, -1 where it is suppressed."""
         place = {label: number for number, label in enumerate(self.labels)}
         table = np.full((len(self.recodings), len(self.baskets.items)), SUPPRESSED, np.int32)
-        for row, own in zip(table, self.recodings, strict=True):
-            places = np.array([place[label] for label in own.labels], np.int32)
-            row[own.parts >= 0] = places[own.parts[own.parts >= 0]]
+        for row, recoding in zip(table, self.recodings, strict=True):
+            places = np.array([place[label] for label in recoding.labels], np.int32)
+            row[recoding.parts >= 0] = places[recoding.parts[recoding.parts >= 0]]
         return table
 
     @cached_property
@@ -169,10 +171,10 @@ class BasketRelease(Quiet):
     @cached_property
     def suppressed_occurrences(self) -> int:
         """How many items of records are left out."""
-        own = self.baskets
-        row = np.repeat(np.arange(own.distinct), own.lengths)
-        gone = self.published_as[self.piece[row], own.codes] == SUPPRESSED
-        return int(own.weights[row[gone]].sum())
+        baskets = self.baskets
+        row = np.repeat(np.arange(baskets.distinct), baskets.lengths)
+        gone = self.published_as[self.piece[row], baskets.codes] == SUPPRESSED
+        return int(baskets.weights[row[gone]].sum())
 
     def recoded(self) -> Recoded:
         """Apply the recodings: the published rows, aligned with the distinct baskets."""
@@ -180,11 +182,11 @@ class BasketRelease(Quiet):
 
     @cached_property
     def _recoded(self) -> Recoded:
-        own = self.baskets
-        row = np.repeat(np.arange(own.distinct), own.lengths)
-        part = self.published_as[self.piece[row], own.codes]
-        starts, codes = rows_once(row, part, own.distinct)
-        return Recoded(starts, codes, own.weights, self.labels)
+        baskets = self.baskets
+        row = np.repeat(np.arange(baskets.distinct), baskets.lengths)
+        part = self.published_as[self.piece[row], baskets.codes]
+        starts, codes = rows_once(row, part, baskets.distinct)
+        return Recoded(starts, codes, baskets.weights, self.labels)
 
     @cached_property
     def part_supports(self) -> Counts:
@@ -195,8 +197,8 @@ class BasketRelease(Quiet):
     @property
     def least_support(self) -> int:
         """How many records show the rarest of the published parts; 0 where nothing is published."""
-        shown = self.part_supports[self.part_supports > 0]
-        return int(shown.min()) if len(shown) else 0
+        supports = self.part_supports[self.part_supports > 0]
+        return int(supports.min()) if len(supports) else 0
 
 
 def global_release(baskets: Baskets, recoding: Recoding, maker: str = "") -> BasketRelease:

@@ -79,7 +79,7 @@ class BasketCandidate:
     """Every record is published: what may be left out are items."""
 
     def __str__(self) -> str:
-        extra = [str(own) for own in (self.utility, self.limit) if own not in (None, SuppressionLimit())]
+        extra = [str(part) for part in (self.utility, self.limit) if part not in (None, SuppressionLimit())]
         return ", ".join([str(self.anonymizer), str(self.requirement), *extra])
 
     @property
@@ -90,12 +90,12 @@ class BasketCandidate:
     @property
     def parameters(self) -> dict[str, Any]:
         """The numbers and choices of the configuration, by name."""
-        found: dict[str, Any] = {}
+        options: dict[str, Any] = {}
         for part in (self.anonymizer, self.requirement):
-            found |= {own.name: getattr(part, own.name) for own in fields(part)}  # type: ignore[arg-type]
+            options |= {option.name: getattr(part, option.name) for option in fields(part)}  # type: ignore[arg-type]
         texts = {"utility": self.utility, "limit": None if self.limit == SuppressionLimit() else self.limit}
-        kept = {name: value for name, value in found.items() if value is not None}
-        return kept | {name: str(own) for name, own in texts.items() if own is not None}
+        kept = {name: value for name, value in options.items() if value is not None}
+        return kept | {name: str(constraint) for name, constraint in texts.items() if constraint is not None}
 
     @property
     def in_words(self) -> str:
@@ -148,7 +148,8 @@ class BasketGrid:
     def candidates(self) -> list[BasketCandidate]:
         """All combinations, in order."""
         return [
-            BasketCandidate(*own) for own in product(self.anonymizers, self.requirements, self.utility, self.limits)
+            BasketCandidate(*combination)
+            for combination in product(self.anonymizers, self.requirements, self.utility, self.limits)
         ]
 
 
@@ -168,7 +169,7 @@ class BasketStudy:
 
     def __post_init__(self) -> None:
         for axis in self.axes:
-            check_choice("axes", axis, [name for name, own in MEASURES.items() if own.said_of == "baskets"])
+            check_choice("axes", axis, [name for name, measure in MEASURES.items() if measure.said_of == "baskets"])
         if not self.candidates:
             raise BadInputError(f"the study {self.name!r} has no candidate; give it [[candidates]]")
 
@@ -214,7 +215,9 @@ class BasketStudy:
             block["anonymizers"] = written_texts(grid.anonymizers)
             block["requirements"] = written_texts(grid.requirements)
             if grid.utility != (None,):
-                block["utility"] = written_texts(tuple("none" if own is None else own for own in grid.utility))
+                block["utility"] = written_texts(
+                    tuple("none" if utility is None else utility for utility in grid.utility)
+                )
             if grid.limits != (SuppressionLimit(),):
                 block["limits"] = written_texts(grid.limits)
             blocks.append(block)
@@ -240,10 +243,13 @@ class BasketWork:
         """Digest the files that scales and candidates read, so that a changed one is measured anew."""
         scales = self.study.scales
         named = [scales.constraints, scales.queries.file]
-        for own in self.study.candidates:
-            named += [getattr(own.requirement, "file", None), None if own.utility is None else own.utility.file]
-        found = sorted({Path(name) for name in named if name is not None})
-        return [(str(path), sha256(path.read_bytes()).hexdigest() if path.is_file() else "") for path in found]
+        for candidate in self.study.candidates:
+            named += [
+                getattr(candidate.requirement, "file", None),
+                None if candidate.utility is None else candidate.utility.file,
+            ]
+        paths = sorted({Path(name) for name in named if name is not None})
+        return [(str(path), sha256(path.read_bytes()).hexdigest() if path.is_file() else "") for path in paths]
 
     @property
     def candidates(self) -> Sequence[BasketCandidate]:
@@ -253,16 +259,16 @@ class BasketWork:
     @property
     def about(self) -> Mapping[str, Any]:
         """What is said of the baskets themselves."""
-        own = self.baskets
+        baskets = self.baskets
         return {
-            "records": own.size,
-            "distinct": own.distinct,
-            "items": len(own.items),
-            "occurrences": own.occurrences,
-            "tree": own.tree is not None,
-            "notices": list(own.notices),
-            "digest": own.digest,
-            "origin": own.origin,
+            "records": baskets.size,
+            "distinct": baskets.distinct,
+            "items": len(baskets.items),
+            "occurrences": baskets.occurrences,
+            "tree": baskets.tree is not None,
+            "notices": list(baskets.notices),
+            "digest": baskets.digest,
+            "origin": baskets.origin,
         }
 
     def prepared(self) -> Callable[[BasketCandidate], Point]:
@@ -287,7 +293,7 @@ def promised_risk(candidate: BasketCandidate, scales: BasketScales) -> dict[str,
 def measured_baskets(candidate: BasketCandidate, prepared: PreparedBaskets) -> Point:
     """Make one release and measure it; a candidate that cannot be made is a point that says why."""
 
-    def found() -> dict[str, Any]:
+    def outcome() -> dict[str, Any]:
         release = candidate.make(prepared.baskets)
         measured = prepared.measure(release)
         return {
@@ -297,7 +303,7 @@ def measured_baskets(candidate: BasketCandidate, prepared: PreparedBaskets) -> P
             "details": basket_details(release, measured.matching),
         }
 
-    return attempted(candidate.point(), found)
+    return attempted(candidate.point(), outcome)
 
 
 # -- bundled -----------------------------------------------------------------------------------------------
@@ -354,7 +360,7 @@ def study_of(content: dict[str, Any], origin: str) -> BasketStudy:
 
 def _grid(block: Mapping[str, Any]) -> BasketGrid:
     known_keys("[[candidates]]", block, described(BasketGrid))
-    utility = [None if own == "none" else utility_constraints(own) for own in texts_of(block, "utility", "none")]
+    utility = [None if text == "none" else utility_constraints(text) for text in texts_of(block, "utility", "none")]
     return BasketGrid(
         tuple(map(candidate_maker, texts_of(block, "anonymizers", "coat"))),
         tuple(map(basket_requirement, texts_of(block, "requirements", str(NOTHING)))),

@@ -122,9 +122,9 @@ class Finding:
         """U_max: the best on the original."""
         return self.task.baselines["original"].accuracy
 
-    def gain(self, own: Sanitization, classifier: str | None = None) -> float:
+    def gain(self, sanitization: Sanitization, classifier: str | None = None) -> float:
         """What the researcher gains, by one classifier or by the best."""
-        accuracy = own.learned.accuracy if classifier is None else own.learned.mean(classifier)
+        accuracy = sanitization.learned.accuracy if classifier is None else sanitization.learned.mean(classifier)
         return accuracy - self.base
 
 
@@ -140,7 +140,7 @@ class BrickellShmatikov2008:
         self.steps = len(self.panels) * (1 + sum(map(len, GRID.values()))) + 1 + len(TABLE_2)
         self.done = 0
 
-    def told(self, what: str) -> None:
+    def count_step(self, what: str) -> None:
         """Count a step."""
         self.done += 1
         self.progress(self.done, self.steps, what)
@@ -155,7 +155,7 @@ class BrickellShmatikov2008:
         workload = Classification(panel.target, ",".join(PAPER_NAMES), seed=SEED, sample=0)
         task = self.crew.do(workload.prepare(table).ready)
         prepared = self.crew.do(Scales(reader=UniformReader()).prepare(table).ready)
-        self.told(f"figure {panel.figure}: the trivial sanitizations of {panel.data!r}")
+        self.count_step(f"figure {panel.figure}: the trivial sanitizations of {panel.data!r}")
         wanted = [text.format(value) for text, values in GRID.items() for value in values]
         made, infeasible = {}, {}
         for text, sanitized in self.crew.each(partial(_sanitized, task, prepared), wanted):
@@ -163,7 +163,7 @@ class BrickellShmatikov2008:
                 infeasible[text] = str(sanitized)
             else:
                 made[text] = sanitized
-            self.told(f"figure {panel.figure}: {text}")
+            self.count_step(f"figure {panel.figure}: {text}")
         intact, trivial = (
             prepared.measure(anonymize(table, "k-anonymity k=1", name)) for name in ("original", "without-quasi")
         )
@@ -179,7 +179,7 @@ class BrickellShmatikov2008:
     @property
     def all(self) -> Iterator[tuple[Finding, Sanitization]]:
         """All sanitizations of all panels."""
-        return ((finding, own) for finding in self.findings.values() for own in finding.made)
+        return ((finding, sanitization) for finding in self.findings.values() for sanitization in finding.made)
 
 
 def _sanitized(task: Task, prepared: Prepared, text: str) -> Sanitization | InfeasibleError:
@@ -208,7 +208,7 @@ def reproduce(progress: Progress | None = None) -> Results:
     study = BrickellShmatikov2008(progress)
     findings = study.findings
     artificial = artificial_table()
-    study.told("the artificial table")
+    study.count_step("the artificial table")
     table_2 = dict(_table_2(study))
     claims = [
         _adversary_baselines(findings),
@@ -223,10 +223,10 @@ def reproduce(progress: Progress | None = None) -> Results:
 
 
 def _adversary_baselines(findings: Mapping[str, Finding]) -> Claim:
-    found = {"Occupation": _top_share(findings["2"]), "Marital": _top_share(findings["1"])}
+    ours = {"Occupation": _top_share(findings["2"]), "Marital": _top_share(findings["1"])}
     paper = {"Occupation": 0.1331, "Marital": 0.4656}
     text = "accuracy of an adversary who guesses the commonest sensitive value"
-    return Claim("adversary-baselines", text, paper, found, found == paper)
+    return Claim("adversary-baselines", text, paper, ours, ours == paper)
 
 
 def _top_share(finding: Finding) -> float:
@@ -251,7 +251,11 @@ def _researcher_baselines(findings: Mapping[str, Finding]) -> Claim:
 
 def _a_know(finding: Finding) -> Claim:
     intact = finding.intact["a_know"]
-    shares = {own.label: own.measured["a_know"] / intact for own in finding.made if own.requirement[0] == "k"}
+    shares = {
+        sanitization.label: sanitization.measured["a_know"] / intact
+        for sanitization in finding.made
+        if sanitization.requirement[0] == "k"
+    }
     ours = {name: round(share, 4) for name, share in shares.items()}
     text = "k-anonymity barely changes A_know on 'Occupation' (share of the intact table's, k = 1000 at least .75)"
     over = ", ".join(shares)
@@ -259,7 +263,7 @@ def _a_know(finding: Finding) -> Claim:
 
 
 def _adversary_gains_more(study: BrickellShmatikov2008) -> Claim:
-    more = [own.adversary > finding.gain(own) for finding, own in study.all]
+    more = [sanitization.adversary > finding.gain(sanitization) for finding, sanitization in study.all]
     share = sum(more) / len(more)
     ours = {"share": round(share, 4), "sanitizations": len(more)}
     text = (
@@ -269,14 +273,17 @@ def _adversary_gains_more(study: BrickellShmatikov2008) -> Claim:
 
 
 def _gain_below_delta(study: BrickellShmatikov2008) -> Claim:
-    found = {}
-    for finding, own in study.all:
-        if own.requirement.startswith("delta"):
-            delta = float(own.label.partition("=")[2])
-            found[f"figure {finding.panel.figure}, {own.label}"] = (own.measured["information_gain"], delta)
-    ours = {name: round(gain, 4) for name, (gain, _) in found.items()}
+    gains = {}
+    for finding, sanitization in study.all:
+        if sanitization.requirement.startswith("delta"):
+            delta = float(sanitization.label.partition("=")[2])
+            gains[f"figure {finding.panel.figure}, {sanitization.label}"] = (
+                sanitization.measured["information_gain"],
+                delta,
+            )
+    ours = {name: round(gain, 4) for name, (gain, _) in gains.items()}
     text = "delta-disclosure bounds what groups tell of the sensitive attribute: Gain(S, Q) < delta"
-    return Claim("gain-below-delta", text, "< delta", ours, all_of(gain < delta for gain, delta in found.values()))
+    return Claim("gain-below-delta", text, "< delta", ours, all_of(gain < delta for gain, delta in gains.values()))
 
 
 def artificial_table(times: int = 100) -> dict[str, dict[str, float]]:
@@ -289,29 +296,29 @@ def artificial_table(times: int = 100) -> dict[str, dict[str, float]]:
         "a4": [f"{r1 ^ r3}" for r1, _, r3 in flips],
         "a5": [f"{r1 ^ r2}{r1 ^ r3}" for r1, r2, r3 in flips],
     }
-    found = {}
+    results = {}
     for target, neutral in (("a4", "a4"), ("a5", "a5"), ("a3", "a5")):
         table = read(pa.table(columns), quasi=["a1", "a2"], sensitive=["a3"], neutral=[neutral])
         task = Classification(target, TREE, seed=SEED).prepare(table)
         release = anonymize(table, "k-anonymity k=1", 'full-domain levels="a1=0, a2=1"')
         measured, learned = Scales(reader=UniformReader()).prepare(table).measure(release), task.learn(release)
         assert learned is not None
-        found[target] = {
+        results[target] = {
             "p_loss": measured["p_loss"],
             "a_know": measured["a_know"],
             "a_acc": measured["a_acc"],
             "accuracy": learned.accuracy,
             "U_max": task.baselines["original"].accuracy,
-            **{name: own.accuracy for name, own in task.baselines.items() if name != "original"},
+            **{name: baseline.accuracy for name, baseline in task.baselines.items() if name != "original"},
         }
-    return found
+    return results
 
 
-def _artificial(found: Mapping[str, Mapping[str, float]]) -> Claim:
-    private = all(max(own["p_loss"], own["a_know"], own["a_acc"]) < 1e-9 for own in found.values())
-    useful = all(own["accuracy"] == own["U_max"] == 1 for own in found.values())
+def _artificial(results: Mapping[str, Mapping[str, float]]) -> Claim:
+    private = all(max(values["p_loss"], values["a_know"], values["a_acc"]) < 1e-9 for values in results.values())
+    useful = all(values["accuracy"] == values["U_max"] == 1 for values in results.values())
     text = "section 7: without a2 the table has no privacy loss, and a3, a4, a5 are learned exactly"
-    ours = {target: {name: round(value, 4) for name, value in own.items()} for target, own in found.items()}
+    ours = {target: {name: round(value, 4) for name, value in values.items()} for target, values in results.items()}
     return Claim("artificial-table", text, "perfect privacy, perfect utility", ours, private and useful)
 
 
@@ -345,7 +352,7 @@ def _drops(table_2: Mapping[str, tuple[Learned, Learned]]) -> Iterator[Claim]:
         max(drops, key=drops.__getitem__) == "marital-status",
         "reported",
     )
-    folds = {name: [own.folds[own.best]["accuracy"] for own in pair] for name, pair in table_2.items()}
+    folds = {name: [learned.folds[learned.best]["accuracy"] for learned in pair] for name, pair in table_2.items()}
     ends = {name: interval(*accuracies) for name, accuracies in folds.items()}
     certain = [name for name, (low, _) in ends.items() if low > 0]
     yield Claim(
@@ -361,18 +368,21 @@ def _drops(table_2: Mapping[str, tuple[Learned, Learned]]) -> Iterator[Claim]:
 
 def _l_diversity(finding: Finding) -> Claim:
     """Section 6: l-diversity has to suppress the quasi-identifiers to limit what the adversary learns."""
-    made = [own for own in finding.made if own.label[0] == "l"]
-    ours = {own.label: {"groups": own.release.groups, "a_know": round(own.measured["a_know"], 4)} for own in made}
+    made = [sanitization for sanitization in finding.made if sanitization.label[0] == "l"]
+    ours = {
+        sanitization.label: {"groups": sanitization.release.groups, "a_know": round(sanitization.measured["a_know"], 4)}
+        for sanitization in made
+    }
     half = finding.intact["a_know"] / 2
-    parted = [own for own in made if own.release.groups > 1]
+    parted = [sanitization for sanitization in made if sanitization.release.groups > 1]
     lacking = [label(text) for text in finding.infeasible if text.startswith("l-diversity")]
-    over = f"{', '.join(own.label for own in parted) or 'no l'} (recursive, c = 3)"
+    over = f"{', '.join(sanitization.label for sanitization in parted) or 'no l'} (recursive, c = 3)"
     return Claim(
         "l-diversity-needs-suppression",
         "on 'Occupation' l-diversity of more than one group leaves A_know above half of the intact table's",
         "complete suppression is required",
         ours,
-        all_of(own.measured["a_know"] > half for own in parted),
+        all_of(sanitization.measured["a_know"] > half for sanitization in parted),
         "reported",
         f"half of the intact table's A_know is {half:.4f}; the parameters l of the paper are lost",
         f"{over}; not even the whole table satisfies {', '.join(lacking)}" if lacking else over,
@@ -380,7 +390,7 @@ def _l_diversity(finding: Finding) -> Claim:
 
 
 def _nothing_beyond_trivial(finding: Finding) -> Claim:
-    gains = {own.label: round(finding.gain(own), 4) for own in finding.made}
+    gains = {sanitization.label: round(finding.gain(sanitization), 4) for sanitization in finding.made}
     return Claim(
         "figure-4-below-trivial",
         "learning marital-status in 'Occupation', sanitizations are below the table without the sensitive attribute",
@@ -394,15 +404,17 @@ def _nothing_beyond_trivial(finding: Finding) -> Claim:
 
 
 def _table_3(finding: Finding) -> Claim:
-    rows = {"intact": finding.intact, **{own.label: own.measured for own in finding.made}}
-    ours = {name: [round(own["a_acc"], 4), round(own["a_know"], 4)] for name, own in rows.items()}
+    rows = {"intact": finding.intact, **{sanitization.label: sanitization.measured for sanitization in finding.made}}
+    ours = {name: [round(measured["a_acc"], 4), round(measured["a_know"], 4)] for name, measured in rows.items()}
     return Claim(
         "table-3",
         "A_acc and A_know of sanitizations of 'Occupation': at most those of the intact table",
         "numbers lost",
         ours,
         all_of(
-            own.measured[name] <= finding.intact[name] + 1e-9 for own in finding.made for name in ("a_acc", "a_know")
+            sanitization.measured[name] <= finding.intact[name] + 1e-9
+            for sanitization in finding.made
+            for name in ("a_acc", "a_know")
         ),
         "reported",
         tested_over=f"{len(finding.made)} sanitizations",
@@ -417,8 +429,11 @@ def _replies(study: BrickellShmatikov2008) -> Iterator[Claim]:
     the trivial sanitization and the original add up to one, and so would any mixture of the two.
     """
     shares = [
-        (own.measured["u_loss"] / finding.trivial["u_loss"], own.measured["p_loss"] / finding.intact["p_loss"])
-        for finding, own in study.all
+        (
+            sanitization.measured["u_loss"] / finding.trivial["u_loss"],
+            sanitization.measured["p_loss"] / finding.intact["p_loss"],
+        )
+        for finding, sanitization in study.all
     ]
     means = {
         "mean share of the trivial U_loss": round(sum(lost for lost, _ in shares) / len(shares), 4),
@@ -449,15 +464,21 @@ def _table_2(study: BrickellShmatikov2008) -> Iterator[tuple[str, tuple[Learned,
     table = opened(OCCUPATION, "occupation")
     for target in TABLE_2:
         baselines = Classification(target, TREE, seed=SEED, sample=0).prepare(table).baselines
-        study.told(f"table 2: {target}")
+        study.count_step(f"table 2: {target}")
         yield target, (baselines["original"], baselines["without-quasi"])
 
 
 def _figure(finding: Finding) -> Figure:
     panel = finding.panel
-    curves = [Curve("adversary (A_acc)", [{"x": own.label, "y": own.adversary} for own in finding.made], False)]
+    curves = [
+        Curve(
+            "adversary (A_acc)",
+            [{"x": sanitization.label, "y": sanitization.adversary} for sanitization in finding.made],
+            False,
+        )
+    ]
     for name in PAPER_NAMES:
-        points = [{"x": own.label, "y": finding.gain(own, name)} for own in finding.made]
+        points = [{"x": sanitization.label, "y": finding.gain(sanitization, name)} for sanitization in finding.made]
         curves.append(Curve(f"researcher, {name}", points, False))
     title = (
         f"Brickell & Shmatikov 2008, figure {panel.figure}: {panel.data!r}, learning {panel.target}; "
@@ -468,15 +489,15 @@ def _figure(finding: Finding) -> Figure:
 
 def _tables(study: BrickellShmatikov2008, table_2: Mapping[str, tuple[Learned, Learned]]) -> Iterator[Figure]:
     with_quasi = Curve(
-        "with age, sex, race", [{"x": name, "y": own[0].accuracy} for name, own in table_2.items()], False
+        "with age, sex, race", [{"x": name, "y": pair[0].accuracy} for name, pair in table_2.items()], False
     )
-    without = Curve("without", [{"x": name, "y": own[1].accuracy} for name, own in table_2.items()], False)
+    without = Curve("without", [{"x": name, "y": pair[1].accuracy} for name, pair in table_2.items()], False)
     title = "Brickell & Shmatikov 2008, table 2: accuracy of a decision tree"
     yield Figure("table-2", title, "", "accuracy", [with_quasi, without], bars=True)
     finding = study.findings["4"]
-    rows = {"intact": finding.intact, **{own.label: own.measured for own in finding.made}}
+    rows = {"intact": finding.intact, **{sanitization.label: sanitization.measured for sanitization in finding.made}}
     curves = [
-        Curve(name, [{"x": of, "y": own[measure]} for of, own in rows.items()], False)
+        Curve(name, [{"x": of, "y": measured[measure]} for of, measured in rows.items()], False)
         for name, measure in (("A_acc", "a_acc"), ("A_know", "a_know"))
     ]
     title = "Brickell & Shmatikov 2008, table 3: what an adversary gains on 'Occupation'"
@@ -484,7 +505,12 @@ def _tables(study: BrickellShmatikov2008, table_2: Mapping[str, tuple[Learned, L
     replies = []
     for finding in study.findings.values():
         points = [
-            {"x": own.measured["p_loss"], "y": own.measured["u_loss"], "parameter": own.label} for own in finding.made
+            {
+                "x": sanitization.measured["p_loss"],
+                "y": sanitization.measured["u_loss"],
+                "parameter": sanitization.label,
+            }
+            for sanitization in finding.made
         ]
         replies.append(
             Curve(f"figure {finding.panel.figure}: {finding.panel.data}, {finding.panel.target}", points, False)

@@ -64,10 +64,10 @@ def crosses(rho: float, *points: tuple[float, float]) -> list[dict[str, Any]]:
 
 def _by_parameter(study: Cormode2013) -> Iterator[Figure]:
     """Figures 1 to 3: what k, l and t do on every table."""
-    shown = {"1": ("k", (K,)), "2": ("l", (L,)), "3": ("t", (T_STOP, T_STOP_EQUAL, T, T_EQUAL))}
+    plots = {"1": ("k", (K,)), "2": ("l", (L,)), "3": ("t", (T_STOP, T_STOP_EQUAL, T, T_EQUAL))}
     rho = study.rho()
     printed = {"1": crosses(rho, (8, 1.8), (1024, 0.5)), "2": crosses(rho, (6, 0.2))}
-    for number, (axis, names) in shown.items():
+    for number, (axis, names) in plots.items():
         scale: Literal["log", "linear"] = "log" if number == "1" else "linear"
         lines = [
             (f"{panel}: {name}" if len(names) > 1 else panel, panel, curves[name])

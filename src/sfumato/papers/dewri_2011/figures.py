@@ -104,7 +104,7 @@ def _insets(study: Dewri2011, front: Frontier) -> list[Curve]:
     """The share of records in groups up to a size, for a release of low and one of high loss."""
     curves = []
     for share in (0.05, 0.22, 0.5):
-        point = min(front, key=lambda own: abs(own.values["generalization_loss"] - share))
+        point = min(front, key=lambda each: abs(each.values["generalization_loss"] - share))
         sizes = np.sort(study.release(front.problem, point).sizes)
         cumulated = np.cumsum(sizes) / sizes.sum()
         last = np.flatnonzero(np.append(np.diff(sizes) > 0, True))

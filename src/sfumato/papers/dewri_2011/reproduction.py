@@ -75,8 +75,8 @@ def _example_claims() -> Iterable[Claim]:
     weighted, safe, values = [], [], []
     for ages in ("20", "20|30"):
         status = '"marital status"="Spouse-Absent"'
-        own = CutVector(f"age={ages}, {status}").anonymize(whole, KAnonymity(2))
-        weighted.append(measure(own)["weighted_k"])
+        release = CutVector(f"age={ages}, {status}").anonymize(whole, KAnonymity(2))
+        weighted.append(measure(release)["weighted_k"])
         hidden = CutVector(f"age={ages}").anonymize(secret, KAnonymity(2))
         measured = measure(hidden)
         safe.append([measured["k"], measured["l_distinct"]])
@@ -106,10 +106,10 @@ def _front_claims(study: Dewri2011) -> Iterable[Claim]:
     for id, eta, status in (("problem-2-flat", ETA, "required"), ("problem-2-flat-1-percent", 0.01, "reported")):
         flat = _flat_stretches(study.frontiers[Problem2(eta)])
         text = f"eta {eta:.0%}: there are flat stretches: k grows by half or more for at most one point of loss"
-        stretches = [[round(value, 4) for value in own] for own in flat[:10]]
+        stretches = [[round(value, 4) for value in stretch] for stretch in flat[:10]]
         large = [point for point in study.frontiers[Problem2(eta)] if point.values["k"] >= FLAT_FROM]
-        found = bool(flat) if large else None
-        yield Claim(id, text, "locally flat regions", stretches, found, status, _where_flat(flat), _over(large, "k"))
+        is_flat = bool(flat) if large else None
+        yield Claim(id, text, "locally flat regions", stretches, is_flat, status, _where_flat(flat), _over(large, "k"))
 
 
 def _over(points: Sequence[FrontierPoint], name: str) -> str:
@@ -123,10 +123,10 @@ def _where_flat(flat: Sequence[tuple[float, float, float, float]]) -> str:
     if not flat:
         return f"no stretch from k = {FLAT_FROM} on"
     least = flat[0][0]
-    counts = [sum(own[0] < bound for own in flat) for bound in FLAT_BOUNDS]
+    counts = [sum(stretch[0] < bound for stretch in flat) for bound in FLAT_BOUNDS]
     small = ", ".join(f"{count} below k = {bound:,}" for count, bound in zip(counts, FLAT_BOUNDS, strict=True))
-    told = f"{len(flat)} points from k = {FLAT_FROM} on begin one, {small}; the first begins at k = {least:,.0f}"
-    return f"{told}; ours: k, GL, k, GL of the first ones"
+    sentence = f"{len(flat)} points from k = {FLAT_FROM} on begin one, {small}; the first begins at k = {least:,.0f}"
+    return f"{sentence}; ours: k, GL, k, GL of the first ones"
 
 
 def _largest_error(study: Dewri2011, problem: Problem, points: Sequence[FrontierPoint], name: str) -> float:
@@ -142,35 +142,35 @@ def _flat_stretches(front: Frontier) -> list[tuple[float, float, float, float]]:
     points = sorted(
         (point.values["k"], point.values["generalization_loss"]) for point in front if point.values["k"] >= FLAT_FROM
     )
-    found = []
+    stretches = []
     for i, (k, loss) in enumerate(points):
-        reach = [own for own in points[i + 1 :] if own[1] <= loss + FLAT_LOSS and own[0] >= FLAT_GROWTH * k]
+        reach = [later for later in points[i + 1 :] if later[1] <= loss + FLAT_LOSS and later[0] >= FLAT_GROWTH * k]
         if reach:
-            found.append((k, loss, *reach[-1]))
-    return found
+            stretches.append((k, loss, *reach[-1]))
+    return stretches
 
 
 def _safe_claims(study: Dewri2011) -> Iterable[Claim]:
-    shown = [
+    reported = [
         (problem, point)
         for problem in (FREQUENCY, DISTINCT)
         for point in study.frontiers[problem]
         if point.values["loss"] <= SHOWN
     ]
-    confirmed = [_audited(study, problem, point) for problem, point in shown]
-    wrong = [dict(point.values) for (_, point), good in zip(shown, confirmed, strict=True) if not good]
+    confirmed = [_audited(study, problem, point) for problem, point in reported]
+    wrong = [dict(point.values) for (_, point), good in zip(reported, confirmed, strict=True) if not good]
     text = f"every (k, l) reported within a loss of {SHOWN:.0%} is confirmed by an audit of the written file"
-    ours = {"reported": len(shown), "confirmed": sum(confirmed), "wrong": wrong[:3]}
-    over = _over([point for _, point in shown], "loss")
+    ours = {"reported": len(reported), "confirmed": sum(confirmed), "wrong": wrong[:3]}
+    over = _over([point for _, point in reported], "loss")
     yield Claim("problem-4-sound", text, "(k, l)-safe", ours, all_of(confirmed), tested_over=over)
     yield _relaxing(study)
     for problem in (PAPER_L, PAPER_K):
         broken, total = _broken(study, problem)
         text = f"the printed problem 4 with {problem.preferred} preferred gives (k, l)-safe releases"
         reason = "by equations 8 and 9 large groups of little diversity survive; measured on the groups that are left"
-        told = f"{broken} of {total} claims break"
+        sentence = f"{broken} of {total} claims break"
         id = f"problem-4-printed-{problem.preferred}"
-        yield Claim(id, text, "(d1, d2)-safe", told, broken == 0 if total else None, "reported", reason)
+        yield Claim(id, text, "(d1, d2)-safe", sentence, broken == 0 if total else None, "reported", reason)
 
 
 def _relaxing(study: Dewri2011) -> Claim:
@@ -190,9 +190,9 @@ def _audited(study: Dewri2011, problem: Problem4, point: FrontierPoint) -> bool:
     with tempfile.TemporaryDirectory() as folder, unfinished(Path(folder)):
         path = Path(folder) / "release.csv"
         release.to_csv(path)
-        found = audit(path, roles.quasi, roles.sensitive, require=require, suppressed="keep")
-    enough = found["k"] >= point.values["k"] and found[problem.letter] >= point.values[problem.letter] - 1e-9
-    return bool(found.holds and enough and release.suppressed <= ETA * study.sensitive.cells.records)
+        audited = audit(path, roles.quasi, roles.sensitive, require=require, suppressed="keep")
+    enough = audited["k"] >= point.values["k"] and audited[problem.letter] >= point.values[problem.letter] - 1e-9
+    return bool(audited.holds and enough and release.suppressed <= ETA * study.sensitive.cells.records)
 
 
 def _broken(study: Dewri2011, problem: Problem4) -> tuple[int, int]:
@@ -253,20 +253,20 @@ def _pair_claims(study: Dewri2011, why: str) -> Iterator[Claim]:
     for variant, problem in (("frequency", FREQUENCY), ("distinct", DISTINCT)):
         for bound, pairs in ((LIMIT, [[20, 4]]), (RELAXED, [[20, 5], [22, 3], [18, 6]]), (SHOWN, [[15, 7]])):
             inside = within(study.frontiers[problem], bound)
-            found = _pairs(inside)
-            good = all(any(own[0] >= a and own[1] >= b for own in found) for a, b in pairs) if found else None
+            ours = _pairs(inside)
+            good = all(any(pair[0] >= a and pair[1] >= b for pair in ours) for a, b in pairs) if ours else None
             text = (
                 f"question 4: (k, l) by {variant} with 10 % suppressed and a loss of {bound:.0%}: at least the paper's"
             )
             reason = f"{why}; theirs may be artefacts of the unsound definition; ours are k, l, loss"
             id, over = f"question-4-{variant}-at-{bound:.0%}", _over(inside, "loss")
-            yield Claim(id, text, pairs, found, good, "reported", reason, over)
+            yield Claim(id, text, pairs, ours, good, "reported", reason, over)
 
 
 def _pairs(points: Sequence[FrontierPoint]) -> list[list[float]]:
     """Write points of problem 4: k, l, loss."""
-    found = []
+    pairs = []
     for point in points:
         l = next(value for name, value in point.values.items() if name.startswith("l_"))  # noqa: E741
-        found.append([point.values["k"], l, round(point.values["loss"], 4)])
-    return found
+        pairs.append([point.values["k"], l, round(point.values["loss"], 4)])
+    return pairs

@@ -51,15 +51,15 @@ class Dewri2011:
             PAPER_L: self.large,
             PAPER_K: self.large,
         }
-        found: dict[Problem, Frontier] = {}
+        frontiers: dict[Problem, Frontier] = {}
         for number, (problem, solver) in enumerate(wanted.items(), start=1):
             table = self.table_of(problem)
             bound = [quasi.name for quasi in table.cells.quasi if quasi.name in CONSTRAINED]
             if not problem.publishable:
                 solver = replace(solver, operators="paper")
-            found[problem] = pareto(table, problem, cut_space(table.cells, bound, LEVELS), solver)
+            frontiers[problem] = pareto(table, problem, cut_space(table.cells, bound, LEVELS), solver)
             self.progress(number, len(wanted), str(problem))
-        return found
+        return frontiers
 
     def table_of(self, problem: Problem) -> Table:
         """Return the table of a problem: in problem 4 occupation is sensitive."""
@@ -67,6 +67,8 @@ class Dewri2011:
 
     def release(self, problem: Problem, point: FrontierPoint) -> Release:
         """Make the release of a point."""
-        own = point.candidate
-        assert isinstance(own.anonymizer, CutVector)
-        return own.anonymizer.anonymize(self.table_of(problem), own.requirement, own.form, own.suppress)
+        candidate = point.candidate
+        assert isinstance(candidate.anonymizer, CutVector)
+        return candidate.anonymizer.anonymize(
+            self.table_of(problem), candidate.requirement, candidate.form, candidate.suppress
+        )

@@ -77,11 +77,11 @@ class Panel:
     def sets(self) -> dict[str, list[Candidate]]:
         """The candidates by the name under which they are scored."""
         paper = [text.format(value) for text, values in LI_LI_2009.items() for value in values]
-        found = {"mondrian_paper": [self._candidate("mondrian", text) for text in paper]}
+        sets = {"mondrian_paper": [self._candidate("mondrian", text) for text in paper]}
         for name, (maker, text, values) in GRIDS.items():
             if self.form == "bucketization" or maker.split(" ")[0] not in ONE_FORM:
-                found[name] = [self._candidate(maker, text.format(f"{value:g}")) for value in values]
-        return found
+                sets[name] = [self._candidate(maker, text.format(f"{value:g}")) for value in values]
+        return sets
 
     def _candidate(self, maker: str, text: str) -> Candidate:
         return Candidate(anonymizer(maker), requirement(text), self.form)
@@ -90,7 +90,9 @@ class Panel:
     def study(self) -> Study:
         """The study of this map."""
         blocks = [
-            Grid((one.anonymizer,), (one.requirement,), (self.form,)) for own in self.sets.values() for one in own
+            Grid((one.anonymizer,), (one.requirement,), (self.form,))
+            for candidates in self.sets.values()
+            for one in candidates
         ]
         baselines = Grid((anonymizer("without-quasi"), anonymizer("original")), (NOTHING,))
         table = TableDeclaration("adult", quasi=self.quasi, sensitive=(self.sensitive,))
@@ -120,23 +122,23 @@ class LiLiFrontier:
     def maps(self) -> dict[str, Map]:
         """The map of every panel."""
         studies = {panel.name: panel.study for panel in self.panels}
-        total, steps, found = sum(len(study.candidates) for study in studies.values()), count(1), {}
+        total, steps, maps = sum(len(study.candidates) for study in studies.values()), count(1), {}
         for name, study in studies.items():
-            found[name] = explore(
+            maps[name] = explore(
                 study, progress=lambda done, _, last: self.progress(next(steps), total, last) if last else None
             )
-        return found
+        return maps
 
     @cached_property
     def bucket_limits(self) -> dict[str, Limit]:
         """The limit of buckets without suppression, of every panel that is made of them."""
-        found: dict[str, Limit] = {}
+        limits: dict[str, Limit] = {}
         for panel in self.panels:
             if panel.form == "bucketization":
                 tighter = tighter_limit(panel.study.scales.prepare(panel.study.table.open()))
                 assert tighter is not None  # Adult has large populations, not too many
-                found[panel.name] = tighter
-        return found
+                limits[panel.name] = tighter
+        return limits
 
     def points(self, panel: Panel, name: str) -> list[Point]:
         """Return the measured releases of one set of a panel."""
@@ -145,22 +147,22 @@ class LiLiFrontier:
 
     def scores(self, panel: Panel) -> dict[str, float | None]:
         """Score every set of a panel, all releases and the limit, and say what is left of the room to the limit."""
-        shown = self.maps[panel.name]
-        found: dict[str, float | None] = {"limit": shown.scores().limit}
+        map_ = self.maps[panel.name]
+        scores: dict[str, float | None] = {"limit": map_.scores().limit}
         if panel.name in self.bucket_limits:
             tighter = self.bucket_limits[panel.name]
-            found["limit_bucketized"] = tighter.area / (tighter.trivial * tighter.revealed)
+            scores["limit_bucketized"] = tighter.area / (tighter.trivial * tighter.revealed)
         for name in panel.sets:
             points = self.points(panel, name)
-            found[name] = shown.score(points) if points else None
-        found["union"] = shown.score()
-        found["ratio"] = ratio(found)
-        return found
+            scores[name] = map_.score(points) if points else None
+        scores["union"] = map_.score()
+        scores["ratio"] = ratio(scores)
+        return scores
 
 
-def ratio(found: Mapping[str, float | None]) -> float | None:
+def ratio(scores: Mapping[str, float | None]) -> float | None:
     """Return what is left of the room between Mondrian on a dense grid and the limit."""
-    floor, dense, union = found["limit"], found[MONDRIAN], found["union"]
+    floor, dense, union = scores["limit"], scores[MONDRIAN], scores["union"]
     if floor is None or dense is None or union is None or dense <= floor:
         return None
     return (union - floor) / (dense - floor)
@@ -168,12 +170,12 @@ def ratio(found: Mapping[str, float | None]) -> float | None:
 
 def frontier_claims(study: LiLiFrontier, scores: Mapping[str, Mapping[str, float | None]]) -> Iterator[Claim]:
     """Hold the run against what it must show."""
-    own = scores[study.panels[0].name]
-    shown = {name: None if value is None else round(value, 4) for name, value in own.items()}
-    left = own["ratio"]
+    first = scores[study.panels[0].name]
+    ours = {name: None if value is None else round(value, 4) for name, value in first.items()}
+    left = first["ratio"]
     assert left is not None  # Adult has a limit, and Mondrian does not reach it
     text = "the frontier lies below t-closeness: of the room between Mondrian and the limit at most .65 is left"
-    yield Claim("frontier-ratio", text, "somewhere below the t-closeness line", shown, left <= MUST)
+    yield Claim("frontier-ratio", text, "somewhere below the t-closeness line", ours, left <= MUST)
     yield Claim("frontier-aim", "and the aim: at most .39 is left", AIM, round(left, 4), left <= AIM, "reported")
     limits = {panel.name: study.maps[panel.name].limit for panel in study.panels}
     text = "no release is below the limit (the least U_loss above it, by panel)"
@@ -182,34 +184,36 @@ def frontier_claims(study: LiLiFrontier, scores: Mapping[str, Mapping[str, float
     yield _above("above-limit-bucketized", text, study, study.bucket_limits)
     yield _attacked(study)
     for panel in study.panels[1:]:
-        found = {name: None if value is None else round(value, 4) for name, value in scores[panel.name].items()}
+        rounded = {name: None if value is None else round(value, 4) for name, value in scores[panel.name].items()}
         value = scores[panel.name]["ratio"]
         text = f"the same for {panel.name}"
         holds = None if value is None else value < 1
-        yield Claim(f"frontier-{panel.name}", text, "not in the paper", found, holds, "reported")
+        yield Claim(f"frontier-{panel.name}", text, "not in the paper", rounded, holds, "reported")
 
 
 def _attacked(study: LiLiFrontier) -> Claim:
     """Hold the makers against each other on the axis of an attack: of each the most useful release within a P_loss."""
-    panel, found = study.panels[0], {}
+    panel, ours = study.panels[0], {}
     for name in panel.sets:
         inside = [
-            own for own in study.points(panel, name) if own.has(RECONSTRUCTED) and own.measures["p_loss"] <= WITHIN
+            point
+            for point in study.points(panel, name)
+            if point.has(RECONSTRUCTED) and point.measures["p_loss"] <= WITHIN
         ]
         if inside:
-            best = min(inside, key=lambda own: own.measures["u_loss"]).measures
-            found[name] = {key: round(best[key], 4) for key in ("p_loss", "u_loss", "u_loss_em", "definetti_accuracy")}
-    accuracy = {name: own["definetti_accuracy"] for name, own in found.items()}
+            best = min(inside, key=lambda point: point.measures["u_loss"]).measures
+            ours[name] = {key: round(best[key], 4) for key in ("p_loss", "u_loss", "u_loss_em", "definetti_accuracy")}
+    accuracy = {name: values["definetti_accuracy"] for name, values in ours.items()}
     text = (
         f"of the most useful releases within P_loss {WITHIN:g} the best one resists the deFinetti attack as well as "
         "Mondrian's"
     )
-    first = min(found, key=lambda name: found[name]["u_loss"], default=MONDRIAN)
-    compared = first != MONDRIAN and MONDRIAN in found  # where Mondrian itself is the best, nobody is held against it
+    first = min(ours, key=lambda name: ours[name]["u_loss"], default=MONDRIAN)
+    compared = first != MONDRIAN and MONDRIAN in ours  # where Mondrian itself is the best, nobody is held against it
     holds = accuracy[first] <= accuracy[MONDRIAN] if compared else None
     reason = "what is gained on P_loss is partly given back to who learns across buckets; see docs/anonymizers.md"
-    over = f"{len(found)} makers with a release within that P_loss; the best is {first}" if found else "no release"
-    return Claim("frontier-attacked", text, "not in the paper", found, holds, "reported", reason, over)
+    over = f"{len(ours)} makers with a release within that P_loss; the best is {first}" if ours else "no release"
+    return Claim("frontier-attacked", text, "not in the paper", ours, holds, "reported", reason, over)
 
 
 def _above(name: str, text: str, study: LiLiFrontier, limits: Mapping[str, Limit | None]) -> Claim:
@@ -217,12 +221,12 @@ def _above(name: str, text: str, study: LiLiFrontier, limits: Mapping[str, Limit
     room = {}
     for panel in study.panels:
         floor = limits.get(panel.name)
-        points = [own for own in study.maps[panel.name].points if own.form == panel.form and own.has(AXES)]
+        points = [point for point in study.maps[panel.name].points if point.form == panel.form and point.has(AXES)]
         if floor is not None and points:
-            room[panel.name] = min(own.measures["u_loss"] - floor.at(own.measures["p_loss"]) for own in points)
-    shown = {own: round(value, 6) for own, value in room.items()}
+            room[panel.name] = min(point.measures["u_loss"] - floor.at(point.measures["p_loss"]) for point in points)
+    ours = {panel_name: round(value, 6) for panel_name, value in room.items()}
     over = ", ".join(room) or "no panel with a limit"
-    return Claim(name, text, "a limit", shown, all_of(least >= -ABOVE for least in room.values()), tested_over=over)
+    return Claim(name, text, "a limit", ours, all_of(least >= -ABOVE for least in room.values()), tested_over=over)
 
 
 def frontier_figures(study: LiLiFrontier) -> list[Figure]:
@@ -247,7 +251,7 @@ def frontier_figures(study: LiLiFrontier) -> list[Figure]:
             ("frontier-em", "p_loss", "u_loss_em", "The same releases for a reader who learns across groups"),
             ("frontier-definetti", "definetti_accuracy", "u_loss", "The same releases against the deFinetti attack"),
         ):
-            curves = [Curve(own.label, own.points, line=False) for own in _curves(study, first, x, y, every=True)]
+            curves = [Curve(curve.label, curve.points, line=False) for curve in _curves(study, first, x, y, every=True)]
             figures.append(Figure(name, title, x, y, curves))
     return figures
 
@@ -256,10 +260,12 @@ def _curves(study: LiLiFrontier, panel: Panel, x: str, y: str, every: bool = Fal
     """Draw every set: the releases that none of the same set beats, or every one."""
     for name in panel.sets:
         points = sorted(
-            (own.measures[x], own.measures[y], own.requirement) for own in study.points(panel, name) if own.has((x, y))
+            (point.measures[x], point.measures[y], point.requirement)
+            for point in study.points(panel, name)
+            if point.has((x, y))
         )
         kept: list[tuple[float, float, str]] = []
-        for own in points:
-            if every or not kept or own[1] < kept[-1][1]:
-                kept.append(own)
+        for entry in points:
+            if every or not kept or entry[1] < kept[-1][1]:
+                kept.append(entry)
         yield Curve(name.replace("_", " "), [{"x": a, "y": b, "parameter": text} for a, b, text in kept])

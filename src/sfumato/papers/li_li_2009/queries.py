@@ -49,44 +49,44 @@ def reading_claims(study: LiLi2009) -> Iterable[Claim]:
 
 
 def _realised(study: LiLi2009) -> Claim:
-    found = {}
+    shares = {}
     for rounding in ("up", "nearest"):
         queries = {qd: Queries(dimensions=qd, selectivity=SEL, rounding=rounding, sanity=0) for qd in DIMENSIONS}
-        found[rounding] = {f"qd={qd}": round(study.selected(own), 4) for qd, own in queries.items()}
+        shares[rounding] = {f"qd={qd}": round(study.selected(workload), 4) for qd, workload in queries.items()}
     text = "queries on more attributes select more records (mean share of the records, by how values are rounded)"
     paper = "the number of points in the retrieved region is larger when qd is larger"
-    rises = _trend(list(found["up"].values())) > 0
+    rises = _trend(list(shares["up"].values())) > 0
     reason = (
         "rounded up, as Xiao & Tao 2006 have it, the share selected grows with qd (trend: slope above 0, last above "
         "first), though sel stays; rounded to the nearest it does not"
     )
     over = _over_dimensions(f"sel = {SEL:g}, {study.queries.number:,} queries each")
-    return Claim("realised-selectivity", text, paper, found, rises, "reported", reason, over)
+    return Claim("realised-selectivity", text, paper, shares, rises, "reported", reason, over)
 
 
 def _rounded_to_nearest(study: LiLi2009) -> Claim:
-    found = {}
+    means = {}
     for qd in DIMENSIONS:
-        found[f"qd={qd}"] = _mean(study.errors(Queries(dimensions=qd, selectivity=SEL, rounding="nearest", sanity=0)))
-    values = list(found.values())
+        means[f"qd={qd}"] = _mean(study.errors(Queries(dimensions=qd, selectivity=SEL, rounding="nearest", sanity=0)))
+    values = list(means.values())
     text = "the error would also fall with qd if the number of selected values were rounded to the nearest"
     reason = (
         "then it is flat: rounding up makes queries on more attributes select more records, which is the reason the "
         "paper itself gives for its trend"
     )
     falls, over = values[-1] < 0.9 * values[0], _over_dimensions(EIGHT)
-    return Claim("qd-rounded-to-nearest", text, "falls", found, falls, "reported", reason, over)
+    return Claim("qd-rounded-to-nearest", text, "falls", means, falls, "reported", reason, over)
 
 
 def _literal_reading(study: LiLi2009) -> Claim:
-    found = {}
+    means = {}
     for qd in LITERAL_DIMENSIONS:
-        found[f"qd={qd}"] = _mean(study.errors(Queries(dimensions=qd, selectivity=SEL, reading="attribute", sanity=0)))
-    first, last = found.values()
+        means[f"qd={qd}"] = _mean(study.errors(Queries(dimensions=qd, selectivity=SEL, reading="attribute", sanity=0)))
+    first, last = means.values()
     text = "under the literal reading (sel of the values of each attribute) the error would fall with qd"
     reason = "under this reading larger qd means smaller populations; most queries are empty from qd = 3 on"
     over = f"qd {LITERAL_DIMENSIONS[0]} to {LITERAL_DIMENSIONS[-1]}, {EIGHT}"
-    return Claim("literal-selectivity", text, "falls", found, last < first, "reported", reason, over)
+    return Claim("literal-selectivity", text, "falls", means, last < first, "reported", reason, over)
 
 
 def _over_dimensions(more: str) -> str:
@@ -124,10 +124,10 @@ def query_figures(study: LiLi2009, x: str, y: str) -> list[Figure]:
 
 
 def _error_curves(
-    study: LiLi2009, found: dict[float, dict[float, float]] | dict[int, dict[float, float]], name: str
+    study: LiLi2009, by_value: dict[float, dict[float, float]] | dict[int, dict[float, float]], name: str
 ) -> list[Curve]:
     curves = []
-    for value, errors in found.items():
+    for value, errors in by_value.items():
         points = [
             {"x": study.measures[T, t, "bucketization"]["p_loss"], "y": error, "parameter": t}
             for t, error in errors.items()

@@ -110,14 +110,20 @@ def _curve_claims(study: LiLi2009) -> Iterable[Claim]:
     rounded = {name: [round(value, 5) for value in pair] for name, pair in pairs.items()}
     below = all(bucketized < generalized for bucketized, generalized in pairs.values())
     yield Claim("bucketization-below-generalization", text, "substantially better", rounded, below)
-    losses = [own["u_loss"] for (name, _, _), own in study.measures.items() if name != STRICT_DELTA]
+    losses = [measures["u_loss"] for (name, _, _), measures in study.measures.items() if name != STRICT_DELTA]
     text = "every release has a lower U_loss than the trivial one"
     limit = study.trivial["u_loss"]
     yield Claim(
         "u-loss-below-trivial", text, "all below .05", [round(max(losses), 4), round(limit, 4)], max(losses) < limit
     )
-    ours = {f"t={value:g}": round(own["p_loss"], 4) for (name, value, _), own in study.measures.items() if name == T}
-    bounded = all(own["p_loss"] <= value + 1e-9 for (name, value, _), own in study.measures.items() if name == T)
+    ours = {
+        f"t={value:g}": round(measures["p_loss"], 4)
+        for (name, value, _), measures in study.measures.items()
+        if name == T
+    }
+    bounded = all(
+        measures["p_loss"] <= value + 1e-9 for (name, value, _), measures in study.measures.items() if name == T
+    )
     yield Claim("t-bounds-p-loss", "P_loss of a t-close release is at most t", "P_loss <= t", ours, bounded)
 
 
@@ -167,17 +173,17 @@ def _lead(study: LiLi2009, other: str) -> Lead:
 
 def _reported_claims(study: LiLi2009) -> Iterable[Claim]:
     for form in FORMS:
-        own = study.measures[K, 5000, form]
+        measures = study.measures[K, 5000, form]
         yield Claim(
             f"k-5000-{form}",
             "P_loss and U_loss at k = 5000",
             [0.086, 0.0288],
-            [round(own["p_loss"], 4), round(own["u_loss"], 4)],
-            round(own["p_loss"], 3) == 0.086 and round(own["u_loss"], 4) == 0.0288,
+            [round(measures["p_loss"], 4), round(measures["u_loss"], 4)],
+            round(measures["p_loss"], 3) == 0.086 and round(measures["u_loss"], 4) == 0.0288,
             "reported",
             "other hierarchies and another median rule give other groups of 5,000 to 10,000 records",
         )
-    losses = [own["u_loss"] for (name, _, _), own in study.measures.items() if name != STRICT_DELTA]
+    losses = [measures["u_loss"] for (name, _, _), measures in study.measures.items() if name != STRICT_DELTA]
     share = sum(loss < 0.04 for loss in losses) / len(losses)
     yield Claim(
         "u-loss-below-.04",
@@ -212,7 +218,7 @@ def _reported_claims(study: LiLi2009) -> Iterable[Claim]:
 
 def _one_class(study: LiLi2009) -> Claim:
     """Count the groups that Mondrian makes for a delta below 1, in both readings of absent values."""
-    found = {
+    counts = {
         reading: {
             f"delta={value:g}": anonymize(study.table, text.format(value), form="bucketization").groups
             for value in BELOW_ONE
@@ -223,8 +229,8 @@ def _one_class(study: LiLi2009) -> Claim:
         "one-class-below-delta-1",
         "Mondrian returns one single group when delta < 1 (groups)",
         1,
-        found,
-        all(groups == 1 for by_delta in found.values() for groups in by_delta.values()),
+        counts,
+        all(groups == 1 for by_delta in counts.values() for groups in by_delta.values()),
         "reported",
         "with our hierarchies and median rule the first cut keeps every share within a factor of e^.6",
         f"delta {BELOW_ONE[0]:g} to {BELOW_ONE[-1]:g}",
@@ -236,7 +242,7 @@ def _limit_claims(study: LiLi2009) -> Iterable[Claim]:
 
     That there is room below t-closeness is necessary for the paper's guess; `--frontier` says who gets into it.
     """
-    room = {key: own["u_loss"] - study.limit.at(own["p_loss"]) for key, own in study.measures.items()}
+    room = {key: measures["u_loss"] - study.limit.at(measures["p_loss"]) for key, measures in study.measures.items()}
     least = min(room.values())
     text = "no release is below our limit (least U_loss above it)"
     over = f"{len(room)} releases"
@@ -289,8 +295,11 @@ def _figures(study: LiLi2009) -> list[Figure]:
     named = [{"x": 0.086, "y": 0.0288, "label": "paper: k = 5000"}]
     floor = Curve("limit", [{"x": x, "y": y} for x, y in study.limit.points], marks=False)
     ends = [
-        Curve(label, [{"x": own["p_loss"], "y": own["u_loss"]}], line=False)
-        for label, own in (("baseline: no quasi-identifiers", study.trivial), ("baseline: original", study.original))
+        Curve(label, [{"x": measures["p_loss"], "y": measures["u_loss"]}], line=False)
+        for label, measures in (
+            ("baseline: no quasi-identifiers", study.trivial),
+            ("baseline: original", study.original),
+        )
     ]
     return [
         Figure(

@@ -59,11 +59,11 @@ class LiLi2009:
     @cached_property
     def measures(self) -> dict[Key, dict[str, float]]:
         """The measures of all releases."""
-        found = {}
+        measures = {}
         for number, (key, release) in enumerate(self.releases.items(), start=1):
-            found[key] = dict(self.prepared.measure(release).values)
+            measures[key] = dict(self.prepared.measure(release).values)
             self.progress(len(self.releases) + number, 2 * len(self.releases), f"{key[0]} {key[1]:g}, {key[2]}")
-        return found
+        return measures
 
     @cached_property
     def trivial(self) -> dict[str, float]:
@@ -78,28 +78,28 @@ class LiLi2009:
     @cached_property
     def limit(self) -> Limit:
         """The line below which no truthful release of the table can lie, whatever its form."""
-        found = limit(self.prepared)
-        assert found is not None  # Adult has a sensitive attribute and large populations
-        return found
+        line = limit(self.prepared)
+        assert line is not None  # Adult has a sensitive attribute and large populations
+        return line
 
     def curve(self, family: str, form: str, y: str) -> list[tuple[float, float, float]]:
         """Return (P_loss, y, parameter) of one family in one form, by rising P_loss."""
-        found = [
-            (own["p_loss"], own[y], value)
-            for (name, value, shape), own in self.measures.items()
+        points = [
+            (measures["p_loss"], measures[y], value)
+            for (name, value, shape), measures in self.measures.items()
             if name == family and shape == form
         ]
-        return sorted(found)
+        return sorted(points)
 
     def errors(self, queries: Queries) -> dict[float, float]:
         """Return the mean error of a workload for the bucketized t-closeness releases, by t."""
         workload = queries.workload(self.table.cells, self.prepared.points, 0)
-        found = {}
+        errors = {}
         for (name, value, form), release in self.releases.items():
             if name == T and form == "bucketization":
                 points = self.prepared.point_estimates(release)
-                found[value] = float(self.prepared.query_errors(release, queries, workload, points).mean())
-        return found
+                errors[value] = float(self.prepared.query_errors(release, queries, workload, points).mean())
+        return errors
 
     def selected(self, queries: Queries) -> float:
         """Return the mean share of the records that the queries of a workload really select."""

@@ -21,17 +21,17 @@ MOSTLY, SOME = 0.95, 0.05
 
 def opened(files: Sequence[Path]) -> tuple[Baskets, Baskets | None]:
     """Open the baskets of figures 6 and 7, and those of figure 5 where there are some."""
-    found: dict[bool, Baskets] = {}
+    by_kind: dict[bool, Baskets] = {}
     for file in files:
         baskets = read_file(file)
         diagnoses = has_diagnoses(baskets)
-        if diagnoses in found:
+        if diagnoses in by_kind:
             kind = "ICD-9 diagnoses, for figure 5" if diagnoses else "baskets for figures 6 and 7"
             raise BadInputError(
-                f"--data {file}: {found[diagnoses].origin} was given already, and both hold {kind}; give one of them"
+                f"--data {file}: {by_kind[diagnoses].origin} was given already, and both hold {kind}; give one of them"
             )
-        found[diagnoses] = baskets
-    return found.get(False) or load_baskets(BUNDLED), found.get(True)
+        by_kind[diagnoses] = baskets
+    return by_kind.get(False) or load_baskets(BUNDLED), by_kind.get(True)
 
 
 def read_file(file: Path) -> Baskets:
@@ -44,12 +44,12 @@ def read_file(file: Path) -> Baskets:
 def tree_beside(file: Path) -> Path | None:
     """Find the level table whose name, before `_hierarchy`, is how the file's name begins; the longest such name."""
     named = {
-        own: own.name.partition("_hierarchy.")[0]
-        for own in sorted(file.resolve().parent.glob("*_hierarchy.*"))
-        if own.name != file.name
+        path: path.name.partition("_hierarchy.")[0]
+        for path in sorted(file.resolve().parent.glob("*_hierarchy.*"))
+        if path.name != file.name
     }
-    fitting = [own for own, name in named.items() if name and file.name.startswith(name)]
-    return max(fitting, key=lambda own: len(named[own]), default=None)
+    fitting = [path for path, name in named.items() if name and file.name.startswith(name)]
+    return max(fitting, key=lambda path: len(named[path]), default=None)
 
 
 def has_diagnoses(baskets: Baskets) -> bool:

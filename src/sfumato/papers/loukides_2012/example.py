@@ -16,7 +16,7 @@ from sfumato.table.hierarchies.hierarchy import ROOT
 from sfumato.transactions import BasketRelease, Baskets, anonymize_baskets, baskets_of
 from sfumato.transactions.anonymizers.registry import PAPER
 from sfumato.transactions.measures.losses import ItemLosses
-from sfumato.transactions.measures.reader import Reader
+from sfumato.transactions.measures.reader import BasketReader
 
 PATIENTS = {"Anne": "abcdef", "Greg": "abeg", "Jack": "ae", "Tom": "bfg", "Mary": "ab", "Jim": "cf"}
 KS = range(2, 7)
@@ -42,10 +42,10 @@ def partitions(items: Sequence[str]) -> Iterator[list[frozenset[str]]]:
         yield []
         return
     first, rest = items[0], items[1:]
-    for own in partitions(rest):
-        yield [frozenset(first), *own]
-        for place, part in enumerate(own):
-            yield [*own[:place], part | {first}, *own[place + 1 :]]
+    for partition in partitions(rest):
+        yield [frozenset(first), *partition]
+        for place, part in enumerate(partition):
+            yield [*partition[:place], part | {first}, *partition[place + 1 :]]
 
 
 def rows_of(partition: Partition) -> list[frozenset[int]]:
@@ -58,8 +58,8 @@ def rows_of(partition: Partition) -> list[frozenset[int]]:
 def is_feasible(partition: Partition, k: int) -> bool:
     """Say whether one or two parts that a patient shows are always shown by k."""
     rows = rows_of(partition)
-    known = {own for row in rows for size in (1, 2) for own in combinations(sorted(row), size)}
-    return all(sum(set(own) <= row for row in rows) >= k for own in known)
+    known = {parts for row in rows for size in (1, 2) for parts in combinations(sorted(row), size)}
+    return all(sum(set(parts) <= row for row in rows) >= k for parts in known)
 
 
 def utility_loss(partition: Partition) -> Fraction:
@@ -76,12 +76,12 @@ def utility_loss(partition: Partition) -> Fraction:
 
 def optima() -> dict[int, tuple[float, int]]:
     """Return for every k the least UL of all feasible partitions, and how many there are."""
-    priced = [(utility_loss(own), own) for own in partitions(figure_1().items)]
-    found = {}
+    priced = [(utility_loss(partition), partition) for partition in partitions(figure_1().items)]
+    best = {}
     for k in KS:
-        losses = [loss for loss, own in priced if is_feasible(own, k)]
-        found[k] = float(min(losses)), len(losses)
-    return found
+        losses = [loss for loss, partition in priced if is_feasible(partition, k)]
+        best[k] = float(min(losses)), len(losses)
+    return best
 
 
 def made(baskets: Baskets) -> dict[tuple[str, int], BasketRelease]:
@@ -114,8 +114,8 @@ def example_claims() -> tuple[list[Claim], Figure]:
 
 def _worked(baskets: Baskets, release: BasketRelease) -> Claim:
     query = [(baskets.places["a"],)]
-    true = int(Reader.of_baskets(baskets).matches(query)[0])
-    answer = float(Reader.of(release).estimates(query, ["half"])[0, 0])
+    true = int(BasketReader.of_baskets(baskets).matches(query)[0])
+    answer = float(BasketReader.of(release).estimates(query, ["half"])[0, 0])
     losses = ItemLosses().measure(release)
     ours = {
         "ncp": losses["ncp"],
@@ -137,7 +137,9 @@ def _bounds(releases: dict[tuple[str, int], BasketRelease], best: dict[int, tupl
         **losses,
     }
     noted = all(abs(best[k][0] - NOTED_OPTIMA[k]) < 1e-5 and best[k][1] == NOTED_FEASIBLE[k] for k in KS)
-    above = all(loss_of(own) >= best[k][0] - 1e-12 and checked(own).least >= k for (_, k), own in releases.items())
+    above = all(
+        loss_of(release) >= best[k][0] - 1e-12 and checked(release).least >= k for (_, k), release in releases.items()
+    )
     text = (
         "UL of every release of figure 1(a), k = 2 to 6: satisfies k^2 and is never below the least of all partitions"
     )
@@ -149,7 +151,7 @@ def _reported(baskets: Baskets, releases: dict[tuple[str, int], BasketRelease]) 
     text = "AA gives figure 1(b), one published item, also for every smaller k (the two-level hierarchy has no other)"
     yield Claim("aa-for-every-k", text, "k = 6", parts, set(parts.values()) == {1}, "reported")
     pair = (baskets.places["c"], baskets.places["f"])
-    both = int(Reader.of_baskets(baskets).matches([pair])[0])
+    both = int(BasketReader.of_baskets(baskets).matches([pair])[0])
     yield Claim(
         "erratum-cf",
         "section 3.3: after suppressing all items but c and f, cf is in a single transaction",

@@ -34,22 +34,22 @@ def reproduce(progress: Progress | None = None, data: Sequence[Path] = ()) -> Re
     baskets, diagnoses = opened([Path(file) for file in data])
     steps: list[str] = []
 
-    def told(what: str) -> None:
+    def report(what: str) -> None:
         steps.append(what)
         if progress is not None:
             progress(len(steps), sum(map(len, maps)), what)
 
-    maps = [RUMap(baskets, KS, told)]
+    maps = [RUMap(baskets, KS, report)]
     if diagnoses is not None:
-        maps.append(RUMap(diagnoses, KS_5, told, within=True))
+        maps.append(RUMap(diagnoses, KS_5, report, within=True))
     claims, optima = example_claims()
     claims = [*claims, *_required(maps), *_compared(maps), *_knee_of_figure_5(maps[-1]), *_errata(maps[0])]
     figures = [optima, *figures_6_and_7(maps[0])]
     if diagnoses is not None:
         figures += figure_5(maps[1])
     more = {
-        "maps": {own.name: own.values() for own in maps},
-        "processor_seconds": {own.name: own.seconds() for own in maps},
+        "maps": {map_.name: map_.values() for map_ in maps},
+        "processor_seconds": {map_.name: map_.seconds() for map_ in maps},
     }
     return Results("loukides-2012", claims, figures, more)
 
@@ -67,70 +67,75 @@ def _required(maps: Sequence[RUMap]) -> Iterable[Claim]:
 def _feasible(maps: Sequence[RUMap]) -> Claim:
     ours: dict[str, Any] = {}
     holds = True
-    for own in maps:
-        made = [run for run in own.runs if run.release is not None]
+    for map_ in maps:
+        made = [run for run in map_.runs if run.release is not None]
         passed = [run for run in made if run.checked and run.checked.honest and run.checked.least >= run.k]
-        within = {label: own.best("half", [label]) for label in own.files}
-        files = [label for label, run in within.items() if run and _is_proven(own, label, run)]
-        broken = [run.point.reason for run in own.runs if run.point.status == "failed"]
-        lacking = {f"{run.label} k={run.k}": run.point.reason for run in own.runs if run.point.status == "infeasible"}
-        ours[own.name] = {"releases": len(made), "pass": len(passed), "files": len(own.files), "files pass": len(files)}
-        ours[own.name] |= ({"cannot be made": lacking} if lacking else {}) | ({"failed": broken} if broken else {})
-        holds &= bool(made) and len(passed) == len(made) and len(files) == len(own.files) and not broken
+        within = {label: map_.best("half", [label]) for label in map_.files}
+        files = [label for label, run in within.items() if run and _is_proven(map_, label, run)]
+        broken = [run.point.reason for run in map_.runs if run.point.status == "failed"]
+        lacking = {f"{run.label} k={run.k}": run.point.reason for run in map_.runs if run.point.status == "infeasible"}
+        ours[map_.name] = {
+            "releases": len(made),
+            "pass": len(passed),
+            "files": len(map_.files),
+            "files pass": len(files),
+        }
+        ours[map_.name] |= ({"cannot be made": lacking} if lacking else {}) | ({"failed": broken} if broken else {})
+        holds &= bool(made) and len(passed) == len(made) and len(files) == len(map_.files) and not broken
     text = "every release satisfies k^2-anonymity and shows every record truthfully, counted again; so do written files"
     return Claim("feasible", text, "all", ours, holds)
 
 
-def _is_proven(own: RUMap, label: str, run: Run) -> bool:
-    return own.files[label].honest and own.files[label].least >= run.k
+def _is_proven(map_: RUMap, label: str, run: Run) -> bool:
+    return map_.files[label].honest and map_.files[label].least >= run.k
 
 
 def _bounded_risk(maps: Sequence[RUMap]) -> Claim:
     ours: dict[str, Any] = {}
     comparisons: list[bool] = []
-    for own in maps:
-        risks = {label: {run.k: run.point.measures[RISK] for run in own.of(label)} for label in own.grids}
-        ours[own.name] = {label: {k: round(risk, 6) for k, risk in found.items()} for label, found in risks.items()}
-        comparisons += [risk <= 1 / k + 1e-12 for found in risks.values() for k, risk in found.items()]
-        for run in own.runs:
+    for map_ in maps:
+        risks = {label: {run.k: run.point.measures[RISK] for run in map_.of(label)} for label in map_.grids}
+        ours[map_.name] = {label: {k: round(risk, 6) for k, risk in by_k.items()} for label, by_k in risks.items()}
+        comparisons += [risk <= 1 / k + 1e-12 for by_k in risks.values() for k, risk in by_k.items()]
+        for run in map_.runs:
             if run.checked is not None:
                 counted = 1 / run.checked.least if run.checked.least else 0.0
                 comparisons.append(abs(counted - run.point.measures[RISK]) < 1e-12)
     text = "the measured risk of a release for k is at most 1/k, and is that of the records counted again"
-    over = _over_k(maps, (label for own in maps for label in own.grids))
+    over = _over_k(maps, (label for map_ in maps for label in map_.grids))
     return Claim("risk-is-1-over-k-or-less", text, "<= 1/k", ours, all_of(comparisons), tested_over=over)
 
 
 def _over_k(maps: Sequence[RUMap], labels: Iterable[str]) -> str:
     """Say over which k releases of some anonymizers could be made, by baskets."""
     wanted, parts = set(labels), []
-    for own in maps:
-        ks = sorted({run.k for label in own.grids if label in wanted for run in own.of(label)})
-        parts.append(f"{own.name}: k {ks[0]} to {ks[-1]}" if ks else f"{own.name}: no release")
+    for map_ in maps:
+        ks = sorted({run.k for label in map_.grids if label in wanted for run in map_.of(label)})
+        parts.append(f"{map_.name}: k {ks[0]} to {ks[-1]}" if ks else f"{map_.name}: no release")
     return "; ".join(parts)
 
 
 def _knee_found(maps: Sequence[RUMap]) -> Claim:
     """Look for the knees of figures 6 (three anonymizers) and 5 (COAT on diagnoses); others are told beside them."""
     ours: dict[str, Any] = {}
-    found: list[int | None] = []
-    for own in maps:
-        claimed = tuple(MAKERS) if own is maps[0] else ("COAT",)
-        for label in own.grids:
+    at_knees: list[int | None] = []
+    for map_ in maps:
+        claimed = tuple(MAKERS) if map_ is maps[0] else ("COAT",)
+        for label in map_.grids:
             for estimator in ESTIMATORS:
-                knees = {way: None if run is None else run.k for way, run in own.knees(label, estimator).items()}
-                ours.setdefault(own.name, {}).setdefault(label, {})[estimator] = knees
-                found += [knees["angle"]] if label in claimed else []
+                knees = {way: None if run is None else run.k for way, run in map_.knees(label, estimator).items()}
+                ours.setdefault(map_.name, {}).setdefault(label, {})[estimator] = knees
+                at_knees += [knees["angle"]] if label in claimed else []
     text = "every curve of figures 6 and 5 has a knee by the angle-based method (k at the knee; Kneedle beside it)"
-    reason = None if None not in found else "a curve without a knee is straight or has fewer than three releases"
-    holds, over = all_of(k is not None for k in found), _over_k(maps, MAKERS)
+    reason = None if None not in at_knees else "a curve without a knee is straight or has fewer than three releases"
+    holds, over = all_of(k is not None for k in at_knees), _over_k(maps, MAKERS)
     return Claim("knee-found", text, "marked in figures 5 and 6", ours, holds, reason=reason, tested_over=over)
 
 
-def _utilities(own: RUMap, estimator: str) -> dict[str, float | None]:
+def _utilities(map_: RUMap, estimator: str) -> dict[str, float | None]:
     """Return the best utility of every anonymizer within the bound on risk; None where none of its releases is."""
-    found = {label: own.best(estimator, [label]) for label in own.grids}
-    return {label: None if run is None else run.point.measures[axes(estimator)[1]] for label, run in found.items()}
+    best = {label: map_.best(estimator, [label]) for label in map_.grids}
+    return {label: None if run is None else run.point.measures[axes(estimator)[1]] for label, run in best.items()}
 
 
 def _above(utilities: Mapping[str, float | None], label: str, other: str) -> bool | None:
@@ -142,11 +147,13 @@ def _above(utilities: Mapping[str, float | None], label: str, other: str) -> boo
 def _set_based_beats_aa(maps: Sequence[RUMap]) -> Claim:
     ours: dict[str, Any] = {}
     comparisons: list[bool | None] = []
-    for own in maps:
-        found = {estimator: _utilities(own, estimator) for estimator in ESTIMATORS}
-        ours[own.name] = {estimator: _rounded(by) for estimator, by in found.items()}
-        trees = [label for label in ("AA", WITHOUT) if label in own.grids]
-        comparisons += [_above(by, label, aa) for by in found.values() for label in ("COAT", "PCTA") for aa in trees]
+    for map_ in maps:
+        utilities = {estimator: _utilities(map_, estimator) for estimator in ESTIMATORS}
+        ours[map_.name] = {estimator: _rounded(by) for estimator, by in utilities.items()}
+        trees = [label for label in ("AA", WITHOUT) if label in map_.grids]
+        comparisons += [
+            _above(by, label, aa) for by in utilities.values() for label in ("COAT", "PCTA") for aa in trees
+        ]
     holds = all_of(comparisons)
     text = f"within a risk of {BOUND:g} both COAT and PCTA reach more utility (1/ARE) than AA, whatever its tree"
     reason = None if holds else "where the tree of items follows what is bought or diagnosed together, AA loses less"
@@ -165,14 +172,14 @@ def _compared(maps: Sequence[RUMap]) -> Iterable[Claim]:
     ours: dict[str, Any] = {}
     ahead: list[bool | None] = []
     chosen = []
-    for own in maps:
+    for map_ in maps:
         for estimator in ESTIMATORS:
-            best = {label: own.best(estimator, [label]) for label in ("COAT", "PCTA")}
-            told = {label: None if run is None else _told(run, estimator) for label, run in best.items()}
-            ours.setdefault(own.name, {})[estimator] = told
-            found = _utilities(own, estimator)
-            ahead.append(_above(found, "PCTA", "COAT"))
-            chosen.append(own.best(estimator))
+            best = {label: map_.best(estimator, [label]) for label in ("COAT", "PCTA")}
+            ranges = {label: None if run is None else _utility_range(run, estimator) for label, run in best.items()}
+            ours.setdefault(map_.name, {})[estimator] = ranges
+            utilities = _utilities(map_, estimator)
+            ahead.append(_above(utilities, "PCTA", "COAT"))
+            chosen.append(map_.best(estimator))
     yield Claim(
         "pcta-beats-coat-at-.2",
         f"within a risk of {BOUND:g} PCTA reaches more utility than COAT (with the range over five workloads)",
@@ -185,7 +192,7 @@ def _compared(maps: Sequence[RUMap]) -> Iterable[Claim]:
         f"risk up to {BOUND:g}; {_over_k(maps, ('COAT', 'PCTA'))}",
     )
     names = [None if run is None else f"{run.label} k={run.k}" for run in chosen]
-    keys = [f"{own.name}, {estimator}" for own in maps for estimator in ESTIMATORS]
+    keys = [f"{map_.name}, {estimator}" for map_ in maps for estimator in ESTIMATORS]
     yield Claim(
         "choice-at-.2",
         f"the release of the most utility within a risk of {BOUND:g} is PCTA's",
@@ -198,16 +205,16 @@ def _compared(maps: Sequence[RUMap]) -> Iterable[Claim]:
     )
 
 
-def _told(run: Run, estimator: str) -> dict[str, Any]:
+def _utility_range(run: Run, estimator: str) -> dict[str, Any]:
     axis = axes(estimator)[1]
     low, high = run.point.intervals.get(axis, (run.point.measures[axis],) * 2)
     return {"k": run.k} | _rounded({"utility": run.point.measures[axis], "from": low, "to": high})
 
 
-def _knee_of_figure_5(own: RUMap) -> Iterable[Claim]:
+def _knee_of_figure_5(map_: RUMap) -> Iterable[Claim]:
     """Compare the knee of COAT's curve with its ends, on diagnoses where there are some."""
     for estimator in ESTIMATORS:
-        ours = _knee_against_ends(own, estimator)
+        ours = _knee_against_ends(map_, estimator)
         yield Claim(
             f"figure-5-knee-{estimator}",
             "COAT's knee: at least 12.5 times less risk than the largest, more than twice the least utility",
@@ -216,27 +223,27 @@ def _knee_of_figure_5(own: RUMap) -> Iterable[Claim]:
             ours["protection"] >= 12.5 and ours["utility"] > 2 if "knee" in ours else None,
             "reported",
             "the paper's diagnoses are proprietary, and the angle-based knee moves with the values of k that are tried",
-            _over_k([own], ["COAT"]) if "knee" in ours else "no curve with a knee",
+            _over_k([map_], ["COAT"]) if "knee" in ours else "no curve with a knee",
         )
 
 
-def _knee_against_ends(own: RUMap, estimator: str) -> dict[str, Any]:
+def _knee_against_ends(map_: RUMap, estimator: str) -> dict[str, Any]:
     """Say how many times less risk than the largest the knee has, and how many times the least utility."""
-    knee, runs = own.knees("COAT", estimator)["angle"], own.of("COAT")
+    knee, runs = map_.knees("COAT", estimator)["angle"], map_.of("COAT")
     if knee is None:
-        return {"baskets": own.name}
+        return {"baskets": map_.name}
     axis = axes(estimator)[1]
     exposed, least = (pick(run.point.measures[name] for run in runs) for pick, name in ((max, RISK), (min, axis)))
     return {
-        "baskets": own.name,
+        "baskets": map_.name,
         "knee": knee.k,
         "protection": round(exposed / knee.point.measures[RISK], 2),
         "utility": round(knee.point.measures[axis] / least, 2),
     }
 
 
-def _errata(own: RUMap) -> Iterable[Claim]:
-    baskets = own.baskets
+def _errata(map_: RUMap) -> Iterable[Claim]:
+    baskets = map_.baskets
     mean = baskets.occurrences / baskets.size
     ours = {"records": baskets.size, "items": len(baskets.items), "longest": int(baskets.lengths.max())}
     if ours["records"] == TABLE_1["records"]:

@@ -55,9 +55,9 @@ class RUMap:
     """All releases of one set of baskets."""
 
     def __init__(
-        self, baskets: Baskets, ks: Sequence[int], told: Callable[[str], None] | None = None, within: bool = False
+        self, baskets: Baskets, ks: Sequence[int], report: Callable[[str], None] | None = None, within: bool = False
     ) -> None:
-        self.baskets, self.told = baskets, told or (lambda what: None)
+        self.baskets, self.report = baskets, report or (lambda what: None)
         self.name = Path(baskets.origin).name.partition(".")[0]
         asked = tuple(basket_requirement(f"km-anonymity k={k} m=2") for k in ks)
         grids = {label: BasketGrid((candidate_maker(text),), asked) for label, text in MAKERS.items()}
@@ -75,26 +75,26 @@ class RUMap:
     def runs(self) -> list[Run]:
         """Make, measure and check all releases."""
         prepared = self.study.scales.prepare(self.baskets).ready()
-        found = []
+        runs = []
         for label, grid in self.grids.items():
             for candidate in grid.candidates:
-                found.append(self._run(label, candidate, prepared))
-                self.told(f"{self.name}: {label}, k = {candidate.requirement.k}")
-        return found
+                runs.append(self._run(label, candidate, prepared))
+                self.report(f"{self.name}: {label}, k = {candidate.requirement.k}")
+        return runs
 
     def _run(self, label: str, candidate: BasketCandidate, prepared: Any) -> Run:
         baskets = self.baskets.with_tree(None) if label == WITHOUT else self.baskets
         made: list[BasketRelease] = []
         seconds = [0.0]
 
-        def found() -> Mapping[str, Any]:
+        def outcome() -> Mapping[str, Any]:
             started = time.process_time()
             made.append(candidate.make(baskets))
             seconds[0] = time.process_time() - started
             measured = prepared.measure(made[0])
             return {"measures": dict(measured.values), "intervals": dict(measured.intervals)}
 
-        point = attempted(replace(candidate.point(), id=f"{label}, k={candidate.requirement.k}"), found)
+        point = attempted(replace(candidate.point(), id=f"{label}, k={candidate.requirement.k}"), outcome)
         release = made[0] if made else None
         second = None if release is None else checked(release)
         return Run(label, candidate.requirement.k, point, release, second, seconds[0])
@@ -114,8 +114,8 @@ class RUMap:
     def knees(self, label: str, estimator: str) -> dict[str, Run | None]:
         """Find the knee of one anonymizer's curve, by angle and by Kneedle."""
         curve = self.curve(label, estimator)
-        found = {"angle": curve.knees(), "kneedle": curve.kneedle()}
-        return {way: self.run_of(points[0]) if points else None for way, points in found.items()}
+        by_way = {"angle": curve.knees(), "kneedle": curve.kneedle()}
+        return {way: self.run_of(points[0]) if points else None for way, points in by_way.items()}
 
     def best(self, estimator: str, labels: Sequence[str] = tuple(MAKERS), bound: float = BOUND) -> Run | None:
         """Choose, of some anonymizers' releases, that of the most utility within a bound on risk."""
@@ -134,13 +134,13 @@ class RUMap:
 
     def values(self) -> dict[str, Any]:
         """Return the whole map as plain values."""
-        own = self.baskets
+        baskets = self.baskets
         return {
-            "records": own.size,
-            "items": len(own.items),
-            "occurrences": own.occurrences,
-            "longest": int(own.lengths.max()),
-            "tree": None if own.tree is None else [len(level.labels) for level in own.tree.levels],
+            "records": baskets.size,
+            "items": len(baskets.items),
+            "occurrences": baskets.occurrences,
+            "longest": int(baskets.lengths.max()),
+            "tree": None if baskets.tree is None else [len(level.labels) for level in baskets.tree.levels],
             "queries": str(self.study.scales.queries),
             "points": [
                 {
@@ -158,5 +158,5 @@ class RUMap:
 
     def seconds(self) -> dict[str, Any]:
         """Return the processor time of every release, and of all."""
-        found = {label: {run.k: round(run.seconds, 3) for run in self.of(label)} for label in self.grids}
-        return {**found, "all": round(sum(run.seconds for run in self.runs), 2)}
+        by_label = {label: {run.k: round(run.seconds, 3) for run in self.of(label)} for label in self.grids}
+        return {**by_label, "all": round(sum(run.seconds for run in self.runs), 2)}

@@ -40,13 +40,13 @@ class Checked:
 def checked(release: BasketRelease) -> Checked:
     """Count a release again, and compare every record with what is published of it."""
     names = called(release)
-    own = [published(row, names) for row in originals(release.baskets)]
+    expected = [published(row, names) for row in originals(release.baskets)]
     rows = release.recoded()
-    shown = [frozenset(row) for row in slices([rows.labels[code] for code in rows.codes.tolist()], rows.starts)]
+    actual = [frozenset(row) for row in slices([rows.labels[code] for code in rows.codes.tolist()], rows.starts)]
     counted: Counter[Row] = Counter()
-    for row, weight in zip(own, release.baskets.weights.tolist(), strict=True):
+    for row, weight in zip(expected, release.baskets.weights.tolist(), strict=True):
         counted[row] += weight
-    return Checked(least_support(counted), own == shown)
+    return Checked(least_support(counted), expected == actual)
 
 
 def checked_file(release: BasketRelease) -> Checked:
@@ -80,8 +80,8 @@ def slices(labels: list[str], starts: Counts) -> Iterable[list[str]]:
 def called(release: BasketRelease) -> dict[str, str]:
     """Say what every item is called in a release; an item that is not published has no entry."""
     recoding = release.recoding
-    own = zip(release.baskets.items, recoding.parts.tolist(), strict=True)
-    return {item: recoding.labels[part] for item, part in own if part >= 0}
+    item_parts = zip(release.baskets.items, recoding.parts.tolist(), strict=True)
+    return {item: recoding.labels[part] for item, part in item_parts if part >= 0}
 
 
 def published(row: Iterable[str], names: Mapping[str, str]) -> Row:
@@ -97,8 +97,8 @@ def least_support(rows: Mapping[Row, int]) -> int:
     entries = list(rows.items())
     for start in range(0, len(entries), BLOCK):
         block = entries[start : start + BLOCK]
-        shown = np.zeros((len(block), len(labels)))
+        incidence = np.zeros((len(block), len(labels)))
         for number, (row, _) in enumerate(block):
-            shown[number, [place[label] for label in row]] = 1
-        together += shown.T @ (shown * np.array([[weight] for _, weight in block]))
+            incidence[number, [place[label] for label in row]] = 1
+        together += incidence.T @ (incidence * np.array([[weight] for _, weight in block]))
     return int(together[together > 0].min(initial=np.inf)) if (together > 0).any() else 0

@@ -15,7 +15,7 @@ from sfumato.publish.cautions import Caution
 from sfumato.transactions import BasketRelease, BasketRequirement, CompleteKAnonymity, KMAnonymity, PrivacyConstraints
 from sfumato.transactions.measures.attacks import rho
 from sfumato.transactions.measures.itemsets import Rows
-from sfumato.transactions.measures.reader import Reader
+from sfumato.transactions.measures.reader import BasketReader
 from sfumato.transactions.measures.scales import PreparedBaskets
 from sfumato.transactions.policy import known_in_words
 
@@ -44,7 +44,7 @@ def _more_known(release: BasketRelease, requirement: BasketRequirement, prepared
     assert isinstance(requirement, KMAnonymity)
     more = requirement.m + 1
     persons = prepared.scales.linking.draw(release.baskets, more)
-    fits = Reader.of(release).matches(persons) if persons else np.zeros(0, np.int64)
+    fits = BasketReader.of(release).matches(persons) if persons else np.zeros(0, np.int64)
     few, one = int((fits < requirement.k).sum()), int((fits == 1).sum())
     yield Caution(
         "more known items",

@@ -110,13 +110,13 @@ def lift_sets(nodes: Nodes, weights: Counts, cut: Codes, sets: Codes, k: int) ->
                 spent[above] += nodes.cost[node]
                 above = nodes.parent[above]
     best = np.empty(size, np.int32)
-    for own in range(len(sets)):
+    for place in range(len(sets)):
         stale = False
-        for member in sets[own]:
+        for member in sets[place]:
             stale = stale or not in_cut[member]
         if stale:
             continue
-        cheapest_lift(nodes, weights, spent, sets[own], k, best)
+        cheapest_lift(nodes, weights, spent, sets[place], k, best)
         for chosen in best:
             if not in_cut[chosen]:
                 _lift_to(nodes, cut, in_cut, spent, int(chosen))
@@ -144,16 +144,16 @@ def _is_under(nodes: Nodes, node: int, above: int) -> bool:
 
 
 @kernel
-def cheapest_lift(nodes: Nodes, weights: Counts, spent: Counts, own: Codes, k: int, best: Codes) -> None:
+def cheapest_lift(nodes: Nodes, weights: Counts, spent: Counts, node_set: Codes, k: int, best: Codes) -> None:
     """Write to `best` the cheapest lift of a set that at least k records have; the root for all if there is none.
 
     All combinations of ancestors are priced; the cheapest is counted first (ties: the fewest steps up, then the first
     in the order of enumeration). A combination is a number with one digit per node: how many steps it is lifted.
     """
-    size = len(own)
+    size = len(node_set)
     heights, total = np.empty(size, np.int64), 1
     for i in range(size):
-        heights[i], above = 1, own[i]
+        heights[i], above = 1, node_set[i]
         while nodes.parent[above] != NONE:
             above = nodes.parent[above]
             heights[i] += 1
@@ -162,7 +162,7 @@ def cheapest_lift(nodes: Nodes, weights: Counts, spent: Counts, own: Codes, k: i
     costs, steps = np.empty(total, np.int64), np.empty(total, np.int64)
     trial = np.empty(size, np.int32)
     for combination in range(total):
-        steps[combination] = _combined(nodes, own, heights, combination, trial)
+        steps[combination] = _combined(nodes, node_set, heights, combination, trial)
         costs[combination] = _added(nodes, spent, trial)
     for _ in range(total):
         chosen = -1
@@ -171,7 +171,7 @@ def cheapest_lift(nodes: Nodes, weights: Counts, spent: Counts, own: Codes, k: i
                 continue
             if chosen < 0 or (costs[combination], steps[combination]) < (costs[chosen], steps[chosen]):
                 chosen = combination
-        _combined(nodes, own, heights, chosen, trial)
+        _combined(nodes, node_set, heights, chosen, trial)
         if _has(nodes, weights, trial, k):
             best[:] = trial
             return
@@ -179,13 +179,13 @@ def cheapest_lift(nodes: Nodes, weights: Counts, spent: Counts, own: Codes, k: i
 
 
 @kernel
-def _combined(nodes: Nodes, own: Codes, heights: Counts, combination: int, trial: Codes) -> int:
+def _combined(nodes: Nodes, node_set: Codes, heights: Counts, combination: int, trial: Codes) -> int:
     """Write the nodes that a combination of steps leads to; return the number of steps."""
     steps = 0
-    for i in range(len(own)):
+    for i in range(len(node_set)):
         up = combination % heights[i]
         combination //= heights[i]
-        trial[i] = own[i]
+        trial[i] = node_set[i]
         steps += up
         for _ in range(up):
             trial[i] = nodes.parent[trial[i]]

@@ -72,8 +72,8 @@ def clusters_of(baskets: Baskets, blocks: Codes, start: NDArray[np.integer] | No
     items = len(baskets.items)
     slot = np.arange(items, dtype=np.int32)
     if start is not None:
-        _, least, own = np.unique(start, return_index=True, return_inverse=True)
-        slot = np.where(start >= 0, least[own], NONE).astype(np.int32)
+        _, least, group = np.unique(start, return_index=True, return_inverse=True)
+        slot = np.where(start >= 0, least[group], NONE).astype(np.int32)
     row = np.repeat(np.arange(baskets.distinct), baskets.lengths)
     starts, codes = rows_once(row, slot[baskets.codes], baskets.distinct)
     lengths = np.diff(starts)
@@ -114,26 +114,26 @@ def _linked(slot: Codes) -> tuple[Codes, Codes, Codes]:
     """Link the members of every cluster in ascending order."""
     following = np.full(len(slot), NONE, np.int32)
     head, tail = following.copy(), following.copy()
-    for item, own in enumerate(slot.tolist()):
-        if own == NONE:
+    for item, cluster in enumerate(slot.tolist()):
+        if cluster == NONE:
             continue
-        if head[own] == NONE:
-            head[own] = item
+        if head[cluster] == NONE:
+            head[cluster] = item
         else:
-            following[tail[own]] = item
-        tail[own] = item
+            following[tail[cluster]] = item
+        tail[cluster] = item
     return following, head, tail
 
 
 @kernel
-def tally_with(state: Clusters, own: int) -> None:
+def tally_with(state: Clusters, cluster: int) -> None:
     """Count for every cluster the records that have it together with one; forget the count before."""
     for i in range(state.facts[TOUCHED]):
         state.tally[state.touched[i]] = 0
     touched = 0
     state.facts[TICK] += 1
     tick = state.facts[TICK]
-    item = state.head[own]
+    item = state.head[cluster]
     while item != NONE:
         for at in range(state.begins[item], state.begins[item + 1]):
             row = state.rows[at]
@@ -170,12 +170,12 @@ def support_of(state: Clusters, slots: Codes, number: int) -> int:
             if state.marks[row] == tick:
                 continue
             state.marks[row] = tick
-            found = 0
+            present = 0
             for place in range(state.starts[row], state.starts[row] + state.lengths[row]):
                 for i in range(number):
                     if state.codes[place] == slots[i]:
-                        found += 1
-            if found == number:
+                        present += 1
+            if present == number:
                 support += state.weights[row]
         item = state.following[item]
     return support
@@ -190,19 +190,19 @@ def merge(state: Clusters, a: int, b: int) -> int:
     while item != NONE:
         for at in range(state.begins[item], state.begins[item + 1]):
             row = state.rows[at]
-            found, twice = NONE, False
+            gone_at, twice = NONE, False
             end = state.starts[row] + state.lengths[row]
             for place in range(state.starts[row], end):
                 if state.codes[place] == gone:
-                    found = place
+                    gone_at = place
                 elif state.codes[place] == kept:
                     twice = True
-            if found != NONE and twice:
-                state.codes[found] = state.codes[end - 1]
+            if gone_at != NONE and twice:
+                state.codes[gone_at] = state.codes[end - 1]
                 state.lengths[row] -= 1
                 both += state.weights[row]
-            elif found != NONE:
-                state.codes[found] = kept
+            elif gone_at != NONE:
+                state.codes[gone_at] = kept
         state.slot[item] = kept
         item = state.following[item]
     state.following[state.tail[kept]] = state.head[gone]
@@ -217,24 +217,24 @@ def merge(state: Clusters, a: int, b: int) -> int:
 
 
 @kernel
-def suppress(state: Clusters, own: int) -> None:
+def suppress(state: Clusters, cluster: int) -> None:
     """Take a cluster out of all rows."""
-    item = state.head[own]
+    item = state.head[cluster]
     while item != NONE:
         for at in range(state.begins[item], state.begins[item + 1]):
             row = state.rows[at]
             end = state.starts[row] + state.lengths[row]
             for place in range(state.starts[row], end):
-                if state.codes[place] == own:
+                if state.codes[place] == cluster:
                     state.codes[place] = state.codes[end - 1]
                     state.lengths[row] -= 1
                     break
         state.slot[item] = NONE
         item = state.following[item]
-    state.versions[state.first[own]] += 1
-    state.supports[own] = 0
+    state.versions[state.first[cluster]] += 1
+    state.supports[cluster] = 0
     state.facts[CHANGES] += 1
-    _leave(state, own)
+    _leave(state, cluster)
 
 
 @kernel

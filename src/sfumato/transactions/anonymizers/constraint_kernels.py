@@ -34,12 +34,12 @@ def present_slots(state: Clusters, itemset: Codes, slots: Codes) -> int:
     for item in itemset:
         if item == NONE or state.slot[item] == NONE:
             continue
-        own = state.slot[item]
+        slot = state.slot[item]
         known = False
         for i in range(number):
-            known = known or slots[i] == own
+            known = known or slots[i] == slot
         if not known:
-            slots[number] = own
+            slots[number] = slot
             number += 1
     return number
 
@@ -52,23 +52,23 @@ def size_prices(most: int, by_size: bool) -> NDArray[np.float64]:
 
 
 @kernel
-def cheapest_partner(state: Clusters, own: int, prices: NDArray[np.float64]) -> tuple[int, float, int]:
-    """Find the cluster of the same block whose union with `own` loses least: slot (or NONE), price, union's support.
+def cheapest_partner(state: Clusters, seed: int, prices: NDArray[np.float64]) -> tuple[int, float, int]:
+    """Find the cluster of the same block whose union with `seed` loses least: slot (or NONE), price, union's support.
 
     The price is log2 of the loss, but for what is the same for all parts: size's price + log2 support. Ties: the
     smaller support of the union, then the smaller least item.
     """
-    tally_with(state, own)
+    tally_with(state, seed)
     best, lowest, fewest = NONE, np.inf, 0
-    floor = np.log2(float(max(state.supports[own], 1)))
+    floor = np.log2(float(max(state.supports[seed], 1)))
     for i in range(state.facts[ALIVE]):
         other = state.alive[i]
-        if other == own or state.block[other] != state.block[own]:
+        if other == seed or state.block[other] != state.block[seed]:
             continue
-        by_size = prices[state.sizes[own] + state.sizes[other]]
+        by_size = prices[state.sizes[seed] + state.sizes[other]]
         if by_size + floor > lowest + SAME:
             continue
-        union = state.supports[own] + state.supports[other] - state.tally[other]
+        union = state.supports[seed] + state.supports[other] - state.tally[other]
         cost = by_size + np.log2(float(max(union, 1)))
         better = cost < lowest - SAME
         if not better and cost < lowest + SAME:
@@ -83,15 +83,15 @@ def least_supported(state: Clusters, slots: Codes, number: int) -> int:
     """Return the cluster in the fewest records; ties: the smaller one, then the smaller least item."""
     best = slots[0]
     for i in range(1, number):
-        own = slots[i]
-        if state.supports[own] != state.supports[best]:
-            better = state.supports[own] < state.supports[best]
-        elif state.sizes[own] != state.sizes[best]:
-            better = state.sizes[own] < state.sizes[best]
+        slot = slots[i]
+        if state.supports[slot] != state.supports[best]:
+            better = state.supports[slot] < state.supports[best]
+        elif state.sizes[slot] != state.sizes[best]:
+            better = state.sizes[slot] < state.sizes[best]
         else:
-            better = state.first[own] < state.first[best]
+            better = state.first[slot] < state.first[best]
         if better:
-            best = own
+            best = slot
     return best
 
 
@@ -106,20 +106,20 @@ def merge_once(state: Clusters, slots: Codes, number: int, any_seed: bool, price
         else:
             merge(state, least, partner)
         return
-    own, other, lowest, fewest = NONE, NONE, np.inf, 0
+    seed, other, lowest, fewest = NONE, NONE, np.inf, 0
     for i in range(number):
         partner, cost, union = cheapest_partner(state, slots[i], prices)
         if partner == NONE:
             continue
         better = cost < lowest - SAME
         if not better and cost < lowest + SAME:
-            better = union < fewest or (union == fewest and state.first[slots[i]] < state.first[own])
+            better = union < fewest or (union == fewest and state.first[slots[i]] < state.first[seed])
         if better:
-            own, other, lowest, fewest = slots[i], partner, cost, union
-    if own == NONE:
+            seed, other, lowest, fewest = slots[i], partner, cost, union
+    if seed == NONE:
         suppress(state, least)
     else:
-        merge(state, own, other)
+        merge(state, seed, other)
 
 
 @kernel
@@ -141,30 +141,30 @@ def serve(
 
 
 @kernel
-def most_urgent(state: Clusters, own: int, k: int, m: int, ascending: bool) -> tuple[int, int]:
+def most_urgent(state: Clusters, cluster: int, k: int, m: int, ascending: bool) -> tuple[int, int]:
     """Find the first constraint among a cluster and its pairs that is in fewer than k records: key and stamp, or NONE.
 
     The key orders by round, support, single clusters before pairs, least items. The stamp has the versions of the
     cluster and of its partner, and the cluster: it tells whether the entry is still what it was.
     """
     width = len(state.slot) + 1
-    a = state.first[own]
+    a = state.first[cluster]
     best, stamp = NONE, NONE
-    if 0 < state.supports[own] < k:
-        rank = 2 * (state.supports[own] if ascending else k - state.supports[own])
-        best = ((state.rounds[own] * (2 * k + 2) + rank) * width + a) * width + width - 1
+    if 0 < state.supports[cluster] < k:
+        rank = 2 * (state.supports[cluster] if ascending else k - state.supports[cluster])
+        best = ((state.rounds[cluster] * (2 * k + 2) + rank) * width + a) * width + width - 1
         stamp = state.versions[a] * width * width + a
     if m < 2:
         return best, stamp
-    tally_with(state, own)
+    tally_with(state, cluster)
     for i in range(state.facts[TOUCHED]):
         other = state.touched[i]
         support = state.tally[other]
-        if other == own or support >= k:
+        if other == cluster or support >= k:
             continue
         b = state.first[other]
         rank = 2 * (support if ascending else k - support) + 1
-        turn = max(state.rounds[own], state.rounds[other])
+        turn = max(state.rounds[cluster], state.rounds[other])
         key = ((turn * (2 * k + 2) + rank) * width + min(a, b)) * width + max(a, b)
         if best == NONE or key < best:
             best, stamp = key, (state.versions[a] * width + state.versions[b]) * width + a
@@ -174,8 +174,8 @@ def most_urgent(state: Clusters, own: int, k: int, m: int, ascending: bool) -> t
 @kernel
 def is_present(state: Clusters, least: int, version: int) -> bool:
     """Say whether the cluster with this least item is what it was."""
-    own = state.slot[least]
-    return own != NONE and state.first[own] == least and state.versions[least] == version
+    slot = state.slot[least]
+    return slot != NONE and state.first[slot] == least and state.versions[least] == version
 
 
 @kernel
@@ -234,10 +234,10 @@ def serve_pairs(
 def present_supports(state: Clusters, itemsets: Codes) -> Counts:
     """Count for every set the records that have all its clusters."""
     slots, supports = np.empty(itemsets.shape[1], np.int32), np.zeros(len(itemsets), np.int64)
-    for own in range(len(itemsets)):
-        number = present_slots(state, itemsets[own], slots)
+    for place in range(len(itemsets)):
+        number = present_slots(state, itemsets[place], slots)
         if number:
-            supports[own] = support_of(state, slots, number)
+            supports[place] = support_of(state, slots, number)
     return supports
 
 
@@ -263,23 +263,23 @@ def serve_sets(
     slots = np.empty(itemsets.shape[1], np.int32)
     keys, stamps, size = np.empty(number + 16, np.int64), np.empty(number + 16, np.int64), 0
     before, turn = state.facts[CHANGES], 0
-    for own in range(number):
-        if 0 < supports[own] < k:
-            rank = supports[own] if ascending else k - supports[own]
-            keys, stamps = pushed(keys, stamps, size, rank * number + own, supports[own])
+    for place in range(number):
+        if 0 < supports[place] < k:
+            rank = supports[place] if ascending else k - supports[place]
+            keys, stamps = pushed(keys, stamps, size, rank * number + place, supports[place])
             size += 1
     while size > 0 and state.facts[CHANGES] - before < patience:
-        own, known = keys[0] % number, stamps[0]
+        place, known = keys[0] % number, stamps[0]
         turn = keys[0] // number // (k + 1)
         pop(keys, stamps, size)
         size -= 1
-        clusters = present_slots(state, itemsets[own], slots)
+        clusters = present_slots(state, itemsets[place], slots)
         support = support_of(state, slots, clusters) if clusters else 0
         if support == known:
-            support = serve(state, itemsets[own], k, any_seed, stay, prices, slots)
+            support = serve(state, itemsets[place], k, any_seed, stay, prices, slots)
             turn += 1 if in_rounds else 0
         if 0 < support < k:
             rank = support if ascending else k - support
-            keys, stamps = pushed(keys, stamps, size, (turn * (k + 1) + rank) * number + own, support)
+            keys, stamps = pushed(keys, stamps, size, (turn * (k + 1) + rank) * number + place, support)
             size += 1
     return state.facts[CHANGES] - before

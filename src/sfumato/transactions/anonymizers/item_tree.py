@@ -76,7 +76,7 @@ def nodes_of(tree: Hierarchy, baskets: Baskets) -> Nodes:
     leaf = leaf_codes(tree, baskets.items)
     order = np.argsort(leaf, kind="stable").astype(np.int32)
     sorted_leaf = leaf[order]
-    found: dict[tuple[int, int], int] = {}
+    numbers: dict[tuple[int, int], int] = {}
     intervals: list[tuple[int, int, int, int]] = []
     above = np.empty((len(tree.levels), len(order)), np.int64)
     for depth, level in enumerate(tree.levels):
@@ -85,10 +85,10 @@ def nodes_of(tree: Hierarchy, baskets: Baskets) -> Nodes:
         last = np.append(first[1:], len(order))
         for node, low, high in zip(nodes.tolist(), first.tolist(), last.tolist(), strict=True):
             key = (int(ends[node]), int(ends[node + 1]))
-            own = found.setdefault(key, len(intervals))
-            if own == len(intervals):
+            number = numbers.setdefault(key, len(intervals))
+            if number == len(intervals):
                 intervals.append((low, high, key[0], key[1] - key[0]))
-            above[depth, low:high] = own
+            above[depth, low:high] = number
     low, high, start, width = (np.array(column, np.int64) for column in zip(*intervals, strict=True))
     parent = np.full(len(low), NONE, np.int32)
     for below, over in pairwise(above):
@@ -117,10 +117,10 @@ def cut_recoding(tree: Hierarchy, nodes: Nodes, cut: Codes) -> Recoding:
     """Publish every item as the node of a cut that it is under."""
     parts = numbered(cut)
     _, at = np.unique(parts, return_index=True)
-    own = cut[at]
-    ends = zip(nodes.start[own].tolist(), nodes.width[own].tolist(), strict=True)
+    part_nodes = cut[at]
+    ends = zip(nodes.start[part_nodes].tolist(), nodes.width[part_nodes].tolist(), strict=True)
     labels = tuple(tree.nodes[start, start + width - 1] for start, width in ends)
-    return Recoding(parts, labels, nodes.width[own].astype(np.int64), tree.size)
+    return Recoding(parts, labels, nodes.width[part_nodes].astype(np.int64), tree.size)
 
 
 def _rows_under(baskets: Baskets, order: Codes, above: Counts, nodes: int) -> tuple[Counts, Codes]:
@@ -128,5 +128,5 @@ def _rows_under(baskets: Baskets, order: Codes, above: Counts, nodes: int) -> tu
     position = np.empty(len(order), np.int64)
     position[order] = np.arange(len(order))
     row = np.repeat(np.arange(baskets.distinct, dtype=np.int32), baskets.lengths)
-    own = above[:, position[baskets.codes]]
-    return rows_once(own.ravel(), np.tile(row, len(above)), nodes)
+    ancestors = above[:, position[baskets.codes]]
+    return rows_once(ancestors.ravel(), np.tile(row, len(above)), nodes)

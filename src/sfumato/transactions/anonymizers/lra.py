@@ -42,8 +42,8 @@ class LRA(TreeBased):
         tree = self.tree_for(task.baskets)
         piece = pieces_of(task.baskets, self.pieces, task.requirement.k)
         recodings = []
-        for own in range(int(piece.max()) + 1):
-            part = some_rows(task.baskets, np.flatnonzero(piece == own))
+        for number in range(int(piece.max()) + 1):
+            part = some_rows(task.baskets, np.flatnonzero(piece == number))
             nodes = nodes_of(tree, part)
             recodings.append(cut_recoding(tree, nodes, lifted(part, nodes, nodes.leaf.copy(), task.requirement)))
         return BasketRelease(task.baskets, tuple(recodings), piece, str(self))
@@ -61,11 +61,11 @@ def pieces_of(baskets: Baskets, most: int, k: int) -> Codes:
     target = max(k, -(-baskets.filled // most))
     piece = np.empty(baskets.distinct, np.int32)
     number = held = 0
-    for own in order.tolist():
-        more = int(baskets.weights[own]) if baskets.lengths[own] else 0
+    for basket in order.tolist():
+        more = int(baskets.weights[basket]) if baskets.lengths[basket] else 0
         if held >= k and held + more - target > target - held:  # it is nearer to its size without this basket
             number, held = number + 1, 0
-        piece[own] = number
+        piece[basket] = number
         held += more
     if number > 0 and held < k:  # the rest is too small to stand alone
         piece[piece == number] = number - 1
@@ -80,8 +80,8 @@ def gray_order(baskets: Baskets) -> Counts:
     ranks = rank[baskets.codes].tolist()
     end = len(rank)
 
-    def key(own: int) -> list[int]:
-        places = [*sorted(ranks[bounds[own] : bounds[own + 1]]), end]
+    def key(basket: int) -> list[int]:
+        places = [*sorted(ranks[bounds[basket] : bounds[basket + 1]]), end]
         return [-place if turn % 2 == 0 else place for turn, place in enumerate(places)]
 
     return np.array(sorted(range(baskets.distinct), key=key), np.int64)

@@ -87,8 +87,8 @@ def divided(baskets: Baskets, nodes: Nodes, group: Group, k: int) -> list[Group]
     starts, codes = taken_rows(baskets.starts, baskets.codes, group.rows)
     row = np.repeat(np.arange(len(group.rows)), np.diff(starts))
     weights = baskets.weights[group.rows]
-    shown = group.cut[codes]
-    losses = weighted_counts(shown, weights[row], len(nodes.parent)) * nodes.width
+    node_of = group.cut[codes]
+    losses = weighted_counts(node_of, weights[row], len(nodes.parent)) * nodes.width
     losses[nodes.width == 1] = 0
     losses[list(group.closed)] = 0
     closed = group.closed
@@ -96,7 +96,7 @@ def divided(baskets: Baskets, nodes: Nodes, group: Group, k: int) -> list[Group]
         below = group.cut.copy()
         items = nodes.order[nodes.low[node] : nodes.high[node]]
         below[items] = _children(nodes, node, items)
-        here = shown == node
+        here = node_of == node
         first, link = equal_rows(*rows_once(row[here], below[codes[here]], len(group.rows)))
         chosen = balanced(link, weights, len(first), k)
         if chosen is not None:
@@ -109,13 +109,13 @@ def divided(baskets: Baskets, nodes: Nodes, group: Group, k: int) -> list[Group]
 
 def _children(nodes: Nodes, node: int, items: Codes) -> Codes:
     """Say for every item under a node which child of the node it is under."""
-    found = nodes.leaf[items].copy()
+    children = nodes.leaf[items].copy()
     while True:
-        above = nodes.parent[found]
+        above = nodes.parent[children]
         moved = above != node
         if not moved.any():
-            return found
-        found[moved] = above[moved]
+            return children
+        children[moved] = above[moved]
 
 
 def balanced(link: Counts, weights: Counts, parts: int, k: int) -> NDArray[np.int64] | None:
@@ -131,8 +131,8 @@ def balanced(link: Counts, weights: Counts, parts: int, k: int) -> NDArray[np.in
     sizes[sizes < k] = 0
     while 0 < gathered < k:
         largest = int(sizes.argmax())
-        own = np.flatnonzero(chosen == largest)
-        spare = own[weights[own] <= sizes[largest] - k] if sizes[largest] else own
+        rows = np.flatnonzero(chosen == largest)
+        spare = rows[weights[rows] <= sizes[largest] - k] if sizes[largest] else rows
         if len(spare):
             moved = spare[[int(weights[spare].argmin())]]
         elif (sizes > 0).any():

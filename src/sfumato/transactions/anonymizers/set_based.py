@@ -97,11 +97,11 @@ def serve_all_sets(state: Clusters, requirement: KMAnonymity, choices: Choices) 
     for size in range(3, requirement.m + 1):
         while True:
             starts, codes = _present_rows(state)
-            found, supports, _ = rare_itemsets(starts, codes, state.weights, len(state.slot), size, requirement.k)
-            if not len(found):
+            rare, supports, _ = rare_itemsets(starts, codes, state.weights, len(state.slot), size, requirement.k)
+            if not len(rare):
                 break
             urgent = np.argsort(supports if choices[0] else -supports, kind="stable")[:LISTED]
-            itemsets = np.sort(state.first[found[urgent]], axis=1)
+            itemsets = np.sort(state.first[rare[urgent]], axis=1)
             order = np.lexsort(itemsets.T[::-1])
             patience = max(1, int(state.facts[ALIVE]) // ROUND)
             serve_sets(state, itemsets[order], supports[urgent][order], requirement.k, patience, *choices)
@@ -118,7 +118,7 @@ def serve_listed(state: Clusters, itemsets: list[tuple[int, ...]], k: int, choic
     """Serve explicit constraints, again until all hold: a merge may bring one into being that was in no record."""
     widest = max(map(len, itemsets), default=0)
     table = np.full((len(itemsets), max(widest, 1)), NONE, np.int32)
-    for row, own in zip(table, itemsets, strict=True):
-        row[: len(own)] = own
+    for row, itemset in zip(table, itemsets, strict=True):
+        row[: len(itemset)] = itemset
     while serve_sets(state, table, present_supports(state, table), k, len(state.slot), *choices):
         pass

@@ -40,8 +40,8 @@ class VPA(TreeBased):
         for items in np.array_split(nodes.order, min(self.parts, len(nodes.order))):
             part = some_items(task.baskets, items)
             if part.filled >= task.requirement.k:  # otherwise only the whole can tell how far to lift
-                own = nodes_of(tree, part)
-                cut = united(nodes, cut, lifted(part, own, own.leaf.copy(), task.requirement))
+                part_nodes = nodes_of(tree, part)
+                cut = united(nodes, cut, lifted(part, part_nodes, part_nodes.leaf.copy(), task.requirement))
         cut = lifted(task.baskets, nodes, cut, task.requirement)
         return global_release(task.baskets, cut_recoding(tree, nodes, cut), str(self))
 

@@ -25,8 +25,8 @@ class BundledBaskets:
 
 
 BASKETS = {
-    own.name: own
-    for own in (
+    bundled.name: bundled
+    for bundled in (
         BundledBaskets(
             "online-retail",
             4_372,

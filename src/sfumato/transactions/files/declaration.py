@@ -48,11 +48,11 @@ class BasketsDeclaration:
     def open(self) -> Baskets:
         """Open the baskets."""
         if self.is_bundled:
-            found = load_baskets(self.source)
+            baskets = load_baskets(self.source)
             if self.tree is None:
-                return found
-            tree, notices = read_tree(self.tree, found.places)
-            return replace(found, tree=tree, notices=(*found.notices, *notices))
+                return baskets
+            tree, notices = read_tree(self.tree, baskets.places)
+            return replace(baskets, tree=tree, notices=(*baskets.notices, *notices))
         path = Path(self.source)
         if not path.exists() and path.name == self.source and not path.suffix:
             known = ", ".join(BASKETS)
@@ -75,7 +75,7 @@ class BasketsDeclaration:
 
     def entries(self, folder: Path | None) -> dict[str, Any]:
         """Write the section of a study; files named as seen from a folder, if one is given."""
-        given = {own.name: getattr(self, own.name) for own in fields(self)}
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
         if folder is not None:
             seen = ("tree",) if self.is_bundled else FILES
             given |= {key: seen_from(folder, given[key]) for key in seen if given[key] is not None}
@@ -84,7 +84,7 @@ class BasketsDeclaration:
     @staticmethod
     def of(entries: Mapping[str, Any], folder: Path) -> BasketsDeclaration:
         """Read the section of a study; a file is looked for beside the study."""
-        known_keys("[baskets]", entries, [own.name for own in fields(BasketsDeclaration)])
+        known_keys("[baskets]", entries, [field.name for field in fields(BasketsDeclaration)])
         if "source" not in entries:
             raise BadInputError("[baskets] needs source: a file, or the name of bundled baskets")
         given = dict(entries)

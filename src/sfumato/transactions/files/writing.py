@@ -26,11 +26,11 @@ Row = tuple[str, ...]
 def published_rows(release: BasketRelease) -> list[Row]:
     """Return what is published of every record, in an order that depends on nothing else."""
     rows = release.recoded()
-    found: list[Row] = []
+    records: list[Row] = []
     for distinct, weight in enumerate(rows.weights.tolist()):
         codes = rows.codes[rows.starts[distinct] : rows.starts[distinct + 1]]
-        found += [tuple(sorted(rows.labels[code] for code in codes))] * weight
-    return sorted(found, key=_digest)
+        records += [tuple(sorted(rows.labels[code] for code in codes))] * weight
+    return sorted(records, key=_digest)
 
 
 def _digest(row: Row) -> bytes:

@@ -19,7 +19,7 @@ from sfumato.errors import BadInputError
 from sfumato.kernels import kernel
 from sfumato.transactions.baskets import Baskets, Codes, Counts
 from sfumato.transactions.measures.itemsets import Rows
-from sfumato.transactions.measures.reader import Reader
+from sfumato.transactions.measures.reader import BasketReader
 from sfumato.transactions.policy import Itemset
 from sfumato.transactions.recoding import BasketRelease
 
@@ -44,15 +44,15 @@ class Linking(Configured):
         record_of = np.repeat(np.arange(baskets.distinct), baskets.weights)
         if len(record_of) > self.persons:
             record_of = record_of[random.choice(len(record_of), self.persons, replace=False)]
-        found = []
+        itemsets = []
         for row in record_of:
-            own = baskets.codes[baskets.starts[row] : baskets.starts[row + 1]]
-            if len(own):
-                drawn = random.choice(own, min(known, len(own)), replace=False)
-                found.append(tuple(sorted(drawn.tolist())))
-        return found
+            items = baskets.codes[baskets.starts[row] : baskets.starts[row + 1]]
+            if len(items):
+                drawn = random.choice(items, min(known, len(items)), replace=False)
+                itemsets.append(tuple(sorted(drawn.tolist())))
+        return itemsets
 
-    def measure(self, reader: Reader, drawn: Sequence[Itemset]) -> dict[str, float]:
+    def measure(self, reader: BasketReader, drawn: Sequence[Itemset]) -> dict[str, float]:
         """Say how many records fit what is known of the persons."""
         if not drawn:
             return {}
@@ -87,8 +87,8 @@ def rho(release: BasketRelease, sensitive: Sequence[int], known: int) -> float:
             share[place[label]] = len(set(members) & set(sensitive)) / leaves
     for target in np.flatnonzero(share):
         most = min(known, MOST_INFERRED_FROM)
-        found = _confidence(rows.starts, rows.codes, rows.weights, *rows.postings, int(target), most)
-        worst = max(worst, float(found) * float(share[target]))
+        confidence = _confidence(rows.starts, rows.codes, rows.weights, *rows.postings, int(target), most)
+        worst = max(worst, float(confidence) * float(share[target]))
     return worst
 
 

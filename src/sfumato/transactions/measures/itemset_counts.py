@@ -31,12 +31,12 @@ def rare_itemsets(
     begins, rows, places = holders(starts, codes, items)
     room = 1 << 18
     while True:
-        found, supports, number, least = _rare(
+        itemsets, supports, number, least = _rare(
             starts, codes, weights, begins, rows, places, size, k, min(room, max(most, 1))
         )
         if number <= room or room >= most:
             kept = min(number, most)
-            return found[:kept], supports[:kept], least
+            return itemsets[:kept], supports[:kept], least
         room = min(number, most)
 
 
@@ -54,16 +54,16 @@ def _rare(
 ) -> tuple[Codes, Counts, int, int]:
     """Walk all sets of `size` items that occur, depth first; list the first `room` rare ones and count all of them.
 
-    Depth d has the rows that hold a prefix of d + 1 items, a stretch of `own_rows[d]` for each of its last items.
+    Depth d has the rows that hold a prefix of d + 1 items, a stretch of `prefix_rows[d]` for each of its last items.
     """
     items = len(begins) - 1
-    found, supports = np.empty((room, size), np.int32), np.empty(room, np.int64)
+    itemsets, supports = np.empty((room, size), np.int32), np.empty(room, np.int64)
     number, least = 0, 0
     depths = max(size - 1, 1)
-    own_rows, own_places = np.empty((depths, len(rows)), np.int32), np.empty((depths, len(rows)), np.int32)
-    own_rows[0], own_places[0] = rows, places
+    prefix_rows, prefix_places = np.empty((depths, len(rows)), np.int32), np.empty((depths, len(rows)), np.int32)
+    prefix_rows[0], prefix_places[0] = rows, places
     last, ends = np.empty((depths, items), np.int32), np.zeros((depths, items + 1), np.int64)
-    tally, shown = np.zeros(items, np.int64), np.zeros(items, np.int64)
+    tally, slots = np.zeros(items, np.int64), np.zeros(items, np.int64)
     seen = np.empty(items, np.int32)
     count, turn = np.zeros(depths, np.int64), np.zeros(depths, np.int64)
     for item in range(items):
@@ -74,29 +74,29 @@ def _rare(
         if turn[depth] == count[depth]:
             depth -= 1
             continue
-        own = turn[depth]
+        branch = turn[depth]
         turn[depth] += 1
-        lo, hi = ends[depth, own], ends[depth, own + 1]
+        lo, hi = ends[depth, branch], ends[depth, branch + 1]
         if size == 1:
             support = 0
             for at in range(lo, hi):
-                support += weights[own_rows[0, at]]
+                support += weights[prefix_rows[0, at]]
             if support > 0 and (least == 0 or support < least):
                 least = support
             if 0 < support < k:
                 if number < room:
-                    found[number, 0], supports[number] = last[0, own], support
+                    itemsets[number, 0], supports[number] = last[0, branch], support
                 number += 1
             continue
         following = 0
         for at in range(lo, hi):
-            row = own_rows[depth, at]
-            for place in range(starts[row] + own_places[depth, at] + 1, starts[row + 1]):
+            row = prefix_rows[depth, at]
+            for place in range(starts[row] + prefix_places[depth, at] + 1, starts[row + 1]):
                 code = codes[place]
-                if shown[code] == 0:
+                if slots[code] == 0:
                     seen[following] = code
                     following += 1
-                shown[code] += 1
+                slots[code] += 1
                 tally[code] += weights[row]
         if depth == size - 2:
             for i in range(following):
@@ -106,8 +106,8 @@ def _rare(
                 if support < k:
                     if number < room:
                         for d in range(size - 1):
-                            found[number, d] = last[d, turn[d] - 1]
-                        found[number, size - 1], supports[number] = seen[i], support
+                            itemsets[number, d] = last[d, turn[d] - 1]
+                        itemsets[number, size - 1], supports[number] = seen[i], support
                     number += 1
         else:
             below = depth + 1
@@ -116,17 +116,17 @@ def _rare(
             for i in range(following):
                 code = seen[i]
                 last[below, i], ends[below, i] = code, filled
-                filled, shown[code] = filled + shown[code], filled
+                filled, slots[code] = filled + slots[code], filled
             ends[below, following] = filled
             for at in range(lo, hi):
-                row = own_rows[depth, at]
-                for place in range(starts[row] + own_places[depth, at] + 1, starts[row + 1]):
+                row = prefix_rows[depth, at]
+                for place in range(starts[row] + prefix_places[depth, at] + 1, starts[row + 1]):
                     code = codes[place]
-                    own_rows[below, shown[code]] = row
-                    own_places[below, shown[code]] = place - starts[row]
-                    shown[code] += 1
+                    prefix_rows[below, slots[code]] = row
+                    prefix_places[below, slots[code]] = place - starts[row]
+                    slots[code] += 1
         for i in range(following):
-            shown[seen[i]], tally[seen[i]] = 0, 0
+            slots[seen[i]], tally[seen[i]] = 0, 0
         if depth < size - 2:
             depth += 1
-    return found, supports, number, least
+    return itemsets, supports, number, least

@@ -34,17 +34,17 @@ class Rows:
     @staticmethod
     def of_release(release: BasketRelease) -> Rows:
         """Take the published rows."""
-        own = release.recoded()
-        return Rows(own.starts, own.codes, own.weights, len(own.labels)).merged()
+        recoded = release.recoded()
+        return Rows(recoded.starts, recoded.codes, recoded.weights, len(recoded.labels)).merged()
 
     @staticmethod
     def of_pieces(release: BasketRelease) -> Iterator[Rows]:
         """Take the published rows of every piece."""
-        own = release.recoded()
+        recoded = release.recoded()
         for piece in range(len(release.recodings)):
             places = np.flatnonzero(release.piece == piece)
-            starts, codes = taken_rows(own.starts, own.codes, places)
-            yield Rows(starts, codes, own.weights[places], len(own.labels)).merged()
+            starts, codes = taken_rows(recoded.starts, recoded.codes, places)
+            yield Rows(starts, codes, recoded.weights[places], len(recoded.labels)).merged()
 
     def merged(self) -> Rows:
         """Take equal rows together."""
@@ -108,26 +108,26 @@ def itemset_spread(rows: Rows, most: int) -> Spread:
     """Count the records of every set of up to `most` codes that some record has."""
     if most == 1:
         return Spread.of(_single_supports(rows))
-    found = Spread.of(_single_supports(rows)) + Spread.of(
+    spread = Spread.of(_single_supports(rows)) + Spread.of(
         _pair_supports(rows.starts, rows.codes, rows.weights, *rows.postings)
     )
     if most == 2:
-        return found
+        return spread
     for code in range(rows.size):
         tails = rows.with_code(code)
         if len(tails.codes):
-            found = found + _longer(tails, most - 1)
-    return found
+            spread = spread + _longer(tails, most - 1)
+    return spread
 
 
 def _longer(rows: Rows, most: int) -> Spread:
     """Count the sets of 2 to `most` codes: with the code that all these rows have had they are one longer."""
-    found = Spread.of(_pair_supports(rows.starts, rows.codes, rows.weights, *rows.postings))
+    spread = Spread.of(_pair_supports(rows.starts, rows.codes, rows.weights, *rows.postings))
     for code in range(rows.size) if most > 2 else ():
         tails = rows.with_code(code)
         if len(tails.codes):
-            found = found + _longer(tails, most - 1)
-    return found
+            spread = spread + _longer(tails, most - 1)
+    return spread
 
 
 def _single_supports(rows: Rows) -> NDArray[np.int64]:
@@ -139,13 +139,13 @@ def weakest(rows: Rows, most: int) -> list[tuple[int, tuple[int, ...]]]:
     """List the rarest codes and pairs of codes with their supports, the rarest first, at most so many."""
     singles = _single_supports(rows)
     order = [int(i) for i in np.argsort(singles, kind="stable") if singles[i] > 0][:most]
-    found: list[tuple[int, tuple[int, ...]]] = [(int(singles[i]), (i,)) for i in order]
+    rarest: list[tuple[int, tuple[int, ...]]] = [(int(singles[i]), (i,)) for i in order]
     supports = np.sort(_pair_supports(rows.starts, rows.codes, rows.weights, *rows.postings))
     if len(supports):
-        a, b, own = _pairs_between(rows, 1, int(supports[:most][-1]))
-        kept = np.lexsort((b, a, own))[:most]
-        found += [(int(own[i]), (int(a[i]), int(b[i]))) for i in kept]
-    return sorted(found, key=lambda own: (own[0], len(own[1]), own[1]))[:most]
+        a, b, pair_supports = _pairs_between(rows, 1, int(supports[:most][-1]))
+        kept = np.lexsort((b, a, pair_supports))[:most]
+        rarest += [(int(pair_supports[i]), (int(a[i]), int(b[i]))) for i in kept]
+    return sorted(rarest, key=lambda entry: (entry[0], len(entry[1]), entry[1]))[:most]
 
 
 def frequent_pairs(rows: Rows, share: float) -> NDArray[np.int64]:
@@ -154,8 +154,8 @@ def frequent_pairs(rows: Rows, share: float) -> NDArray[np.int64]:
     most = max(1, round(share * len(supports)))
     if not len(supports):
         return np.zeros((0, 2), np.int64)
-    a, b, own = _pairs_between(rows, int(supports[-most]), int(supports[-1]))
-    kept = np.lexsort((b, a, -own))[:most]
+    a, b, pair_supports = _pairs_between(rows, int(supports[-most]), int(supports[-1]))
+    kept = np.lexsort((b, a, -pair_supports))[:most]
     return np.stack([a[kept], b[kept]], axis=1)
 
 
@@ -170,7 +170,7 @@ def _pair_supports(starts: Counts, codes: Codes, weights: Counts, ends: Counts, 
     size = len(ends) - 1
     counted = np.zeros(size, np.int64)
     touched = np.empty(size, np.int64)
-    found = np.empty(1024, np.int64)
+    supports = np.empty(1024, np.int64)
     filled = 0
     for first in range(size):
         many = 0
@@ -184,15 +184,15 @@ def _pair_supports(starts: Counts, codes: Codes, weights: Counts, ends: Counts, 
                     touched[many] = code
                     many += 1
                 counted[code] += weights[row]
-        if filled + many > len(found):
+        if filled + many > len(supports):
             larger = np.empty(2 * (filled + many), np.int64)
-            larger[:filled] = found[:filled]
-            found = larger
+            larger[:filled] = supports[:filled]
+            supports = larger
         for t in range(many):
-            found[filled] = counted[touched[t]]
+            supports[filled] = counted[touched[t]]
             counted[touched[t]] = 0
             filled += 1
-    return found[:filled]
+    return supports[:filled]
 
 
 @kernel
@@ -202,7 +202,7 @@ def _pairs(
     """List the pairs of codes whose support lies between two bounds, with their supports."""
     size = len(ends) - 1
     counted = np.zeros(size, np.int64)
-    found = np.empty((3, 1024), np.int64)
+    pairs = np.empty((3, 1024), np.int64)
     filled = 0
     for first in range(size):
         for p in range(ends[first], ends[first + 1]):
@@ -211,14 +211,14 @@ def _pairs(
                 if codes[c] <= first:
                     break
                 counted[codes[c]] += weights[row]
-        if filled + size > found.shape[1]:
+        if filled + size > pairs.shape[1]:
             larger = np.empty((3, 2 * (filled + size)), np.int64)
-            larger[:, :filled] = found[:, :filled]
-            found = larger
+            larger[:, :filled] = pairs[:, :filled]
+            pairs = larger
         for code in range(first + 1, size):
-            own = counted[code]
+            support = counted[code]
             counted[code] = 0
-            if own > 0 and least <= own <= most:
-                found[0, filled], found[1, filled], found[2, filled] = first, code, own
+            if support > 0 and least <= support <= most:
+                pairs[0, filled], pairs[1, filled], pairs[2, filled] = first, code, support
                 filled += 1
-    return found[0, :filled], found[1, :filled], found[2, :filled]
+    return pairs[0, :filled], pairs[1, :filled], pairs[2, :filled]

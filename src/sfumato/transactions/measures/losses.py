@@ -57,11 +57,11 @@ class ItemLosses(Configured):
 
     def ncp(self, release: BasketRelease) -> float:
         """Return the mean cost of an occurrence of an item."""
-        own = release.baskets
-        row = np.repeat(np.arange(own.distinct), own.lengths)
+        baskets = release.baskets
+        row = np.repeat(np.arange(baskets.distinct), baskets.lengths)
         costs = np.stack([self._costs(release, piece) for piece in range(len(release.recodings))])
-        cost = costs[release.piece[row], own.codes]
-        return float((cost * own.weights[row]).sum() / max(own.occurrences, 1))
+        cost = costs[release.piece[row], baskets.codes]
+        return float((cost * baskets.weights[row]).sum() / max(baskets.occurrences, 1))
 
     def _costs(self, release: BasketRelease, piece: int) -> Numbers:
         """For every item what an occurrence of it costs in a piece."""
@@ -69,10 +69,10 @@ class ItemLosses(Configured):
         cost = recoding.leaves / recoding.domain
         if self.leaf_zero == "yes":
             cost = np.where(recoding.leaves == 1, 0.0, cost)
-        found = np.ones(len(recoding.parts))
+        costs = np.ones(len(recoding.parts))
         kept = recoding.parts != SUPPRESSED
-        found[kept] = cost[recoding.parts[kept]]
-        return found
+        costs[kept] = cost[recoding.parts[kept]]
+        return costs
 
     def ul_log2(self, release: BasketRelease) -> float:
         """Return log2 of UL; minus infinity where nothing is lost.
@@ -96,7 +96,7 @@ class ItemLosses(Configured):
         if baskets.tree is None:
             raise BadInputError("item-losses weights=tree needs a tree of items, and there is none; say weights=one")
         leaves = np.sort(baskets.leaf[list(members)])
-        return mean_distance(np.stack([own[leaves] for own in baskets.tree.ancestors]), _widths(baskets))
+        return mean_distance(np.stack([above[leaves] for above in baskets.tree.ancestors]), _widths(baskets))
 
 
 def set_loss_log2(size: int, domain: int) -> float:
@@ -124,8 +124,8 @@ def mean_distance(ancestors: NDArray[np.integer], widths: list[Numbers]) -> floa
     leaves = ancestors.shape[1]
     total = 0.0
     below = np.zeros(leaves)
-    for own, width in zip(ancestors, widths, strict=True):
-        nodes, place, counts = np.unique(own, return_inverse=True, return_counts=True)
+    for above, width in zip(ancestors, widths, strict=True):
+        nodes, place, counts = np.unique(above, return_inverse=True, return_counts=True)
         met_below = np.zeros(len(nodes))
         np.add.at(met_below, place, below)
         met = counts * (counts - 1) / 2
@@ -143,8 +143,8 @@ def _widths(baskets: Baskets) -> list[Numbers]:
 
 def _parts(release: BasketRelease) -> dict[str, tuple[int, int, tuple[int, ...]]]:
     """Return of every published item how many items it stands for, of how many, and which of those that occur."""
-    found: dict[str, tuple[int, int, tuple[int, ...]]] = {}
-    for own in release.recodings:
-        for label, leaves, members in zip(own.labels, own.leaves.tolist(), own.members, strict=True):
-            found.setdefault(label, (leaves, own.domain, members))
-    return found
+    parts: dict[str, tuple[int, int, tuple[int, ...]]] = {}
+    for recoding in release.recodings:
+        for label, leaves, members in zip(recoding.labels, recoding.leaves.tolist(), recoding.members, strict=True):
+            parts.setdefault(label, (leaves, recoding.domain, members))
+    return parts

@@ -25,7 +25,7 @@ from sfumato.engines.item_files import numbered_lines, split_line
 from sfumato.errors import BadInputError
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.measures.itemsets import Rows, frequent_pairs
-from sfumato.transactions.measures.reader import Reader
+from sfumato.transactions.measures.reader import BasketReader
 from sfumato.transactions.policy import Itemset
 
 LARGEST = 5
@@ -105,11 +105,11 @@ class ItemQueries(Configured):
         if not len(usable):
             raise self._none(baskets)
         odds = baskets.weights[usable] / baskets.weights[usable].sum()
-        found = []
+        queries = []
         for row in random.choice(usable, self.number, p=odds):
-            own = baskets.codes[baskets.starts[row] : baskets.starts[row + 1]]
-            found.append(tuple(sorted(random.choice(own, self.size, replace=False).tolist())))
-        return found
+            items = baskets.codes[baskets.starts[row] : baskets.starts[row + 1]]
+            queries.append(tuple(sorted(random.choice(items, self.size, replace=False).tolist())))
+        return queries
 
     def _of_items(self, baskets: Baskets, random: np.random.Generator) -> list[Itemset]:
         """Draw sets of items, and keep those that a record has, until there are enough or no more come."""
@@ -117,17 +117,17 @@ class ItemQueries(Configured):
         if self.size > items:
             raise self._none(baskets)
         odds = baskets.supports / baskets.occurrences if self.kind == "frequency-weighted" else None
-        reader, found = Reader.of_baskets(baskets), list[Itemset]()
+        reader, queries = BasketReader.of_baskets(baskets), list[Itemset]()
         for _ in range(MOST_DRAWS):
             drawn = random.choice(items, (self.number, self.size), p=odds)
             drawn = np.sort(drawn[[len(set(row)) == self.size for row in drawn.tolist()]], axis=1)
             sets = [tuple(row) for row in drawn.tolist()]
-            found += [own for own, count in zip(sets, reader.matches(sets), strict=True) if count > 0]
-            if len(found) >= self.number:
+            queries += [itemset for itemset, count in zip(sets, reader.matches(sets), strict=True) if count > 0]
+            if len(queries) >= self.number:
                 break
-        if not found:
+        if not queries:
             raise self._none(baskets)
-        return found[: self.number]
+        return queries[: self.number]
 
     def _none(self, baskets: Baskets) -> BadInputError:
         other = "" if self.kind == "transaction" else ", or for kind=transaction"
@@ -144,7 +144,7 @@ def fitting_queries(baskets: Baskets) -> ItemQueries:
 
 def read_queries(path: Path, baskets: Baskets) -> list[Itemset]:
     """Read queries from a file, one per line; an item that no basket has is an error, so is a query nobody answers."""
-    found: list[Itemset] = []
+    queries: list[Itemset] = []
     lines: list[int] = []
     for line, text in numbered_lines(path):
         labels = list(dict.fromkeys(split_line(text)))
@@ -152,14 +152,14 @@ def read_queries(path: Path, baskets: Baskets) -> list[Itemset]:
         if unknown:
             raise BadInputError(f"{path}, line {line}: the item {unknown[0]!r} is in no basket of {baskets.origin}")
         if labels:
-            found.append(tuple(sorted(baskets.places[label] for label in labels)))
+            queries.append(tuple(sorted(baskets.places[label] for label in labels)))
             lines.append(line)
-    if not found:
+    if not queries:
         raise BadInputError(f"{path}: there is no line with items; write one query per line")
-    for line, count in zip(lines, Reader.of_baskets(baskets).matches(found), strict=True):
+    for line, count in zip(lines, BasketReader.of_baskets(baskets).matches(queries), strict=True):
         if count == 0:
             raise BadInputError(
                 f"{path}, line {line}: no record has all of these items, and an error relative to 0 is none; take the "
                 "line out"
             )
-    return found
+    return queries

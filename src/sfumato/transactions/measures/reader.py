@@ -46,7 +46,7 @@ def member_odds(estimator: str, size: NDArray[np.int64], known: int, joint: str 
 
 
 @dataclass(frozen=True, eq=False)
-class Reader:
+class BasketReader:
     """A release as a reader sees it: for every piece rows of published items, and which items each stands for."""
 
     pieces: tuple[Rows, ...]
@@ -57,39 +57,39 @@ class Reader:
     """How many items every published item stands for."""
 
     @staticmethod
-    def of(release: BasketRelease) -> Reader:
+    def of(release: BasketRelease) -> BasketReader:
         """Read a release."""
         sizes = np.ones(len(release.labels), np.int64)
         place = {label: number for number, label in enumerate(release.labels)}
         for recoding in release.recodings:
             sizes[[place[label] for label in recoding.labels]] = recoding.leaves
-        return Reader(tuple(Rows.of_pieces(release)), release.published_as, sizes)
+        return BasketReader(tuple(Rows.of_pieces(release)), release.published_as, sizes)
 
     @staticmethod
-    def of_baskets(baskets: Baskets) -> Reader:
+    def of_baskets(baskets: Baskets) -> BasketReader:
         """Read the original: every item is itself."""
         items = len(baskets.items)
         published = np.arange(items, dtype=np.int32).reshape(1, items)
-        return Reader((Rows.of_baskets(baskets),), published, np.ones(items, np.int64))
+        return BasketReader((Rows.of_baskets(baskets),), published, np.ones(items, np.int64))
 
     def matches(self, itemsets: Sequence[Itemset]) -> NDArray[np.int64]:
         """Count the records that fit each set of known items; a suppressed item helps nobody and is passed over."""
-        found = np.zeros(len(itemsets), np.int64)
+        counts = np.zeros(len(itemsets), np.int64)
         for places, labels, _, supports in self._parts(itemsets, passing=True):
-            found[places] += np.where((labels >= 0).any(axis=1), supports[0], supports[1])
-        return found
+            counts[places] += np.where((labels >= 0).any(axis=1), supports[0], supports[1])
+        return counts
 
     def estimates(self, itemsets: Sequence[Itemset], estimators: Sequence[str], joint: str = "product") -> Numbers:
         """Estimate the records that have each set of items, estimators x sets; with a suppressed item it is none."""
-        longest = max((len(own) for own in itemsets), default=0)
+        longest = max((len(itemset) for itemset in itemsets), default=0)
         odds = np.stack(
             [[member_odds(name, self.sizes, known, joint) for known in range(longest + 1)] for name in estimators]
         )  # estimators x known members x published items
-        found = np.zeros((len(estimators), len(itemsets)))
+        estimates = np.zeros((len(estimators), len(itemsets)))
         for places, labels, known, supports in self._parts(itemsets, passing=False):
             share = np.where(labels >= 0, odds[:, known, labels], 1.0).prod(axis=2)
-            found[:, places] += share * supports[0]
-        return found
+            estimates[:, places] += share * supports[0]
+        return estimates
 
     def _parts(
         self, itemsets: Sequence[Itemset], passing: bool
@@ -99,27 +99,27 @@ class Reader:
         For some of the sets: their places; what each is published as, every published item once, the rest -1; how many
         of the set's items each stands for; and how many records of the piece show all of it, and has the piece in all.
         """
-        lengths = np.array([len(own) for own in itemsets], np.int64)
+        lengths = np.array([len(itemset) for itemset in itemsets], np.int64)
         for rows, published in zip(self.pieces, self.published, strict=True):
             total = int(rows.weights.sum())
             for size in np.unique(lengths):
                 places = np.flatnonzero(lengths == size)
-                own = published[np.array([itemsets[int(i)] for i in places], np.int64).reshape(len(places), size)]
+                labels = published[np.array([itemsets[int(i)] for i in places], np.int64).reshape(len(places), size)]
                 if not passing:
-                    shown = (own >= 0).all(axis=1)
-                    places, own = places[shown], own[shown]
-                own = np.sort(own, axis=1)
-                known = (own[:, :, None] == own[:, None, :]).sum(axis=2)
-                own[:, 1:][own[:, 1:] == own[:, :-1]] = SUPPRESSED  # every published item once
-                distinct, number = np.unique(own, axis=0, return_inverse=True)
+                    complete = (labels >= 0).all(axis=1)
+                    places, labels = places[complete], labels[complete]
+                labels = np.sort(labels, axis=1)
+                known = (labels[:, :, None] == labels[:, None, :]).sum(axis=2)
+                labels[:, 1:][labels[:, 1:] == labels[:, :-1]] = SUPPRESSED  # every published item once
+                distinct, number = np.unique(labels, axis=0, return_inverse=True)
                 supports = _supports(
                     np.ascontiguousarray(distinct), rows.starts, rows.codes, rows.weights, *rows.postings
                 )
-                yield places, own, known, (supports[number.ravel()], total)
+                yield places, labels, known, (supports[number.ravel()], total)
 
 
 @kernel
-def _shown(row: int, starts: Counts, codes: Codes, wanted: int) -> bool:
+def _has_code(row: int, starts: Counts, codes: Codes, wanted: int) -> bool:
     """Say whether a row has a code."""
     lo, hi = starts[row], starts[row + 1]
     while lo < hi:
@@ -136,7 +136,7 @@ def _supports(
     sets: Codes, starts: Counts, codes: Codes, weights: Counts, ends: Counts, rows: Counts
 ) -> NDArray[np.int64]:
     """Count the records that show all codes of each set (-1 is none), going through the rows of the rarest."""
-    found = np.zeros(len(sets), np.int64)
+    supports = np.zeros(len(sets), np.int64)
     for s in range(len(sets)):
         anchor, fewest = -1, len(weights) + 1
         for code in sets[s]:
@@ -147,9 +147,9 @@ def _supports(
         for p in range(ends[anchor], ends[anchor + 1]):
             every = True
             for code in sets[s]:
-                if code >= 0 and code != anchor and not _shown(rows[p], starts, codes, code):
+                if code >= 0 and code != anchor and not _has_code(rows[p], starts, codes, code):
                     every = False
                     break
             if every:
-                found[s] += weights[rows[p]]
-    return found
+                supports[s] += weights[rows[p]]
+    return supports

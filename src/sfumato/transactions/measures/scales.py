@@ -20,7 +20,7 @@ from sfumato.transactions.measures.attacks import Linking, matching_distribution
 from sfumato.transactions.measures.itemsets import Rows, Spread, itemset_spread
 from sfumato.transactions.measures.losses import ItemLosses
 from sfumato.transactions.measures.queries import ItemQueries
-from sfumato.transactions.measures.reader import LONGEST, Reader
+from sfumato.transactions.measures.reader import LONGEST, BasketReader
 from sfumato.transactions.policy import Itemset, PrivacyConstraints
 from sfumato.transactions.recoding import BasketRelease
 
@@ -85,7 +85,7 @@ class PreparedBaskets(Quiet):
     @cached_property
     def workloads(self) -> list[tuple[list[Itemset], Numbers]]:
         """The queries of every workload with their true answers."""
-        reader = Reader.of_baskets(self.baskets)
+        reader = BasketReader.of_baskets(self.baskets)
         drawn = self.scales.queries.draw(self.baskets)
         return [(queries, reader.matches(queries).astype(np.float64)) for queries in drawn]
 
@@ -112,7 +112,7 @@ class PreparedBaskets(Quiet):
 
     def measure(self, release: BasketRelease) -> BasketMeasures:
         """Measure a release on all scales."""
-        reader = Reader.of(release)
+        reader = BasketReader.of(release)
         errors, intervals = self._errors(reader)
         values = {
             **self._risks(release, reader),
@@ -126,7 +126,7 @@ class PreparedBaskets(Quiet):
         matching = matching_distribution(reader.matches(self.persons)) if self.persons else {}
         return BasketMeasures(ordered, intervals, matching)
 
-    def _risks(self, release: BasketRelease, reader: Reader) -> dict[str, float]:
+    def _risks(self, release: BasketRelease, reader: BasketReader) -> dict[str, float]:
         spread = self.spread(release, reader)
         return {
             "itemset_risk": spread.risk(),
@@ -135,25 +135,25 @@ class PreparedBaskets(Quiet):
             "least_support": float(spread.least) if spread.least else inf,
         }
 
-    def spread(self, release: BasketRelease, reader: Reader | None = None) -> Spread:
+    def spread(self, release: BasketRelease, reader: BasketReader | None = None) -> Spread:
         """Count the records that fit every set of items an attacker may know."""
         if self.constraints is None:
             return itemset_spread(Rows.of_release(release), self.scales.known)
-        own = reader or Reader.of(release)
-        known = [tuple(i for i in each if (own.published[:, i] >= 0).any()) for each in self.constraints]
-        return Spread.of(own.matches([each for each in known if each]))
+        basket_reader = reader or BasketReader.of(release)
+        known = [tuple(i for i in each if (basket_reader.published[:, i] >= 0).any()) for each in self.constraints]
+        return Spread.of(basket_reader.matches([each for each in known if each]))
 
-    def _errors(self, reader: Reader) -> tuple[dict[str, float], dict[str, tuple[float, float]]]:
+    def _errors(self, reader: BasketReader) -> tuple[dict[str, float], dict[str, tuple[float, float]]]:
         """Answer the workloads by every estimator: the mean relative errors, and how far workloads differ."""
         asked = self.scales.queries
         errors = {name: list[Numbers]() for name in ESTIMATORS}
         for queries, true in self.workloads:
-            found = reader.estimates(queries, list(ESTIMATORS), asked.joint)
+            estimates = reader.estimates(queries, list(ESTIMATORS), asked.joint)
             against = np.maximum(true, asked.sanity * self.baskets.size)
-            for name, own in zip(ESTIMATORS, found, strict=True):
-                errors[name].append(np.abs(own - true) / against)
-        means = {name: mean_error(own) for name, own in errors.items()}
-        ends = {name: interval(own, asked.seed) for name, own in errors.items()}
+            for name, estimate in zip(ESTIMATORS, estimates, strict=True):
+                errors[name].append(np.abs(estimate - true) / against)
+        means = {name: mean_error(by_workload) for name, by_workload in errors.items()}
+        ends = {name: interval(by_workload, asked.seed) for name, by_workload in errors.items()}
         are = means[asked.estimator]
         values = {
             "are": are,
@@ -166,10 +166,10 @@ class PreparedBaskets(Quiet):
         low, high = ends[asked.estimator]
         intervals = {"are": (low, high), "query_utility": (inverse(high), inverse(low))}
         intervals["bounded_utility"] = 1 / (1 + high), 1 / (1 + low)
-        intervals |= {f"are_{name}": own for name, own in ends.items()}
+        intervals |= {f"are_{name}": bounds for name, bounds in ends.items()}
         for name in ("half", "expanded"):
             intervals[f"utility_{name}"] = inverse(ends[name][1]), inverse(ends[name][0])
-        return values, {name: own for name, own in intervals.items() if np.isfinite(own).all()}
+        return values, {name: bounds for name, bounds in intervals.items() if np.isfinite(bounds).all()}
 
 
 def mean_error(errors: list[Numbers]) -> float:
@@ -180,10 +180,10 @@ def mean_error(errors: list[Numbers]) -> float:
 def interval(errors: list[Numbers], seed: int) -> tuple[float, float]:
     """Return the smallest and the largest mean of a workload; of a single one a 95 % bootstrap interval."""
     if len(errors) > 1:
-        means = [float(own.mean()) for own in errors]
+        means = [float(workload.mean()) for workload in errors]
         return min(means), max(means)
-    own, random = errors[0], np.random.default_rng(seed)
-    means = [float(own[random.integers(len(own), size=len(own))].mean()) for _ in range(RESAMPLES)]
+    workload, random = errors[0], np.random.default_rng(seed)
+    means = [float(workload[random.integers(len(workload), size=len(workload))].mean()) for _ in range(RESAMPLES)]
     low, high = np.quantile(means, (0.025, 0.975))
     return float(low), float(high)
 

@@ -33,9 +33,9 @@ class Weak(Quiet):
 
 def verify(release: BasketRelease, requirement: BasketRequirement) -> None:
     """Raise an AssertionError that names a counterexample unless the release satisfies the requirement."""
-    found = violations(release, requirement)
-    shown = "; ".join(f"{{{', '.join(own.parts)}}} in {own.support}" for own in found)
-    assert not found, f"{release.maker or 'this release'} breaks {requirement}: {shown}"
+    weak_sets = violations(release, requirement)
+    examples = "; ".join(f"{{{', '.join(weak.parts)}}} in {weak.support}" for weak in weak_sets)
+    assert not weak_sets, f"{release.maker or 'this release'} breaks {requirement}: {examples}"
 
 
 def violations(release: BasketRelease, requirement: BasketRequirement, most: int = SHOWN) -> list[Weak]:
@@ -52,14 +52,14 @@ def violations(release: BasketRelease, requirement: BasketRequirement, most: int
 
 
 def _km_violations(release: BasketRelease, requirement: KMAnonymity, most: int) -> list[Weak]:
-    found: list[Weak] = []
+    weak_sets: list[Weak] = []
     for rows in _rows_of_pieces(release):
         for size in range(1, requirement.m + 1):
-            if len(found) < most:
-                parts, supports, _ = _rare(rows, size, requirement.k, most - len(found))
-                named = [tuple(rows.labels[part] for part in own) for own in parts]
-                found += [Weak(int(own), names) for own, names in zip(supports, named, strict=True)]
-    return found
+            if len(weak_sets) < most:
+                parts, supports, _ = _rare(rows, size, requirement.k, most - len(weak_sets))
+                named = [tuple(rows.labels[part] for part in itemset) for itemset in parts]
+                weak_sets += [Weak(int(support), names) for support, names in zip(supports, named, strict=True)]
+    return weak_sets
 
 
 def _rows_of_pieces(release: BasketRelease) -> list[Recoded]:
@@ -68,11 +68,11 @@ def _rows_of_pieces(release: BasketRelease) -> list[Recoded]:
         return [rows]
     pieces = []
     for piece in range(len(release.recodings)):
-        own = np.flatnonzero(release.piece == piece)
-        starts, codes = taken_rows(rows.starts, rows.codes, own)
+        places = np.flatnonzero(release.piece == piece)
+        starts, codes = taken_rows(rows.starts, rows.codes, places)
         used, small = np.unique(codes, return_inverse=True)
         labels = tuple(rows.labels[part] for part in used)
-        pieces.append(Recoded(starts, small.astype(np.int32), rows.weights[own], labels))
+        pieces.append(Recoded(starts, small.astype(np.int32), rows.weights[places], labels))
     return pieces
 
 
@@ -110,8 +110,8 @@ def least_support(release: BasketRelease, m: int) -> int:
 
     Its inverse is the risk of Loukides et al. (section 3.2) under k^m-anonymity.
     """
-    found = [_rare(rows, size, 1, 0)[2] for rows in _rows_of_pieces(release) for size in range(1, m + 1)]
-    return min((own for own in found if own), default=0)
+    supports = [_rare(rows, size, 1, 0)[2] for rows in _rows_of_pieces(release) for size in range(1, m + 1)]
+    return min((support for support in supports if support), default=0)
 
 
 # -- complete k-anonymity ------------------------------------------------------------------------------------
@@ -121,7 +121,7 @@ def _complete_violations(rows: Recoded, k: int, most: int) -> list[Weak]:
     first, link = equal_rows(rows.starts, rows.codes)
     counts = weighted_counts(link, rows.weights, len(first))
     few = np.flatnonzero(counts < k)[:most]
-    return [Weak(int(counts[own]), _row_labels(rows, int(first[own]))) for own in few]
+    return [Weak(int(counts[place]), _row_labels(rows, int(first[place]))) for place in few]
 
 
 def _row_labels(rows: Recoded, row: int) -> tuple[str, ...]:
@@ -138,24 +138,24 @@ def _constraint_violations(release: BasketRelease, itemsets: list[Itemset], k: i
     places = [{label: part for part, label in enumerate(rows.labels)} for rows in pieces]
 
     def support(itemset: Itemset) -> tuple[int, frozenset[str]]:
-        total, shown = 0, frozenset[str]()
-        for piece, own in enumerate(release.published_as):
-            labels = frozenset(release.labels[own[item]] for item in itemset if own[item] >= 0)
-            shown |= labels
+        total, all_labels = 0, frozenset[str]()
+        for piece, parts in enumerate(release.published_as):
+            labels = frozenset(release.labels[parts[item]] for item in itemset if parts[item] >= 0)
+            all_labels |= labels
             lists = [having[piece].get(places[piece].get(label, -1)) for label in labels]
             if labels and all(rows is not None for rows in lists):
                 together = set.intersection(*(rows for rows in lists if rows is not None))
                 total += int(pieces[piece].weights[list(together)].sum())
-        return total, shown
+        return total, all_labels
 
     return list(
-        islice((Weak(n, tuple(sorted(shown))) for n, shown in map(support, itemsets) if 0 < n < k), max(most, 1))
+        islice((Weak(n, tuple(sorted(labels))) for n, labels in map(support, itemsets) if 0 < n < k), max(most, 1))
     )
 
 
 def _records_having(rows: Recoded) -> dict[int, set[int]]:
     row = np.repeat(np.arange(len(rows.starts) - 1), np.diff(rows.starts))
     having: dict[int, set[int]] = {}
-    for part, own in zip(rows.codes.tolist(), row.tolist(), strict=True):
-        having.setdefault(part, set()).add(own)
+    for part, place in zip(rows.codes.tolist(), row.tolist(), strict=True):
+        having.setdefault(part, set()).add(place)
     return having
