@@ -99,23 +99,23 @@ class Hilbert(Anonymizer):
         def made(step: int) -> Release | None:
             if not stricter(requirement, step).admits(table.cells.baseline)[0]:
                 return None
-            found = cut(step)
-            return found if loss_of(found) / records <= allowed + ROUNDING else None
+            release = cut(step)
+            return release if loss_of(release) / records <= allowed + ROUNDING else None
 
         best, good, bad = cut(0), 0, 1
         loss = loss_of(best) / records
         if loss > allowed + ROUNDING:
             least = math.ceil(loss * 10_000) / 10_000
             raise InfeasibleError(f"{requirement} alone loses {loss:.4f} on this curve; feasible from within={least:g}")
-        while (found := made(bad)) is not None:
-            best, good, bad = found, bad, 2 * bad
+        while (release := made(bad)) is not None:
+            best, good, bad = release, bad, 2 * bad
         while bad - good > 1:
             middle = (good + bad) // 2
-            found = made(middle)
-            if found is None:
+            release = made(middle)
+            if release is None:
                 bad = middle
             else:
-                best, good = found, middle
+                best, good = release, middle
         return replace(best, details={"reached": str(stricter(requirement, good))})
 
     def account(self, release: Release) -> list[str]:
@@ -156,8 +156,8 @@ def dealt_out(points: CurvePoints, starts: Counts, ends: Counts, state: State) -
     point = np.searchsorted(starts, cuts, side="right") - 1
     group = np.searchsorted(firsts, cuts, side="right") - 1
     shares = np.stack([point, group, np.diff(np.append(cuts, ends[-1]))], axis=1)
-    own, group, count = deal(points.offsets, points.weights, shares, state)
-    return Assignment(points.cells[own], group, count)
+    place, group, count = deal(points.offsets, points.weights, shares, state)
+    return Assignment(points.cells[place], group, count)
 
 
 @kernel
@@ -193,15 +193,15 @@ def best_cuts(problem: Problem, points: CurvePoints, starts: Counts, k: int) -> 
 
 
 @kernel
-def widened(own_lo: Codes, own_hi: Codes, lo: Codes, hi: Codes, afresh: bool) -> bool:
+def widened(other_lo: Codes, other_hi: Codes, lo: Codes, hi: Codes, afresh: bool) -> bool:
     """Widen a box so that it covers another, or start it there; say whether its loss has to be worked out anew."""
     wider = afresh
     for a in range(len(lo)):
-        if afresh or own_lo[a] < lo[a]:
-            lo[a] = own_lo[a]
+        if afresh or other_lo[a] < lo[a]:
+            lo[a] = other_lo[a]
             wider = True
-        if afresh or own_hi[a] > hi[a]:
-            hi[a] = own_hi[a]
+        if afresh or other_hi[a] > hi[a]:
+            hi[a] = other_hi[a]
             wider = True
     return wider
 

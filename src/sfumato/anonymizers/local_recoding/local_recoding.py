@@ -50,13 +50,13 @@ class LocalRecoding(Anonymizer):
         suppressed. Groups with equal boxes are one group in the file, so a requirement that need not survive merging
         is asked again about what is published; where it fails, one level is chosen for every column (`full_domain`).
         """
-        found = self._regrouped(table, requirement, form, budget)
-        if found is not None and found.suppressed and form == "generalization":
+        release = self._regrouped(table, requirement, form, budget)
+        if release is not None and release.suppressed and form == "generalization":
             whole = self._regrouped(table, requirement, form, 0)
-            if whole is not None and loss_of(whole) < loss_of(found):
-                found = whole
-        if found is not None:
-            return found
+            if whole is not None and loss_of(whole) < loss_of(release):
+                release = whole
+        if release is not None:
+            return release
         baseline = table.cells.baseline
         if requirement.monotone and not requirement.admits(baseline)[0]:
             tried = ", and leaving out what no group can take exceeds the budget for suppression" if budget else ""
@@ -110,8 +110,8 @@ def deal(cells: Counts, counts: Counts, shares: Counts, state: NDArray[np.uint64
     left = counts.copy()
     dealt = i = 0
     while i < len(shares):
-        point, own, wanted = shares[i, 0], shares[i, 1], 0
-        while i < len(shares) and shares[i, 0] == point and shares[i, 1] == own:
+        point, recipient, wanted = shares[i, 0], shares[i, 1], 0
+        while i < len(shares) and shares[i, 0] == point and shares[i, 1] == recipient:
             wanted += shares[i, 2]
             i += 1
         together = 0
@@ -127,7 +127,7 @@ def deal(cells: Counts, counts: Counts, shares: Counts, state: NDArray[np.uint64
             wanted -= taken
             left[c] -= taken
             if taken > 0:
-                cell[dealt], group[dealt], count[dealt] = c, own, taken
+                cell[dealt], group[dealt], count[dealt] = c, recipient, taken
                 dealt += 1
     return cell[:dealt], group[:dealt], count[:dealt]
 

@@ -136,7 +136,7 @@ class Nearest(NamedTuple):
     """Room for the nearest found so far: a heap with the farthest on top, and a stack of branches still to open."""
 
     distances: Numbers
-    found: Counts
+    numbers: Counts
     branches: Counts
     bounds: Numbers
 
@@ -151,13 +151,13 @@ def room_for_nearest(most: int, tree: Tree) -> Nearest:
 @kernel
 def keep_nearest(nearest: Nearest, count: int, distance: float, number: int) -> int:
     """Offer one to the nearest; return how many they are. Of equally distant ones those that came first stay."""
-    distances, found = nearest.distances, nearest.found
+    distances, numbers = nearest.distances, nearest.numbers
     if count < len(distances):
         at = count
         while at > 0 and distances[(at - 1) // 2] < distance:
-            distances[at], found[at] = distances[(at - 1) // 2], found[(at - 1) // 2]
+            distances[at], numbers[at] = distances[(at - 1) // 2], numbers[(at - 1) // 2]
             at = (at - 1) // 2
-        distances[at], found[at] = distance, number
+        distances[at], numbers[at] = distance, number
         return count + 1
     if distance >= distances[0]:
         return count
@@ -168,7 +168,7 @@ def keep_nearest(nearest: Nearest, count: int, distance: float, number: int) -> 
             below += 1
         if distance >= distances[below]:
             break
-        distances[at], found[at] = distances[below], found[below]
+        distances[at], numbers[at] = distances[below], numbers[below]
         at = below
-    distances[at], found[at] = distance, number
+    distances[at], numbers[at] = distance, number
     return count

@@ -225,12 +225,12 @@ def settle(domain: Domain, grouping: Grouping, shop: Workshop, portions: Counts,
 def cheapest_host(domain: Domain, grouping: Grouping, shop: Workshop, portion: int, hosts: Counts) -> tuple[int, float]:
     """Find the host (without a list of hosts: the group nearby) that can take a portion in at the least cost."""
     everywhere = len(hosts) > 0
-    found = len(hosts)
+    number = len(hosts)
     if not everywhere:
-        found = nearest_portions(domain, grouping, shop.tree, shop.hosts, grouping.point[portion], False)
+        number = nearest_portions(domain, grouping, shop.tree, shop.hosts, grouping.point[portion], False)
     best, best_cost = NONE, np.inf
-    for i in range(found):
-        group = hosts[i] if everywhere else grouping.group[shop.hosts.found[i]]
+    for i in range(number):
+        group = hosts[i] if everywhere else grouping.group[shop.hosts.numbers[i]]
         if group in (NONE, best):
             continue
         loss = widened_loss(domain, grouping, group, grouping.point[portion])
@@ -248,11 +248,11 @@ def nearest_portions(
 ) -> int:
     """Find the portions nearest to a point, on request only those that their groups can spare by their size."""
     nearest.branches[0], nearest.bounds[0] = 0, 0.0
-    pending, found, most = 1, 0, len(nearest.found)
+    pending, count, most = 1, 0, len(nearest.numbers)
     while pending > 0:
         pending -= 1
         branch = nearest.branches[pending]
-        limit = nearest.distances[0] if found == most else FARTHEST
+        limit = nearest.distances[0] if count == most else FARTHEST
         if nearest.bounds[pending] >= limit:
             continue
         half = tree.halves[branch]
@@ -271,9 +271,9 @@ def nearest_portions(
                 continue
             for portion in range(grouping.portions[tree.points[i]], grouping.portions[tree.points[i] + 1]):
                 if not movable or can_spare(domain, grouping, portion):
-                    found = keep_nearest(nearest, found, far, portion)
-            limit = nearest.distances[0] if found == most else FARTHEST
-    return found
+                    count = keep_nearest(nearest, count, far, portion)
+            limit = nearest.distances[0] if count == most else FARTHEST
+    return count
 
 
 @kernel
@@ -290,14 +290,14 @@ def gather(domain: Domain, grouping: Grouping, shop: Workshop, seed: int) -> boo
     The companion that costs least comes next: what the box's growth costs those who are in it already, plus what the
     companion itself loses. Of all stages on the way that are admitted the one that saves most is kept.
     """
-    found = nearest_portions(domain, grouping, shop.tree, shop.companions, grouping.point[seed], True)
-    near = shop.companions.found
+    count = nearest_portions(domain, grouping, shop.tree, shop.companions, grouping.point[seed], True)
+    near = shop.companions.numbers
     start = shop.journal.lengths[0]
     group = new_group(grouping)
     note(grouping, shop.journal, group)
     histogram = np.zeros(len(domain.rules.q), np.int64)
-    losses, open_ = np.empty(found), np.ones(found, np.bool_)
-    for i in range(found):
+    losses, open_ = np.empty(count), np.ones(count, np.bool_)
+    for i in range(count):
         open_[i] = near[i] != seed
     saved = join(domain, grouping, shop, group, seed, histogram)
     draw_box(domain, grouping, group)
@@ -311,13 +311,13 @@ def gather(domain: Domain, grouping: Grouping, shop: Workshop, seed: int) -> boo
             widen_losses(domain, grouping, group, near, open_, losses)
             drawn = loss
         best, best_cost = -1, np.inf
-        for i in range(found):
+        for i in range(count):
             if open_[i]:
                 weight = grouping.weight[near[i]]
                 cost = size * (losses[i] - loss) / weight + losses[i] - worth(grouping, shop, near[i])
                 if cost < best_cost:
-                    own = grouping.group[near[i]]
-                    if own == NONE or admitted_with(domain, grouping, own, near[i], -1):
+                    home = grouping.group[near[i]]
+                    if home == NONE or admitted_with(domain, grouping, home, near[i], -1):
                         best, best_cost = i, cost
                     else:
                         open_[i] = False

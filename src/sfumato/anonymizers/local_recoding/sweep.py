@@ -116,27 +116,27 @@ def sweep(domain: Domain, vectors: Codes) -> Counts:
     sizes_only = only_sizes(domain.rules)
     groups = 0
     for v in range(len(vectors)):
-        found = 0
+        buckets = 0
         any_admitted = False
         for i in range(len(rest)):
             slot = slot_of(domain, vectors[v], rest[i], slots)
             while stamps[slot] == v and not together(domain, vectors[v], first[table[slot]], rest[i]):
                 slot = (slot + 1) & (slots - 1)
             if stamps[slot] != v:
-                stamps[slot], table[slot] = v, found
-                first[found], size[found] = rest[i], 0
-                found += 1
+                stamps[slot], table[slot] = v, buckets
+                first[buckets], size[buckets] = rest[i], 0
+                buckets += 1
             bucket[i] = table[slot]
             size[bucket[i]] += domain.counts[rest[i]]
             any_admitted = any_admitted or sizes_admitted(domain.rules, size[bucket[i]])
         if not any_admitted:
             continue
-        admitted = np.empty(found, np.bool_)
-        for b in range(found):
+        admitted = np.empty(buckets, np.bool_)
+        for b in range(buckets):
             admitted[b] = sizes_admitted(domain.rules, size[b])
         if not sizes_only:
             ask_histograms(domain, rest, bucket, admitted)
-        number = np.full(found, -1, np.int64)
+        number = np.full(buckets, -1, np.int64)
         kept = 0
         for i in range(len(rest)):
             b = bucket[i]

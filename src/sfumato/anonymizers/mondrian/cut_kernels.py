@@ -173,12 +173,12 @@ def code_weights(
     for i in range(len(cells)):
         dense[problem.codes[cells[i], attribute] - lo] += counts[i]
     codes, weights = np.empty(reach, np.int64), np.empty(reach, np.int64)
-    found = 0
+    distinct = 0
     for code in range(reach):
         if dense[code] > 0:
-            codes[found], weights[found] = lo + code, dense[code]
-            found += 1
-    return codes[:found], weights[:found]
+            codes[distinct], weights[distinct] = lo + code, dense[code]
+            distinct += 1
+    return codes[:distinct], weights[:distinct]
 
 
 @kernel
@@ -242,9 +242,9 @@ def taken_left(
     taken = np.zeros(len(cells), np.int64)
     i = 0
     while i < len(cells):
-        own = problem.codes[cells[i], attribute]
-        if own != code:
-            taken[i] = counts[i] if own < code else 0
+        entry_code = problem.codes[cells[i], attribute]
+        if entry_code != code:
+            taken[i] = counts[i] if entry_code < code else 0
             i += 1
             continue
         end, together = i, 0

@@ -227,8 +227,8 @@ class Mondrian(Anonymizer):
 
         if not (admitted or budget):
             raise _not_even_together(requirement, table, budget)
-        found = shared_first(table, requirement, whole, admitted, budget, cut)
-        releases = [self._published(table, groups, "generalization") for groups in found]
+        groupings = shared_first(table, requirement, whole, admitted, budget, cut)
+        releases = [self._published(table, groups, "generalization") for groups in groupings]
         if not releases:
             raise _not_even_together(requirement, table, budget)
         return self._told(min(releases, key=loss_of), scoring)

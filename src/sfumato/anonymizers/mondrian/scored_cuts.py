@@ -99,18 +99,18 @@ def scored_cut(
 def by_spread(problem: Problem, lo: Codes, hi: Codes) -> Counts:
     """List the attributes that can be cut, the widest spread first, ties in their order."""
     spreads, order = np.empty(len(lo)), np.empty(len(lo), np.int64)
-    found = 0
+    count = 0
     for a in range(len(lo)):
         if lo[a] == hi[a] or not problem.may_cut[a]:
             continue
         spread = spread_of(problem, a, lo[a], hi[a])
-        place = found
+        place = count
         while place > 0 and spreads[place - 1] < spread:
             spreads[place], order[place] = spreads[place - 1], order[place - 1]
             place -= 1
         spreads[place], order[place] = spread, a
-        found += 1
-    return order[:found]
+        count += 1
+    return order[:count]
 
 
 @kernel

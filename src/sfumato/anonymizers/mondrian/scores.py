@@ -181,7 +181,7 @@ def growing_losses(problem: Problem, weights: Counts, lo: Codes, hi: Codes, upwa
     Only what a code widens is worked out anew.
     """
     n, d = lo.shape
-    found, losses = np.empty(n), np.zeros(d)
+    sums, losses = np.empty(n), np.zeros(d)
     part_lo, part_hi = np.empty(d, np.int32), np.full(d, -1, np.int32)
     records = 0
     for step in range(n):
@@ -194,8 +194,8 @@ def growing_losses(problem: Problem, weights: Counts, lo: Codes, hi: Codes, upwa
                 part_hi[a] = max(hi[place, a], part_hi[a])
                 losses[a] = loss(problem, a, part_lo[a], part_hi[a])
             total += losses[a]
-        found[place] = records * total / d
-    return found
+        sums[place] = records * total / d
+    return sums
 
 
 @kernel
@@ -226,18 +226,18 @@ def count_targets(scoring: Scoring, cells: Counts) -> tuple[Counts, Counts]:
                 scoring.numbers[scoring.values[j]] = -1
                 number += 1
     pairs, targets = np.empty((number, 3), np.int64), np.zeros(min(number, len(scoring.numbers)), np.int64)
-    found = place = 0
+    distinct = place = 0
     if scoring.kind == GAIN:
         for i in range(len(cells)):
             for j in range(scoring.offsets[cells[i]], scoring.offsets[cells[i] + 1]):
                 if scoring.numbers[scoring.values[j]] < 0:
-                    scoring.numbers[scoring.values[j]] = found
-                    found += 1
+                    scoring.numbers[scoring.values[j]] = distinct
+                    distinct += 1
                 value = scoring.numbers[scoring.values[j]]
                 pairs[place, 0], pairs[place, 1], pairs[place, 2] = cells[i], value, scoring.counts[j]
                 targets[value] += scoring.counts[j]
                 place += 1
-    return pairs, targets[:found]
+    return pairs, targets[:distinct]
 
 
 @kernel

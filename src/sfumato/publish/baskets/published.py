@@ -55,16 +55,16 @@ class Published:
         for row, weight in self.rows.items():
             if len(row) >= size:
                 by_length.setdefault(len(row), []).append((sorted(place[label] for label in row), weight))
-        found = _Tally(size, len(self.labels))
-        for length, own in sorted(by_length.items()):
-            codes = np.array([codes for codes, _ in own], np.int64)
-            weights = np.array([weight for _, weight in own], np.int64)
+        tally = _Tally(size, len(self.labels))
+        for length, rows in sorted(by_length.items()):
+            codes = np.array([codes for codes, _ in rows], np.int64)
+            weights = np.array([weight for _, weight in rows], np.int64)
             for chosen in _choices(length, size):
                 step = max(1, BLOCK // len(chosen))
-                for start in range(0, len(own), step):
+                for start in range(0, len(rows), step):
                     block = codes[start : start + step, chosen].reshape(-1, size)
-                    found.add(block, np.repeat(weights[start : start + step], len(chosen)))
-        return found.joined()
+                    tally.add(block, np.repeat(weights[start : start + step], len(chosen)))
+        return tally.joined()
 
 
 def _choices(length: int, size: int) -> Iterator[NDArray[np.int64]]:
