@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.anonymizer import Anonymizer, check_nothing_suppressed, infeasible, loss_of, published
 from sfumato.anonymizers.curve import CurvePoints, points_on_curve
 from sfumato.anonymizers.local_recoding.local_recoding import deal
-from sfumato.anonymizers.mondrian.cut_kernels import Codes, Counts, Problem, only_sizes, problem_of
+from sfumato.anonymizers.mondrian.cut_kernels import Codes, Counts, CutProblem, only_sizes, problem_of
 from sfumato.anonymizers.mondrian.scores import mean_loss
 from sfumato.configuration import Option, seed_option
 from sfumato.errors import BadInputError, InfeasibleError
@@ -161,7 +161,7 @@ def dealt_out(points: CurvePoints, starts: Counts, ends: Counts, state: State) -
 
 
 @kernel
-def best_cuts(problem: Problem, points: CurvePoints, starts: Counts, k: int) -> Counts:
+def best_cuts(problem: CutProblem, points: CurvePoints, starts: Counts, k: int) -> Counts:
     """Cut the curve into groups of at least k records at the least loss: the ends of the groups, in records.
 
     Time is O(records x k), and O(attributes) for every point that a look back comes to.
@@ -219,7 +219,7 @@ def followed(before: Counts, n: int) -> Counts:
 
 
 @kernel
-def quick_cuts(problem: Problem, points: CurvePoints) -> Counts:
+def quick_cuts(problem: CutProblem, points: CurvePoints) -> Counts:
     """Cut behind every point at which the group is admitted; what is left at the end joins the groups before it."""
     n = len(points.counts)
     ends = np.empty(n + 1, np.int64)
@@ -246,7 +246,7 @@ def quick_cuts(problem: Problem, points: CurvePoints) -> Counts:
 
 
 @kernel
-def add_point(problem: Problem, points: CurvePoints, point: int, histogram: Counts) -> int:
+def add_point(problem: CutProblem, points: CurvePoints, point: int, histogram: Counts) -> int:
     """Add the records of a point to a histogram; return how many there are."""
     for i in range(points.offsets[point], points.offsets[point + 1]):
         for s in range(problem.columns.shape[1]):
@@ -255,7 +255,7 @@ def add_point(problem: Problem, points: CurvePoints, point: int, histogram: Coun
 
 
 @kernel
-def admitted_cuts(problem: Problem, points: CurvePoints, quick: Counts) -> tuple[float, Counts]:
+def admitted_cuts(problem: CutProblem, points: CurvePoints, quick: Counts) -> tuple[float, Counts]:
     """Cut the curve into admitted stretches of points, given cuts that will do: the loss, and the ends, in points.
 
     The given cuts are among those that are tried, so nothing is lost against them.
@@ -295,7 +295,7 @@ def blocks_of(starts: Counts) -> Counts:
 
 
 @kernel
-def far_cuts(problem: Problem, points: CurvePoints, blocks: Counts) -> tuple[float, Counts]:
+def far_cuts(problem: CutProblem, points: CurvePoints, blocks: Counts) -> tuple[float, Counts]:
     """Cut the curve into admitted stretches of whole blocks, however long: the least loss, and the ends, in points."""
     n, d = len(blocks) - 1, problem.codes.shape[1]
     sums = np.zeros((n + 1, len(problem.rules.q)), np.int64)

@@ -21,7 +21,7 @@ from sfumato.anonymizers.anonymizer import Anonymizer, infeasible, loss_of
 from sfumato.anonymizers.full_domain.full_domain import FullDomain
 from sfumato.anonymizers.local_recoding.groups import NONE, Grouping, grouping_of
 from sfumato.anonymizers.local_recoding.regroup import MOST_PORTIONS, house_leftovers, regroup, workshop_for
-from sfumato.anonymizers.local_recoding.sweep import Codes, Counts, Domain, domain_of, level_vectors, sweep
+from sfumato.anonymizers.local_recoding.sweep import Codes, Counts, PointDomain, domain_of, level_vectors, sweep
 from sfumato.configuration import Option, seed_option
 from sfumato.kernel_helpers import drawing_state, uniform
 from sfumato.kernels import kernel
@@ -74,7 +74,7 @@ class LocalRecoding(Anonymizer):
         release = self._published(table, domain, grouping, form)
         return release if requirement.monotone or _holds(release, requirement) else None
 
-    def _published(self, table: Table, domain: Domain, grouping: Grouping, form: Form) -> Release:
+    def _published(self, table: Table, domain: PointDomain, grouping: Grouping, form: Form) -> Release:
         assignment = dealt(table.cells, domain, grouping, drawing_state(self.seed))
         if form == "bucketization":
             return bucketization(table, assignment, int(assignment.group.max()) + 1)
@@ -86,7 +86,7 @@ def _holds(release: Release, requirement: Requirement) -> bool:
     return release.histograms is not None and bool(requirement.admits(release.histograms).all())
 
 
-def dealt(cells: Cells, domain: Domain, grouping: Grouping, state: NDArray[np.uint64]) -> Assignment:
+def dealt(cells: Cells, domain: PointDomain, grouping: Grouping, state: NDArray[np.uint64]) -> Assignment:
     """Say how many records of every cell go to which group, the groups numbered in the order of their first cell."""
     portion = np.lexsort((grouping.group, grouping.point))
     shares = np.stack([grouping.point, grouping.group, grouping.weight], axis=1)[portion]

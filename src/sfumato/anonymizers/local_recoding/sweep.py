@@ -32,7 +32,7 @@ STRIDE = 2_654_435_761
 """A prime: its multiples modulo the size of a lattice are spread evenly over it."""
 
 
-class Domain(NamedTuple):
+class PointDomain(NamedTuple):
     """What kernels read: points (distinct quasi-identifiers) with their cells, the hierarchies, the requirement."""
 
     codes: Codes
@@ -58,7 +58,7 @@ class Domain(NamedTuple):
     rules: Rules
 
 
-def domain_of(cells: Cells, requirement: Requirement) -> Domain:
+def domain_of(cells: Cells, requirement: Requirement) -> PointDomain:
     """Lay cells, hierarchies and requirement out for the kernels."""
     hierarchies = [quasi.hierarchy for quasi in cells.quasi]
     heights = np.array([hierarchy.height for hierarchy in hierarchies], np.int64)
@@ -71,7 +71,7 @@ def domain_of(cells: Cells, requirement: Requirement) -> Domain:
             ends = np.append(starts[1:], hierarchy.size) - 1
             above[a, level, : hierarchy.size] = ancestors
             losses[a, level, : hierarchy.size] = hierarchy.losses(starts, ends)[ancestors] / len(hierarchies)
-    return Domain(
+    return PointDomain(
         cells.points.codes,
         cells.points.counts,
         np.append(cells.points.first, cells.size),
@@ -84,7 +84,7 @@ def domain_of(cells: Cells, requirement: Requirement) -> Domain:
     )
 
 
-def level_vectors(domain: Domain, most: int = MOST_VECTORS) -> Codes:
+def level_vectors(domain: PointDomain, most: int = MOST_VECTORS) -> Codes:
     """List level vectors in the order of the mean loss they cause: all of them, or an even sample with the root."""
     levels = [int(height) + 1 for height in domain.heights]
     size = prod(levels)
@@ -102,7 +102,7 @@ def level_vectors(domain: Domain, most: int = MOST_VECTORS) -> Codes:
 
 
 @kernel
-def sweep(domain: Domain, vectors: Codes) -> Counts:
+def sweep(domain: PointDomain, vectors: Codes) -> Counts:
     """Give every point the number of its group, -1 where it is left over after the last vector.
 
     Time is O(vectors x points that are still without a group x attributes).
@@ -155,7 +155,7 @@ def sweep(domain: Domain, vectors: Codes) -> Counts:
 
 
 @kernel
-def slot_of(domain: Domain, vector: Codes, point: int, slots: int) -> int:
+def slot_of(domain: PointDomain, vector: Codes, point: int, slots: int) -> int:
     """Hash the nodes above a point on the levels of a vector to a slot of a table with a power of two of them."""
     mixed = NO_HASH
     for a in range(len(vector)):
@@ -164,7 +164,7 @@ def slot_of(domain: Domain, vector: Codes, point: int, slots: int) -> int:
 
 
 @kernel
-def together(domain: Domain, vector: Codes, p: int, q: int) -> bool:
+def together(domain: PointDomain, vector: Codes, p: int, q: int) -> bool:
     """Say whether two points agree on the levels of a vector."""
     for a in range(len(vector)):
         if domain.above[a, vector[a], domain.codes[p, a]] != domain.above[a, vector[a], domain.codes[q, a]]:
@@ -173,7 +173,7 @@ def together(domain: Domain, vector: Codes, p: int, q: int) -> bool:
 
 
 @kernel
-def ask_histograms(domain: Domain, points: Counts, bucket: Counts, admitted: NDArray[np.bool_]) -> None:
+def ask_histograms(domain: PointDomain, points: Counts, bucket: Counts, admitted: NDArray[np.bool_]) -> None:
     """Ask the requirement about every bucket of points that is large enough; write the answers to `admitted`."""
     offsets, members = members_by(bucket[: len(points)], len(admitted))
     histogram = np.zeros(len(domain.rules.q), np.int64)
@@ -187,7 +187,7 @@ def ask_histograms(domain: Domain, points: Counts, bucket: Counts, admitted: NDA
 
 
 @kernel
-def add_point(domain: Domain, point: int, sign: int, histogram: Counts) -> int:
+def add_point(domain: PointDomain, point: int, sign: int, histogram: Counts) -> int:
     """Add the sensitive values of a point's records to a histogram (or subtract them); return how many they are."""
     for cell in range(domain.cells[point], domain.cells[point + 1]):
         for s in range(domain.columns.shape[1]):

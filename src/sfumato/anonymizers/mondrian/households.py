@@ -17,12 +17,12 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from sfumato.anonymizers.mondrian.cut_kernels import Codes, Counts, Groups, Problem, problem_of
+from sfumato.anonymizers.mondrian.cut_kernels import Codes, Counts, CutProblem, Groups, problem_of
 from sfumato.anonymizers.mondrian.trim import trim
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.table import Table, distinct_rows, ranges
 
-Cut = Callable[[Problem, Counts, Counts, Codes, Codes], Groups]
+Cut = Callable[[CutProblem, Counts, Counts, Codes, Codes], Groups]
 """Cuts the records of these entries, in this region, as long as the halves are admitted."""
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.publish.audit.counted import Codes, Counted, Counts, TextColumn, number_combinations, shown_text
-from sfumato.publish.audit.notation import Domain, Mask, Meaning, Notation
+from sfumato.publish.audit.notation import Mask, Meaning, Notation, ValueDomain
 
 MOST_STEPS = 1_000_000_000
 """Looking for boxes is given up where more points than this would have to be looked at, about ten seconds."""
@@ -87,7 +87,7 @@ def _covered(boxes: Combinations, points: Combinations, notations: Mapping[str, 
     """Say for every column which text (rows) covers which value (columns)."""
     if sum(len(t) * len(v) for t, v in zip(boxes.texts, points.texts, strict=True)) > MOST_STEPS:
         return None
-    domains = [Domain(values) for values in points.texts]
+    domains = [ValueDomain(values) for values in points.texts]
     return [
         np.stack([domain.covered(meaning) for meaning in meanings])
         for domain, meanings in zip(domains, boxes.meanings(notations), strict=True)

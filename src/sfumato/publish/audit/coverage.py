@@ -18,7 +18,7 @@ import numpy as np
 
 from sfumato.publish.audit.boxes import Combinations, Places, locate
 from sfumato.publish.audit.counted import Counted, Counts, TextColumn, number_combinations, number_keys
-from sfumato.publish.audit.notation import Domain, Notation
+from sfumato.publish.audit.notation import Notation, ValueDomain
 from sfumato.quiet import Quiet
 
 Row = TypeVar("Row", bound=Hashable)
@@ -228,7 +228,7 @@ def _by_columns(
     """Look at each column by itself: every text must cover some original value."""
     uncovered, examples = 0, []
     for name in quasi:
-        domain, column = Domain(original.columns[name].texts), published.columns[name]
+        domain, column = ValueDomain(original.columns[name].texts), published.columns[name]
         totals = np.bincount(column.codes, weights=published.counts, minlength=len(column.texts)).astype(np.int64)
         for text, rows in zip(column.texts, totals.tolist(), strict=True):
             if rows and not domain.covered(notations[name].read(text)).any():

@@ -97,7 +97,7 @@ class Meaning:
 
 
 @dataclass(frozen=True, eq=False)
-class Domain:
+class ValueDomain:
     """The distinct values of an original column, prepared for asking which of them a text covers."""
 
     values: tuple[str, ...]
@@ -302,7 +302,7 @@ def leaves_covered(hierarchy: Hierarchy, meaning: Meaning) -> Mask:
     if hierarchy.missing and meaning.missing:
         covered[-1] = True
     if hierarchy.scale == "category":
-        known = Domain(hierarchy.leaves)
+        known = ValueDomain(hierarchy.leaves)
         return covered | known.covered(meaning)
     firsts, lasts = np.asarray(hierarchy.firsts), np.asarray(hierarchy.lasts)
     stand_ins = np.where(firsts == -inf, np.nextafter(lasts, -inf) if hierarchy.continuous else lasts, firsts)

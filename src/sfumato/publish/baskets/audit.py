@@ -21,7 +21,7 @@ from sfumato.configuration import check_whole
 from sfumato.errors import BadInputError
 from sfumato.plain import json_text
 from sfumato.publish.audit.notation import set_members
-from sfumato.publish.baskets.published import Published, Shown, read_published
+from sfumato.publish.baskets.published import PublishedBaskets, Shown, read_published
 from sfumato.quiet import Quiet
 from sfumato.table import Hierarchy
 from sfumato.transactions import (
@@ -112,7 +112,7 @@ class BasketAudit(Quiet):
 
 
 def audit_baskets(
-    file: str | Path | Published,
+    file: str | Path | PublishedBaskets,
     require: str | None = None,
     original: Baskets | None = None,
     known: int | None = None,
@@ -135,7 +135,7 @@ def audit_baskets(
     """
     read = (
         file
-        if isinstance(file, Published)
+        if isinstance(file, PublishedBaskets)
         else read_published(file, who, item, column, separator, encoding, escaped_formulas)
     )
     wanted = None if require is None else basket_requirement(require)
@@ -190,7 +190,7 @@ def _measures(counted: Counted) -> dict[str, float]:
     }
 
 
-def _weakest(read: Published, counted: Counted) -> list[RareSet]:
+def _weakest(read: PublishedBaskets, counted: Counted) -> list[RareSet]:
     rare = []
     for sets, supports in counted.values():
         for place in np.argsort(supports, kind="stable")[:EXAMPLES]:
@@ -198,7 +198,7 @@ def _weakest(read: Published, counted: Counted) -> list[RareSet]:
     return sorted(rare, key=lambda rare_set: (rare_set.records, len(rare_set.items), rare_set.items))[:EXAMPLES]
 
 
-def _notices(read: Published) -> Iterable[str]:
+def _notices(read: PublishedBaskets) -> Iterable[str]:
     if read.empty:
         yield f"{read.empty:,} of {read.records:,} records show nothing; nobody finds a person among them by an item"
     alone = sum(count for row, count in read.rows.items() if count == 1 and row)
@@ -210,7 +210,7 @@ def _notices(read: Published) -> Iterable[str]:
 
 
 def _failures(
-    read: Published,
+    read: PublishedBaskets,
     wanted: BasketRequirement | None,
     counted: Counted,
     original: Baskets | None,
@@ -234,7 +234,7 @@ def _failures(
 
 
 def _known_lines(
-    read: Published, wanted: PrivacyConstraints, original: Baskets, readings: Mapping[str, frozenset[int]]
+    read: PublishedBaskets, wanted: PrivacyConstraints, original: Baskets, readings: Mapping[str, frozenset[int]]
 ) -> list[RareSet]:
     """Find the listed sets of known items that some records fit, but fewer than k."""
     shows: dict[int, list[str]] = {}
@@ -283,7 +283,7 @@ def stands_for(
 
 
 def covered(
-    read: Published, original: Baskets, readings: Mapping[str, frozenset[int]], local: bool = False
+    read: PublishedBaskets, original: Baskets, readings: Mapping[str, frozenset[int]], local: bool = False
 ) -> BasketCoverage:
     """Check that the records can be those of the original: exactly where every item is published in one way."""
     unread = [label for label, items in readings.items() if not items]
@@ -318,7 +318,7 @@ def _one_way(readings: Mapping[str, frozenset[int]]) -> dict[int, str] | None:
     return label_of
 
 
-def _each_label(read: Published, original: Baskets, readings: Mapping[str, frozenset[int]]) -> BasketCoverage:
+def _each_label(read: PublishedBaskets, original: Baskets, readings: Mapping[str, frozenset[int]]) -> BasketCoverage:
     """Where items are published in several ways: no text may be shown by more records than have one of its items."""
     having: dict[int, set[int]] = {}
     row = np.repeat(np.arange(original.distinct), original.lengths)
@@ -338,7 +338,7 @@ def _each_label(read: Published, original: Baskets, readings: Mapping[str, froze
     return BasketCoverage(said, False, not examples, beyond, tuple(examples[:EXAMPLES]))
 
 
-def losses(read: Published, original: Baskets, readings: Mapping[str, frozenset[int]]) -> dict[str, float]:
+def losses(read: PublishedBaskets, original: Baskets, readings: Mapping[str, frozenset[int]]) -> dict[str, float]:
     """Measure what was lost, where every item is published in one way: NCP, UL, what was suppressed."""
     shown_as = _one_way(readings)
     if shown_as is None:

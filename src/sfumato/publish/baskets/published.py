@@ -27,7 +27,7 @@ BLOCK = 1 << 21
 
 
 @dataclass(frozen=True, eq=False)
-class Published:
+class PublishedBaskets:
     """The records of a published file: what each shows, equal ones counted."""
 
     origin: str
@@ -114,7 +114,7 @@ def read_published(
     separator: str | None = None,
     encoding: str = "utf-8",
     escaped_formulas: bool = False,
-) -> Published:
+) -> PublishedBaskets:
     """Read a file of baskets, whoever made it: lines of items, rows of (`who`, `item`), or Parquet lists.
 
     `escaped_formulas` says that formulas in a text file were escaped, and are to be read as they were.
@@ -140,7 +140,7 @@ def read_published(
         counted[frozenset(label for label in labels[start:end] if label is not None)] += number
     if not counted:
         raise BadInputError(f"{path}: there is no record in it; one line is one record")
-    return Published(str(path), dict(counted))
+    return PublishedBaskets(str(path), dict(counted))
 
 
 def _gathered(rows: Engine, who: str, item: str) -> CountedLists:
