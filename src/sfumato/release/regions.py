@@ -125,7 +125,7 @@ def combine_overlaps(
     Time is O(regions x boxes x attributes that a region selects in) at most: what an interval has in common with a
     region is worked out once for all boxes that show it, a box that a region misses is not looked at again, and what
     a region has in common with the one before (large populations come as a tree) is kept from there. The intervals of
-    attribute a stand at `offsets[a]:offsets[a + 1]`, and box b shows number `shown[a, b]` of them.
+    attribute a stand at `offsets[a]:offsets[a + 1]`, and box b shows number `interval_of[a, b]` of them.
     """
     boxes, depth = len(held.starts) - 1, max(int((used >= 0).sum(axis=1).max()), 1)
     estimates = np.zeros((len(used), held.values))
