@@ -20,7 +20,7 @@ import sfumato
 from sfumato.cli import app
 from sfumato.publish.audit.counted import TextColumn, number_combinations
 from sfumato.publish.audit.coverage import match
-from sfumato.publish.audit.notation import Domain, Notation, leaves_covered
+from sfumato.publish.audit.notation import Notation, ValueDomain, leaves_covered
 from strategies import tries
 from test_proof import (
     HIERARCHIES,
@@ -369,16 +369,21 @@ def test_matching_is_a_maximum_flow(wanted, room, data):
     ],
 )
 def test_notations_cover_what_they_say(text, inside, outside):
-    covered = Domain((*inside, *outside)).covered(Notation().read(text))
+    covered = ValueDomain((*inside, *outside)).covered(Notation().read(text))
     assert covered.tolist() == [True] * len(inside) + [False] * len(outside)
 
 
 def test_labels_come_before_values_and_values_before_notations():
     odd = sfumato.tree([["20-29", "a", "b"], "c"])
-    assert Domain(("a", "b", "c", "25")).covered(Notation(odd).read("20-29")).tolist() == [True, True, False, False]
-    assert Domain(("20-29", "25")).covered(Notation(None, {"20-29"}).read("20-29")).tolist() == [True, False]
+    assert ValueDomain(("a", "b", "c", "25")).covered(Notation(odd).read("20-29")).tolist() == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert ValueDomain(("20-29", "25")).covered(Notation(None, {"20-29"}).read("20-29")).tolist() == [True, False]
     years = sfumato.numeric(0, 99, 10, continuous=True)
-    assert Domain(("9.9", "10")).covered(Notation(years).read(years.leaves[0])).tolist() == [True, False]
+    assert ValueDomain(("9.9", "10")).covered(Notation(years).read(years.leaves[0])).tolist() == [True, False]
 
 
 @st.composite
@@ -399,7 +404,7 @@ def written_stretches(draw):
 @tries(200)
 @given(a=written_stretches(), b=written_stretches())
 def test_texts_meet_where_they_cover_a_value_together(a, b):
-    tenths = Domain(tuple(f"{n / 10:g}" for n in range(-150, 151)))
+    tenths = ValueDomain(tuple(f"{n / 10:g}" for n in range(-150, 151)))
     mine, theirs = Notation().read(a), Notation().read(b)
     assert mine.meets(theirs) == theirs.meets(mine) == bool((tenths.covered(mine) & tenths.covered(theirs)).any())
 

@@ -210,9 +210,9 @@ def test_the_nearest_neighbours_are_those_of_a_search_among_all(cells, most):
             for p in grouping.point.tolist()
         )
         assert sorted(nearest.distances[:found]) == pytest.approx(far[:most])
-        assert len(set(nearest.found[:found].tolist())) == found
+        assert len(set(nearest.numbers[:found].tolist())) == found
         for i in range(found):
-            exact = distance(domain, point, grouping.point[nearest.found[i]], 2.0)
+            exact = distance(domain, point, grouping.point[nearest.numbers[i]], 2.0)
             assert exact == pytest.approx(nearest.distances[i])
 
 

@@ -73,7 +73,7 @@ class Anonymizer(Configured, ABC):
     @property
     def draws_at_random(self) -> bool:
         """Whether anything is drawn at random: where there is a seed, unless a maker knows better."""
-        return any(own.name == "seed" for own in fields(self))  # type: ignore[arg-type]
+        return any(field.name == "seed" for field in fields(self))  # type: ignore[arg-type]
 
     def account(self, release: Release) -> list[str]:
         """Say what only this maker has to tell of a release that it made, in sentences; usually nothing."""
@@ -122,15 +122,15 @@ def checked_households(release: Release) -> None:
     table, shared = release.table, list(release.table.shared)
     if table.memberships is None or not shared or release.form == "bucketization":
         return
-    assigned, own = release.assignment, table.memberships
+    assigned, memberships = release.assignment, table.memberships
     ends = np.concatenate([release.boxes.lo[:, shared], release.boxes.hi[:, shared]], axis=1)[assigned.group]
     place = np.full(release.cells.size, -1, np.int64)
     published = np.unique(assigned.cell)
     place[published] = np.arange(len(published))
     low, high = ranges(assigned.cell, ends, ends)  # a divided cell shows several boxes
-    there = place[own.combination] >= 0
-    member = place[own.combination[there]]
-    low, high = ranges(own.household[there], low[member], high[member])
+    there = place[memberships.combination] >= 0
+    member = place[memberships.combination[there]]
+    low, high = ranges(memberships.household[there], low[member], high[member])
     differ = (low != high).any(axis=1)
     if differ.any():
         raise InfeasibleError(
@@ -147,7 +147,9 @@ def infeasible(requirement: Requirement, histograms: Histograms, what: str) -> I
 def loss_of(release: Release) -> float:
     """Return the loss of a release: that of its boxes, and 1 for every suppressed record."""
     boxes, quasi = release.boxes, release.cells.quasi
-    each = [own.hierarchy.losses(boxes.lo[:, a], boxes.hi[:, a]) @ boxes.mass for a, own in enumerate(quasi)]
+    each = [
+        attribute.hierarchy.losses(boxes.lo[:, a], boxes.hi[:, a]) @ boxes.mass for a, attribute in enumerate(quasi)
+    ]
     return float(np.mean(each)) + release.suppressed
 
 

@@ -54,18 +54,18 @@ class Burel(Anonymizer):
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Bucketize, redistribute and publish."""
         check_nothing_suppressed(self, budget)
-        own, k = own_part(requirement, BetaLikeness, self.name, "beta-likeness variant=basic or enhanced")
-        assert isinstance(own, BetaLikeness)
+        likeness, k = own_part(requirement, BetaLikeness, self.name, "beta-likeness variant=basic or enhanced")
+        assert isinstance(likeness, BetaLikeness)
         cells = table.cells
         if not requirement.admits(cells.baseline)[0]:
             raise infeasible(requirement, cells.baseline, "even all records in one group are not enough")
-        place = find_sensitive(cells.sensitive, own.on)
+        place = find_sensitive(cells.sensitive, likeness.on)
         sensitive = cells.sensitive[place]
-        most = most_shares(own, sensitive.shares)
+        most = most_shares(likeness, sensitive.shares)
         worsts = []
         for room in ROOMS:
             bucket = fewest_buckets(sensitive.shares, sensitive.shares + room * (most - sensitive.shares))
-            worsts.append(_worst(own, k, bucket, sensitive.counts, most, sensitive_levels(sensitive)))
+            worsts.append(_worst(likeness, k, bucket, sensitive.counts, most, sensitive_levels(sensitive)))
         worst, taken = most_groups(worsts)
         assignment = redistributed(cells, place, worst, taken, np.random.default_rng(self.seed))
         return published(table, assignment, len(taken), form)
@@ -92,9 +92,9 @@ def fewest_buckets(q: Numbers, most: Numbers) -> Counts:
     return bucket
 
 
-def _worst(own: BetaLikeness, k: int, bucket: Counts, counts: Counts, most: Numbers, levels: Counts) -> Worst:
+def _worst(likeness: BetaLikeness, k: int, bucket: Counts, counts: Counts, most: Numbers, levels: Counts) -> Worst:
     """Prepare the worst case: of a bucket no more may be taken than any of its values may have."""
-    ((kind, limit, _),) = own.rules()
+    ((kind, limit, _),) = likeness.rules()
     worst = worst_of(kind, limit, k, bucket, counts, levels)
     least = np.full(len(worst.sizes), math.inf)
     np.minimum.at(least, bucket, most)

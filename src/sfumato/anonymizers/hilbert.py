@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.anonymizer import Anonymizer, check_nothing_suppressed, infeasible, loss_of, published
 from sfumato.anonymizers.curve import CurvePoints, points_on_curve
 from sfumato.anonymizers.local_recoding.local_recoding import deal
-from sfumato.anonymizers.mondrian.cut_kernels import Codes, Counts, Problem, only_sizes, problem_of
+from sfumato.anonymizers.mondrian.cut_kernels import Codes, Counts, CutProblem, only_sizes, problem_of
 from sfumato.anonymizers.mondrian.scores import mean_loss
 from sfumato.configuration import Option, seed_option
 from sfumato.errors import BadInputError, InfeasibleError
@@ -99,23 +99,23 @@ class Hilbert(Anonymizer):
         def made(step: int) -> Release | None:
             if not stricter(requirement, step).admits(table.cells.baseline)[0]:
                 return None
-            found = cut(step)
-            return found if loss_of(found) / records <= allowed + ROUNDING else None
+            release = cut(step)
+            return release if loss_of(release) / records <= allowed + ROUNDING else None
 
         best, good, bad = cut(0), 0, 1
         loss = loss_of(best) / records
         if loss > allowed + ROUNDING:
             least = math.ceil(loss * 10_000) / 10_000
             raise InfeasibleError(f"{requirement} alone loses {loss:.4f} on this curve; feasible from within={least:g}")
-        while (found := made(bad)) is not None:
-            best, good, bad = found, bad, 2 * bad
+        while (release := made(bad)) is not None:
+            best, good, bad = release, bad, 2 * bad
         while bad - good > 1:
             middle = (good + bad) // 2
-            found = made(middle)
-            if found is None:
+            release = made(middle)
+            if release is None:
                 bad = middle
             else:
-                best, good = found, middle
+                best, good = release, middle
         return replace(best, details={"reached": str(stricter(requirement, good))})
 
     def account(self, release: Release) -> list[str]:
@@ -156,12 +156,12 @@ def dealt_out(points: CurvePoints, starts: Counts, ends: Counts, state: State) -
     point = np.searchsorted(starts, cuts, side="right") - 1
     group = np.searchsorted(firsts, cuts, side="right") - 1
     shares = np.stack([point, group, np.diff(np.append(cuts, ends[-1]))], axis=1)
-    own, group, count = deal(points.offsets, points.weights, shares, state)
-    return Assignment(points.cells[own], group, count)
+    place, group, count = deal(points.offsets, points.weights, shares, state)
+    return Assignment(points.cells[place], group, count)
 
 
 @kernel
-def best_cuts(problem: Problem, points: CurvePoints, starts: Counts, k: int) -> Counts:
+def best_cuts(problem: CutProblem, points: CurvePoints, starts: Counts, k: int) -> Counts:
     """Cut the curve into groups of at least k records at the least loss: the ends of the groups, in records.
 
     Time is O(records x k), and O(attributes) for every point that a look back comes to.
@@ -193,15 +193,15 @@ def best_cuts(problem: Problem, points: CurvePoints, starts: Counts, k: int) -> 
 
 
 @kernel
-def widened(own_lo: Codes, own_hi: Codes, lo: Codes, hi: Codes, afresh: bool) -> bool:
+def widened(other_lo: Codes, other_hi: Codes, lo: Codes, hi: Codes, afresh: bool) -> bool:
     """Widen a box so that it covers another, or start it there; say whether its loss has to be worked out anew."""
     wider = afresh
     for a in range(len(lo)):
-        if afresh or own_lo[a] < lo[a]:
-            lo[a] = own_lo[a]
+        if afresh or other_lo[a] < lo[a]:
+            lo[a] = other_lo[a]
             wider = True
-        if afresh or own_hi[a] > hi[a]:
-            hi[a] = own_hi[a]
+        if afresh or other_hi[a] > hi[a]:
+            hi[a] = other_hi[a]
             wider = True
     return wider
 
@@ -219,7 +219,7 @@ def followed(before: Counts, n: int) -> Counts:
 
 
 @kernel
-def quick_cuts(problem: Problem, points: CurvePoints) -> Counts:
+def quick_cuts(problem: CutProblem, points: CurvePoints) -> Counts:
     """Cut behind every point at which the group is admitted; what is left at the end joins the groups before it."""
     n = len(points.counts)
     ends = np.empty(n + 1, np.int64)
@@ -246,7 +246,7 @@ def quick_cuts(problem: Problem, points: CurvePoints) -> Counts:
 
 
 @kernel
-def add_point(problem: Problem, points: CurvePoints, point: int, histogram: Counts) -> int:
+def add_point(problem: CutProblem, points: CurvePoints, point: int, histogram: Counts) -> int:
     """Add the records of a point to a histogram; return how many there are."""
     for i in range(points.offsets[point], points.offsets[point + 1]):
         for s in range(problem.columns.shape[1]):
@@ -255,7 +255,7 @@ def add_point(problem: Problem, points: CurvePoints, point: int, histogram: Coun
 
 
 @kernel
-def admitted_cuts(problem: Problem, points: CurvePoints, quick: Counts) -> tuple[float, Counts]:
+def admitted_cuts(problem: CutProblem, points: CurvePoints, quick: Counts) -> tuple[float, Counts]:
     """Cut the curve into admitted stretches of points, given cuts that will do: the loss, and the ends, in points.
 
     The given cuts are among those that are tried, so nothing is lost against them.
@@ -295,7 +295,7 @@ def blocks_of(starts: Counts) -> Counts:
 
 
 @kernel
-def far_cuts(problem: Problem, points: CurvePoints, blocks: Counts) -> tuple[float, Counts]:
+def far_cuts(problem: CutProblem, points: CurvePoints, blocks: Counts) -> tuple[float, Counts]:
     """Cut the curve into admitted stretches of whole blocks, however long: the least loss, and the ends, in points."""
     n, d = len(blocks) - 1, problem.codes.shape[1]
     sums = np.zeros((n + 1, len(problem.rules.q)), np.int64)

@@ -81,26 +81,26 @@ def worst_of(kind: int, limit: float, smallest: int, bucket: Counts, counts: Cou
 
 def own_reach(values: Counts, q: Numbers, levels: Counts) -> float:
     """Return the largest hierarchical distance of one of these values from their own distribution."""
-    own = q[values] / q[values].sum()
+    shares = q[values] / q[values].sum()
     apart = (levels[:-1, values][:, :, None] != levels[:-1, values][:, None, :]).sum(axis=0) / (len(levels) - 1)
-    return float((apart @ own).max())
+    return float((apart @ shares).max())
 
 
 def own_part(requirement: Requirement, kind: type[Requirement], maker: str, serves: str) -> tuple[Requirement, int]:
     """Return the part of the kind that a maker serves, and the k of k-anonymity beside it; refuse everything else."""
-    own = [part for part in requirement.parts if isinstance(part, kind)]
+    parts = [part for part in requirement.parts if isinstance(part, kind)]
     sizes = [part.k for part in requirement.parts if isinstance(part, KAnonymity)]
-    if len(own) != 1 or len(own) + len(sizes) != len(requirement.parts):
+    if len(parts) != 1 or len(parts) + len(sizes) != len(requirement.parts):
         raise BadInputError(
             f"{maker} serves {serves}, of one sensitive attribute, alone or with k-anonymity, and not {requirement}"
         )
-    return own[0], max(sizes, default=1)
+    return parts[0], max(sizes, default=1)
 
 
 def most_groups(worsts: list[Worst]) -> tuple[Worst, Counts]:
     """Take the buckets whose tree has the most leaves, the first of several; with what its groups take of each."""
-    found = [(worst, halved(worst)) for worst in worsts]
-    return max(found, key=lambda own: len(own[1]))
+    candidates = [(worst, halved(worst)) for worst in worsts]
+    return max(candidates, key=lambda candidate: len(candidate[1]))
 
 
 @kernel

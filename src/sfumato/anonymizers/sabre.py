@@ -62,20 +62,26 @@ class Sabre(Anonymizer):
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Bucketize, redistribute and publish."""
         check_nothing_suppressed(self, budget)
-        own, k = own_part(requirement, TCloseness, self.name, SERVES)
-        assert isinstance(own, TCloseness)
-        if own.distance == "ordered":
+        closeness, k = own_part(requirement, TCloseness, self.name, SERVES)
+        assert isinstance(closeness, TCloseness)
+        if closeness.distance == "ordered":
             raise BadInputError(f"sabre serves {SERVES}, and not distance=ordered")
         cells = table.cells
         if not requirement.admits(cells.baseline)[0]:
             raise infeasible(requirement, cells.baseline, "even all records in one group are not enough")
-        place = find_sensitive(cells.sensitive, own.on)
+        place = find_sensitive(cells.sensitive, closeness.on)
         sensitive = cells.sensitive[place]
         levels = sensitive_levels(sensitive)
-        ((kind, limit, _),) = own.rules()
-        steps = nodes_divided(sensitive.shares, levels) if own.distance == "hierarchical" else peeled(sensitive.counts)
+        ((kind, limit, _),) = closeness.rules()
+        steps = (
+            nodes_divided(sensitive.shares, levels)
+            if closeness.distance == "hierarchical"
+            else peeled(sensitive.counts)
+        )
         worsts = [worst_of(kind, limit, k, bucket, sensitive.counts, levels) for bucket in steps]
-        worst, taken = most_groups(evenly([own for own in worsts if within(own)], MOST_TRIES))
+        worst, taken = most_groups(
+            evenly([bucketization for bucketization in worsts if within(bucketization)], MOST_TRIES)
+        )
         assignment = redistributed(cells, place, worst, taken, np.random.default_rng(self.seed))
         return published(table, assignment, len(taken), form)
 
@@ -85,10 +91,10 @@ def within(worst: Worst) -> bool:
     return distance_at_worst(worst, worst.sizes, int(worst.sizes.sum())) <= worst.limit + TOLERANCE / 2
 
 
-def evenly(found: list[Worst], most: int) -> list[Worst]:
+def evenly(worsts: list[Worst], most: int) -> list[Worst]:
     """Choose at most so many, the first and the last among them."""
-    places = np.unique(np.linspace(0, len(found) - 1, min(most, len(found))).round().astype(int))
-    return [found[place] for place in places]
+    places = np.unique(np.linspace(0, len(worsts) - 1, min(most, len(worsts))).round().astype(int))
+    return [worsts[place] for place in places]
 
 
 def peeled(counts: Counts) -> list[Counts]:
@@ -96,13 +102,13 @@ def peeled(counts: Counts) -> list[Counts]:
     rank = np.empty(len(counts), np.int64)
     rank[np.argsort(-counts, kind="stable")] = np.arange(len(counts))
     alone = np.linspace(0, len(counts) - 1, min(len(counts), MOST_TRIES * MOST_TRIES)).astype(np.int64)
-    return [np.minimum(rank, own) for own in alone]
+    return [np.minimum(rank, number) for number in alone]
 
 
 def nodes_divided(q: Numbers, levels: Counts) -> list[Counts]:
     """List bucketizations: all values together, then always the node divided from which the distance gains most."""
     bucket, height = np.zeros(len(q), np.int64), np.array([len(levels) - 1])
-    found = [bucket]
+    steps = [bucket]
 
     def gain(b: int) -> float:
         values = np.flatnonzero(bucket == b)
@@ -127,5 +133,5 @@ def nodes_divided(q: Numbers, levels: Counts) -> list[Counts]:
         for number in places:
             gains[number] = gain(number) if level > 0 else -1.0
         if len(parts) > 1:
-            found.append(bucket)
-    return found
+            steps.append(bucket)
+    return steps

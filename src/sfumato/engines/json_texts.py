@@ -160,7 +160,7 @@ def _token(value: Any) -> str:
     if isinstance(value, Token):
         return value
     if isinstance(value, Pairs):
-        return "{" + ",".join(f"{_quoted(key)}:{_token(own)}" for key, own in value) + "}"
+        return "{" + ",".join(f"{_quoted(key)}:{_token(member)}" for key, member in value) + "}"
     if isinstance(value, list):
         return "[" + ",".join(map(_token, value)) + "]"
     return _quoted(value) if isinstance(value, str) else json.dumps(value)

@@ -264,5 +264,5 @@ class Engine(Protocol):
 
 def column_pairs(engine: Engine, column: str, link: str) -> Pairs:
     """List which values of one column, whatever its role, the rows of every cell have."""
-    found = engine.tuples((column,), link)
-    return Pairs(found.cell, found.values[:, 0], found.counts, found.texts[0])
+    tuples = engine.tuples((column,), link)
+    return Pairs(tuples.cell, tuples.values[:, 0], tuples.counts, tuples.texts[0])

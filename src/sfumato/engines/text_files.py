@@ -202,8 +202,8 @@ def checked_header(origin: str, names: tuple[str, ...]) -> tuple[str, ...]:
 
 def explained(path: Path, message: str, fields: int) -> BadInputError:
     """Turn DuckDB's account of a broken text file into one sentence."""
-    found = re.search(r"CSV Error on Line: (\d+)", message)
-    where = f"{path}, line {found.group(1)}" if found else str(path)
+    line = re.search(r"CSV Error on Line: (\d+)", message)
+    where = f"{path}, line {line.group(1)}" if line else str(path)
     number = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message)
     if number:
         count = int(number.group(2))

@@ -107,12 +107,14 @@ class Attack(Configured):
     def against(self, release: Published, points: Points, truth: Numbers, sensitive: int = 0) -> Attacked:
         """Attack a release of a table of which the points and their true sensitive counts are known."""
         cells = release.cells
-        own = cells.span(sensitive)
-        counts = np.ascontiguousarray(truth[:, own])
-        content = np.ascontiguousarray(np.maximum(release.content[:, own], 0.0))
+        span = cells.span(sensitive)
+        counts = np.ascontiguousarray(truth[:, span])
+        content = np.ascontiguousarray(np.maximum(release.content[:, span], 0.0))
         baseline = float(cells.sensitive[sensitive].shares.max())
-        found = [share_right(*learned.guesses(), counts, self.top) for learned in self._learn(release, points, content)]
-        return Attacked(tuple(found), baseline, wanted(counts, self.top))
+        shares = [
+            share_right(*learned.guesses(), counts, self.top) for learned in self._learn(release, points, content)
+        ]
+        return Attacked(tuple(shares), baseline, wanted(counts, self.top))
 
     def _learn(self, release: Published, points: Points, content: Numbers) -> list[Evidence]:
         if self.kind == "naive-bayes":
@@ -160,12 +162,12 @@ def naive_bayes(release: Published, points: Points, content: Numbers) -> Evidenc
     boxes, cut = release.boxes, []
     for a, quasi in enumerate(release.cells.quasi):
         cut.append(Stretches.of(quasi.hierarchy, boxes.lo[:, a], boxes.hi[:, a]))
-    starts = np.cumsum([0, *(own.size for own in cut)], dtype=np.int32)
+    starts = np.cumsum([0, *(stretches.size for stretches in cut)], dtype=np.int32)
     joint, rows = np.empty((int(starts[-1]), content.shape[1])), np.empty(points.codes.shape, np.int32)
-    for a, own in enumerate(cut):
-        ends = own.of_leaves(boxes.lo[:, a]), own.of_leaves(boxes.hi[:, a])
-        spread_over_leaves(*ends, own.cumulative, content, joint[starts[a] : starts[a + 1]])
-        rows[:, a] = starts[a] + own.of_leaves(points.codes[:, a])
+    for a, stretches in enumerate(cut):
+        ends = stretches.of_leaves(boxes.lo[:, a]), stretches.of_leaves(boxes.hi[:, a])
+        spread_over_leaves(*ends, stretches.cumulative, content, joint[starts[a] : starts[a + 1]])
+        rows[:, a] = starts[a] + stretches.of_leaves(points.codes[:, a])
     totals = content.sum(axis=0)
     return Evidence(likelihoods(joint, totals), rows, 1.0, logarithms(totals), totals)
 
@@ -216,8 +218,8 @@ def drawn_points(
     shares = content[box, value] / content.sum()
     drawn = np.repeat(np.arange(len(box)), random.multinomial(number, shares))
     boxes, codes = release.boxes, np.empty((number, len(release.cells.quasi)), np.int32)
-    for a, own in enumerate(release.cells.quasi):
-        below = own.hierarchy.cumulative
+    for a, attribute in enumerate(release.cells.quasi):
+        below = attribute.hierarchy.cumulative
         lo, hi = boxes.lo[box[drawn], a], boxes.hi[box[drawn], a]
         at = below[lo] + random.random(number) * (below[hi + 1] - below[lo])
         codes[:, a] = np.clip(np.searchsorted(below, at, side="right") - 1, lo, hi)
@@ -233,8 +235,8 @@ def likelihoods(joint: Numbers, totals: Numbers) -> Numbers:
 
 def logarithms(numbers: Numbers) -> Numbers:
     """Take logarithms, minus infinity of zero."""
-    found: Numbers = np.log(numbers, out=np.full(numbers.shape, -np.inf), where=numbers > 0)
-    return found
+    logs: Numbers = np.log(numbers, out=np.full(numbers.shape, -np.inf), where=numbers > 0)
+    return logs
 
 
 # -- who is guessed, and how often right -----------------------------------------------------------------------------
@@ -259,25 +261,25 @@ def share_right(guess: Counts, confidence: Numbers, counts: Numbers, top: float)
     falls = np.diff(confidence[order]) < -TOLERANCE
     alike = np.concatenate([[0], np.cumsum(falls)])
     people = np.bincount(alike, weights=counts.sum(axis=1)[order])
-    found = np.bincount(alike, weights=right[order])
+    hits = np.bincount(alike, weights=right[order])
     before = np.cumsum(people) - people
     taken = np.clip((number - before) / people, 0.0, 1.0)
-    return float((found * taken).sum()) / number
+    return float((hits * taken).sum()) / number
 
 
 # -- what boxes put on leaves -----------------------------------------------------------------------------------------
 
 
-def spread_over_leaves(lo: Codes, hi: Codes, cumulative: Numbers, content: Numbers, found: Numbers) -> None:
-    """Spread the counts of boxes over the leaves of one attribute, by width: into `found`, leaves x values.
+def spread_over_leaves(lo: Codes, hi: Codes, cumulative: Numbers, content: Numbers, spread: Numbers) -> None:
+    """Spread the counts of boxes over the leaves of one attribute, by width: into `spread`, leaves x values.
 
     Values are taken some at a time, so that what is needed besides stays small.
     """
-    leaves, values = found.shape
+    leaves, values = spread.shape
     some = max(AT_ONCE // (2 * leaves), 1)
     for first in range(0, values, some):
         columns = slice(first, first + some)
-        found[:, columns] = spread_values(lo, hi, cumulative, np.ascontiguousarray(content[:, columns]))
+        spread[:, columns] = spread_values(lo, hi, cumulative, np.ascontiguousarray(content[:, columns]))
 
 
 # -- kernels ---------------------------------------------------------------------------------------------------------

@@ -61,5 +61,5 @@ def guessed(release: Release, entries: Entries, dealt: Numbers, sensitive: int) 
 def best_values(dealt: Numbers, common: Counts) -> Counts:
     """Take the value most of which was dealt; among equals the commoner in the group, then the first."""
     top = dealt.max(axis=1, keepdims=True)
-    found: Counts = np.where(dealt >= top * (1 - TOLERANCE), common, -1).argmax(axis=1)
-    return found
+    values: Counts = np.where(dealt >= top * (1 - TOLERANCE), common, -1).argmax(axis=1)
+    return values

@@ -49,15 +49,15 @@ def kl(release: Published, points: Points, truth: Numbers, estimate: Numbers | N
     `truth` and, for a release of point boxes, `estimate` are the sensitive counts of every point.
     """
     cells = release.cells
-    own = cells.span(sensitive)
+    span = cells.span(sensitive)
     if estimate is None:
         estimate = box_densities(release, points)
         if not isinstance(release, Release):  # noisy counts do not add up to the number of records; shares must
-            total = float(np.maximum(release.content[:, own], 0.0).sum())
+            total = float(np.maximum(release.content[:, span], 0.0).sum())
             estimate *= cells.records / total if total > 0 else 0.0
     trivial = cells.sensitive[sensitive].shares[None, :] * cells.records * domain_shares(cells, points)[:, None]
-    guessed = np.where(estimate[:, own] > 0, estimate[:, own], trivial)
-    counts = truth[:, own]
+    guessed = np.where(estimate[:, span] > 0, estimate[:, span], trivial)
+    counts = truth[:, span]
     present = counts > 0
     ratio = np.log(counts[present] / guessed[present])
     return max(float((counts[present] * ratio).sum()) / cells.records, 0.0)
@@ -74,13 +74,13 @@ def domain_shares(cells: Cells, points: Points) -> Numbers:
 
 def box_densities(release: Published, points: Points) -> Numbers:
     """Estimate the sensitive counts of every point from boxes (negative ones cut at 0): points x values."""
-    boxes, hierarchies = release.boxes, [own.hierarchy for own in release.cells.quasi]
+    boxes, hierarchies = release.boxes, [attribute.hierarchy for attribute in release.cells.quasi]
     return densities_at(points.codes, boxes.lo, boxes.hi, np.maximum(release.content, 0.0), hierarchies)
 
 
 def densities_at(codes: Codes, lo: Codes, hi: Codes, content: Numbers, hierarchies: Sequence[Hierarchy]) -> Numbers:
     """Estimate the counts at points from boxes and their content over the same attributes: points x values."""
-    cumulative, starts = laid_out([own.cumulative for own in hierarchies])
+    cumulative, starts = laid_out([hierarchy.cumulative for hierarchy in hierarchies])
     narrow = narrowest(lo, hi, hierarchies)
     cut = Stretches.of(hierarchies[narrow], lo[:, narrow], hi[:, narrow])
     offsets, listed = boxes_by_leaf(cut.of_leaves(lo[:, narrow]), cut.of_leaves(hi[:, narrow]), cut.size)
@@ -91,7 +91,7 @@ def densities_at(codes: Codes, lo: Codes, hi: Codes, content: Numbers, hierarchi
 def narrowest(lo: Codes, hi: Codes, hierarchies: Sequence[Hierarchy]) -> int:
     """Find the attribute of which boxes cover the smallest part on average, to look boxes up by."""
     spans = (hi - lo + 1).mean(axis=0)
-    return int(np.argmin(spans / np.array([own.size for own in hierarchies])))
+    return int(np.argmin(spans / np.array([hierarchy.size for hierarchy in hierarchies])))
 
 
 @kernel

@@ -91,9 +91,9 @@ def measure(release: Release) -> Measured:
             )
     values = {**_sizes(release), **_losses(release)}
     for name in (*COLUMNS, *AVERAGES):
-        found = [own[name] for own in by_sensitive.values()]
-        if found:
-            values[name] = min(found) if MEASURES[name].better == "higher" else max(found)
+        by_attribute = [measures[name] for measures in by_sensitive.values()]
+        if by_attribute:
+            values[name] = min(by_attribute) if MEASURES[name].better == "higher" else max(by_attribute)
     for name, declared in MEASURES.items():
         if declared.function is not None and not (declared.needs_sensitive and release.histograms is None):
             values[name] = declared.function(release)
@@ -153,8 +153,11 @@ def _losses(release: Release) -> dict[str, float]:
     minus 1 / (n - 1), so that no box needs a division; that of the whole domain remains exactly 1.
     """
     hierarchies = [quasi.hierarchy for quasi in release.cells.quasi]
-    scales = np.array([1 / (1 - 1 / max(own.size, 2)) for own in hierarchies])
-    ends = [own.cumulative / own.cumulative[-1] * scale for own, scale in zip(hierarchies, scales, strict=True)]
+    scales = np.array([1 / (1 - 1 / max(hierarchy.size, 2)) for hierarchy in hierarchies])
+    ends = [
+        hierarchy.cumulative / hierarchy.cumulative[-1] * scale
+        for hierarchy, scale in zip(hierarchies, scales, strict=True)
+    ]
     joined, starts = laid_out(ends)
     boxes = release.boxes
     total = total_loss(boxes.lo, boxes.hi, boxes.mass, joined, starts[:-1], scales - 1)

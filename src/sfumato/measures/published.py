@@ -24,12 +24,12 @@ STRETCH = 1 << 16
 def published_risks(release: Release, requirement: Requirement, suppress: float) -> dict[str, float]:
     """Bound the risks of a release by its promise, its file, and the share of records that may be suppressed."""
     sizes = [least for kind, least, _ in requirement.rules() if kind == SIZE]
-    found = {"k": max(sizes)} if sizes and release.form == "generalization" else {}
+    risks = {"k": max(sizes)} if sizes and release.form == "generalization" else {}
     if release.histograms is not None and release.histograms.sensitive:
         positions = range(len(release.histograms.sensitive))
         worst = max(_mean_distance(release.histograms.of(position), release.sizes) for position in positions)
-        found["a_know"] = worst + suppress * (1 - worst)
-    return found
+        risks["a_know"] = worst + suppress * (1 - worst)
+    return risks
 
 
 def _mean_distance(counts: NDArray[np.int64], sizes: NDArray[np.int64]) -> float:

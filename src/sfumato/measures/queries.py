@@ -88,28 +88,28 @@ class Queries(Configured):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for own in fields(self):
-            if own.name in self.unread and getattr(self, own.name) != own.default:
+        for field in fields(self):
+            if field.name in self.unread and getattr(self, field.name) != field.default:
                 raise BadInputError(
-                    f"{own.name} has no say where reading={self.reading}: it takes a range of half of every domain; "
-                    f"leave {own.name} out or take another reading"
+                    f"{field.name} has no say where reading={self.reading}: it takes a range of half of every domain; "
+                    f"leave {field.name} out or take another reading"
                 )
 
     def workload(self, cells: Cells, points: Points, sensitive: int) -> Workload:
         """Draw the queries and answer them on the original table."""
         rng = np.random.default_rng(self.seed)
         truth = cells.truth
-        own = cells.span(sensitive)
-        found: list[Workload] = []
+        span = cells.span(sensitive)
+        parts: list[Workload] = []
         lacking = self.number
         for _ in range(MOST_DRAWS):
             drawn = self._draw(cells, points, sensitive, rng)
-            answers = (drawn.members.sums(truth[:, own]) * drawn.values).sum(axis=1)
+            answers = (drawn.members.sums(truth[:, span]) * drawn.values).sum(axis=1)
             kept = np.flatnonzero(answers > 0)[:lacking] if self.sanity == 0 else np.arange(self.number)
-            found.append(drawn.only(kept, answers))
+            parts.append(drawn.only(kept, answers))
             lacking -= len(kept)
             if lacking <= 0:
-                return joined(points, found)
+                return joined(points, parts)
         raise BadInputError(
             f"{self}: only {self.number - lacking} of {MOST_DRAWS * self.number} queries have an answer above zero; "
             f"use {'' if self.unread else 'a larger selectivity, fewer dimensions, or '}a sanity bound above 0"

@@ -91,17 +91,17 @@ class EmReader(Configured):
             before, model = model, relative(learned(counts, usual, totals))
             if largest_change(model, before, np.ones(known)) <= STILL:
                 break
-        found = np.zeros((len(rows), values))
-        deal_groups(rows, entries.starts, entries.mass, histograms, model, scaling, np.zeros(model.shape), found)
-        return found
+        dealt = np.zeros((len(rows), values))
+        deal_groups(rows, entries.starts, entries.mass, histograms, model, scaling, np.zeros(model.shape), dealt)
+        return dealt
 
     def leaf_weights(self, release: Release, content: Numbers) -> list[LeafWeights]:
         """Learn from boxes how the records of every value fall on the leaves of every quasi-identifier."""
         totals = content.sum(axis=0)
-        found = []
-        for a, own in enumerate(release.cells.quasi):
+        by_attribute = []
+        for a, quasi in enumerate(release.cells.quasi):
             ends = (release.boxes.lo[:, a], release.boxes.hi[:, a])
-            cut = Stretches.of(own.hierarchy, *ends)
+            cut = Stretches.of(quasi.hierarchy, *ends)
             lo, hi = map(cut.of_leaves, ends)
             weights = np.repeat(cut.widths[:, None], content.shape[1], axis=1)
             usual = None
@@ -111,8 +111,8 @@ class EmReader(Configured):
                 before, weights = weights, learned(counts, usual, totals)
                 if largest_change(weights, before, cut.widest / cut.widths) <= STILL:
                     break
-            found.append(LeafWeights(cut, weights))
-        return found
+            by_attribute.append(LeafWeights(cut, weights))
+        return by_attribute
 
 
 Reader = UniformReader | EmReader
@@ -162,9 +162,9 @@ class Entries:
 
     def by_point(self, dealt: Numbers, points: Points) -> Numbers:
         """Add up what was dealt to the entries of every point: points x values."""
-        found = np.zeros((len(points.codes), dealt.shape[1]))
-        np.add.at(found, self.point, dealt)
-        return found
+        sums = np.zeros((len(points.codes), dealt.shape[1]))
+        np.add.at(sums, self.point, dealt)
+        return sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,15 +183,15 @@ def largest_change(after: Numbers, before: Numbers, shares: Numbers) -> float:
 
 def learned(counts: Numbers, usual: Numbers, totals: Numbers) -> Numbers:
     """Count the model anew: P(leaf | value) from dealt records, smoothed towards all records (`usual`)."""
-    found: Numbers = (counts + SMOOTHING * usual[:, None]) / (totals + SMOOTHING)
-    return found
+    shares: Numbers = (counts + SMOOTHING * usual[:, None]) / (totals + SMOOTHING)
+    return shares
 
 
 def relative(model: Numbers) -> Numbers:
     """Divide every leaf's row by its mean over the values: only ratios matter, and their products stay in range."""
     means = model.mean(axis=1, keepdims=True)
-    found: Numbers = np.where(means > 0, model / np.where(means > 0, means, 1.0), 1.0)
-    return found
+    ratios: Numbers = np.where(means > 0, model / np.where(means > 0, means, 1.0), 1.0)
+    return ratios
 
 
 def spread_by_weight(lo: Codes, hi: Codes, weights: Numbers, content: Numbers) -> Numbers:
@@ -206,46 +206,49 @@ def spread_by_weight(lo: Codes, hi: Codes, weights: Numbers, content: Numbers) -
 def _per_interval(lo: Codes, end: Codes, weights: Numbers) -> Numbers:
     """Add up the weights of the leaves from lo to before end: intervals x values."""
     below = np.concatenate([np.zeros((1, weights.shape[1])), np.cumsum(weights, axis=0)])
-    found: Numbers = below[end] - below[lo]
-    return found
+    sums: Numbers = below[end] - below[lo]
+    return sums
 
 
 def weighted_estimates(release: Release, regions: Regions, learned: Sequence[LeafWeights], content: Numbers) -> Numbers:
     """Estimate the sensitive counts inside every region from boxes, each value spread by its own weights."""
-    shown = shown_intervals(release)
-    lo, end, inverse = np.empty_like(shown.lo), np.empty_like(shown.end), []
-    for a, own in enumerate(learned):
-        stretch = slice(int(shown.offsets[a]), int(shown.offsets[a + 1]))
-        lo[stretch], end[stretch] = own.cut.of_leaves(shown.lo[stretch]), own.cut.of_leaves(shown.end[stretch])
-        whole = _per_interval(lo[stretch], end[stretch], own.weights)
+    intervals = shown_intervals(release)
+    lo, end, inverse = np.empty_like(intervals.lo), np.empty_like(intervals.end), []
+    for a, leaf_weights in enumerate(learned):
+        stretch = slice(int(intervals.offsets[a]), int(intervals.offsets[a + 1]))
+        lo[stretch], end[stretch] = (
+            leaf_weights.cut.of_leaves(intervals.lo[stretch]),
+            leaf_weights.cut.of_leaves(intervals.end[stretch]),
+        )
+        whole = _per_interval(lo[stretch], end[stretch], leaf_weights.weights)
         inverse.append(np.divide(1.0, whole, out=np.zeros(whole.shape), where=whole > 0))
     held = held_in(content)
-    sizes = [own.cut.size for own in learned]
+    sizes = [leaf_weights.cut.size for leaf_weights in learned]
     directly = [
-        own.cut.leaves > own.cut.size and work < own.weights.size
-        for own, work in zip(learned, _work(held, lo, end, shown), strict=True)
+        leaf_weights.cut.leaves > leaf_weights.cut.size and work < leaf_weights.weights.size
+        for leaf_weights, work in zip(learned, _work(held, lo, end, intervals), strict=True)
     ]
     return combine_weights(
         regions.bank,
         regions.used,
-        shown.order,
+        intervals.order,
         lo,
         end,
         np.concatenate(inverse),
-        shown.offsets,
-        shown.number,
-        np.concatenate([own.weights for own in learned]),
+        intervals.offsets,
+        intervals.number,
+        np.concatenate([leaf_weights.weights for leaf_weights in learned]),
         np.cumsum([0, *sizes], dtype=np.int64),
-        np.concatenate([own.cut.bounds for own in learned]),
+        np.concatenate([leaf_weights.cut.bounds for leaf_weights in learned]),
         np.array(directly),
         held,
     )
 
 
-def _work(held: Held, lo: Codes, end: Codes, shown: Intervals) -> list[int]:
+def _work(held: Held, lo: Codes, end: Codes, intervals: Intervals) -> list[int]:
     """Say of every attribute how many weights are added up where boxes add those of their own values alone."""
     present = np.diff(held.starts)
-    lengths = [(end - lo)[shown.offsets[a] + number] for a, number in enumerate(shown.number)]
+    lengths = [(end - lo)[intervals.offsets[a] + number] for a, number in enumerate(intervals.number)]
     return [int((present * length).sum()) for length in lengths]
 
 
@@ -261,12 +264,12 @@ def deal_groups(
     model: Numbers,
     scaling: Numbers,
     counts: Numbers,
-    found: Numbers,
+    dealt: Numbers,
 ) -> None:
     """Deal every group's values among its entries by the model, and count per leaf what was dealt.
 
     `rows` are the rows of the model that speak of every entry. `scaling` holds the factors of every group's values and
-    is where the next round starts from; `counts` is added to; `found`, all zeros, is filled where it is not empty.
+    is where the next round starts from; `counts` is added to; `dealt`, all zeros, is filled where it is not empty.
     Only the values that a group has are looked at.
     """
     values = histograms.shape[1]
@@ -298,10 +301,10 @@ def deal_groups(
                 row = rows[first + i, a]
                 for j in range(present):
                     counts[row, held[j]] += odds[i, j]
-        if len(found) > 0:
+        if len(dealt) > 0:
             for i in range(number):
                 for j in range(present):
-                    found[first + i, held[j]] = odds[i, j]
+                    dealt[first + i, held[j]] = odds[i, j]
 
 
 @kernel
@@ -350,7 +353,7 @@ def combine_weights(
     end: Codes,
     inverse: Numbers,
     offsets: Counts,
-    shown: Codes,
+    interval_of: Codes,
     weights: Numbers,
     stretches: Counts,
     bounds: Codes,
@@ -395,19 +398,19 @@ def combine_weights(
             for i in range(boxes if level == 0 else number[level - 1]):
                 b = i if level == 0 else met[level - 1, i]
                 met[level, kept] = b
-                kept += extent[offsets[a] + shown[a, b]] != OUTSIDE
+                kept += extent[offsets[a] + interval_of[a, b]] != OUTSIDE
             number[level] = kept
         attribute[level + 1 :] = -1
         for i in range(boxes if level < 0 else number[level]):
             b, parts = i if level < 0 else met[level, i], 0
             for place in range(level + 1):
-                if extent[offsets[attribute[place]] + shown[attribute[place], b]] == PARTLY:
+                if extent[offsets[attribute[place]] + interval_of[attribute[place], b]] == PARTLY:
                     partly[parts] = attribute[place]
                     parts += 1
             for entry in range(held.starts[b], held.starts[b + 1]):
                 s, share = held.value[entry], held.amount[entry]
                 for a in partly[:parts]:
-                    at = offsets[a] + shown[a, b]
+                    at = offsets[a] + interval_of[a, b]
                     if directly[a]:
                         inside = 0.0
                         for stretch in range(stretches[a] + lo[at], stretches[a] + end[at]):

@@ -148,29 +148,32 @@ class Prepared:
             return measured
         look()
         points = self.point_estimates(release)
-        by_sensitive = {own.name: dict(measured.by_sensitive.get(own.name, {})) for own in self.table.cells.sensitive}
+        by_sensitive = {
+            attribute.name: dict(measured.by_sensitive.get(attribute.name, {}))
+            for attribute in self.table.cells.sensitive
+        }
         populations = self._population_estimates(release, points) if self.populations.size else None
         for i, attribute in enumerate(self.table.cells.sensitive):
-            own = self.table.cells.span(i)
-            found = by_sensitive[attribute.name]
+            span = self.table.cells.span(i)
+            numbers = by_sensitive[attribute.name]
             if populations is not None:
-                truth = np.ascontiguousarray(self.population_truth[:, own])
-                losses = js_of_rows(truth, np.ascontiguousarray(populations[:, own]), attribute.shares)
-                found["u_loss"] = float(losses.mean())
+                truth = np.ascontiguousarray(self.population_truth[:, span])
+                losses = js_of_rows(truth, np.ascontiguousarray(populations[:, span]), attribute.shares)
+                numbers["u_loss"] = float(losses.mean())
             errors = self.query_errors(release, self.scales.queries, self.workloads[i], points, i)
-            found["query_error"], found["query_error_median"] = float(errors.mean()), float(np.median(errors))
-            found["kl"] = kl(release, self.points, self.truth, points, i)
+            numbers["query_error"], numbers["query_error_median"] = float(errors.mean()), float(np.median(errors))
+            numbers["kl"] = kl(release, self.points, self.truth, points, i)
             look()
             attacked = self.scales.attack.against(release, self.points, self.truth, i)
-            found["attack_accuracy"], found["empirical_breach"] = attacked.accuracy, attacked.breach
+            numbers["attack_accuracy"], numbers["empirical_breach"] = attacked.accuracy, attacked.breach
         if isinstance(release, Release) and isinstance(self.scales.reader, EmReader):
             entries = Entries.of(release, self.points)
-            for i, found in enumerate(by_sensitive.values()):
+            for i, numbers in enumerate(by_sensitive.values()):
                 look()
-                found |= self._reconstructed(release, self.scales.reader, entries, i)
+                numbers |= self._reconstructed(release, self.scales.reader, entries, i)
         values = dict(measured.values)
         for name in (*READ_NOISY, *RECONSTRUCTED):
-            worst = [own[name] for own in by_sensitive.values() if name in own]
+            worst = [measures[name] for measures in by_sensitive.values() if name in measures]
             if worst:
                 values[name] = max(worst)
         ordered = {name: values[name] for name in MEASURES if name in values}
@@ -179,7 +182,7 @@ class Prepared:
     def _reconstructed(self, release: Release, reader: EmReader, entries: Entries, sensitive: int) -> dict[str, float]:
         """Measure what a better reader makes of a release: a researcher, and an adversary by the same inference."""
         cells, workload = self.table.cells, self.workloads[sensitive]
-        own = cells.span(sensitive)
+        span = cells.span(sensitive)
         assert release.histograms is not None
         histograms = release.histograms.of(sensitive).astype(np.float64)
         dealt = reader.dealt(entries, histograms)
@@ -188,22 +191,22 @@ class Prepared:
             answers = workload.members.sums(points)
             populations = self._population_sums(points) if self.populations.size else None
         else:  # of boxes the researcher knows less than an adversary who knows who is in them
-            content = np.ascontiguousarray(release.content[:, own])
+            content = np.ascontiguousarray(release.content[:, span])
             weights = reader.leaf_weights(release, content)
             answers = weighted_estimates(release, workload.regions, weights, content)
             regions = self.populations.regions
             populations = weighted_estimates(release, regions, weights, content) if self.populations.size else None
         attacked = guessed(release, entries, dealt, sensitive)
         errors = workload.errors(answers, self.scales.queries.sanity * cells.records)
-        found = {
+        numbers = {
             "query_error_em": float(errors.mean()),
             "definetti_accuracy": attacked.accuracy,
             "definetti_gain": attacked.gain,
         }
         if populations is not None:
-            truth = np.ascontiguousarray(self.population_truth[:, own])
-            found["u_loss_em"] = float(js_of_rows(truth, populations, cells.sensitive[sensitive].shares).mean())
-        return found
+            truth = np.ascontiguousarray(self.population_truth[:, span])
+            numbers["u_loss_em"] = float(js_of_rows(truth, populations, cells.sensitive[sensitive].shares).mean())
+        return numbers
 
     def point_estimates(self, release: Published) -> Numbers | None:
         """Return the estimated sensitive counts of every point, where records are published as points."""
@@ -232,9 +235,9 @@ class Prepared:
         `points` are the estimated counts of every point where the release has point boxes, None where not.
         """
         cells = self.table.cells
-        own = cells.span(sensitive)
+        span = cells.span(sensitive)
         if points is None:
-            histograms = overlap_estimates(release, workload.regions)[:, own]
+            histograms = overlap_estimates(release, workload.regions)[:, span]
         else:
-            histograms = workload.members.sums(points[:, own])
+            histograms = workload.members.sums(points[:, span])
         return workload.errors(histograms, queries.sanity * cells.records)

@@ -91,11 +91,11 @@ class LeftOut:
     def reasons(self) -> list[str]:
         """Say for every reason how many records it leaves out."""
         by_column = "; ".join(
-            f"{own.column}: {counted(own.records, 'record')}, such as "
-            f"{'a missing value' if own.example is None else repr(own.example)}"
-            for own in self.unknown_by_column
+            f"{unknown.column}: {counted(unknown.records, 'record')}, such as "
+            f"{'a missing value' if unknown.example is None else repr(unknown.example)}"
+            for unknown in self.unknown_by_column
         )
-        told = {
+        counts = {
             "miss a value, and the mapping removes such records": self.missing,
             f"have a value that the mapping does not know ({by_column})": self.unknown,
             "are covered by no box of the mapping": self.outside,
@@ -103,11 +103,11 @@ class LeftOut:
                 self.failing
             ),
         }
-        return [f"{number:,} {reason}" for reason, number in told.items() if number]
+        return [f"{number:,} {reason}" for reason, number in counts.items() if number]
 
     def content(self) -> dict[str, Any]:
         """Return the counts as plain values."""
-        columns = {own.column: own.records for own in self.unknown_by_column}
+        columns = {unknown.column: unknown.records for unknown in self.unknown_by_column}
         return {
             "records": self.records,
             "of": self.of,
@@ -222,10 +222,10 @@ class _Fitting:
         unknown = {quasi.name: cells.codes[:, a] < 0 for a, quasi in enumerate(cells.quasi)}
         for s, sensitive in enumerate(cells.sensitive):
             if sensitive.name in known:
-                codes, own = sensitive.leaves[cells.values[:, s]], sensitive.hierarchy
-                strange = (codes >= own.domain_size) & (codes < own.domain_size + len(own.strange))
-                grown = own.missing and not known[sensitive.name].missing
-                unknown[sensitive.name] = strange | (grown & (codes == own.size - 1))
+                codes, hierarchy = sensitive.leaves[cells.values[:, s]], sensitive.hierarchy
+                strange = (codes >= hierarchy.domain_size) & (codes < hierarchy.domain_size + len(hierarchy.strange))
+                grown = hierarchy.missing and not known[sensitive.name].missing
+                unknown[sensitive.name] = strange | (grown & (codes == hierarchy.size - 1))
         return unknown
 
     @cached_property
@@ -276,7 +276,7 @@ class _Fitting:
         return UnknownValues(name, records, len(values), next((value for value in values if value is not None), None))
 
     def _unknown_values(self, name: str) -> Sequence[str | None]:
-        codes: Entries[str | None, int] = next(own.codes for own in self.table.codings if own.column == name)
+        codes: Entries[str | None, int] = next(coding.codes for coding in self.table.codings if coding.column == name)
         hierarchy, missing = self.table.hierarchies[name], self.mapping.hierarchies[name].missing
         return [
             value

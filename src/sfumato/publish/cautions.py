@@ -168,10 +168,10 @@ def _dealing(release: Release, dealing: str) -> Iterator[Caution]:
     """Say what the maker's way of dealing records to groups gives away, and of how many records."""
     if dealing:
         moved = int(release.details.get("exchanged", 0))
-        told = (
+        sentence = (
             f"{counted(moved, 'record')} of {release.assignment.records:,} outside the bucket of most people like them"
         )
-        yield Caution("dealing", dealing, told if moved else "")
+        yield Caution("dealing", dealing, sentence if moved else "")
 
 
 def _always(release: Release, requirement: Requirement) -> Iterator[Caution]:

@@ -82,12 +82,12 @@ def public_certificate(
     columns: Columns,
     files: Mapping[str, Path],
     alone: FileAlone,
-    found: Sequence[Caution],
+    cautions: Sequence[Caution],
     meanings: Sequence[tuple[str, str]],
 ) -> dict[str, Any]:
     """Write the certificate for everybody, of the settings and of what the file shows by itself.
 
-    `files` are the written files by their final names; the texts of `found` and `meanings` are for everybody.
+    `files` are the written files by their final names; the texts of `cautions` and `meanings` are for everybody.
     """
     names = list(files)
     return {
@@ -111,13 +111,13 @@ def public_certificate(
         },
         "relative_to": "the file",
         "measures": dict(alone.measures),
-        "by_sensitive": {name: dict(own) for name, own in alone.by_sensitive.items()},
+        "by_sensitive": {name: dict(values) for name, values in alone.by_sensitive.items()},
         "meaning": {name: MEASURES[name].meaning for name in alone.measures if name in MEASURES},
-        "baselines": {name: {"file": dict(own)} for name, own in alone.shares.items()},
+        "baselines": {name: {"file": dict(shares)} for name, shares in alone.shares.items()},
         "anonymizer": str(without_seed(candidate.anonymizer)),
         "versions": versions(LIBRARIES),
         "meanings": [{"name": name, "text": text} for name, text in meanings],
-        "warnings": [{"about": caution.about, "text": caution.text} for caution in found],
+        "warnings": [{"about": caution.about, "text": caution.text} for caution in cautions],
         "verify_in": where_to_run(names[0]),
         "verify": public_check(names, columns, candidate.form, alone.confirmed),
     }
@@ -131,7 +131,7 @@ def certificate(
     path: Path,
     parts: Sequence[str],
     checked: Audit,
-    found: Sequence[Caution],
+    cautions: Sequence[Caution],
     meanings: Sequence[tuple[str, str]],
 ) -> dict[str, Any]:
     """Write the publisher's certificate: the public one, and beside it what the publisher alone may see.
@@ -147,13 +147,13 @@ def certificate(
         **outside,
         "for": "the publisher",
         "anonymizer": str(candidate.anonymizer),
-        "warnings": [warning(caution) for caution in found_first(found)],
-        "verify": publisher_check([own["name"] for own in outside["files"]], candidate.form, parts, study, household),
+        "warnings": [warning(caution) for caution in found_first(cautions)],
+        "verify": publisher_check([file["name"] for file in outside["files"]], candidate.form, parts, study, household),
         "for_your_eyes": {
             "note": EYES,
             "relative_to": "the table",
             "measures": dict(checked.measures),
-            "by_sensitive": {name: dict(own) for name, own in checked.by_sensitive.items()},
+            "by_sensitive": {name: dict(measures) for name, measures in checked.by_sensitive.items()},
             "meaning": {name: MEASURES[name].meaning for name in checked.measures if name in MEASURES},
             "baselines": _baselines(release),
             "details": dict(release.details),
@@ -226,18 +226,18 @@ def _part(part: Requirement, form: str, columns: Columns, alone: FileAlone) -> d
 
 def warning(caution: Caution) -> dict[str, str]:
     """Write a caution for the publisher, with what was found."""
-    found = {"about": caution.about, "text": caution.text}
-    return found | ({"found": caution.count} if caution.count else {})
+    content = {"about": caution.about, "text": caution.text}
+    return content | ({"found": caution.count} if caution.count else {})
 
 
 def _baselines(release: Release) -> dict[str, Any]:
     """Say Q, the table's distribution of every sensitive attribute, and the file's."""
     if release.histograms is None:
         return {}
-    found = {}
+    baselines = {}
     for place, attribute in enumerate(release.histograms.sensitive):
         published = release.histograms.of(place).sum(axis=0)
-        found[attribute.name] = {
+        baselines[attribute.name] = {
             "table": dict(zip(attribute.labels, attribute.shares.tolist(), strict=True)),
             "file": {
                 label: int(n) / release.assignment.records
@@ -245,7 +245,7 @@ def _baselines(release: Release) -> dict[str, Any]:
                 if n
             },
         }
-    return found
+    return baselines
 
 
 def described_file(name: str, path: Path) -> dict[str, Any]:
@@ -274,7 +274,7 @@ def read_certificate(path: Path) -> dict[str, Any]:
 
 def check_certificate(content: Mapping[str, Any], certified: Path, data: Path) -> None:
     """Raise unless a data file is the one that a certificate speaks of, byte by byte."""
-    named = {own["name"]: own["sha256"] for own in content["files"]}
+    named = {file["name"]: file["sha256"] for file in content["files"]}
     digest = file_digest(data)
     if digest not in named.values():
         raise BadInputError(

@@ -72,7 +72,7 @@ def read_alone(
     """Audit a file without its original."""
     asked = [str(part) for part in parts if judged_alone(part, columns)]
     file = open_published(source, delimiter, escaped=escaped_formulas)
-    found = audit(
+    verdict = audit(
         file,
         columns.quasi,
         columns.sensitive,
@@ -80,17 +80,17 @@ def read_alone(
         require=" & ".join(asked) or None,
         suppressed="keep",
     )
-    failing = {own.requirement for own in found.failures}
+    failing = {failure.requirement for failure in verdict.failures}
     shares = {}
     for name in columns.sensitive:
         counted = file.count((name,))
         texts = [counted.columns[name].texts[code] for code in counted.columns[name].codes]
         pairs = sorted(zip(texts, counted.counts.tolist(), strict=True), key=lambda pair: (-pair[1], pair[0]))
-        shares[name] = {text: number / found.records for text, number in pairs}
+        shares[name] = {text: number / verdict.records for text, number in pairs}
     return FileAlone(
-        found.records,
-        _measures(found.measures, columns.sensitive, columns),
-        {name: _measures(own, (name,), columns) for name, own in found.by_sensitive.items()},
+        verdict.records,
+        _measures(verdict.measures, columns.sensitive, columns),
+        {name: _measures(measures, (name,), columns) for name, measures in verdict.by_sensitive.items()},
         shares,
         tuple(part for part in asked if part not in failing),
     )

@@ -42,6 +42,9 @@ def note_formulas(content: dict[str, Any], cells: Mapping[str, int], escape: boo
     """Say in a certificate how formulas were written, and how to read the file back."""
     notice = formula_notice(dict(cells), escape)
     content["formulas"] = {"escaped": escape, "cells": dict(cells)}
-    content["warnings"] = [*content["warnings"], *({"about": "Formulas", "text": f"{own}."} for own in notice)]
+    content["warnings"] = [
+        *content["warnings"],
+        *({"about": "Formulas", "text": f"{sentence}."} for sentence in notice),
+    ]
     if escape:
         content["verify"] = [*content["verify"][:VERB], FLAG, *content["verify"][VERB:]]

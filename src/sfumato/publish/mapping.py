@@ -109,7 +109,7 @@ class Mapping(Quiet):
             "levels": list(self.levels),
             "lo": self.lo.tolist(),
             "hi": self.hi.tolist(),
-            "hierarchies": {name: asdict(own) for name, own in self.hierarchies.items()},
+            "hierarchies": {name: asdict(hierarchy) for name, hierarchy in self.hierarchies.items()},
         }
         return json_text(content, SCHEMA)
 
@@ -122,7 +122,7 @@ def mapping_of(release: Release | NoisyRelease, wanted: Requirement) -> Mapping:
     cells = release.cells
     names = {quasi.name: quasi.hierarchy for quasi in cells.quasi}
     # a domain of sensitive values that was only observed may be another one in new data
-    names |= {own.name: own.hierarchy for own in cells.sensitive if not own.hierarchy.observed}
+    names |= {attribute.name: attribute.hierarchy for attribute in cells.sensitive if not attribute.hierarchy.observed}
     table = release.table
     reading = (wanted, table.roles, table.missing, tuple(table.engine.na), names)
     boxes = np.zeros((0, len(cells.quasi)), np.int32)
@@ -202,7 +202,7 @@ def _check_recoding(mapping: Mapping) -> None:
 @kernel
 def find_boxes(points: Codes, lo: Codes, hi: Codes) -> NDArray[np.int64]:
     """Find for every point the first box that covers it, -1 where none does."""
-    found = np.full(len(points), -1, np.int64)
+    box_of = np.full(len(points), -1, np.int64)
     for i in range(len(points)):
         for b in range(len(lo)):
             inside = True
@@ -211,6 +211,6 @@ def find_boxes(points: Codes, lo: Codes, hi: Codes) -> NDArray[np.int64]:
                     inside = False
                     break
             if inside:
-                found[i] = b
+                box_of[i] = b
                 break
-    return found
+    return box_of

@@ -108,10 +108,10 @@ def check_published(point: Point) -> None:
         )
 
 
-def opened(shown: Map, folder: Path) -> Table:
+def opened(map_: Map, folder: Path) -> Table:
     """Open the table of a map, and make sure that it is still the one that was measured."""
-    table = of_table(shown.study).table.open()
-    if table.engine.digest() != shown.about.get("digest"):
+    table = of_table(map_.study).table.open()
+    if table.engine.digest() != map_.about.get("digest"):
         raise BadInputError(
             f"{table.engine.origin} has changed since the map in {folder} was made, so its points say nothing of it "
             f"any more; run `sfumato explore {folder / 'study.toml'} --out {folder}` again"
@@ -168,8 +168,10 @@ class LeavingTable:
         public = public_meanings(candidate, release.table.missing, self.meanings)
         outside = public_certificate(candidate, columns, files, alone, warnings, public)
         asked = [str(part) for part in parts]
-        own = certificate(outside, release, candidate, self.origin, self.path, asked, verdict, warnings, self.meanings)
-        return own, outside
+        for_publisher = certificate(
+            outside, release, candidate, self.origin, self.path, asked, verdict, warnings, self.meanings
+        )
+        return for_publisher, outside
 
     only_yours = "it tells what was suppressed"
     use_of_mapping = "To recode new data: sfumato apply {} NEW.csv --to FILE (keep the mapping to yourself)"
@@ -221,7 +223,7 @@ def delimiter_of(path: Path) -> str | None:
 def audited(release: Release, candidate: Candidate, drafts: list[Path], escape_formulas: bool = False) -> Audit:
     """Audit the written draft; refuse to publish where it fails or differs from what the maker measured."""
     roles, bucketized = release.table.roles, release.form == "bucketization"
-    found = audit(
+    verdict = audit(
         source_of(drafts, escape_formulas),
         roles.quasi,
         roles.sensitive if release.histograms is not None else (),
@@ -233,14 +235,14 @@ def audited(release: Release, candidate: Candidate, drafts: list[Path], escape_f
         delimiter=delimiter_of(drafts[0]),
         escaped_formulas=escape_formulas and len(drafts) == 1,
     )
-    if found.failures:
-        raise AssertionError(f"the audit of the written file failed: {found.failures[0]}")
-    if found.coverage is None or not found.coverage.holds:
-        raise AssertionError(f"the rows of the written file are not those of the table: {found.coverage}")
+    if verdict.failures:
+        raise AssertionError(f"the audit of the written file failed: {verdict.failures[0]}")
+    if verdict.coverage is None or not verdict.coverage.holds:
+        raise AssertionError(f"the rows of the written file are not those of the table: {verdict.coverage}")
     measured = measure(release).values
-    for name, value in found.measures.items():
+    for name, value in verdict.measures.items():
         if name in measured and not math.isclose(value, measured[name], rel_tol=AGREE, abs_tol=AGREE):
             raise AssertionError(
                 f"{name} is {value!r} in the written file and {measured[name]!r} by the maker's measure"
             )
-    return found
+    return verdict

@@ -86,8 +86,8 @@ def large_populations(cells: Cells, min_support: float) -> Populations:
         nodes.append(frequent)
         within.append(inside)
     places, starts = laid_out(within)
-    found, supports, plan, kept = search(codes, weights, occurring, places, starts, least, LONGEST_PLAN)
-    return _as_populations(cells, points, order, nodes, found, supports, Plan(*plan) if kept else None)
+    conjunctions, supports, plan, kept = search(codes, weights, occurring, places, starts, least, LONGEST_PLAN)
+    return _as_populations(cells, points, order, nodes, conjunctions, supports, Plan(*plan) if kept else None)
 
 
 def _frequent_nodes(
@@ -111,17 +111,17 @@ def _as_populations(
     points: Points,
     order: list[int],
     nodes: list[NDArray[np.int64]],
-    found: Codes,
+    conjunctions: Codes,
     supports: Counts,
     plan: Plan | None,
 ) -> Populations:
     """Translate the nodes found, in search order, to intervals of codes in the order of the attributes."""
-    used = np.full((len(found), len(order)), -1, np.int32)
-    lo, hi = (np.tile(end, (len(found), 1)) for end in cells.whole)
+    used = np.full((len(conjunctions), len(order)), -1, np.int32)
+    lo, hi = (np.tile(end, (len(conjunctions), 1)) for end in cells.whole)
     selections: dict[int, Selections] = {}
     for depth, a in enumerate(order):
-        chosen = found[:, depth] >= 0
-        frequent, used[chosen, a] = np.unique(found[chosen, depth], return_inverse=True)
+        chosen = conjunctions[:, depth] >= 0
+        frequent, used[chosen, a] = np.unique(conjunctions[chosen, depth], return_inverse=True)
         first, last = nodes[depth][frequent].T
         selections[a] = Selections.stretches(cells.quasi[a].hierarchy, first, last + 1)
         lo[chosen, a], hi[chosen, a] = first[used[chosen, a]], last[used[chosen, a]]
@@ -137,7 +137,7 @@ def search(
     Time is proportional to the sizes of all projected tables; the table of one depth at a time is in memory.
     """
     d = codes.shape[1]
-    found, supports = np.empty((64, d), np.int32), np.empty(64, np.int64)
+    conjunctions, supports = np.empty((64, d), np.int32), np.empty(64, np.int64)
     patterns = 0
     depths, rows, offsets = np.zeros(64, np.int64), np.zeros(64, np.int64), np.zeros(65, np.int64)
     which = np.full(64, -1, np.int64)
@@ -183,9 +183,9 @@ def search(
                 offsets[tables] = steps
         if depth + 1 == d:
             if is_pattern(chosen):
-                found, supports = room(found, patterns + 1), room(supports, patterns + 1)
+                conjunctions, supports = room(conjunctions, patterns + 1), room(supports, patterns + 1)
                 for a in range(d):
-                    found[patterns, a] = chosen[a]
+                    conjunctions[patterns, a] = chosen[a]
                 supports[patterns] = kept_weights[0]
                 if keeping:
                     which[tables - 1] = patterns
@@ -197,7 +197,7 @@ def search(
         depth += 1
         option[depth] = -1
     plan = (depths[:tables], rows[:tables], offsets[: tables + 1], sources[:steps], targets[:steps], which[:tables])
-    return found[:patterns], supports[:patterns], plan, keeping
+    return conjunctions[:patterns], supports[:patterns], plan, keeping
 
 
 @kernel
@@ -291,7 +291,7 @@ def unwind(plan: Plan, values: Numbers, points: int) -> Numbers:
         largest = max(largest, plan.rows[t])
         deepest = max(deepest, plan.depths[t])
     buffers = np.zeros((deepest + 1, largest, columns))
-    found = np.zeros((points, columns))
+    totals = np.zeros((points, columns))
     for t in range(len(plan.rows) - 1, -1, -1):
         depth = plan.depths[t]
         if plan.patterns[t] >= 0:
@@ -301,11 +301,11 @@ def unwind(plan: Plan, values: Numbers, points: int) -> Numbers:
             source, target = plan.sources[i], plan.targets[i]
             if depth == 1:
                 for c in range(columns):
-                    found[source, c] += buffers[depth, target, c]
+                    totals[source, c] += buffers[depth, target, c]
             else:
                 for c in range(columns):
                     buffers[depth - 1, source, c] += buffers[depth, target, c]
         for r in range(plan.rows[t]):
             for c in range(columns):
                 buffers[depth, r, c] = 0.0
-    return found
+    return totals

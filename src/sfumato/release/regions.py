@@ -51,10 +51,10 @@ class Regions:
     def only(self, kept: Counts) -> Regions:
         """Keep some of the regions, and of the selections those that they use."""
         used, selections = self.used[kept], []
-        for a, own in enumerate(self.selections):
+        for a, selection in enumerate(self.selections):
             asking = used[:, a] >= 0
             wanted, used[asking, a] = np.unique(used[asking, a], return_inverse=True)
-            selections.append(own.only(wanted))
+            selections.append(selection.only(wanted))
         return Regions(tuple(selections), used)
 
 
@@ -73,16 +73,16 @@ def are_points(release: Published) -> bool:
 
 def overlap_estimates(release: Published, regions: Regions) -> Numbers:
     """Estimate the sensitive counts inside every region from boxes: regions x values."""
-    shown = shown_intervals(release)
-    intervals = (shown.lo, shown.end, shown.inverse, shown.offsets, shown.number)
-    return combine_overlaps(regions.bank, regions.used, shown.order, *intervals, held_in(release.content))
+    extents = shown_intervals(release)
+    intervals = (extents.lo, extents.end, extents.inverse, extents.offsets, extents.number)
+    return combine_overlaps(regions.bank, regions.used, extents.order, *intervals, held_in(release.content))
 
 
 def shown_intervals(release: Published) -> Intervals:
     """Find the different intervals that the boxes of a release show of every attribute."""
     boxes, ends, numbers, extent = release.boxes, [], [], []
-    for a, own in enumerate(release.cells.quasi):
-        cumulative = own.hierarchy.cumulative
+    for a, attribute in enumerate(release.cells.quasi):
+        cumulative = attribute.hierarchy.cumulative
         first, number = distinct_rows(np.stack([boxes.lo[:, a], boxes.hi[:, a]], axis=1))
         lo, hi = boxes.lo[first, a], boxes.hi[first, a]
         width = cumulative[hi + 1] - cumulative[lo]
@@ -117,7 +117,7 @@ def combine_overlaps(
     end: Codes,
     inverse: Numbers,
     offsets: Counts,
-    shown: Codes,
+    interval_of: Codes,
     held: Held,
 ) -> Numbers:
     """For every region multiply the boxes' overlaps of its attributes and add up what the boxes contain.
@@ -125,7 +125,7 @@ def combine_overlaps(
     Time is O(regions x boxes x attributes that a region selects in) at most: what an interval has in common with a
     region is worked out once for all boxes that show it, a box that a region misses is not looked at again, and what
     a region has in common with the one before (large populations come as a tree) is kept from there. The intervals of
-    attribute a stand at `offsets[a]:offsets[a + 1]`, and box b shows number `shown[a, b]` of them.
+    attribute a stand at `offsets[a]:offsets[a + 1]`, and box b shows number `interval_of[a, b]` of them.
     """
     boxes, depth = len(held.starts) - 1, max(int((used >= 0).sum(axis=1).max()), 1)
     estimates = np.zeros((len(used), held.values))
@@ -145,7 +145,7 @@ def combine_overlaps(
             kept = 0
             for i in range(boxes if level == 0 else number[level - 1]):
                 b, before = (i, 1.0) if level == 0 else (met[level - 1, i], weight[level - 1, i])
-                share = common[shown[a, b]]
+                share = common[interval_of[a, b]]
                 weight[level, kept], met[level, kept] = before * share, b
                 kept += share > 0.0
             number[level] = kept
@@ -162,9 +162,9 @@ def shares_inside(
     bank: Bank, a: int, used: int, lo: Codes, end: Codes, inverse: Numbers, offsets: Counts, common: Numbers
 ) -> None:
     """Say which share of every interval of one attribute a region selects."""
-    own, start = bank.starts[a] + used, offsets[a]
+    selection, start = bank.starts[a] + used, offsets[a]
     for i in range(offsets[a + 1] - start):
-        inside = width_below(bank, a, own, end[start + i]) - width_below(bank, a, own, lo[start + i])
+        inside = width_below(bank, a, selection, end[start + i]) - width_below(bank, a, selection, lo[start + i])
         common[i] = inside * inverse[start + i]
 
 
@@ -200,9 +200,9 @@ def find_members(codes: Codes, bank: Bank, used: Codes) -> tuple[Counts, Codes]:
     """List the points inside every region."""
     offsets = np.zeros(len(used) + 1, np.int64)
     members = np.empty(len(codes) + 1024, np.int32)
-    found = 0
+    count = 0
     for r in range(len(used)):
-        members = room(members, found + len(codes))
+        members = room(members, count + len(codes))
         for p in range(len(codes)):
             inside = True
             for a in range(used.shape[1]):
@@ -210,10 +210,10 @@ def find_members(codes: Codes, bank: Bank, used: Codes) -> tuple[Counts, Codes]:
                     inside = False
                     break
             if inside:
-                members[found] = p
-                found += 1
-        offsets[r + 1] = found
-    return offsets, members[:found].copy()
+                members[count] = p
+                count += 1
+        offsets[r + 1] = count
+    return offsets, members[:count].copy()
 
 
 @kernel

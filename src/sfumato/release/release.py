@@ -174,10 +174,10 @@ def shown_ends(cells: Cells, assignment: Assignment, lo: Codes, hi: Codes) -> tu
     for a, quasi in enumerate(cells.quasi):
         if quasi.hierarchy.observed:
             last = quasi.hierarchy.size - 1
-            shown = np.flatnonzero(present_leaves(cells, assignment, a))
+            leaves = np.flatnonzero(present_leaves(cells, assignment, a))
             inner = (lo[:, a] > 0) | (hi[:, a] < last)
-            lo[inner, a] = shown[np.searchsorted(shown, lo[inner, a])]
-            hi[inner, a] = shown[np.searchsorted(shown, hi[inner, a], side="right") - 1]
+            lo[inner, a] = leaves[np.searchsorted(leaves, lo[inner, a])]
+            hi[inner, a] = leaves[np.searchsorted(leaves, hi[inner, a], side="right") - 1]
     return lo, hi
 
 
@@ -185,8 +185,8 @@ def bucketization(table: Table, assignment: Assignment, groups: int) -> Release:
     """Publish the quasi-identifiers as they are, and the sensitive values of every group apart from them."""
     cells = table.cells
     rows = np.concatenate([assignment.group[:, None].astype(np.int32), cells.codes[assignment.cell]], axis=1)
-    shown = Points.of(rows, assignment.count)
-    points = cells.codes[assignment.cell[shown.first]]
-    boxes = Boxes(points, points, shown.counts, assignment.group[shown.first])
+    distinct = Points.of(rows, assignment.count)
+    points = cells.codes[assignment.cell[distinct.first]]
+    boxes = Boxes(points, points, distinct.counts, assignment.group[distinct.first])
     histograms = cells.histograms(assignment, groups)
     return Release(table, "bucketization", assignment, boxes, histograms.sizes, histograms)

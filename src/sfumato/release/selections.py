@@ -132,32 +132,32 @@ def bank_of(selections: Sequence[Selections]) -> Bank:
     """Put the selections of all attributes one after the other."""
     words, bits, sums, below, shifts = [], [], [], [], []
     word = total = 0
-    for own in selections:
-        shift = 0 if own.hierarchy.size <= FEW_LEAVES else BLOCK
+    for selection in selections:
+        shift = 0 if selection.hierarchy.size <= FEW_LEAVES else BLOCK
         shifts.append(shift)
-        if own.bits is None:
-            words.append(np.full(len(own), -1))
-            sums.append(np.full(len(own), -1))
+        if selection.bits is None:
+            words.append(np.full(len(selection), -1))
+            sums.append(np.full(len(selection), -1))
             continue
-        widths = widths_below(own.bits, np.asarray(own.hierarchy.widths, np.float64), shift)
-        words.append(word + np.arange(len(own)) * own.bits.shape[1])
-        sums.append(total + np.arange(len(own)) * widths.shape[1])
-        bits.append(own.bits.ravel())
+        widths = widths_below(selection.bits, np.asarray(selection.hierarchy.widths, np.float64), shift)
+        words.append(word + np.arange(len(selection)) * selection.bits.shape[1])
+        sums.append(total + np.arange(len(selection)) * widths.shape[1])
+        bits.append(selection.bits.ravel())
         below.append(widths.ravel())
-        word, total = word + own.bits.size, total + widths.size
-    first, starts = laid_out([own.first for own in selections])
-    cumulative, leaves = laid_out([own.hierarchy.cumulative for own in selections])
+        word, total = word + selection.bits.size, total + widths.size
+    first, starts = laid_out([selection.first for selection in selections])
+    cumulative, leaves = laid_out([selection.hierarchy.cumulative for selection in selections])
     return Bank(
         starts[:-1],
         first,
-        np.concatenate([own.end for own in selections]),
+        np.concatenate([selection.end for selection in selections]),
         np.concatenate(words).astype(np.int64),
         np.concatenate(bits) if bits else np.zeros(1, np.uint64),
         np.concatenate(sums).astype(np.int64),
         np.concatenate(below) if below else np.zeros(1),
         leaves[:-1],
         cumulative,
-        np.concatenate([(*own.hierarchy.widths, 0.0) for own in selections]),
+        np.concatenate([(*selection.hierarchy.widths, 0.0) for selection in selections]),
         np.array(shifts, np.int64),
     )
 
@@ -201,9 +201,9 @@ def width_below(bank: Bank, attribute: int, selection: int, leaf: int) -> float:
     shift = bank.shifts[attribute]
     block = leaf >> shift
     total = bank.below[bank.sums[selection] + block]
-    for own in range(block << shift, leaf):
-        if (bank.bits[word + (own >> 6)] >> np.uint64(own & 63)) & np.uint64(1):
-            total += bank.widths[base + own]
+    for place in range(block << shift, leaf):
+        if (bank.bits[word + (place >> 6)] >> np.uint64(place & 63)) & np.uint64(1):
+            total += bank.widths[base + place]
     return float(total)
 
 
@@ -235,8 +235,8 @@ def choose_smallest(numbers: Numbers, chosen: int, bits: Words) -> None:
         ordered = np.sort(within[:inside])
         most = ordered[chosen - before - 1]
         equal = chosen - before
-        for own in ordered:
-            equal -= own < most
+        for value in ordered:
+            equal -= value < most
         for leaf in range(leaves):
             number = numbers[i, leaf]
             if number < most or (number == most and equal > 0):

@@ -122,8 +122,8 @@ def row_layout(release: Release, with_sensitive: bool = True) -> Layout:
         for j, sensitive in enumerate(cells.sensitive):
             by_cell.append(_leaves(sensitive.name, sensitive.hierarchy, sensitive.leaves[cells.values[:, j]]))
         permuted = frozenset(sensitive.name for sensitive in cells.sensitive) if bucketized else permuted
-    shown = {column.name for column in [*by_group, *by_cell]} | set(release.table.roles.neutral)
-    order = [name for name in release.table.published if name in shown]
+    names = {column.name for column in [*by_group, *by_cell]} | set(release.table.roles.neutral)
+    order = [name for name in release.table.published if name in names]
     return Layout(
         order=[*order, GROUP] if bucketized else order,
         by_group=by_group,
@@ -139,12 +139,12 @@ def sensitive_table(release: Release) -> pa.Table:
     """Return Anatomy's second table: for every group its sensitive values (as tuples) with their counts."""
     cells, assignment = release.cells, release.assignment
     rows = np.concatenate([assignment.group[:, None].astype(np.int32), cells.values[assignment.cell]], axis=1)
-    shown = Points.of(rows, assignment.count)
-    columns = {GROUP: pa.array(shown.codes[:, 0].astype(np.int64) + 1)}
+    distinct = Points.of(rows, assignment.count)
+    columns = {GROUP: pa.array(distinct.codes[:, 0].astype(np.int64) + 1)}
     for j, sensitive in enumerate(cells.sensitive):
         labels = pa.array([label or None for label in sensitive.labels], pa.string())
-        columns[sensitive.name] = labels.take(pa.array(shown.codes[:, j + 1]))
-    columns[COUNT] = pa.array(shown.counts)
+        columns[sensitive.name] = labels.take(pa.array(distinct.codes[:, j + 1]))
+    columns[COUNT] = pa.array(distinct.counts)
     return pa.table(columns)
 
 

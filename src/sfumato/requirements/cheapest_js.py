@@ -104,14 +104,14 @@ def search_tau(
         tau = min(most, 1 / max(above.max(), SLIGHTEST))
     for _ in range(MOST_STEPS):
         k = search_k(above, q, tau, k)
-        found, mean, change = on_the_way(above, q, tau, k, r)
-        if found < radius:
+        distance, mean, change = on_the_way(above, q, tau, k, r)
+        if distance < radius:
             low = tau
         else:
             high = tau
-        if abs(found - radius) <= CLOSE * radius or high - low <= 4e-16 * high:
+        if abs(distance - radius) <= CLOSE * radius or high - low <= 4e-16 * high:
             break
-        root = math.sqrt(found)
+        root = math.sqrt(distance)
         following = tau + 2 * root * (math.sqrt(radius) - root) / change if change * root > 0.0 else most
         if following >= most and low < high == most:
             following = most

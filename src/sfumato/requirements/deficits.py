@@ -49,56 +49,56 @@ def largest_distances(rules: Rules) -> Numbers:
     single = np.zeros(len(rules.q), np.int64)
     for rule in range(len(rules.kinds)):
         if EQUAL <= rules.kinds[rule] <= JS:
-            q, own = rules.q[rules.firsts[rule] : rules.lasts[rule]], single[rules.firsts[rule] : rules.lasts[rule]]
-            for s in range(len(own)):
-                own[s] = 1
-                most[rule] = max(most[rule], distance(rules.kinds[rule], own, 1, q, rule_levels(rules, rule)))
-                own[s] = 0
+            q, counts = rules.q[rules.firsts[rule] : rules.lasts[rule]], single[rules.firsts[rule] : rules.lasts[rule]]
+            for s in range(len(counts)):
+                counts[s] = 1
+                most[rule] = max(most[rule], distance(rules.kinds[rule], counts, 1, q, rule_levels(rules, rule)))
+                counts[s] = 0
     return most
 
 
 @kernel
 def deficit_unless_admitted(
-    kind: int, parameters: Numbers, most: float, own: Counts, size: int, q: Numbers, levels: Counts
+    kind: int, parameters: Numbers, most: float, counts: Counts, size: int, q: Numbers, levels: Counts
 ) -> int:
     """Return how many records of a group cannot lie in groups that a rule admits; ADMITTED if it admits this one.
 
     Both are said of one rule at a time and at once, for a search asks about millions of groups.
     """
     if EQUAL <= kind <= JS:
-        found = distance(kind, own, size, q, levels)
-        if found <= parameters[0] + TOLERANCE:
+        value = distance(kind, counts, size, q, levels)
+        if value <= parameters[0] + TOLERANCE:
             return ADMITTED
-        deficit = convex_deficit(found, parameters[0], most, size)
-    elif admits(kind, parameters, own, size, q, levels):
+        deficit = convex_deficit(value, parameters[0], most, size)
+    elif admits(kind, parameters, counts, size, q, levels):
         return ADMITTED
     else:
-        deficit = deficit_of(kind, parameters, own, size, q)
+        deficit = deficit_of(kind, parameters, counts, size, q)
     return min(size, math.ceil(deficit - SLACK))
 
 
 @kernel
-def deficit_of(kind: int, parameters: Numbers, own: Counts, size: int, q: Numbers) -> float:
+def deficit_of(kind: int, parameters: Numbers, counts: Counts, size: int, q: Numbers) -> float:
     """Return the deficit of a group that a rule (not about a distance) does not admit."""
     value = parameters[0]
     if kind in (SIZE, DISTINCT):
         return float(size)
     if kind == FREQUENCY:
-        return convex_deficit(largest(own) / size, value, 1.0, size)
+        return convex_deficit(largest(counts) / size, value, 1.0, size)
     if kind == ENTROPY:  # at least (1 - r/n) ln l of entropy is left
-        return convex_deficit(-entropy(own, size), -math.log(value), 0.0, size)
+        return convex_deficit(-entropy(counts, size), -math.log(value), 0.0, size)
     if kind == RECURSIVE:
-        return recursive_deficit(own, parameters[1], int(value))
-    return share_deficit(kind, value, own, q, size)
+        return recursive_deficit(counts, parameters[1], int(value))
+    return share_deficit(kind, value, counts, q, size)
 
 
 @kernel
-def convex_deficit(found: float, allowed: float, most: float, size: int) -> float:
-    """Solve found <= (1 - r/n) allowed + (r/n) most for r: a convex quantity that can never exceed `most`."""
+def convex_deficit(value: float, allowed: float, most: float, size: int) -> float:
+    """Solve value <= (1 - r/n) allowed + (r/n) most for r: a convex quantity that can never exceed `most`."""
     allowed += TOLERANCE
-    if found <= allowed or most <= allowed:
+    if value <= allowed or most <= allowed:
         return 0.0
-    return size * (found - allowed) / (most - allowed)
+    return size * (value - allowed) / (most - allowed)
 
 
 @kernel

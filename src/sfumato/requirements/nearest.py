@@ -65,24 +65,24 @@ class Ball:
 
     def nearest(self, rows: Numbers) -> Numbers:
         """Return for every distribution the nearest one of the ball; where several parts are joined, a near one."""
-        found = rows
+        points = rows
         for _ in range(1 if len(self.parts) == 1 else ROUNDS):
             for part in self.parts:
-                found = _nearest(part, found, self.centre)
-        return self.drawn_in(found)
+                points = _nearest(part, points, self.centre)
+        return self.drawn_in(points)
 
     def drawn_in(self, rows: Numbers) -> Numbers:
         """Draw what is outside straight towards Q, just as far as needed."""
         outside = np.flatnonzero(~self.holds(rows))
         if not len(outside):
             return rows
-        own, low, high = rows[outside], np.zeros(len(outside)), np.ones(len(outside))
+        outliers, low, high = rows[outside], np.zeros(len(outside)), np.ones(len(outside))
         for _ in range(50):
             middle = (low + high) / 2
-            inside = self.holds(self.centre + middle[:, None] * (own - self.centre))
+            inside = self.holds(self.centre + middle[:, None] * (outliers - self.centre))
             low, high = np.where(inside, middle, low), np.where(inside, high, middle)
         rows = rows.copy()
-        rows[outside] = self.centre + low[:, None] * (own - self.centre)
+        rows[outside] = self.centre + low[:, None] * (outliers - self.centre)
         return rows
 
 
@@ -139,9 +139,9 @@ def nearest_equal(rows: Numbers, q: Numbers, t: float) -> Numbers:
     rows /= rows.sum(axis=1, keepdims=True)
     down = _solved(lambda scale: np.maximum(scale * rows - q, 0.0).sum(axis=1), t, len(rows))
     up = _solved(lambda scale: -np.maximum(q - scale * rows, 0.0).sum(axis=1), -t, len(rows))
-    found = np.where(down * rows > q, down * rows, np.where(up * rows < q, up * rows, q))
+    bounded = np.where(down * rows > q, down * rows, np.where(up * rows < q, up * rows, q))
     inside = np.abs(rows - q).sum(axis=1, keepdims=True) / 2 <= t
-    return _whole(np.where(inside, rows, found))
+    return _whole(np.where(inside, rows, bounded))
 
 
 def _solved(growing: Callable[[Numbers], Numbers], wanted: float, rows: int) -> Numbers:

@@ -140,14 +140,14 @@ def search_theta(p: Numbers, q: Numbers, radius: float, apart: float, close: flo
             r[:] = q
             return 1.0
         balance(p, q, theta, r)
-        found = js(q, r)
-        if found > radius:
+        distance = js(q, r)
+        if distance > radius:
             low = theta
         else:
             high = theta
-        if abs(found - radius) <= close * radius or high - low <= 2e-16:
+        if abs(distance - radius) <= close * radius or high - low <= 2e-16:
             break
-        root = math.sqrt(found)
+        root = math.sqrt(distance)
         change = js_change(p, q, theta, r) / (2 * max(root, 1e-150))
         following = theta + (math.sqrt(radius) - root) / change if change < 0 else -1.0
         if not low < following < high:

@@ -54,9 +54,9 @@ class Rules(NamedTuple):
 @kernel
 def rule_admits(rules: Rules, rule: int, counts: Counts, size: int) -> bool:
     """Say whether one rule admits a group with these counts (of all sensitive attributes) and this size."""
-    own = counts[rules.firsts[rule] : rules.lasts[rule]]
+    rule_counts = counts[rules.firsts[rule] : rules.lasts[rule]]
     q = rules.q[rules.firsts[rule] : rules.lasts[rule]]
-    return admits(rules.kinds[rule], rules.parameters[rule], own, size, q, rule_levels(rules, rule))
+    return admits(rules.kinds[rule], rules.parameters[rule], rule_counts, size, q, rule_levels(rules, rule))
 
 
 @kernel
@@ -66,44 +66,44 @@ def rule_levels(rules: Rules, rule: int) -> Counts:
 
 
 @kernel
-def admits(kind: int, parameters: Numbers, own: Counts, size: int, q: Numbers, levels: Counts) -> bool:
+def admits(kind: int, parameters: Numbers, counts: Counts, size: int, q: Numbers, levels: Counts) -> bool:
     """Say whether a rule of this kind admits a group with these counts of the rule's own sensitive attribute."""
     value = parameters[0]
     if kind == SIZE:
         return size >= value
     if EQUAL <= kind <= JS:
-        return distance(kind, own, size, q, levels) <= value + TOLERANCE
+        return distance(kind, counts, size, q, levels) <= value + TOLERANCE
     if kind == FREQUENCY:
         whole = parameters[1]  # the l of a share 1/l where it is a whole number, 0 otherwise
-        return largest(own) * whole <= size if whole > 0 else largest(own) / size <= value + TOLERANCE
+        return largest(counts) * whole <= size if whole > 0 else largest(counts) / size <= value + TOLERANCE
     if kind == DISTINCT:
-        return distinct(own) >= value
+        return distinct(counts) >= value
     if kind == ENTROPY:
-        return entropy(own, size) >= math.log(value) - TOLERANCE
+        return entropy(counts, size) >= math.log(value) - TOLERANCE
     if kind == RECURSIVE:
-        return recursive_holds(own, size, parameters[1], int(value))
+        return recursive_holds(counts, size, parameters[1], int(value))
     if kind == DELTA:
-        return largest_log_ratio(own, size, q, True) < value - TOLERANCE
+        return largest_log_ratio(counts, size, q, True) < value - TOLERANCE
     if kind == DELTA_PRESENT:
-        return largest_log_ratio(own, size, q, False) < value - TOLERANCE
+        return largest_log_ratio(counts, size, q, False) < value - TOLERANCE
     if kind == BETA:
-        return largest_gain(own, size, q) <= value + TOLERANCE
+        return largest_gain(counts, size, q) <= value + TOLERANCE
     for s in range(len(q)):
-        if (own[s] / size - q[s]) / q[s] > min(value, -math.log(q[s])) + TOLERANCE:
+        if (counts[s] / size - q[s]) / q[s] > min(value, -math.log(q[s])) + TOLERANCE:
             return False
     return True
 
 
 @kernel
-def distance(kind: int, own: Counts, size: int, q: Numbers, levels: Counts) -> float:
+def distance(kind: int, counts: Counts, size: int, q: Numbers, levels: Counts) -> float:
     """Return the distance from Q that a rule of t-closeness speaks of."""
     if kind == EQUAL:
-        return equal_distance(own, size, q)
+        return equal_distance(counts, size, q)
     if kind == ORDERED:
-        return ordered_distance(own, size, q)
+        return ordered_distance(counts, size, q)
     if kind == JS:
-        return js_distance(own, size, q)
-    return hierarchical_distance(own, size, q, levels)
+        return js_distance(counts, size, q)
+    return hierarchical_distance(counts, size, q, levels)
 
 
 @kernel

@@ -424,8 +424,8 @@ def _compiled(rules: Sequence[Rule], places: Sequence[int], sensitive: tuple[Sen
     heights = [attribute.hierarchy.height for attribute in sensitive]
     levels = np.zeros((max(heights, default=0) + 1, int(starts[-1])), dtype=np.int64)
     for attribute, start in zip(sensitive, starts[:-1], strict=True):
-        own = sensitive_levels(attribute)
-        levels[: len(own), start : start + attribute.size] = own
+        attribute_levels = sensitive_levels(attribute)
+        levels[: len(attribute_levels), start : start + attribute.size] = attribute_levels
     known = [place >= 0 for place in places]
     return Rules(
         np.array([kind for kind, _, _ in rules], dtype=np.int64),

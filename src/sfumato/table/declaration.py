@@ -78,8 +78,8 @@ class TableDeclaration:
         given: dict[str, Declared] = bundled.hierarchies(self.source) if self.is_bundled else {}
         if self.hierarchies is not None:
             given |= read_hierarchies(Path(self.hierarchies))
-        for column, own in self.hierarchy.items():
-            given[column] = own if isinstance(own, Filed | Hierarchy) else Filed(own, IN_STUDY)
+        for column, entry in self.hierarchy.items():
+            given[column] = entry if isinstance(entry, Filed | Hierarchy) else Filed(entry, IN_STUDY)
         return with_roles(rows or self.open_rows(), self.roles, given, self.missing)
 
     @property

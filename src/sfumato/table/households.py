@@ -43,13 +43,13 @@ def memberships_of(engine: Engine, column: str, link: str) -> Memberships:
     """Find the members of every household, by cells; a record without one is a household of its own."""
     pairs = column_pairs(engine, column, link)
     unnamed = unnamed_pairs(pairs)
-    own = np.repeat(pairs.cell[unnamed], pairs.counts[unnamed])
+    singles = np.repeat(pairs.cell[unnamed], pairs.counts[unnamed])
     _, household = np.unique(pairs.value[~unnamed], return_inverse=True)
     named = int(household.max()) + 1 if len(household) else 0
     return Memberships(
-        np.concatenate([pairs.cell[~unnamed], own]),
-        np.concatenate([household, named + np.arange(len(own))]),
-        np.concatenate([pairs.counts[~unnamed], np.ones(len(own), np.int64)]),
+        np.concatenate([pairs.cell[~unnamed], singles]),
+        np.concatenate([household, named + np.arange(len(singles))]),
+        np.concatenate([pairs.counts[~unnamed], np.ones(len(singles), np.int64)]),
     )
 
 
@@ -62,8 +62,8 @@ def unnamed_pairs(pairs: Pairs) -> NDArray[np.bool_]:
 
 def households_agree(codes: Codes, memberships: Memberships) -> NDArray[np.bool_]:
     """Say for every household (rows) which columns have one code for all its members, a missing value being one."""
-    own = codes[memberships.combination]
-    low, high = ranges(memberships.household, own, own)
+    member_codes = codes[memberships.combination]
+    low, high = ranges(memberships.household, member_codes, member_codes)
     agree: NDArray[np.bool_] = low == high
     return agree
 

@@ -81,7 +81,7 @@ def number_rows(rows: NDArray[np.integer]) -> tuple[Counts, Counts]:
     table = np.full(slots, -1, np.int32)
     first = np.empty(n, np.int64)
     number = np.empty(n, np.int64)
-    found = 0
+    count = 0
     for i in range(n):
         mixed = NO_HASH
         for j in range(width):
@@ -90,10 +90,10 @@ def number_rows(rows: NDArray[np.integer]) -> tuple[Counts, Counts]:
         while True:
             known = table[slot]
             if known < 0:
-                table[slot] = found
-                first[found] = i
-                number[i] = found
-                found += 1
+                table[slot] = count
+                first[count] = i
+                number[i] = count
+                count += 1
                 break
             same = True
             for j in range(width):
@@ -104,7 +104,7 @@ def number_rows(rows: NDArray[np.integer]) -> tuple[Counts, Counts]:
                 number[i] = known
                 break
             slot = (slot + 1) & (slots - 1)
-    return first[:found].copy(), number
+    return first[:count].copy(), number
 
 
 @kernel
@@ -117,17 +117,17 @@ def number_numbers(numbers: Counts) -> tuple[Counts, Counts]:
     table = np.full(1 << bits, -1, np.int32)
     known, first = np.empty(n, np.int64), np.empty(n, np.int64)
     number = np.empty(n, np.int64)
-    found = 0
+    count = 0
     for i in range(n):
-        own = numbers[i]
-        slot = np.int64(hashed(own, 64 - bits))
+        key = numbers[i]
+        slot = np.int64(hashed(key, 64 - bits))
         place = table[slot]
-        while place >= 0 and known[place] != own:
+        while place >= 0 and known[place] != key:
             slot = (slot + 1) & last
             place = table[slot]
         if place < 0:
-            table[slot] = place = found
-            known[found], first[found] = own, i
-            found += 1
+            table[slot] = place = count
+            known[count], first[count] = key, i
+            count += 1
         number[i] = place
-    return first[:found].copy(), number
+    return first[:count].copy(), number

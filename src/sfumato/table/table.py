@@ -57,8 +57,8 @@ class Roles:
     @property
     def named(self) -> tuple[str, ...]:
         """All columns that have a role."""
-        own = () if self.household in (None, *self.identifier) else (self.household,)
-        return (*self.quasi, *self.sensitive, *self.neutral, *self.identifier, *own)
+        household = () if self.household in (None, *self.identifier) else (self.household,)
+        return (*self.quasi, *self.sensitive, *self.neutral, *self.identifier, *household)
 
     @property
     def naming_persons(self) -> tuple[str, ...]:
@@ -162,8 +162,8 @@ class Table:
 
     def household_notices(self) -> list[str]:
         """Say what the members of households share, and what they would share but for a few households."""
-        own, column = self.memberships, self.roles.household
-        if own is None:
+        memberships, column = self.memberships, self.roles.household
+        if memberships is None:
             return []
         names = [quasi.name for quasi in self.cells.quasi]
         said = f"members of a household ({column}) share no quasi-identifier, so each is treated by itself"
@@ -174,7 +174,7 @@ class Table:
         return [said] + [
             f"column {names[place]!r} differs within {few:,} households and is the same within all others: it is not "
             f"taken for shared; correct these records, or members may show different values of it"
-            for place, few in nearly_shared(self.cells.codes, own).items()
+            for place, few in nearly_shared(self.cells.codes, memberships).items()
         ]
 
     @property
@@ -224,7 +224,7 @@ def with_roles(
     check_choice("missing", missing, ("value", "drop"))
     check_choice("unknown", unknown, ("refuse", "count"))
     check_columns(engine, roles)
-    found: dict[str, Hierarchy] = {}
+    hierarchies: dict[str, Hierarchy] = {}
     codings = []
     grown = []
     notices = _notices(engine, roles, given)
@@ -243,14 +243,14 @@ def with_roles(
         if missing == "value" and None in distinct.values and kept and not hierarchy.missing:
             hierarchy = hierarchy.with_missing()
             grown.append(name)
-        found[name] = hierarchy
+        hierarchies[name] = hierarchy
         codes = hierarchy.encode(distinct.values)
         if unknown == "refuse":
             _check_known(engine, name, hierarchy, given.get(name), distinct, codes)
         known = zip(distinct.values, codes.tolist(), strict=True)
         codings.append(Coding(name, {value: code for value, code in known if value is not None or missing == "value"}))
         notices.extend(_value_notices(name, name in roles.sensitive, given.get(name), distinct))
-    return Table(engine, roles, found, tuple(codings), missing, tuple(notices), tuple(grown))
+    return Table(engine, roles, hierarchies, tuple(codings), missing, tuple(notices), tuple(grown))
 
 
 def _names(given: Iterable[str]) -> tuple[str, ...]:
@@ -390,9 +390,9 @@ def _nearly(name: str, present: Sequence[str]) -> list[str]:
         return []
     odd = [value for value in present if not looks_numeric([value])]
     if 0 < len(odd) <= len(present) * 0.05:
-        shown = ", ".join(map(repr, odd[:3]))
+        examples = ", ".join(map(repr, odd[:3]))
         remedy = " ".join(f"--na {value}" for value in odd[:3])
-        return [f"column {name!r} would be numeric but for {shown}; it is taken as categories ({remedy})"]
+        return [f"column {name!r} would be numeric but for {examples}; it is taken as categories ({remedy})"]
     for what, look in LOOKS.items():
         if sum(look.fullmatch(value) is not None for value in present) >= len(present) * 0.9:
             return [

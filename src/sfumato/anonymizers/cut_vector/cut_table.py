@@ -41,15 +41,15 @@ class CutTable:
     @staticmethod
     def of(cells: Cells, space: CutSpace, on: str | None = None, diverse: bool = False) -> CutTable:
         """Merge cells to atoms; with `diverse` the sensitive attribute `on` (or the only one) is kept."""
-        domains = [own.bits + 1 for own in space.attributes]
+        domains = [attribute.bits + 1 for attribute in space.attributes]
         if np.prod(np.array(domains, np.float64)) > LARGEST_KEY:
             raise BadInputError(
                 "there are too many combinations of values to count cut vectors; give coarser levels to the largest "
                 "domains, or take fewer quasi-identifiers"
             )
         atoms = np.empty(cells.codes.shape, np.int64)
-        for a, own in enumerate(space.attributes):
-            atoms[:, a] = np.searchsorted(own.starts, cells.codes[:, a], side="right") - 1
+        for a, attribute in enumerate(space.attributes):
+            atoms[:, a] = np.searchsorted(attribute.starts, cells.codes[:, a], side="right") - 1
         order, starts = _blocks(domains)
         joint = np.zeros((cells.size, len(starts) - 1), np.int64)
         for b in range(len(starts) - 1):
@@ -70,11 +70,11 @@ class CutTable:
     def facts(self, vectors: Bits, problem: int, privacy: int, budget: int) -> Numbers:
         """Work out vectors: an array (vectors, rows, columns of facts); problem 4 has a row for every l from 1 on."""
         rows = self.sensitive if problem == SAFE else 1
-        found = np.zeros((len(vectors), rows, 7))
+        facts = np.zeros((len(vectors), rows, 7))
         weigh(
-            vectors, self.layout, self.codes, self.values, self.counts, self.sensitive, problem, privacy, budget, found
+            vectors, self.layout, self.codes, self.values, self.counts, self.sensitive, problem, privacy, budget, facts
         )
-        return found
+        return facts
 
 
 def _blocks(domains: list[int]) -> tuple[list[int], list[int]]:

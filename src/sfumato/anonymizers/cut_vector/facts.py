@@ -49,7 +49,7 @@ def weigh(
     problem: int,
     privacy: int,
     budget: int,
-    found: Numbers,
+    facts: Numbers,
 ) -> None:
     """Work out many vectors, one after the other, each from the cells alone."""
     blocks, cells = codes.shape
@@ -72,12 +72,12 @@ def weigh(
         for g in range(groups):
             measured[g] = sizes[g] if privacy == SIZE else diversity[g]
         if problem == SAFE:
-            safe_rows(sizes, diversity, losses, groups, sensitive, budget, measured, found[v])
+            safe_rows(sizes, diversity, losses, groups, sensitive, budget, measured, facts[v])
         else:
-            one_row(sizes, diversity, losses, groups, problem, privacy, budget, sensitive, measured, found[v, 0])
-        for r in range(found.shape[1]):
-            found[v, r, GENERALIZED] /= total * attributes
-            found[v, r, SUPPRESSED] /= total
+            one_row(sizes, diversity, losses, groups, problem, privacy, budget, sensitive, measured, facts[v, 0])
+        for r in range(facts.shape[1]):
+            facts[v, r, GENERALIZED] /= total * attributes
+            facts[v, r, SUPPRESSED] /= total
 
 
 @kernel

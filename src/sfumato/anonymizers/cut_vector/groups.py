@@ -81,11 +81,11 @@ def fill_tables(vector: Bits, layout: Layout, keys: Counts, losses: Numbers) -> 
 @kernel
 def exponent(slots: int) -> int:
     """Return which power of two this is."""
-    found = 0
+    power = 0
     while slots > 1:
         slots >>= 1
-        found += 1
-    return found
+        power += 1
+    return power
 
 
 @kernel
@@ -120,7 +120,7 @@ def count_groups(
     none, one, half, last = np.uint64(0), np.uint64(1), np.uint64(32), np.uint64(len(packed) - 1)
     wanted, first, place = np.empty(cells, np.uint32), np.empty(cells + 1, np.int32), np.empty(cells + 1, np.int32)
     add_keys(codes, table_keys.astype(np.uint32), wanted)
-    found = 0
+    groups = 0
     for i in range(cells):
         key = np.uint64(wanted[i])
         slot = key
@@ -130,17 +130,17 @@ def count_groups(
         while not direct and entry != none and entry >> half != key:
             slot = (slot + one) & last
             entry = packed[slot]
-        first[found], place[found] = i, slot
-        found += entry == none
+        first[groups], place[groups] = i, slot
+        groups += entry == none
         packed[slot] = (entry if entry != none else key << half) + np.uint64(counts[i])
-    for g in range(found):
+    for g in range(groups):
         slot, cell = np.uint64(place[g]), np.uint64(first[g])
         sizes[g] = packed[slot] & np.uint64(0xFFFFFFFF)
         packed[slot] = none
         losses[g] = 0.0
         for b in range(blocks):
             losses[g] += table_losses[b, np.uint64(codes[b, cell])]
-    return found
+    return groups
 
 
 @kernel
@@ -160,7 +160,7 @@ def number_groups(
     direct, shift = span <= slots, 64 - exponent(slots)
     one, last = np.uint64(1), np.uint64(slots - 1)
     keys, numbers = np.empty(slots, np.int64), np.full(span if direct else slots, np.int32(-1))
-    found = 0
+    groups = 0
     wanted = np.empty(cells, np.int64)
     add_keys(codes, table_keys, wanted)
     for i in range(cells):
@@ -172,13 +172,13 @@ def number_groups(
                 slot = (slot + one) & last
         g = numbers[slot]
         if g < 0:
-            g = found
+            g = groups
             numbers[slot], keys[slot] = g, key
             loss = 0.0
             for b in range(blocks):
                 loss += table_losses[b, codes[b, i]]
             sizes[g], losses[g] = 0, loss
-            found += 1
+            groups += 1
         group[i] = g
         sizes[np.uint64(g)] += counts[i]
-    return found
+    return groups

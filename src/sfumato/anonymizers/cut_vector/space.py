@@ -55,25 +55,25 @@ class CutAttribute:
     @cached_property
     def partitions(self) -> list[Bits]:
         """The cuts of every level from the atoms to the root, each different set once."""
-        found: list[Bits] = []
+        partitions: list[Bits] = []
         for level in self.hierarchy.levels[self.level :]:
             cuts = np.isin(self.starts[1:], level.starts).astype(np.uint8)
-            if not found or not np.array_equal(found[-1], cuts):
-                found.append(cuts)
-        return found
+            if not partitions or not np.array_equal(partitions[-1], cuts):
+                partitions.append(cuts)
+        return partitions
 
     @cached_property
     def nodes(self) -> list[tuple[int, int, Bits]]:
         """Every node above the atoms: its first atom, its last, and the cuts between its children."""
-        found = []
+        nodes = []
         for finer, coarser in zip(self.partitions, self.partitions[1:], strict=False):
             ends = [*(np.flatnonzero(coarser) + 1), self.bits + 1]
             for first, end in zip([0, *ends[:-1]], ends, strict=True):
                 inside = np.zeros(self.bits, np.uint8)
                 inside[first : end - 1] = finer[first : end - 1]
                 if inside.any():
-                    found.append((int(first), int(end - 1), inside))
-        return found
+                    nodes.append((int(first), int(end - 1), inside))
+        return nodes
 
     def is_valid(self, cuts: Bits) -> bool:
         """Say whether cuts are allowed: anywhere, or where constrained into nodes only."""
@@ -106,12 +106,12 @@ class CutAttribute:
     def every(self) -> list[Bits]:
         """List all allowed cut sets."""
         sets = self._below(0, self.bits) if self.constrained else self._anywhere()
-        found = []
+        cut_sets = []
         for chosen in sets:
             cuts = np.zeros(self.bits, np.uint8)
             cuts[list(chosen)] = 1
-            found.append(cuts)
-        return found
+            cut_sets.append(cuts)
+        return cut_sets
 
     def _anywhere(self) -> Iterator[tuple[int, ...]]:
         for size in range(self.bits + 1):
@@ -139,7 +139,7 @@ class CutSpace:
     @cached_property
     def offsets(self) -> list[int]:
         """Where the bits of every attribute begin, and the end."""
-        return [0, *map(int, np.cumsum([own.bits for own in self.attributes]))]
+        return [0, *map(int, np.cumsum([attribute.bits for attribute in self.attributes]))]
 
     @property
     def bits(self) -> int:
@@ -150,16 +150,16 @@ class CutSpace:
     def count(self) -> int:
         """The number of allowed vectors."""
         total = 1
-        for own in self.attributes:
-            total *= own.count
+        for attribute in self.attributes:
+            total *= attribute.count
         return total
 
     @property
     def level_count(self) -> int:
         """The number of vectors that are one level for every attribute."""
         total = 1
-        for own in self.attributes:
-            total *= len(own.partitions)
+        for attribute in self.attributes:
+            total *= len(attribute.partitions)
         return total
 
     def parts(self, vector: Bits) -> list[Bits]:
@@ -168,13 +168,15 @@ class CutSpace:
 
     def is_valid(self, vector: Bits) -> bool:
         """Say whether every constrained attribute is cut along its hierarchy."""
-        return all(own.is_valid(cuts) for own, cuts in zip(self.attributes, self.parts(vector), strict=True))
+        return all(
+            attribute.is_valid(cuts) for attribute, cuts in zip(self.attributes, self.parts(vector), strict=True)
+        )
 
     def text(self, vector: Bits) -> str:
         """Write a vector as `CutVector.cuts`: the cuts of every attribute that has any."""
         leaves = {
-            own.name: (own.hierarchy, own.leaf_cuts(cuts))
-            for own, cuts in zip(self.attributes, self.parts(vector), strict=True)
+            attribute.name: (attribute.hierarchy, attribute.leaf_cuts(cuts))
+            for attribute, cuts in zip(self.attributes, self.parts(vector), strict=True)
         }
         return ", ".join(f"{quoted(name)}={write_cuts(*about)}" for name, about in leaves.items() if about[1])
 
@@ -221,7 +223,7 @@ def write_cuts(hierarchy: Hierarchy, cuts: Sequence[int]) -> str:
 
 def read_cuts(text: str) -> list[tuple[str, tuple[str | int, ...]]]:
     """Read the text form: for every attribute the labels of leaves that begin a part, or numbers of levels."""
-    found: list[tuple[str, tuple[str | int, ...]]] = []
+    cuts: list[tuple[str, tuple[str | int, ...]]] = []
     for part in split_outside_quotes(text, ",") if text.strip() else []:
         name, *rest = split_outside_quotes(part, "=")
         if len(rest) != 1 or not name.strip():
@@ -230,11 +232,11 @@ def read_cuts(text: str) -> list[tuple[str, tuple[str | int, ...]]]:
                 "with , = | in double quotes"
             )
         name = _unquoted(name)
-        if name in dict(found):
+        if name in dict(cuts):
             raise BadInputError(f"cuts: {name!r} stands twice")
         items = split_outside_quotes(rest[0], "|") if rest[0].strip() else []
-        found.append((name, tuple(_item(name, item.strip()) for item in items)))
-    return found
+        cuts.append((name, tuple(_item(name, item.strip()) for item in items)))
+    return cuts
 
 
 def _item(name: str, item: str) -> str | int:

@@ -68,18 +68,18 @@ def next_attributes(level: int, lo: Codes, hi: Codes) -> Counts:
     """Take the attributes in turn, one per level; where a box has one leaf only, the next that has more (-1: none)."""
     turn = (level + np.arange(lo.shape[1])) % lo.shape[1]
     wide = (hi > lo)[:, turn]
-    found: Counts = np.where(wide.any(axis=1), turn[wide.argmax(axis=1)], -1)
-    return found
+    attributes: Counts = np.where(wide.any(axis=1), turn[wide.argmax(axis=1)], -1)
+    return attributes
 
 
 def cut_boxes(level: Level, attribute: Counts, cut: Codes) -> tuple[Codes, Codes]:
     """Return the boxes of the next level, the children of a box side by side, the lower one first."""
     parts = np.where(attribute >= 0, 2, 1)
     lo, hi = np.repeat(level.lo, parts, axis=0), np.repeat(level.hi, parts, axis=0)
-    own = np.flatnonzero(attribute >= 0)
-    lower = level.child[own]
-    hi[lower, attribute[own]] = cut[own]
-    lo[lower + 1, attribute[own]] = cut[own] + 1
+    divided = np.flatnonzero(attribute >= 0)
+    lower = level.child[divided]
+    hi[lower, attribute[divided]] = cut[divided]
+    lo[lower + 1, attribute[divided]] = cut[divided] + 1
     return lo, hi
 
 
@@ -116,11 +116,11 @@ def consistent(levels: Sequence[Level], noisy: Sequence[Numbers], budgets: Seque
     of its own, so boxes that are not cut fit in. Upwards a box's own count and the sum of its children are averaged
     by inverse variance; downwards what is then left over is dealt out to the children by variance.
     """
-    own = [max(variance(epsilon), LEAST_VARIANCE) for epsilon in budgets]
-    best, spread = [noisy[-1]], [np.full(levels[-1].size, own[-1])]
+    level_variances = [max(variance(epsilon), LEAST_VARIANCE) for epsilon in budgets]
+    best, spread = [noisy[-1]], [np.full(levels[-1].size, level_variances[-1])]
     sums: list[Numbers] = []
     totals: list[Numbers] = []
-    for level, counts, noise in reversed(list(zip(levels[:-1], noisy[:-1], own[:-1], strict=True))):
+    for level, counts, noise in reversed(list(zip(levels[:-1], noisy[:-1], level_variances[:-1], strict=True))):
         sums.append(np.add.reduceat(best[-1], level.child, axis=0))
         totals.append(np.add.reduceat(spread[-1], level.child))
         weight = totals[-1] / (noise + totals[-1])

@@ -47,13 +47,13 @@ class Domain:
         """Halve boxes by width: the last leaf of the lower half, for boxes with more than one leaf there."""
         cut = np.zeros(len(lo), np.int32)
         for a, hierarchy in enumerate(self.hierarchies):
-            own = np.flatnonzero(attribute == a)
-            first, last, widths = lo[own, a], hi[own, a], hierarchy.cumulative
+            boxes = np.flatnonzero(attribute == a)
+            first, last, widths = lo[boxes, a], hi[boxes, a], hierarchy.cumulative
             middle = (widths[first] + widths[last + 1]) / 2
             above = np.clip(np.searchsorted(widths, middle), first + 1, last)
             below = np.clip(above - 1, first + 1, last)
             nearer = np.abs(widths[below] - middle) <= np.abs(widths[above] - middle)
-            cut[own] = np.where(nearer, below, above) - 1
+            cut[boxes] = np.where(nearer, below, above) - 1
         return cut
 
 
@@ -66,7 +66,7 @@ def declared_domain(table: Table) -> Domain:
             "a differentially private release counts the values of exactly one sensitive attribute (--sensitive), "
             f"and the table has {len(sensitive)}: {listed}"
         )
-    names, hierarchies = tuple(own.name for own in quasi), tuple(own.hierarchy for own in quasi)
+    names, hierarchies = tuple(attribute.name for attribute in quasi), tuple(attribute.hierarchy for attribute in quasi)
     values = sensitive[0].hierarchy
     for name, hierarchy in zip((*names, sensitive[0].name), (*hierarchies, values), strict=True):
         _check_declared(name, hierarchy)

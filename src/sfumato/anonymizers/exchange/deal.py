@@ -27,8 +27,8 @@ def whole_records(planned: Planned, cut: Cut, ball: Ball, requirement: Requireme
     Buckets that are not admitted after rounding get goals nearer to Q; those that are still not admitted become one,
     with more and more of the others, until it is: all records together have the distribution Q.
     """
-    slack, own = np.zeros((len(planned.goals), 1)), planned
-    dealt = rounded(own.plan, cut.histograms)
+    slack, attempt = np.zeros((len(planned.goals), 1)), planned
+    dealt = rounded(attempt.plan, cut.histograms)
     for _ in range(ATTEMPTS):
         bad = ~admitted(dealt, ball, requirement)
         if not bad.any():
@@ -36,8 +36,8 @@ def whole_records(planned: Planned, cut: Cut, ball: Ball, requirement: Requireme
         slack[bad] = np.minimum(np.maximum(2 * slack[bad], FIRST_SLACK), 1.0)
         sizes = planned.goals.sum(axis=1, keepdims=True)
         goals = (1 - slack) * planned.goals + slack * sizes * ball.centre
-        own = settled(own.plan, cut, goals, ball)
-        dealt = rounded(own.plan, cut.histograms)
+        attempt = settled(attempt.plan, cut, goals, ball)
+        dealt = rounded(attempt.plan, cut.histograms)
     return merged(dealt, ball, requirement)
 
 

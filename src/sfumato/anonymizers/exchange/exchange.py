@@ -76,12 +76,12 @@ class Exchange(Anonymizer):
                 "use --form bucketization"
             )
         ball = ball_of(requirement, table.cells.sensitive)
-        found: list[tuple[float, Cut, NDArray[np.int64]]] = []
+        plans: list[tuple[float, Cut, NDArray[np.int64]]] = []
         for least in self._sizes(table.cells.records):
             cut = cut_table(table, ball.attribute, least, self.support)
             dealt = whole_records(plan_exchange(cut, ball), cut, ball, requirement)
-            found.append((loss_of_plan(dealt.astype(np.float64), cut), cut, dealt))
-        _, cut, dealt = min(found, key=lambda own: own[0])
+            plans.append((loss_of_plan(dealt.astype(np.float64), cut), cut, dealt))
+        _, cut, dealt = min(plans, key=lambda plan: plan[0])
         state = drawing_state(self.seed)
         assignment, buckets = deal_out(dealt, cut, table.cells.counts, state)
         release = bucketization(table, assignment, buckets)
@@ -97,7 +97,7 @@ class Exchange(Anonymizer):
     def _sizes(self, records: int) -> list[int]:
         """List the least numbers of records of a region that are tried."""
         regions = {max(self.regions // part, 1) for part in PARTS}
-        return sorted({min(max(-(-records // own), LEAST_RECORDS), records) for own in regions})
+        return sorted({min(max(-(-records // number), LEAST_RECORDS), records) for number in regions})
 
 
 def exchanged(dealt: NDArray[np.int64]) -> int:

@@ -68,8 +68,8 @@ def plan_exchange(cut: Cut, ball: Ball, rounds: int = ROUNDS) -> Planned:
 
 def shifted(profiles: Numbers, shares: Numbers, slopes: Numbers, composition: Composition) -> Numbers:
     """Move every bucket's histogram where the loss falls, for the populations whose records it has."""
-    own = np.ascontiguousarray(shares.T)
-    wanted = times(own, slopes) / np.maximum(times(own, composition.weights[:, None]), TINY)
+    transposed = np.ascontiguousarray(shares.T)
+    wanted = times(transposed, slopes) / np.maximum(times(transposed, composition.weights[:, None]), TINY)
     change = wanted - (wanted * profiles).sum(axis=1, keepdims=True)
     return shares_of(profiles * np.exp(-np.clip(STEP * change, -1.0, 1.0)))
 
@@ -135,8 +135,8 @@ def balanced(goals: Numbers, totals: Numbers, ball: Ball) -> Numbers:
     while part < 1:
         mixed = ball.centre + (1 - part) / part * missing
         if (mixed >= 0).all() and ball.holds(mixed[None])[0]:
-            found: Numbers = (1 - part) * goals + part * sizes * mixed
-            return found
+            corrected: Numbers = (1 - part) * goals + part * sizes * mixed
+            return corrected
         part *= 1.5
     everywhere: Numbers = sizes * ball.centre
     return everywhere
@@ -146,22 +146,22 @@ def balanced(goals: Numbers, totals: Numbers, ball: Ball) -> Numbers:
 def follow(composition: Composition, estimates: Numbers) -> tuple[float, Numbers]:
     """Return the mean JS(truth, estimate) over populations, and its slope by the estimate of every region (x size)."""
     values = estimates.shape[1]
-    slopes, own, loss = np.zeros(estimates.shape), np.empty(values), 0.0
+    slopes, estimate, loss = np.zeros(estimates.shape), np.empty(values), 0.0
     populations = len(composition.truth)
     for y in range(populations):
-        own[:] = 0.0
+        estimate[:] = 0.0
         for i in range(composition.offsets[y], composition.offsets[y + 1]):
             for s in range(values):
-                own[s] += composition.share[i] * estimates[composition.region[i], s]
+                estimate[s] += composition.share[i] * estimates[composition.region[i], s]
         for s in range(values):
-            p, r = composition.truth[y, s], max(own[s], 1e-300)
+            p, r = composition.truth[y, s], max(estimate[s], 1e-300)
             if p > 0:
                 loss += p * math.log(2 * p / (p + r)) / 2
             loss += r * math.log(2 * r / (p + r)) / 2
-            own[s] = math.log(2 * r / (p + r)) / 2
+            estimate[s] = math.log(2 * r / (p + r)) / 2
         for i in range(composition.offsets[y], composition.offsets[y + 1]):
             for s in range(values):
-                slopes[composition.region[i], s] += composition.share[i] * own[s]
+                slopes[composition.region[i], s] += composition.share[i] * estimate[s]
     return loss / max(populations, 1), slopes
 
 

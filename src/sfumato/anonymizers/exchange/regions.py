@@ -65,7 +65,7 @@ class Cut:
 def cut_table(table: Table, attribute: Sensitive, least: int, support: float) -> Cut:
     """Cut a table into regions of at least so many records."""
     cells = table.cells
-    place = [own.name for own in cells.sensitive].index(attribute.name)
+    place = [sensitive.name for sensitive in cells.sensitive].index(attribute.name)
     value = cells.values[:, place].astype(np.int64)
     problem = problem_of(cells, KAnonymity(min(least, cells.records)))
     scoring = scoring_of(table, "information-gain", attribute.name)
@@ -115,10 +115,12 @@ def _alike(table: Table, populations: Populations) -> tuple[Codes, NDArray[np.bo
     """
     rows, banks = [], []
     widest = max(*map(len, populations.regions.selections), 1)
-    for a, own in enumerate(populations.regions.selections):
-        cuts = np.unique(np.concatenate([[0], own.first, own.end]))  # no node ends between two of them
-        inside = (own.first[:, None] <= cuts) & (cuts < own.end[:, None])
-        classes, kind = np.unique(inside, axis=1, return_inverse=True) if len(own) else (inside, np.zeros(1, np.int64))
+    for a, selection in enumerate(populations.regions.selections):
+        cuts = np.unique(np.concatenate([[0], selection.first, selection.end]))  # no node ends between two of them
+        inside = (selection.first[:, None] <= cuts) & (cuts < selection.end[:, None])
+        classes, kind = (
+            np.unique(inside, axis=1, return_inverse=True) if len(selection) else (inside, np.zeros(1, np.int64))
+        )
         between = np.searchsorted(cuts, table.cells.codes[:, a], side="right") - 1
         rows.append(kind.ravel()[between].astype(np.int32))
         padded = np.zeros((widest, classes.shape[1]), np.bool_)

@@ -98,17 +98,17 @@ class FullDomain(Anonymizer):
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Search the lattice and publish the best transformation."""
-        found = self.find(table, requirement, budget)
-        if found.best is None:
-            raise _nothing(requirement, table.cells, found)
+        result = self.find(table, requirement, budget)
+        if result.best is None:
+            raise _nothing(requirement, table.cells, result)
         details = {
-            "transformation": named_levels(table, found.best.levels),
-            "nodes_checked": len(found.nodes),
-            "nodes": found.size,
-            "minimum": float(found.value),
-            "bound": float(found.bound),
+            "transformation": named_levels(table, result.best.levels),
+            "nodes_checked": len(result.nodes),
+            "nodes": result.size,
+            "minimum": float(result.value),
+            "bound": float(result.bound),
         }
-        return replace(transformed(table, requirement, form, found.best.levels), details=details)
+        return replace(transformed(table, requirement, form, result.best.levels), details=details)
 
     def account(self, release: Release) -> list[str]:
         """Say which levels were chosen, and whether anything better could be left."""
@@ -234,14 +234,14 @@ def fixed_levels(levels: Mapping[str, int]) -> FullDomain:
 
 def column_order(table: Table) -> tuple[str, ...]:
     """Return the quasi-identifiers in the order in which the table's columns stand."""
-    quasi = {own.name for own in table.cells.quasi}
+    quasi = {attribute.name for attribute in table.cells.quasi}
     return tuple(name for name in table.published if name in quasi)
 
 
 def named_levels(table: Table, levels: Levels) -> dict[str, int]:
     """Say the level of every column, in the order of the table's columns."""
-    own = dict(zip((quasi.name for quasi in table.cells.quasi), levels, strict=True))
-    return {name: own[name] for name in column_order(table)}
+    by_name = dict(zip((quasi.name for quasi in table.cells.quasi), levels, strict=True))
+    return {name: by_name[name] for name in column_order(table)}
 
 
 def transformed(table: Table, requirement: Requirement, form: Form, levels: Levels) -> Release:
@@ -253,11 +253,11 @@ def transformed(table: Table, requirement: Requirement, form: Form, levels: Leve
 def nodes_at(quasi: Sequence[Quasi], codes: Codes, levels: Levels) -> tuple[Codes, Codes]:
     """Find the node above every code at its column's level: the first and the last leaf."""
     lo, hi = np.empty_like(codes), np.empty_like(codes)
-    for a, (own, level) in enumerate(zip(quasi, levels, strict=True)):
-        starts = np.asarray(own.hierarchy.levels[level].starts, np.int32)
-        above = own.hierarchy.ancestors[level][codes[:, a]]
+    for a, (attribute, level) in enumerate(zip(quasi, levels, strict=True)):
+        starts = np.asarray(attribute.hierarchy.levels[level].starts, np.int32)
+        above = attribute.hierarchy.ancestors[level][codes[:, a]]
         lo[:, a] = starts[above]
-        hi[:, a] = (np.append(starts[1:], own.hierarchy.size) - 1)[above]
+        hi[:, a] = (np.append(starts[1:], attribute.hierarchy.size) - 1)[above]
     return lo, hi
 
 
@@ -293,7 +293,7 @@ def _nothing(requirement: Requirement, cells: Cells, search: Search) -> Infeasib
 
 def _entries(field: str, text: str) -> list[tuple[str, str]]:
     """Read `name=value, "other, name"=value`."""
-    found: list[tuple[str, str]] = []
+    entries: list[tuple[str, str]] = []
     for part in split_outside_quotes(text, ",") if text.strip() else []:
         name, equals, value = part.strip().rpartition("=")
         name = name.strip()
@@ -302,10 +302,10 @@ def _entries(field: str, text: str) -> list[tuple[str, str]]:
         if not equals or not name:
             example = "age=2, sex=0.5" if field == "weights" else "age=1..3, sex=0"
             raise BadInputError(f"{field}: cannot read {part.strip()!r}; write for example {field}={example!r}")
-        if name in dict(found):
+        if name in dict(entries):
             raise BadInputError(f"{field}: {name!r} stands twice")
-        found.append((name, value.strip()))
-    return found
+        entries.append((name, value.strip()))
+    return entries
 
 
 def _quoted(name: str) -> str:

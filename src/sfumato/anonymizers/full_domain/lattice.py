@@ -81,13 +81,13 @@ class Lattice:
     @cached_property
     def level_losses(self) -> list[list[float]]:
         """For every attribute and level the loss summed up over all records."""
-        found = []
+        losses = []
         for a, quasi in enumerate(self.cells.quasi):
             marginal = np.bincount(self.cells.codes[:, a], weights=self.cells.counts, minlength=quasi.hierarchy.size)
             base, size = int(self.ladder.bases[a]), quasi.hierarchy.size
             table = self.ladder.losses[base : base + len(quasi.hierarchy.levels) * size].reshape(-1, size)
-            found.append((table @ marginal).tolist())
-        return found
+            losses.append((table @ marginal).tolist())
+        return losses
 
     @cached_property
     def bottom(self) -> Grouping:
@@ -107,8 +107,8 @@ class Lattice:
     def check(self, groups: Grouping, levels: Levels) -> Node:
         """Say which groups of a transformation are admitted and what the others cost."""
         d = len(levels)
-        found = check_groups(self.ladder, self.rules, self.most, groups, np.array(levels)).tolist()
-        published, suppressed, deficit, squares, all_squares = found[:5]
+        numbers = check_groups(self.ladder, self.rules, self.most, groups, np.array(levels)).tolist()
+        published, suppressed, deficit, squares, all_squares = numbers[:5]
         return Node(
             levels,
             int(published),
@@ -117,8 +117,8 @@ class Lattice:
             int(deficit),
             squares,
             all_squares,
-            found[5 : 5 + d],
-            found[5 + d :],
+            numbers[5 : 5 + d],
+            numbers[5 + d :],
         )
 
 
@@ -151,13 +151,17 @@ def _bit_fields(sizes: list[int]) -> tuple[Counts, Counts, Counts]:
     """Give every attribute a bit field, filling word after word."""
     words, shifts, word, used = [], [], 0, 0
     bits = [max(1, (size - 1).bit_length()) for size in sizes]
-    for own in bits:
-        if used + own > WORD:
+    for width in bits:
+        if used + width > WORD:
             word, used = word + 1, 0
         words.append(word)
         shifts.append(used)
-        used += own
-    return np.array(words, np.int64), np.array(shifts, np.int64), np.array([(1 << own) - 1 for own in bits], np.int64)
+        used += width
+    return (
+        np.array(words, np.int64),
+        np.array(shifts, np.int64),
+        np.array([(1 << width) - 1 for width in bits], np.int64),
+    )
 
 
 @kernel
@@ -199,7 +203,7 @@ def deficits_of(rules: Rules, most: Numbers, groups: Grouping) -> Counts:
     histogram = np.zeros(len(rules.q), np.int64)
     for rule in range(len(rules.kinds)):
         kind, parameters, first, last = rules.kinds[rule], rules.parameters[rule], rules.firsts[rule], rules.lasts[rule]
-        own, q, levels = histogram[first:last], rules.q[first:last], rule_levels(rules, rule)
+        part, q, levels = histogram[first:last], rules.q[first:last], rule_levels(rules, rule)
         if kind == SIZE:
             continue
         for g in range(len(sizes)):
@@ -207,8 +211,8 @@ def deficits_of(rules: Rules, most: Numbers, groups: Grouping) -> Counts:
                 continue
             for e in range(offsets[g], offsets[g + 1]):
                 histogram[columns[e]] = counts[e]
-            found = deficit_unless_admitted(kind, parameters, most[rule], own, sizes[g], q, levels)
-            deficits[g] = max(deficits[g], found)
+            deficit = deficit_unless_admitted(kind, parameters, most[rule], part, sizes[g], q, levels)
+            deficits[g] = max(deficits[g], deficit)
             for e in range(offsets[g], offsets[g + 1]):
                 histogram[columns[e]] = 0
     return deficits

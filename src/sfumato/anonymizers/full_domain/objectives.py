@@ -55,8 +55,8 @@ class Loss(Objective):
         """Join the losses at these levels, after something is taken off each and something added to all."""
         records = self.lattice.records
         losses = [
-            min(max((own[level] - less + added) / records, 0.0), 1.0)
-            for own, level, less in zip(self.lattice.level_losses, levels, saved, strict=True)
+            min(max((by_level[level] - less + added) / records, 0.0), 1.0)
+            for by_level, level, less in zip(self.lattice.level_losses, levels, saved, strict=True)
         ]
         return joined(losses, self.weights, self.aggregate)
 

@@ -99,37 +99,37 @@ def raised(ladder: Ladder, keys: Counts, before: Counts, after: Counts) -> Count
 def merge(keys: Counts, sizes: Counts, offsets: Counts, columns: Columns, counts: Counts, width: int) -> Grouping:
     """Merge groups with equal keys, in the order of their first appearance."""
     first, number = number_numbers(keys[:, 0]) if keys.shape[1] == 1 else number_rows(keys)
-    found = len(first)
-    merged_keys = np.empty((found, keys.shape[1]), np.int64)
-    for g in range(found):
+    groups = len(first)
+    merged_keys = np.empty((groups, keys.shape[1]), np.int64)
+    for g in range(groups):
         for word in range(keys.shape[1]):
             merged_keys[g, word] = keys[first[g], word]
-    merged_sizes = np.zeros(found, np.int64)
+    merged_sizes = np.zeros(groups, np.int64)
     for g in range(len(sizes)):
         merged_sizes[number[g]] += sizes[g]
     if len(columns) == 0:
-        return Grouping(merged_keys, merged_sizes, np.zeros(found + 1, np.int64), columns, counts)
-    if found * width <= len(columns):
-        merged = merge_few(found, number, offsets, columns, counts, width)
+        return Grouping(merged_keys, merged_sizes, np.zeros(groups + 1, np.int64), columns, counts)
+    if groups * width <= len(columns):
+        merged = merge_few(groups, number, offsets, columns, counts, width)
     else:
-        merged = merge_many(found, number, offsets, columns, counts, width)
+        merged = merge_many(groups, number, offsets, columns, counts, width)
     return Grouping(merged_keys, merged_sizes, merged[0], merged[1], merged[2])
 
 
 @kernel
 def merge_few(
-    found: int, number: Counts, offsets: Counts, columns: Columns, counts: Counts, width: int
+    groups: int, number: Counts, offsets: Counts, columns: Columns, counts: Counts, width: int
 ) -> tuple[Counts, Columns, Counts]:
     """Put the sensitive values of merged groups together: where few are left, by a whole histogram for each."""
-    histograms = np.zeros(found * width, np.int64)
+    histograms = np.zeros(groups * width, np.int64)
     for g in range(len(number)):
         start = number[g] * width
         for e in range(offsets[g], offsets[g + 1]):
             histograms[start + columns[e]] += counts[e]
-    new_offsets = np.zeros(found + 1, np.int64)
-    new_columns, new_counts = np.empty(found * width, np.int32), np.empty(found * width, np.int64)
+    new_offsets = np.zeros(groups + 1, np.int64)
+    new_columns, new_counts = np.empty(groups * width, np.int32), np.empty(groups * width, np.int64)
     used = 0
-    for g in range(found):
+    for g in range(groups):
         for column in range(width):
             new_columns[used], new_counts[used] = column, histograms[g * width + column]
             used += new_counts[used] > 0
@@ -139,15 +139,15 @@ def merge_few(
 
 @kernel
 def merge_many(
-    found: int, number: Counts, offsets: Counts, columns: Columns, counts: Counts, width: int
+    groups: int, number: Counts, offsets: Counts, columns: Columns, counts: Counts, width: int
 ) -> tuple[Counts, Columns, Counts]:
     """Put the sensitive values of merged groups together, group after group, each value of a group once."""
-    starts, members = members_by(number, found)
-    new_offsets = np.zeros(found + 1, np.int64)
+    starts, members = members_by(number, groups)
+    new_offsets = np.zeros(groups + 1, np.int64)
     new_columns, new_counts = np.empty(len(columns), np.int32), np.empty(len(columns), np.int64)
     where = np.full(width, -1, np.int64)
     used = 0
-    for g in range(found):
+    for g in range(groups):
         begin = used
         for m in range(starts[g], starts[g + 1]):
             for e in range(offsets[members[m]], offsets[members[m] + 1]):

@@ -257,11 +257,11 @@ def decide_all(search: Search) -> list[Node]:
             yield groups, levels
 
     def visit(groups: Grouping, levels: Levels, rest: Sequence[int]) -> list[Node]:
-        found = [lattice.check(groups, levels)]
+        nodes = [lattice.check(groups, levels)]
         for i, a in enumerate(rest):
             for coarser, above in raised(groups, levels, a):
-                found += visit(coarser, above, rest[i + 1 :])
-        return found
+                nodes += visit(coarser, above, rest[i + 1 :])
+        return nodes
 
     base, lowest = search.base, search.lowest
     branches = [

@@ -48,7 +48,7 @@ class Sources:
 
     def promise_fewer(self, levels: Levels, source: Grouping) -> bool:
         """Say whether these levels can be expected to have fewer groups than the source."""
-        possible = math.prod(own[level] for own, level in zip(self._nodes, levels, strict=True))
+        possible = math.prod(nodes[level] for nodes, level in zip(self._nodes, levels, strict=True))
         return possible * OCCUPIED < len(source.sizes)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.local_recoding.neighbours import joint_level
-from sfumato.anonymizers.local_recoding.sweep import Codes, Counts, Domain, Numbers, add_point
+from sfumato.anonymizers.local_recoding.sweep import Codes, Counts, Numbers, PointDomain, add_point
 from sfumato.anonymizers.mondrian.cut_kernels import only_sizes, sizes_admitted
 from sfumato.kernels import kernel
 from sfumato.requirements.predicates import SIZE, group_admitted
@@ -62,13 +62,13 @@ class Journal(NamedTuple):
     """How many moves and how many touched groups there are."""
 
 
-def least_size(domain: Domain) -> int:
+def least_size(domain: PointDomain) -> int:
     """Return the size below which no group is admitted."""
     sizes = [float(k) for kind, (k, _) in zip(domain.rules.kinds, domain.rules.parameters, strict=True) if kind == SIZE]
     return max(1, *(int(np.ceil(size)) for size in sizes)) if sizes else 1
 
 
-def grouping_of(domain: Domain, group: Counts, margin: int) -> Grouping:
+def grouping_of(domain: PointDomain, group: Counts, margin: int) -> Grouping:
     """Cut points into portions and list those of every group; `margin` more groups than can be needed have room."""
     least = least_size(domain)
     bulk = domain.counts - 1  # a whole point is one portion
@@ -100,7 +100,7 @@ def grouping_of(domain: Domain, group: Counts, margin: int) -> Grouping:
 
 
 @kernel
-def fill_groups(domain: Domain, grouping: Grouping, group: Counts) -> None:
+def fill_groups(domain: PointDomain, grouping: Grouping, group: Counts) -> None:
     """Put all portions of every point into the point's group, and draw the boxes."""
     for portion in range(len(grouping.point)):
         put(grouping, portion, group[grouping.point[portion]])
@@ -171,7 +171,7 @@ def take(grouping: Grouping, portion: int) -> None:
 
 
 @kernel
-def draw_box(domain: Domain, grouping: Grouping, group: int) -> None:
+def draw_box(domain: PointDomain, grouping: Grouping, group: int) -> None:
     """Find the smallest nodes that cover a group, and their loss."""
     portion = grouping.heads[group]
     grouping.losses[group] = 0.0
@@ -186,7 +186,7 @@ def draw_box(domain: Domain, grouping: Grouping, group: int) -> None:
 
 
 @kernel
-def widen_box(domain: Domain, grouping: Grouping, group: int, point: int) -> None:
+def widen_box(domain: PointDomain, grouping: Grouping, group: int, point: int) -> None:
     """Widen a group's box so that it covers a point."""
     loss = 0.0
     for a in range(domain.codes.shape[1]):
@@ -198,7 +198,7 @@ def widen_box(domain: Domain, grouping: Grouping, group: int, point: int) -> Non
 
 
 @kernel
-def widened_loss(domain: Domain, grouping: Grouping, group: int, point: int) -> float:
+def widened_loss(domain: PointDomain, grouping: Grouping, group: int, point: int) -> float:
     """Return the loss of a group's box if it covered a point as well."""
     loss = 0.0
     for a in range(domain.codes.shape[1]):
@@ -208,7 +208,7 @@ def widened_loss(domain: Domain, grouping: Grouping, group: int, point: int) -> 
 
 
 @kernel
-def admitted_with(domain: Domain, grouping: Grouping, group: int, portion: int, sign: int) -> bool:
+def admitted_with(domain: PointDomain, grouping: Grouping, group: int, portion: int, sign: int) -> bool:
     """Say whether a group is admitted with one more portion (sign 1), or without one of its own (sign -1)."""
     if not sizes_admitted(domain.rules, grouping.sizes[group] + sign * grouping.weight[portion]):
         return False
@@ -255,7 +255,7 @@ def undo(grouping: Grouping, journal: Journal, moves: int) -> None:
 
 
 @kernel
-def draw_touched(domain: Domain, grouping: Grouping, journal: Journal) -> float:
+def draw_touched(domain: PointDomain, grouping: Grouping, journal: Journal) -> float:
     """Draw the boxes of all touched groups anew; return by how much they cost more than before the trial."""
     change = 0.0
     for i in range(journal.lengths[1]):

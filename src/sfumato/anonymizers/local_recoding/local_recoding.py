@@ -21,7 +21,7 @@ from sfumato.anonymizers.anonymizer import Anonymizer, infeasible, loss_of
 from sfumato.anonymizers.full_domain.full_domain import FullDomain
 from sfumato.anonymizers.local_recoding.groups import NONE, Grouping, grouping_of
 from sfumato.anonymizers.local_recoding.regroup import MOST_PORTIONS, house_leftovers, regroup, workshop_for
-from sfumato.anonymizers.local_recoding.sweep import Codes, Counts, Domain, domain_of, level_vectors, sweep
+from sfumato.anonymizers.local_recoding.sweep import Codes, Counts, PointDomain, domain_of, level_vectors, sweep
 from sfumato.configuration import Option, seed_option
 from sfumato.kernel_helpers import drawing_state, uniform
 from sfumato.kernels import kernel
@@ -50,13 +50,13 @@ class LocalRecoding(Anonymizer):
         suppressed. Groups with equal boxes are one group in the file, so a requirement that need not survive merging
         is asked again about what is published; where it fails, one level is chosen for every column (`full_domain`).
         """
-        found = self._regrouped(table, requirement, form, budget)
-        if found is not None and found.suppressed and form == "generalization":
+        release = self._regrouped(table, requirement, form, budget)
+        if release is not None and release.suppressed and form == "generalization":
             whole = self._regrouped(table, requirement, form, 0)
-            if whole is not None and loss_of(whole) < loss_of(found):
-                found = whole
-        if found is not None:
-            return found
+            if whole is not None and loss_of(whole) < loss_of(release):
+                release = whole
+        if release is not None:
+            return release
         baseline = table.cells.baseline
         if requirement.monotone and not requirement.admits(baseline)[0]:
             tried = ", and leaving out what no group can take exceeds the budget for suppression" if budget else ""
@@ -74,7 +74,7 @@ class LocalRecoding(Anonymizer):
         release = self._published(table, domain, grouping, form)
         return release if requirement.monotone or _holds(release, requirement) else None
 
-    def _published(self, table: Table, domain: Domain, grouping: Grouping, form: Form) -> Release:
+    def _published(self, table: Table, domain: PointDomain, grouping: Grouping, form: Form) -> Release:
         assignment = dealt(table.cells, domain, grouping, drawing_state(self.seed))
         if form == "bucketization":
             return bucketization(table, assignment, int(assignment.group.max()) + 1)
@@ -86,7 +86,7 @@ def _holds(release: Release, requirement: Requirement) -> bool:
     return release.histograms is not None and bool(requirement.admits(release.histograms).all())
 
 
-def dealt(cells: Cells, domain: Domain, grouping: Grouping, state: NDArray[np.uint64]) -> Assignment:
+def dealt(cells: Cells, domain: PointDomain, grouping: Grouping, state: NDArray[np.uint64]) -> Assignment:
     """Say how many records of every cell go to which group, the groups numbered in the order of their first cell."""
     portion = np.lexsort((grouping.group, grouping.point))
     shares = np.stack([grouping.point, grouping.group, grouping.weight], axis=1)[portion]
@@ -110,8 +110,8 @@ def deal(cells: Counts, counts: Counts, shares: Counts, state: NDArray[np.uint64
     left = counts.copy()
     dealt = i = 0
     while i < len(shares):
-        point, own, wanted = shares[i, 0], shares[i, 1], 0
-        while i < len(shares) and shares[i, 0] == point and shares[i, 1] == own:
+        point, recipient, wanted = shares[i, 0], shares[i, 1], 0
+        while i < len(shares) and shares[i, 0] == point and shares[i, 1] == recipient:
             wanted += shares[i, 2]
             i += 1
         together = 0
@@ -127,7 +127,7 @@ def deal(cells: Counts, counts: Counts, shares: Counts, state: NDArray[np.uint64
             wanted -= taken
             left[c] -= taken
             if taken > 0:
-                cell[dealt], group[dealt], count[dealt] = c, own, taken
+                cell[dealt], group[dealt], count[dealt] = c, recipient, taken
                 dealt += 1
     return cell[:dealt], group[:dealt], count[:dealt]
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.anonymizers.local_recoding.sweep import Codes, Counts, Domain, Numbers
+from sfumato.anonymizers.local_recoding.sweep import Codes, Counts, Numbers, PointDomain
 from sfumato.kernels import kernel
 
 LEAF = 8
@@ -36,7 +36,7 @@ class Tree(NamedTuple):
 
 
 @kernel
-def joint_level(domain: Domain, a: int, code: int, level: int, other: int) -> int:
+def joint_level(domain: PointDomain, a: int, code: int, level: int, other: int) -> int:
     """Return the lowest level from `level` on, on which two codes of an attribute have the same node above them."""
     while domain.above[a, level, code] != domain.above[a, level, other]:
         level += 1
@@ -44,7 +44,7 @@ def joint_level(domain: Domain, a: int, code: int, level: int, other: int) -> in
 
 
 @kernel
-def distance(domain: Domain, p: int, q: int, limit: float) -> float:
+def distance(domain: PointDomain, p: int, q: int, limit: float) -> float:
     """Return the loss of the smallest box over two points, or anything from the limit on if it is not below it."""
     loss = 0.0
     for a in range(domain.codes.shape[1]):
@@ -57,7 +57,7 @@ def distance(domain: Domain, p: int, q: int, limit: float) -> float:
 
 
 @kernel
-def branch_distance(domain: Domain, tree: Tree, branch: int, p: int, limit: float) -> float:
+def branch_distance(domain: PointDomain, tree: Tree, branch: int, p: int, limit: float) -> float:
     """Return a distance that no point of a branch falls below: of each attribute's range the nearer end counts."""
     loss = 0.0
     for a in range(domain.codes.shape[1]):
@@ -71,7 +71,7 @@ def branch_distance(domain: Domain, tree: Tree, branch: int, p: int, limit: floa
 
 
 @kernel
-def build_tree(domain: Domain) -> Tree:
+def build_tree(domain: PointDomain) -> Tree:
     """Divide the points again and again, at the mean code of the attribute whose range loses most."""
     n, d = domain.codes.shape
     most = max(2 * n, 2)
@@ -136,7 +136,7 @@ class Nearest(NamedTuple):
     """Room for the nearest found so far: a heap with the farthest on top, and a stack of branches still to open."""
 
     distances: Numbers
-    found: Counts
+    numbers: Counts
     branches: Counts
     bounds: Numbers
 
@@ -151,13 +151,13 @@ def room_for_nearest(most: int, tree: Tree) -> Nearest:
 @kernel
 def keep_nearest(nearest: Nearest, count: int, distance: float, number: int) -> int:
     """Offer one to the nearest; return how many they are. Of equally distant ones those that came first stay."""
-    distances, found = nearest.distances, nearest.found
+    distances, numbers = nearest.distances, nearest.numbers
     if count < len(distances):
         at = count
         while at > 0 and distances[(at - 1) // 2] < distance:
-            distances[at], found[at] = distances[(at - 1) // 2], found[(at - 1) // 2]
+            distances[at], numbers[at] = distances[(at - 1) // 2], numbers[(at - 1) // 2]
             at = (at - 1) // 2
-        distances[at], found[at] = distance, number
+        distances[at], numbers[at] = distance, number
         return count + 1
     if distance >= distances[0]:
         return count
@@ -168,7 +168,7 @@ def keep_nearest(nearest: Nearest, count: int, distance: float, number: int) -> 
             below += 1
         if distance >= distances[below]:
             break
-        distances[at], found[at] = distances[below], found[below]
+        distances[at], numbers[at] = distances[below], numbers[below]
         at = below
-    distances[at], found[at] = distance, number
+    distances[at], numbers[at] = distance, number
     return count

@@ -48,7 +48,7 @@ from sfumato.anonymizers.local_recoding.neighbours import (
     keep_nearest,
     room_for_nearest,
 )
-from sfumato.anonymizers.local_recoding.sweep import Counts, Domain, Numbers, add_point
+from sfumato.anonymizers.local_recoding.sweep import Counts, Numbers, PointDomain, add_point
 from sfumato.anonymizers.mondrian.cut_kernels import only_sizes, sizes_admitted
 from sfumato.kernels import kernel
 from sfumato.requirements.predicates import group_admitted
@@ -69,7 +69,7 @@ WORTH = 1e-9
 """A change that saves less is not worth it (and may be a rounding error)."""
 
 
-def candidates(domain: Domain) -> int:
+def candidates(domain: PointDomain) -> int:
     """Return how many near portions are considered as companions."""
     return min(2 * least_size(domain), 2 * MOST_PORTIONS) + 32
 
@@ -88,7 +88,7 @@ class Workshop(NamedTuple):
     """How many records may be left out in all; each costs 1."""
 
 
-def workshop_for(domain: Domain, grouping: Grouping, budget: int) -> Workshop:
+def workshop_for(domain: PointDomain, grouping: Grouping, budget: int) -> Workshop:
     """Build the tree of neighbours and make room for trials."""
     tree = build_tree(domain)
     journal = journal_for(grouping, MOST_PORTIONS * (candidates(domain) + 2))
@@ -96,7 +96,7 @@ def workshop_for(domain: Domain, grouping: Grouping, budget: int) -> Workshop:
     return Workshop(tree, journal, hosts, companions, np.ones(len(grouping.point)), budget)
 
 
-def regroup(domain: Domain, grouping: Grouping, shop: Workshop, passes: int) -> None:
+def regroup(domain: PointDomain, grouping: Grouping, shop: Workshop, passes: int) -> None:
     """Improve groups in passes: first all of them are tried, then those that the last pass has changed.
 
     Time of a pass is O(records in groups that lose something x the time of a search for neighbours), so it grows a
@@ -114,7 +114,9 @@ def regroup(domain: Domain, grouping: Grouping, shop: Workshop, passes: int) -> 
 
 
 @kernel
-def regroup_once(domain: Domain, grouping: Grouping, shop: Workshop, order: Counts, changed: NDArray[np.bool_]) -> None:
+def regroup_once(
+    domain: PointDomain, grouping: Grouping, shop: Workshop, order: Counts, changed: NDArray[np.bool_]
+) -> None:
     """Try to dissolve every group of the order once; mark the groups that have changed."""
     portions, nearby = np.empty(MOST_PORTIONS, np.int64), np.empty(0, np.int64)
     journal = shop.journal
@@ -140,7 +142,7 @@ def regroup_once(domain: Domain, grouping: Grouping, shop: Workshop, order: Coun
 
 @kernel
 def gather_outside(
-    domain: Domain, grouping: Grouping, shop: Workshop, portions: Counts, changed: NDArray[np.bool_]
+    domain: PointDomain, grouping: Grouping, shop: Workshop, portions: Counts, changed: NDArray[np.bool_]
 ) -> None:
     """Form groups around portions that were left out, where donors make that cheaper than leaving them out."""
     for portion in portions:
@@ -170,7 +172,9 @@ def list_portions(grouping: Grouping, group: int, portions: Counts) -> int:
 
 
 @kernel
-def form_groups(domain: Domain, grouping: Grouping, shop: Workshop, portions: Counts, free: int, paid: float) -> None:
+def form_groups(
+    domain: PointDomain, grouping: Grouping, shop: Workshop, portions: Counts, free: int, paid: float
+) -> None:
     """Form new groups around portions of a dissolved group, those that would pay most elsewhere first."""
     for portion in portions:
         shop.fallbacks[portion] = fallback(domain, grouping, shop, portion, free, paid)
@@ -193,7 +197,7 @@ def form_groups(domain: Domain, grouping: Grouping, shop: Workshop, portions: Co
 
 
 @kernel
-def fallback(domain: Domain, grouping: Grouping, shop: Workshop, portion: int, free: int, paid: float) -> float:
+def fallback(domain: PointDomain, grouping: Grouping, shop: Workshop, portion: int, free: int, paid: float) -> float:
     """Return what a portion would pay per record with a host or left out; without either, what it paid before."""
     host, cost = cheapest_host(domain, grouping, shop, portion, np.empty(0, np.int64))
     weight = grouping.weight[portion]
@@ -203,7 +207,7 @@ def fallback(domain: Domain, grouping: Grouping, shop: Workshop, portion: int, f
 
 
 @kernel
-def settle(domain: Domain, grouping: Grouping, shop: Workshop, portions: Counts, free: int, hosts: Counts) -> int:
+def settle(domain: PointDomain, grouping: Grouping, shop: Workshop, portions: Counts, free: int, hosts: Counts) -> int:
     """Let portions that are in no group join the hosts (without a list: the groups nearby) where that costs least.
 
     Up to `free` records stay out where that costs less; returns how many more could.
@@ -222,15 +226,17 @@ def settle(domain: Domain, grouping: Grouping, shop: Workshop, portions: Counts,
 
 
 @kernel
-def cheapest_host(domain: Domain, grouping: Grouping, shop: Workshop, portion: int, hosts: Counts) -> tuple[int, float]:
+def cheapest_host(
+    domain: PointDomain, grouping: Grouping, shop: Workshop, portion: int, hosts: Counts
+) -> tuple[int, float]:
     """Find the host (without a list of hosts: the group nearby) that can take a portion in at the least cost."""
     everywhere = len(hosts) > 0
-    found = len(hosts)
+    number = len(hosts)
     if not everywhere:
-        found = nearest_portions(domain, grouping, shop.tree, shop.hosts, grouping.point[portion], False)
+        number = nearest_portions(domain, grouping, shop.tree, shop.hosts, grouping.point[portion], False)
     best, best_cost = NONE, np.inf
-    for i in range(found):
-        group = hosts[i] if everywhere else grouping.group[shop.hosts.found[i]]
+    for i in range(number):
+        group = hosts[i] if everywhere else grouping.group[shop.hosts.numbers[i]]
         if group in (NONE, best):
             continue
         loss = widened_loss(domain, grouping, group, grouping.point[portion])
@@ -244,15 +250,15 @@ def cheapest_host(domain: Domain, grouping: Grouping, shop: Workshop, portion: i
 
 @kernel
 def nearest_portions(
-    domain: Domain, grouping: Grouping, tree: Tree, nearest: Nearest, point: int, movable: bool
+    domain: PointDomain, grouping: Grouping, tree: Tree, nearest: Nearest, point: int, movable: bool
 ) -> int:
     """Find the portions nearest to a point, on request only those that their groups can spare by their size."""
     nearest.branches[0], nearest.bounds[0] = 0, 0.0
-    pending, found, most = 1, 0, len(nearest.found)
+    pending, count, most = 1, 0, len(nearest.numbers)
     while pending > 0:
         pending -= 1
         branch = nearest.branches[pending]
-        limit = nearest.distances[0] if found == most else FARTHEST
+        limit = nearest.distances[0] if count == most else FARTHEST
         if nearest.bounds[pending] >= limit:
             continue
         half = tree.halves[branch]
@@ -271,33 +277,33 @@ def nearest_portions(
                 continue
             for portion in range(grouping.portions[tree.points[i]], grouping.portions[tree.points[i] + 1]):
                 if not movable or can_spare(domain, grouping, portion):
-                    found = keep_nearest(nearest, found, far, portion)
-            limit = nearest.distances[0] if found == most else FARTHEST
-    return found
+                    count = keep_nearest(nearest, count, far, portion)
+            limit = nearest.distances[0] if count == most else FARTHEST
+    return count
 
 
 @kernel
-def can_spare(domain: Domain, grouping: Grouping, portion: int) -> bool:
+def can_spare(domain: PointDomain, grouping: Grouping, portion: int) -> bool:
     """Say whether a portion is in no group, or in one that is large enough without it."""
     group = grouping.group[portion]
     return group == NONE or sizes_admitted(domain.rules, grouping.sizes[group] - grouping.weight[portion])
 
 
 @kernel
-def gather(domain: Domain, grouping: Grouping, shop: Workshop, seed: int) -> bool:
+def gather(domain: PointDomain, grouping: Grouping, shop: Workshop, seed: int) -> bool:
     """Gather a new group around a seed, keep it if its members together pay less than they did, and say whether.
 
     The companion that costs least comes next: what the box's growth costs those who are in it already, plus what the
     companion itself loses. Of all stages on the way that are admitted the one that saves most is kept.
     """
-    found = nearest_portions(domain, grouping, shop.tree, shop.companions, grouping.point[seed], True)
-    near = shop.companions.found
+    count = nearest_portions(domain, grouping, shop.tree, shop.companions, grouping.point[seed], True)
+    near = shop.companions.numbers
     start = shop.journal.lengths[0]
     group = new_group(grouping)
     note(grouping, shop.journal, group)
     histogram = np.zeros(len(domain.rules.q), np.int64)
-    losses, open_ = np.empty(found), np.ones(found, np.bool_)
-    for i in range(found):
+    losses, open_ = np.empty(count), np.ones(count, np.bool_)
+    for i in range(count):
         open_[i] = near[i] != seed
     saved = join(domain, grouping, shop, group, seed, histogram)
     draw_box(domain, grouping, group)
@@ -311,13 +317,13 @@ def gather(domain: Domain, grouping: Grouping, shop: Workshop, seed: int) -> boo
             widen_losses(domain, grouping, group, near, open_, losses)
             drawn = loss
         best, best_cost = -1, np.inf
-        for i in range(found):
+        for i in range(count):
             if open_[i]:
                 weight = grouping.weight[near[i]]
                 cost = size * (losses[i] - loss) / weight + losses[i] - worth(grouping, shop, near[i])
                 if cost < best_cost:
-                    own = grouping.group[near[i]]
-                    if own == NONE or admitted_with(domain, grouping, own, near[i], -1):
+                    home = grouping.group[near[i]]
+                    if home == NONE or admitted_with(domain, grouping, home, near[i], -1):
                         best, best_cost = i, cost
                     else:
                         open_[i] = False
@@ -339,7 +345,7 @@ def worth(grouping: Grouping, shop: Workshop, portion: int) -> float:
 
 
 @kernel
-def join(domain: Domain, grouping: Grouping, shop: Workshop, group: int, portion: int, histogram: Counts) -> float:
+def join(domain: PointDomain, grouping: Grouping, shop: Workshop, group: int, portion: int, histogram: Counts) -> float:
     """Move a portion into a group that is being gathered; return what it paid before."""
     paid = grouping.weight[portion] * worth(grouping, shop, portion)
     move(grouping, shop.journal, portion, group)
@@ -350,7 +356,7 @@ def join(domain: Domain, grouping: Grouping, shop: Workshop, group: int, portion
 
 @kernel
 def widen_losses(
-    domain: Domain, grouping: Grouping, group: int, near: Counts, open_: NDArray[np.bool_], losses: Numbers
+    domain: PointDomain, grouping: Grouping, group: int, near: Counts, open_: NDArray[np.bool_], losses: Numbers
 ) -> None:
     """Write for every open portion the loss of the group's box if it covered that portion as well."""
     for i in range(len(losses)):
@@ -358,7 +364,7 @@ def widen_losses(
             losses[i] = widened_loss(domain, grouping, group, grouping.point[near[i]])
 
 
-def house_leftovers(domain: Domain, grouping: Grouping, shop: Workshop, budget: int) -> bool:
+def house_leftovers(domain: PointDomain, grouping: Grouping, shop: Workshop, budget: int) -> bool:
     """Find groups for all portions that a sweep has left without one; return whether that could be done.
 
     Each joins the near group where that costs least and which stays admitted. If more records remain than the budget
@@ -381,7 +387,7 @@ def house_leftovers(domain: Domain, grouping: Grouping, shop: Workshop, budget: 
 
 
 @kernel
-def join_widest(domain: Domain, grouping: Grouping, order: Counts) -> bool:
+def join_widest(domain: PointDomain, grouping: Grouping, order: Counts) -> bool:
     """Make one group of all portions that are in none and of the first groups of the order, as few as are enough."""
     histogram = np.zeros(len(domain.rules.q), np.int64)
     size = grouping.outside[0]

@@ -32,7 +32,7 @@ STRIDE = 2_654_435_761
 """A prime: its multiples modulo the size of a lattice are spread evenly over it."""
 
 
-class Domain(NamedTuple):
+class PointDomain(NamedTuple):
     """What kernels read: points (distinct quasi-identifiers) with their cells, the hierarchies, the requirement."""
 
     codes: Codes
@@ -58,7 +58,7 @@ class Domain(NamedTuple):
     rules: Rules
 
 
-def domain_of(cells: Cells, requirement: Requirement) -> Domain:
+def domain_of(cells: Cells, requirement: Requirement) -> PointDomain:
     """Lay cells, hierarchies and requirement out for the kernels."""
     hierarchies = [quasi.hierarchy for quasi in cells.quasi]
     heights = np.array([hierarchy.height for hierarchy in hierarchies], np.int64)
@@ -71,7 +71,7 @@ def domain_of(cells: Cells, requirement: Requirement) -> Domain:
             ends = np.append(starts[1:], hierarchy.size) - 1
             above[a, level, : hierarchy.size] = ancestors
             losses[a, level, : hierarchy.size] = hierarchy.losses(starts, ends)[ancestors] / len(hierarchies)
-    return Domain(
+    return PointDomain(
         cells.points.codes,
         cells.points.counts,
         np.append(cells.points.first, cells.size),
@@ -84,7 +84,7 @@ def domain_of(cells: Cells, requirement: Requirement) -> Domain:
     )
 
 
-def level_vectors(domain: Domain, most: int = MOST_VECTORS) -> Codes:
+def level_vectors(domain: PointDomain, most: int = MOST_VECTORS) -> Codes:
     """List level vectors in the order of the mean loss they cause: all of them, or an even sample with the root."""
     levels = [int(height) + 1 for height in domain.heights]
     size = prod(levels)
@@ -102,7 +102,7 @@ def level_vectors(domain: Domain, most: int = MOST_VECTORS) -> Codes:
 
 
 @kernel
-def sweep(domain: Domain, vectors: Codes) -> Counts:
+def sweep(domain: PointDomain, vectors: Codes) -> Counts:
     """Give every point the number of its group, -1 where it is left over after the last vector.
 
     Time is O(vectors x points that are still without a group x attributes).
@@ -116,27 +116,27 @@ def sweep(domain: Domain, vectors: Codes) -> Counts:
     sizes_only = only_sizes(domain.rules)
     groups = 0
     for v in range(len(vectors)):
-        found = 0
+        buckets = 0
         any_admitted = False
         for i in range(len(rest)):
             slot = slot_of(domain, vectors[v], rest[i], slots)
             while stamps[slot] == v and not together(domain, vectors[v], first[table[slot]], rest[i]):
                 slot = (slot + 1) & (slots - 1)
             if stamps[slot] != v:
-                stamps[slot], table[slot] = v, found
-                first[found], size[found] = rest[i], 0
-                found += 1
+                stamps[slot], table[slot] = v, buckets
+                first[buckets], size[buckets] = rest[i], 0
+                buckets += 1
             bucket[i] = table[slot]
             size[bucket[i]] += domain.counts[rest[i]]
             any_admitted = any_admitted or sizes_admitted(domain.rules, size[bucket[i]])
         if not any_admitted:
             continue
-        admitted = np.empty(found, np.bool_)
-        for b in range(found):
+        admitted = np.empty(buckets, np.bool_)
+        for b in range(buckets):
             admitted[b] = sizes_admitted(domain.rules, size[b])
         if not sizes_only:
             ask_histograms(domain, rest, bucket, admitted)
-        number = np.full(found, -1, np.int64)
+        number = np.full(buckets, -1, np.int64)
         kept = 0
         for i in range(len(rest)):
             b = bucket[i]
@@ -155,7 +155,7 @@ def sweep(domain: Domain, vectors: Codes) -> Counts:
 
 
 @kernel
-def slot_of(domain: Domain, vector: Codes, point: int, slots: int) -> int:
+def slot_of(domain: PointDomain, vector: Codes, point: int, slots: int) -> int:
     """Hash the nodes above a point on the levels of a vector to a slot of a table with a power of two of them."""
     mixed = NO_HASH
     for a in range(len(vector)):
@@ -164,7 +164,7 @@ def slot_of(domain: Domain, vector: Codes, point: int, slots: int) -> int:
 
 
 @kernel
-def together(domain: Domain, vector: Codes, p: int, q: int) -> bool:
+def together(domain: PointDomain, vector: Codes, p: int, q: int) -> bool:
     """Say whether two points agree on the levels of a vector."""
     for a in range(len(vector)):
         if domain.above[a, vector[a], domain.codes[p, a]] != domain.above[a, vector[a], domain.codes[q, a]]:
@@ -173,7 +173,7 @@ def together(domain: Domain, vector: Codes, p: int, q: int) -> bool:
 
 
 @kernel
-def ask_histograms(domain: Domain, points: Counts, bucket: Counts, admitted: NDArray[np.bool_]) -> None:
+def ask_histograms(domain: PointDomain, points: Counts, bucket: Counts, admitted: NDArray[np.bool_]) -> None:
     """Ask the requirement about every bucket of points that is large enough; write the answers to `admitted`."""
     offsets, members = members_by(bucket[: len(points)], len(admitted))
     histogram = np.zeros(len(domain.rules.q), np.int64)
@@ -187,7 +187,7 @@ def ask_histograms(domain: Domain, points: Counts, bucket: Counts, admitted: NDA
 
 
 @kernel
-def add_point(domain: Domain, point: int, sign: int, histogram: Counts) -> int:
+def add_point(domain: PointDomain, point: int, sign: int, histogram: Counts) -> int:
     """Add the sensitive values of a point's records to a histogram (or subtract them); return how many they are."""
     for cell in range(domain.cells[point], domain.cells[point + 1]):
         for s in range(domain.columns.shape[1]):

@@ -22,7 +22,7 @@ Counts = NDArray[np.int64]
 Numbers = NDArray[np.float64]
 
 
-class Problem(NamedTuple):
+class CutProblem(NamedTuple):
     """What every kernel reads: the cells, the widths of the domains, the compiled requirement."""
 
     codes: Codes
@@ -73,10 +73,10 @@ def problem_of(
     stop: Requirement | None = None,
     height: int | None = None,
     spread: str = "share",
-) -> Problem:
+) -> CutProblem:
     """Lay cells and requirement out for the kernels; without a rule to stop, only the requirement ends cutting."""
     widths, starts = laid_out([quasi.hierarchy.cumulative for quasi in cells.quasi])
-    return Problem(
+    return CutProblem(
         cells.codes,
         cells.columns,
         widths,
@@ -91,7 +91,7 @@ def problem_of(
 
 
 @kernel
-def may_go_on(problem: Problem, cells: Counts, counts: Counts, histogram: Counts) -> bool:
+def may_go_on(problem: CutProblem, cells: Counts, counts: Counts, histogram: Counts) -> bool:
     """Say whether the records of these entries may be cut further."""
     if only_sizes(problem.stop):
         return sizes_admitted(problem.stop, counts.sum())
@@ -100,7 +100,7 @@ def may_go_on(problem: Problem, cells: Counts, counts: Counts, histogram: Counts
 
 
 @kernel
-def find_ranges(problem: Problem, cells: Counts, lo: Codes, hi: Codes) -> None:
+def find_ranges(problem: CutProblem, cells: Counts, lo: Codes, hi: Codes) -> None:
     """Write the smallest and largest code of every attribute among these cells to lo and hi."""
     for a in range(len(lo)):
         lo[a] = hi[a] = problem.codes[cells[0], a]
@@ -112,26 +112,26 @@ def find_ranges(problem: Problem, cells: Counts, lo: Codes, hi: Codes) -> None:
 
 
 @kernel
-def width(problem: Problem, attribute: int, lo: int, hi: int) -> float:
+def width(problem: CutProblem, attribute: int, lo: int, hi: int) -> float:
     """Return the width of leaves lo..hi of an attribute."""
     start = problem.starts[attribute]
     return problem.widths[start + hi + 1] - problem.widths[start + lo]
 
 
 @kernel
-def domain_width(problem: Problem, attribute: int) -> float:
+def domain_width(problem: CutProblem, attribute: int) -> float:
     """Return the width of an attribute's whole domain."""
     return width(problem, attribute, 0, problem.sizes[attribute] - 1)
 
 
 @kernel
-def spread_of(problem: Problem, attribute: int, lo: int, hi: int) -> float:
+def spread_of(problem: CutProblem, attribute: int, lo: int, hi: int) -> float:
     """Return how far leaves lo..hi of an attribute spread, in its unit: the widest attribute is cut first."""
     return width(problem, attribute, lo, hi) / problem.units[attribute]
 
 
 @kernel
-def count_values(problem: Problem, cells: Counts, counts: Counts, histogram: Counts) -> int:
+def count_values(problem: CutProblem, cells: Counts, counts: Counts, histogram: Counts) -> int:
     """Write the sensitive values of these entries to the histogram; return the number of records."""
     for s in range(len(histogram)):
         histogram[s] = 0
@@ -163,7 +163,7 @@ def sizes_admitted(rules: Rules, size: int) -> bool:
 
 @kernel
 def code_weights(
-    problem: Problem, cells: Counts, counts: Counts, attribute: int, lo: int, hi: int
+    problem: CutProblem, cells: Counts, counts: Counts, attribute: int, lo: int, hi: int
 ) -> tuple[Counts, Counts]:
     """List the codes of an attribute that occur, ascending, and the records with each; linear, or by sorting."""
     reach = hi - lo + 1
@@ -173,16 +173,16 @@ def code_weights(
     for i in range(len(cells)):
         dense[problem.codes[cells[i], attribute] - lo] += counts[i]
     codes, weights = np.empty(reach, np.int64), np.empty(reach, np.int64)
-    found = 0
+    distinct = 0
     for code in range(reach):
         if dense[code] > 0:
-            codes[found], weights[found] = lo + code, dense[code]
-            found += 1
-    return codes[:found], weights[:found]
+            codes[distinct], weights[distinct] = lo + code, dense[code]
+            distinct += 1
+    return codes[:distinct], weights[:distinct]
 
 
 @kernel
-def sparse_code_weights(problem: Problem, cells: Counts, counts: Counts, attribute: int) -> tuple[Counts, Counts]:
+def sparse_code_weights(problem: CutProblem, cells: Counts, counts: Counts, attribute: int) -> tuple[Counts, Counts]:
     """Do the same where a few cells lie far apart: sort codes and counts together by merging."""
     n = len(cells)
     codes, weights = np.empty(n, np.int64), np.empty(n, np.int64)
@@ -219,7 +219,9 @@ def median_cut(codes: Counts, weights: Counts, size: int, relaxed: bool) -> tupl
 
 
 @kernel
-def count_up_to(problem: Problem, cells: Counts, counts: Counts, attribute: int, code: int, histogram: Counts) -> None:
+def count_up_to(
+    problem: CutProblem, cells: Counts, counts: Counts, attribute: int, code: int, histogram: Counts
+) -> None:
     """Write the sensitive values of the records up to a code of an attribute to the histogram."""
     for s in range(len(histogram)):
         histogram[s] = 0
@@ -231,7 +233,13 @@ def count_up_to(problem: Problem, cells: Counts, counts: Counts, attribute: int,
 
 @kernel
 def taken_left(
-    problem: Problem, cells: Counts, counts: Counts, attribute: int, code: int, at_code: int, state: NDArray[np.uint64]
+    problem: CutProblem,
+    cells: Counts,
+    counts: Counts,
+    attribute: int,
+    code: int,
+    at_code: int,
+    state: NDArray[np.uint64],
 ) -> Counts:
     """Say how many records of every entry go left of a cut.
 
@@ -242,9 +250,9 @@ def taken_left(
     taken = np.zeros(len(cells), np.int64)
     i = 0
     while i < len(cells):
-        own = problem.codes[cells[i], attribute]
-        if own != code:
-            taken[i] = counts[i] if own < code else 0
+        entry_code = problem.codes[cells[i], attribute]
+        if entry_code != code:
+            taken[i] = counts[i] if entry_code < code else 0
             i += 1
             continue
         end, together = i, 0

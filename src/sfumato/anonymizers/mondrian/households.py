@@ -17,12 +17,12 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from sfumato.anonymizers.mondrian.cut_kernels import Codes, Counts, Groups, Problem, problem_of
+from sfumato.anonymizers.mondrian.cut_kernels import Codes, Counts, CutProblem, Groups, problem_of
 from sfumato.anonymizers.mondrian.trim import trim
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.table import Table, distinct_rows, ranges
 
-Cut = Callable[[Problem, Counts, Counts, Codes, Codes], Groups]
+Cut = Callable[[CutProblem, Counts, Counts, Codes, Codes], Groups]
 """Cuts the records of these entries, in this region, as long as the halves are admitted."""
 
 
@@ -83,9 +83,9 @@ def _cut_each(groups: Groups, cut: Callable[[Counts, Counts, Codes, Codes], Grou
     """Cut every group by itself."""
     pieces = []
     for g in range(groups.size):
-        own = slice(groups.offsets[g], groups.offsets[g + 1])
+        members = slice(groups.offsets[g], groups.offsets[g + 1])
         _, _, region_lo, region_hi = np.split(groups.boxes[g], 4)
-        pieces.append(cut(groups.cells[own], groups.counts[own], region_lo, region_hi))
+        pieces.append(cut(groups.cells[members], groups.counts[members], region_lo, region_hi))
     sizes = np.concatenate([np.diff(piece.offsets) for piece in pieces])
     return Groups(
         np.concatenate([piece.cells for piece in pieces]),

@@ -27,8 +27,8 @@ from sfumato.anonymizers.anonymizer import Anonymizer, infeasible, loss_of
 from sfumato.anonymizers.mondrian.cut_kernels import (
     Codes,
     Counts,
+    CutProblem,
     Groups,
-    Problem,
     code_weights,
     count_values,
     divide,
@@ -221,14 +221,14 @@ class Mondrian(Anonymizer):
         whole = one_group(first, np.arange(cells.size), cells.counts, *cells.whole)
         admitted = bool(requirement.admits(cells.baseline)[0])
 
-        def cut(problem: Problem, cells: Counts, counts: Counts, region_lo: Codes, region_hi: Codes) -> Groups:
+        def cut(problem: CutProblem, cells: Counts, counts: Counts, region_lo: Codes, region_hi: Codes) -> Groups:
             problem = problem._replace(stop=first.stop, units=first.units)
             return partition(problem, cells, counts, region_lo, region_hi, False, state, scoring)
 
         if not (admitted or budget):
             raise _not_even_together(requirement, table, budget)
-        found = shared_first(table, requirement, whole, admitted, budget, cut)
-        releases = [self._published(table, groups, "generalization") for groups in found]
+        groupings = shared_first(table, requirement, whole, admitted, budget, cut)
+        releases = [self._published(table, groups, "generalization") for groups in groupings]
         if not releases:
             raise _not_even_together(requirement, table, budget)
         return self._told(min(releases, key=loss_of), scoring)
@@ -254,7 +254,7 @@ def _not_even_together(requirement: Requirement, table: Table, budget: int) -> I
 
 @kernel
 def partition(
-    problem: Problem,
+    problem: CutProblem,
     cells: Counts,
     counts: Counts,
     region_lo: Codes,
@@ -336,7 +336,7 @@ def partition(
 
 @kernel
 def choose_cut(
-    problem: Problem,
+    problem: CutProblem,
     scoring: Scoring | None,
     cells: Counts,
     counts: Counts,
@@ -355,7 +355,7 @@ def choose_cut(
 
 @kernel
 def find_cut(
-    problem: Problem,
+    problem: CutProblem,
     cells: Counts,
     counts: Counts,
     lo: Codes,
@@ -404,7 +404,7 @@ def find_cut(
     return -1, 0, False, nothing
 
 
-def one_group(problem: Problem, cells: Counts, counts: Counts, region_lo: Codes, region_hi: Codes) -> Groups:
+def one_group(problem: CutProblem, cells: Counts, counts: Counts, region_lo: Codes, region_hi: Codes) -> Groups:
     """Keep these entries together as one group."""
     lo, hi = np.empty_like(region_lo), np.empty_like(region_hi)
     find_ranges(problem, cells, lo, hi)

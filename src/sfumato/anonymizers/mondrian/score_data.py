@@ -72,7 +72,7 @@ def scoring_of(table: Table, cut: str, target: str | None) -> Scoring:
         return Scoring(TARGET_VARIANCE, nothing, nothing, nothing, known, sums, none, nothing)
     n = np.arange(min(int(counted.counts.sum()) + 1, LOOKED_UP), dtype=np.float64)
     numbers = np.zeros(len(counted.labels), np.int64)
-    offsets, values, counts = (np.array(own, np.int64) for own in (counted.offsets, counted.values, counted.counts))
+    offsets, values, counts = (np.array(array, np.int64) for array in (counted.offsets, counted.values, counted.counts))
     return Scoring(kind, offsets, values, counts, nothing, none, n * np.log(np.maximum(n, 1)), numbers)
 
 

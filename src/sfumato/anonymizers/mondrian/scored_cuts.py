@@ -29,8 +29,8 @@ import numpy as np
 from sfumato.anonymizers.mondrian.cut_kernels import (
     Codes,
     Counts,
+    CutProblem,
     Numbers,
-    Problem,
     code_weights,
     count_values,
     only_sizes,
@@ -56,7 +56,7 @@ EQUAL_SCORES = 1e-9
 
 @kernel
 def scored_cut(
-    problem: Problem,
+    problem: CutProblem,
     scoring: Scoring,
     cells: Counts,
     counts: Counts,
@@ -96,25 +96,25 @@ def scored_cut(
 
 
 @kernel
-def by_spread(problem: Problem, lo: Codes, hi: Codes) -> Counts:
+def by_spread(problem: CutProblem, lo: Codes, hi: Codes) -> Counts:
     """List the attributes that can be cut, the widest spread first, ties in their order."""
     spreads, order = np.empty(len(lo)), np.empty(len(lo), np.int64)
-    found = 0
+    count = 0
     for a in range(len(lo)):
         if lo[a] == hi[a] or not problem.may_cut[a]:
             continue
         spread = spread_of(problem, a, lo[a], hi[a])
-        place = found
+        place = count
         while place > 0 and spreads[place - 1] < spread:
             spreads[place], order[place] = spreads[place - 1], order[place - 1]
             place -= 1
         spreads[place], order[place] = spread, a
-        found += 1
-    return order[:found]
+        count += 1
+    return order[:count]
 
 
 @kernel
-def any_size_admitted(problem: Problem, weights: Counts, size: int) -> bool:
+def any_size_admitted(problem: CutProblem, weights: Counts, size: int) -> bool:
     """Say whether any cut of an attribute makes two parts that the rules about sizes admit."""
     left = 0
     for place in range(len(weights) - 1):
@@ -126,7 +126,7 @@ def any_size_admitted(problem: Problem, weights: Counts, size: int) -> bool:
 
 @kernel
 def best_place(
-    problem: Problem,
+    problem: CutProblem,
     node: Node,
     values: Values,
     attribute: int,
@@ -167,7 +167,7 @@ def best_place(
 
 
 @kernel
-def listed(problem: Problem, node: Node, values: Values, attribute: int) -> tuple[Counts, Counts]:
+def listed(problem: CutProblem, node: Node, values: Values, attribute: int) -> tuple[Counts, Counts]:
     """List the entries of every code: the first of each, and for every entry the next one of its code, or -1."""
     heads, following = np.full(len(values.codes), -1, np.int64), np.empty(len(node.cells), np.int64)
     for i in range(len(node.cells) - 1, -1, -1):
@@ -178,7 +178,7 @@ def listed(problem: Problem, node: Node, values: Values, attribute: int) -> tupl
 
 
 @kernel
-def add_values(problem: Problem, node: Node, head: int, following: Counts, histogram: Counts) -> None:
+def add_values(problem: CutProblem, node: Node, head: int, following: Counts, histogram: Counts) -> None:
     """Add the sensitive values of a list of entries to a histogram."""
     i = head
     while i >= 0:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.anonymizers.mondrian.cut_kernels import Codes, Counts, Numbers, Problem, domain_width, width
+from sfumato.anonymizers.mondrian.cut_kernels import Codes, Counts, CutProblem, Numbers, domain_width, width
 from sfumato.anonymizers.mondrian.score_data import GAIN, LOSS, RANGE, TARGET_VARIANCE, VARIANCE, Scoring
 from sfumato.anonymizers.mondrian.trim import loss
 from sfumato.kernels import kernel
@@ -60,7 +60,7 @@ def place_of(values: Values, code: int) -> int:
 
 @kernel
 def scores_of(
-    problem: Problem, scoring: Scoring, node: Node, values: Values, attribute: int, lo: Codes, hi: Codes
+    problem: CutProblem, scoring: Scoring, node: Node, values: Values, attribute: int, lo: Codes, hi: Codes
 ) -> Numbers:
     """Score the cuts after all codes of an attribute but the last."""
     if scoring.kind == RANGE:
@@ -76,7 +76,7 @@ def scores_of(
 
 
 @kernel
-def closeness_to_middle(problem: Problem, attribute: int, values: Values) -> Numbers:
+def closeness_to_middle(problem: CutProblem, attribute: int, values: Values) -> Numbers:
     """Say how far each cut, anywhere between its two neighbouring values, lies from the middle (negative)."""
     scores = np.zeros(len(values.codes) - 1)
     lo = values.codes[0]
@@ -89,7 +89,7 @@ def closeness_to_middle(problem: Problem, attribute: int, values: Values) -> Num
 
 
 @kernel
-def middle_of_gap(problem: Problem, attribute: int, codes: Counts, place: int) -> int:
+def middle_of_gap(problem: CutProblem, attribute: int, codes: Counts, place: int) -> int:
     """Find the last code to go left, from one value to just before the next one, so that widths are halved best."""
     start = problem.starts[attribute]
     middle = problem.widths[start + codes[0]] + width(problem, attribute, codes[0], codes[-1]) / 2
@@ -102,7 +102,7 @@ def middle_of_gap(problem: Problem, attribute: int, codes: Counts, place: int) -
 
 
 @kernel
-def weighted_middles(problem: Problem, attribute: int, values: Values) -> Numbers:
+def weighted_middles(problem: CutProblem, attribute: int, values: Values) -> Numbers:
     """Return for every code the sum over its records of where its leaf lies, from 0 to 1."""
     sums = np.empty(len(values.codes))
     whole = domain_width(problem, attribute)
@@ -114,7 +114,7 @@ def weighted_middles(problem: Problem, attribute: int, values: Values) -> Number
 
 @kernel
 def known_numbers(
-    problem: Problem, scoring: Scoring, node: Node, values: Values, attribute: int
+    problem: CutProblem, scoring: Scoring, node: Node, values: Values, attribute: int
 ) -> tuple[Counts, Numbers]:
     """Return for every code the records whose target is a known number, and the sum of these."""
     known, sums = np.zeros(len(values.codes), np.int64), np.zeros(len(values.codes))
@@ -143,7 +143,7 @@ def variance_reductions(known: Counts, sums: Numbers, size: int) -> Numbers:
 
 @kernel
 def loss_reductions(
-    problem: Problem, node: Node, values: Values, attribute: int, node_lo: Codes, node_hi: Codes
+    problem: CutProblem, node: Node, values: Values, attribute: int, node_lo: Codes, node_hi: Codes
 ) -> Numbers:
     """Say how much each cut lowers the loss, with the ranges of both parts in all attributes."""
     lo, hi = ranges_by_code(problem, node, values, attribute)
@@ -157,7 +157,7 @@ def loss_reductions(
 
 
 @kernel
-def ranges_by_code(problem: Problem, node: Node, values: Values, attribute: int) -> tuple[Codes, Codes]:
+def ranges_by_code(problem: CutProblem, node: Node, values: Values, attribute: int) -> tuple[Codes, Codes]:
     """Find the ranges, in all attributes, of the records with each code of one."""
     d = len(problem.sizes)
     lo, hi = np.empty((len(values.codes), d), np.int32), np.full((len(values.codes), d), -1, np.int32)
@@ -175,13 +175,13 @@ def ranges_by_code(problem: Problem, node: Node, values: Values, attribute: int)
 
 
 @kernel
-def growing_losses(problem: Problem, weights: Counts, lo: Codes, hi: Codes, upwards: bool) -> Numbers:
+def growing_losses(problem: CutProblem, weights: Counts, lo: Codes, hi: Codes, upwards: bool) -> Numbers:
     """Return the loss of all records from the first code up to each, or from the last one down to each.
 
     Only what a code widens is worked out anew.
     """
     n, d = lo.shape
-    found, losses = np.empty(n), np.zeros(d)
+    sums, losses = np.empty(n), np.zeros(d)
     part_lo, part_hi = np.empty(d, np.int32), np.full(d, -1, np.int32)
     records = 0
     for step in range(n):
@@ -194,12 +194,12 @@ def growing_losses(problem: Problem, weights: Counts, lo: Codes, hi: Codes, upwa
                 part_hi[a] = max(hi[place, a], part_hi[a])
                 losses[a] = loss(problem, a, part_lo[a], part_hi[a])
             total += losses[a]
-        found[place] = records * total / d
-    return found
+        sums[place] = records * total / d
+    return sums
 
 
 @kernel
-def mean_loss(problem: Problem, lo: Codes, hi: Codes) -> float:
+def mean_loss(problem: CutProblem, lo: Codes, hi: Codes) -> float:
     """Return the mean loss of a box over the attributes."""
     total = 0.0
     for a in range(len(lo)):
@@ -226,22 +226,22 @@ def count_targets(scoring: Scoring, cells: Counts) -> tuple[Counts, Counts]:
                 scoring.numbers[scoring.values[j]] = -1
                 number += 1
     pairs, targets = np.empty((number, 3), np.int64), np.zeros(min(number, len(scoring.numbers)), np.int64)
-    found = place = 0
+    distinct = place = 0
     if scoring.kind == GAIN:
         for i in range(len(cells)):
             for j in range(scoring.offsets[cells[i]], scoring.offsets[cells[i] + 1]):
                 if scoring.numbers[scoring.values[j]] < 0:
-                    scoring.numbers[scoring.values[j]] = found
-                    found += 1
+                    scoring.numbers[scoring.values[j]] = distinct
+                    distinct += 1
                 value = scoring.numbers[scoring.values[j]]
                 pairs[place, 0], pairs[place, 1], pairs[place, 2] = cells[i], value, scoring.counts[j]
                 targets[value] += scoring.counts[j]
                 place += 1
-    return pairs, targets[:found]
+    return pairs, targets[:distinct]
 
 
 @kernel
-def gains(problem: Problem, scoring: Scoring, node: Node, values: Values, attribute: int) -> Numbers:
+def gains(problem: CutProblem, scoring: Scoring, node: Node, values: Values, attribute: int) -> Numbers:
     """Return the information gain of each cut.
 
     A part of n records with c of each value has n times the entropy n ln n - sum of c ln c; while values move from the

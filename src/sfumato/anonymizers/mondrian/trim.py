@@ -16,8 +16,8 @@ import numpy as np
 from sfumato.anonymizers.mondrian.cut_kernels import (
     Codes,
     Counts,
+    CutProblem,
     Groups,
-    Problem,
     code_weights,
     count_up_to,
     count_values,
@@ -31,7 +31,7 @@ from sfumato.requirements.predicates import group_admitted
 CutAgain = Callable[[Counts, Counts, Codes, Codes], Groups]
 
 
-def trim(problem: Problem, groups: Groups, admitted: bool, budget: int, boxes: bool, cut_again: CutAgain) -> Groups:
+def trim(problem: CutProblem, groups: Groups, admitted: bool, budget: int, boxes: bool, cut_again: CutAgain) -> Groups:
     """Return the groups after the best trims within the budget.
 
     Either all groups are admitted, or there is one that is not: it takes the smallest trim after which it is, and
@@ -63,14 +63,16 @@ def trim(problem: Problem, groups: Groups, admitted: bool, budget: int, boxes: b
     return joined(groups, list(pieces.values()) if admitted else [])
 
 
-def _consider(problem: Problem, piece: Groups, number: int, budget: int, queue: list[tuple[float, int, int]]) -> None:
+def _consider(
+    problem: CutProblem, piece: Groups, number: int, budget: int, queue: list[tuple[float, int, int]]
+) -> None:
     attribute, _, _, removed, gain = best_trim(problem, piece.cells, piece.counts, piece.boxes[0], budget)
     if attribute >= 0:
         heapq.heappush(queue, (-gain / removed, number, int(removed)))
 
 
 def _kept(
-    problem: Problem, piece: Groups, attribute: int, code: int, keep_left: bool
+    problem: CutProblem, piece: Groups, attribute: int, code: int, keep_left: bool
 ) -> tuple[Counts, Counts, Codes, Codes]:
     """Return the entries that stay, and their region."""
     below = np.where(problem.codes[piece.cells, attribute] <= code, piece.counts, 0)
@@ -99,7 +101,7 @@ def joined(like: Groups, pieces: list[Groups]) -> Groups:
 
 
 @kernel
-def loss(problem: Problem, attribute: int, lo: int, hi: int) -> float:
+def loss(problem: CutProblem, attribute: int, lo: int, hi: int) -> float:
     """Return the loss of publishing leaves lo..hi (the formula of `Hierarchy.loss`)."""
     leaves = problem.sizes[attribute]
     if lo == hi or leaves == 1:
@@ -110,7 +112,7 @@ def loss(problem: Problem, attribute: int, lo: int, hi: int) -> float:
 
 @kernel
 def best_trim(
-    problem: Problem, cells: Counts, counts: Counts, box: Codes, budget: int
+    problem: CutProblem, cells: Counts, counts: Counts, box: Codes, budget: int
 ) -> tuple[int, int, bool, int, float]:
     """Find the trim of one group that saves most per record: attribute (-1: none), code, which side, cost, gain.
 

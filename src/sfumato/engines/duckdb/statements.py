@@ -28,11 +28,11 @@ def unescaped_rows(columns: int) -> str:
 
 def published(layout: Layout, names: Sequence[str]) -> str:
     """Write the query that gives the published rows in an order that depends on nothing but what they show."""
-    shown = _shown(layout, names)
+    expressions = _shown(layout, names)
     if layout.permuted:
-        query = _permuted(layout, shown)
+        query = _permuted(layout, expressions)
     else:
-        query = f"SELECT {_listed(layout.order, shown)} {_source(layout)}"
+        query = f"SELECT {_listed(layout.order, expressions)} {_source(layout)}"
     return f"SELECT * FROM ({query}) ORDER BY {shuffled(_by_name(layout, range(len(layout.order))))}"
 
 
@@ -49,26 +49,26 @@ def _source(layout: Layout) -> str:
 
 def _shown(layout: Layout, names: Sequence[str]) -> dict[str, str]:
     """Say for every published column by which expression it is found."""
-    shown = {column.name: f"grp_texts.t{i}::VARCHAR" for i, column in enumerate(layout.by_group)}
-    shown |= {column.name: f"cell_texts.t{i}::VARCHAR" for i, column in enumerate(layout.by_cell)}
-    shown |= {name: f"rows.c{names.index(name)}" for name in layout.neutral}
+    expressions = {column.name: f"grp_texts.t{i}::VARCHAR" for i, column in enumerate(layout.by_group)}
+    expressions |= {column.name: f"cell_texts.t{i}::VARCHAR" for i, column in enumerate(layout.by_cell)}
+    expressions |= {name: f"rows.c{names.index(name)}" for name in layout.neutral}
     if layout.group_column is not None:
-        shown[layout.group_column] = "grp_texts.label"
-    return shown
+        expressions[layout.group_column] = "grp_texts.label"
+    return expressions
 
 
-def _listed(order: Iterable[str], shown: dict[str, str]) -> str:
-    return ", ".join(f"{shown[name]} AS o{i}" for i, name in enumerate(order))
+def _listed(order: Iterable[str], expressions: dict[str, str]) -> str:
+    return ", ".join(f"{expressions[name]} AS o{i}" for i, name in enumerate(order))
 
 
-def _permuted(layout: Layout, shown: dict[str, str]) -> str:
+def _permuted(layout: Layout, expressions: dict[str, str]) -> str:
     """Deal the permuted columns out anew within each group: both sides sorted by what they themselves show.
 
     The pairing is a function of the two published margins of the group, so it tells nothing about who had what.
     """
     sides = []
     for permuted in (False, True):
-        listed = {i: shown[name] for i, name in enumerate(layout.order) if (name in layout.permuted) == permuted}
+        listed = {i: expressions[name] for i, name in enumerate(layout.order) if (name in layout.permuted) == permuted}
         columns = "".join(f"{expression} AS o{i}, " for i, expression in listed.items())
         sides.append(
             f"SELECT *, row_number() OVER (PARTITION BY grp ORDER BY {shuffled(_by_name(layout, listed))}) AS turn "

@@ -167,8 +167,8 @@ class Task:
         labels = np.repeat(self.labels, self.records.counts)
         if len(labels) < self.workload.folds:
             raise BadInputError(f"folds={self.workload.folds} is more than the {len(labels)} records of the table")
-        own = folds_of(labels, self.workload.folds, self.workload.sample, self.workload.seed)
-        return Folds.of(own, self.workload.folds)
+        fold_of_record = folds_of(labels, self.workload.folds, self.workload.sample, self.workload.seed)
+        return Folds.of(fold_of_record, self.workload.folds)
 
     def learn(self, release: Release) -> Learned | None:
         """Learn the target from a release; None where the release does not have it."""
@@ -177,22 +177,22 @@ class Task:
         from threadpoolctl import threadpool_limits  # comes with scikit-learn
 
         validation = Validation.of(self, release, deal(self.records, release.assignment))
-        found: dict[str, dict[str, list[float]]] = {name: {of: [] for of in SCORES} for name in self.workload.methods}
+        scores: dict[str, dict[str, list[float]]] = {name: {of: [] for of in SCORES} for name in self.workload.methods}
         with threadpool_limits(1):  # releases are measured side by side: more threads would only wait for each other
             for name, fold in product(self.workload.methods, range(self.workload.folds)):
                 look()
                 answers = validation.fold(name, fold, self.workload.seed * 1000 + fold)
                 for of, value in score(answers).items():
-                    found[name][of].append(value)
-        return Learned({name: {of: tuple(own[of]) for of in SCORES} for name, own in found.items()})
+                    scores[name][of].append(value)
+        return Learned({name: {of: tuple(by_score[of]) for of in SCORES} for name, by_score in scores.items()})
 
     @cached_property
     def baselines(self) -> Mapping[str, Learned]:
         """What is learned from the trivial sanitizations and from the original."""
         makers = (WithoutQuasi(), WithoutSensitive(), Original())
         releases = [maker.anonymize(self.table, KAnonymity(1)) for maker in makers]
-        found = together(self.learn, releases)
-        return {maker.name: own for maker, own in zip(makers, found, strict=True) if own is not None}
+        results = together(self.learn, releases)
+        return {maker.name: learned for maker, learned in zip(makers, results, strict=True) if learned is not None}
 
     @property
     def base(self) -> str:

@@ -61,9 +61,9 @@ class Forest:
         share = _share(self.least, records) if self.least > 1 else 0.0
         for seed in random.integers(2**31, size=TREES):
             drawn = random.multinomial(records, weights / weights.sum())
-            own = drawn > 0
+            present = drawn > 0
             tree = DecisionTreeClassifier(max_features="sqrt", min_weight_fraction_leaf=share, random_state=int(seed))
-            self.trees.append(tree.fit(x[own], y[own], sample_weight=drawn[own].astype(np.float64)))
+            self.trees.append(tree.fit(x[present], y[present], sample_weight=drawn[present].astype(np.float64)))
         return self
 
     def predict_proba(self, x: Numbers) -> NDArray[np.float64]:
@@ -91,8 +91,8 @@ class Linear:
 
     def predict_proba(self, x: Numbers) -> NDArray[np.float64]:
         """Say how likely every class is."""
-        found: NDArray[np.float64] = self.model.predict_proba(self._scaled(x))
-        return found
+        probabilities: NDArray[np.float64] = self.model.predict_proba(self._scaled(x))
+        return probabilities
 
     def _scaled(self, x: Numbers) -> NDArray[np.float64]:
         return np.asarray((x - self.mean) / self.scale, np.float64)

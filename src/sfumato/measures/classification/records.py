@@ -62,8 +62,8 @@ def records_of(table: Table) -> Records:
     if not names:
         none = np.zeros((cells.size, 0), np.int64)
         return Records(np.arange(cells.size), none, cells.counts, (), ())
-    found = table.engine.tuples(names, table.link)
-    return Records(found.cell, found.values, found.counts, names, tuple(map(tuple, found.texts)))
+    tuples = table.engine.tuples(names, table.link)
+    return Records(tuples.cell, tuples.values, tuples.counts, names, tuple(map(tuple, tuples.texts)))
 
 
 def deal(records: Records, assignment: Assignment) -> Dealt:

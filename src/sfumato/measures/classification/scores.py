@@ -50,7 +50,7 @@ def area(said: Numbers, true: Numbers) -> float:
         if inside.sum() == 0 or outside.sum() == 0:
             continue
         _, place = np.unique(said[:, c], return_inverse=True)
-        own, other = np.bincount(place, weights=inside), np.bincount(place, weights=outside)
+        members, other = np.bincount(place, weights=inside), np.bincount(place, weights=outside)
         below = np.cumsum(other) - other
-        areas.append(float((own * (below + other / 2)).sum() / (inside.sum() * outside.sum())))
+        areas.append(float((members * (below + other / 2)).sum() / (inside.sum() * outside.sum())))
     return float(np.mean(areas)) if areas else 0.5

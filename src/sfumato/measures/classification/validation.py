@@ -68,12 +68,12 @@ class Validation:
         label = task.labels[dealt.record]
         published = dealt.group >= 0
         cell = task.records.cell[dealt.record]
-        shown = (
+        codes = (
             np.stack([source.of_published(dealt.group, cell, dealt.record) for source in sources], axis=1)
             if sources
             else np.zeros((len(cell), 0), np.int64)
         )
-        train = _side(shown[published], label[published], dealt.group[published], counts[published])
+        train = _side(codes[published], label[published], dealt.group[published], counts[published])
         test, unseen = train, _by_class(label[~published], counts[~published], len(task.classes))
         if original:
             exact = np.stack([source.of_original(cell, dealt.record) for source in sources], axis=1)
@@ -154,21 +154,21 @@ def _quasi(release: Release, original: bool) -> list[_Source]:
     """Read the quasi-identifiers: in buckets they are exact, otherwise a group shows its box."""
     sources, cells, boxes = [], release.cells, release.boxes
     for a, quasi in enumerate(cells.quasi):
-        own, codes = quasi.hierarchy, cells.codes[:, a].astype(np.int64)
-        leaves = np.arange(own.size)
+        hierarchy, codes = quasi.hierarchy, cells.codes[:, a].astype(np.int64)
+        leaves = np.arange(hierarchy.size)
         if release.form == "bucketization":
             there, place = np.unique(codes, return_inverse=True)
-            sources.append(_Source(intervals_block(own, there, there, original), by_cell=place.astype(np.int64)))
+            sources.append(_Source(intervals_block(hierarchy, there, there, original), by_cell=place.astype(np.int64)))
             continue
-        keys, place = np.unique(boxes.lo[:, a].astype(np.int64) * own.size + boxes.hi[:, a], return_inverse=True)
-        lo, hi = keys // own.size, keys % own.size
+        keys, place = np.unique(boxes.lo[:, a].astype(np.int64) * hierarchy.size + boxes.hi[:, a], return_inverse=True)
+        lo, hi = keys // hierarchy.size, keys % hierarchy.size
         by_group = np.empty(release.groups, np.int64)
         by_group[boxes.group] = place
         if original:
-            block = intervals_block(own, np.concatenate([lo, leaves]), np.concatenate([hi, leaves]), True)
+            block = intervals_block(hierarchy, np.concatenate([lo, leaves]), np.concatenate([hi, leaves]), True)
             sources.append(_Source(block, by_group=by_group, exact=len(lo) + codes))
         else:
-            sources.append(_Source(intervals_block(own, lo, hi, False), by_group=by_group))
+            sources.append(_Source(intervals_block(hierarchy, lo, hi, False), by_group=by_group))
     return sources
 
 
@@ -200,17 +200,17 @@ def _neutral(task: Task) -> list[_Source]:
     return sources
 
 
-def _side(shown: Counts, label: Counts, group: Counts, counts: Counts) -> Side:
-    first, row = distinct_rows(shown.astype(np.int32))
-    return Side(shown[first], row, label, group, counts)
+def _side(codes: Counts, label: Counts, group: Counts, counts: Counts) -> Side:
+    first, row = distinct_rows(codes.astype(np.int32))
+    return Side(codes[first], row, label, group, counts)
 
 
 def _table(row: Counts, label: Counts, counts: Counts, rows: int, classes: int) -> NDArray[np.float64]:
-    found = np.bincount(row * classes + label, counts, rows * classes).reshape(rows, classes)
-    return found.astype(np.float64)
+    table = np.bincount(row * classes + label, counts, rows * classes).reshape(rows, classes)
+    return table.astype(np.float64)
 
 
 def _by_class(label: Counts, counts: Counts, classes: int) -> Counts:
-    found = np.zeros((classes, counts.shape[1]), np.int64)
-    np.add.at(found, label, counts)
-    return found
+    totals = np.zeros((classes, counts.shape[1]), np.int64)
+    np.add.at(totals, label, counts)
+    return totals

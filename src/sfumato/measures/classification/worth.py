@@ -50,8 +50,8 @@ class Worth:
 def worth(task: Task, learned: Learned, adversary: float) -> Worth:
     """Hold what was learned from a release against what is learned from the trivial sanitizations."""
     base = task.baselines[task.base]
-    own, other = (each.folds[each.best]["accuracy"] for each in (learned, base))
-    low, high = interval(own, other)
+    accuracies, other = (each.folds[each.best]["accuracy"] for each in (learned, base))
+    low, high = interval(accuracies, other)
     return Worth(
         task.workload.target,
         learned.best,
@@ -66,11 +66,11 @@ def worth(task: Task, learned: Learned, adversary: float) -> Worth:
     )
 
 
-def interval(own: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
+def interval(accuracies: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
     """Return the ends between which the mean of paired differences lies, with the correction for overlapping folds."""
     from scipy.special import stdtrit  # comes with scikit-learn, and is as slow to import
 
-    differences = np.subtract(own, other)
+    differences = np.subtract(accuracies, other)
     k = len(differences)
     spread = np.sqrt((1 / k + 1 / (k - 1)) * differences.var(ddof=1))
     reach = float(stdtrit(k - 1, (1 + CONFIDENCE) / 2) * spread)

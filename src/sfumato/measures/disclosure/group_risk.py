@@ -106,15 +106,15 @@ def agreeing(codes: Codes, missing: Flags, sums: Numbers) -> Numbers:
     patterns = missing[first]
     members = [np.flatnonzero(number == i) for i in range(len(first))]
     result = np.zeros_like(sums)
-    for own, pattern in zip(members, patterns, strict=True):
+    for rows, pattern in zip(members, patterns, strict=True):
         unions, union_of = distinct_rows((patterns | pattern).astype(np.int32))
         for i, place in enumerate(unions):
             known = ~(patterns[place] | pattern)
             others = np.concatenate([members[q] for q in np.flatnonzero(union_of == i)])
-            joined = codes[np.concatenate([own, others])][:, known]
+            joined = codes[np.concatenate([rows, others])][:, known]
             groups, group = distinct_rows(joined)
-            met = group[len(own) :]
+            met = group[len(rows) :]
             for j in range(sums.shape[1]):
                 totals = np.bincount(met, sums[others, j], len(groups))
-                result[own, j] += totals[group[: len(own)]]
+                result[rows, j] += totals[group[: len(rows)]]
     return result

@@ -48,22 +48,22 @@ def household_risks(risks: Numbers, memberships: Memberships) -> Numbers:
     """Return the risk of every household, from the risk of every combination."""
     with np.errstate(divide="ignore"):
         missed = np.log1p(-risks[memberships.combination]) * memberships.counts
-    found: Numbers = -np.expm1(np.bincount(memberships.household, missed))
-    return found
+    by_household: Numbers = -np.expm1(np.bincount(memberships.household, missed))
+    return by_household
 
 
 def household_risk(given: Combinations, risks: Numbers, memberships: Memberships) -> HouseholdRisk:
     """Sum up what households say, given the risk of every combination."""
     sizes = memberships.sizes()
-    own = household_risks(risks, memberships)
-    expected = float((own * sizes).sum())
+    by_household = household_risks(risks, memberships)
+    expected = float((by_household * sizes).sum())
     members, households = np.unique(sizes, return_counts=True)
     shared = shared_attributes(given.codes, memberships)
     return HouseholdRisk(
         len(sizes),
         dict(zip(members.tolist(), households.tolist(), strict=True)),
         expected / int(sizes.sum()),
-        float(own.max()),
+        float(by_household.max()),
         expected,
         shared,
         _unique(given, memberships, shared, None),

@@ -72,8 +72,8 @@ class Combinations:
         if attributes is None:
             return np.rint(self.alike(self.counts.astype(np.float64))).astype(np.int64)
         chosen = list(attributes)
-        found = agreeing(self.codes[:, chosen], self.missing[:, chosen], self.counts[:, None].astype(np.float64))
-        return np.rint(found[:, 0]).astype(np.int64)
+        sums = agreeing(self.codes[:, chosen], self.missing[:, chosen], self.counts[:, None].astype(np.float64))
+        return np.rint(sums[:, 0]).astype(np.int64)
 
     def project(self, attributes: Sequence[int]) -> tuple[Combinations, Counts]:
         """Return the combinations of some attributes, and for each of our own which of these it is."""
@@ -120,9 +120,9 @@ def all_subsets(given: Combinations) -> Subsets:
         parts = _by_refining(given, largest, extra)
     risks: dict[Members, GroupRisk] = {}
     keys = np.full(given.size, NEVER)
-    for found, own in parts:
-        risks |= found
-        np.minimum(keys, own, out=keys)
+    for part_risks, part_keys in parts:
+        risks |= part_risks
+        np.minimum(keys, part_keys, out=keys)
     ordered = sorted(risks, key=lambda members: (len(members), members))
     return Subsets({members: risks[members] for members in ordered}, complete, keys)
 
@@ -150,13 +150,13 @@ def _by_refining(given: Combinations, largest: int, extra: Sequence[Members]) ->
     for first in range(given.width):
         steps = Steps(left, tuple(places[first:]))
         starts = [((0,), 1), *(((0, second), largest) for second in range(1, left.width) if largest > 1)]
-        found = together(lambda start, steps=steps: steps.look(*start), starts)  # type: ignore[misc]
-        parts += [(risks, keys[number]) for risks, keys in found]
+        branches = together(lambda start, steps=steps: steps.look(*start), starts)  # type: ignore[misc]
+        parts += [(risks, keys[number]) for risks, keys in branches]
         if left.width > 1:
             left, of_left = left.project(range(1, left.width))
             number = of_left[number]
-    own = Steps(given, tuple(range(given.width)))
-    return parts + together(lambda members: own.look(members, len(members)), extra)
+    whole_steps = Steps(given, tuple(range(given.width)))
+    return parts + together(lambda members: whole_steps.look(members, len(members)), extra)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,8 +174,8 @@ class Steps:
         for end in range(1, len(start) + 1):
             opened = self._further(opened, start[:end], keys)
         records = int(self.given.counts.sum())
-        for members, own in self._walk(start, opened, keys, largest):
-            risks[self._placed(members)] = own.risk(records)
+        for members, groups in self._walk(start, opened, keys, largest):
+            risks[self._placed(members)] = groups.risk(records)
         return risks, keys
 
     def _walk(self, members: Members, opened: Opened, keys: Counts, largest: int) -> Iterator[tuple[Members, Opened]]:
@@ -189,9 +189,9 @@ class Steps:
         """Tell groups apart by the last attribute of a subset, and note the subset for whoever becomes unique."""
         column = self.given.columns[members[-1]]
         values = int(column.max()) + 1
-        told = refine(opened.rows, opened.group, len(opened.sizes), column, values, self.given.counts)
+        refined = refine(opened.rows, opened.group, len(opened.sizes), column, values, self.given.counts)
         tally = opened.tally.copy()
-        return Opened(*settle(opened.rows, *told, key_of(self._placed(members)), keys, tally), tally)
+        return Opened(*settle(opened.rows, *refined, key_of(self._placed(members)), keys, tally), tally)
 
     def _placed(self, members: Members) -> Members:
         return tuple(sorted(self.places[a] for a in members))
@@ -255,7 +255,7 @@ def refine(
     plain = groups * values <= 4 * n
     slots = slots_for(n)
     table = np.full(groups * values if plain else slots, -1, np.int32)
-    found = 0
+    pairs = 0
     for i in range(n):
         key = np.int64(group[i]) * values + column[rows[i]]
         if plain:
@@ -265,13 +265,13 @@ def refine(
             while table[slot] >= 0 and keys[table[slot]] != key:
                 slot = (slot + 1) & (slots - 1)
         if table[slot] < 0:
-            table[slot] = found
-            keys[found] = key
-            found += 1
+            table[slot] = pairs
+            keys[pairs] = key
+            pairs += 1
         number[i] = table[slot]
         sizes[number[i]] += counts[rows[i]]
         held[number[i]] += 1
-    return number, sizes[:found].copy(), held[:found].copy()
+    return number, sizes[:pairs].copy(), held[:pairs].copy()
 
 
 @kernel
@@ -286,19 +286,19 @@ def settle(
     alone = np.empty(1, np.int64)
     groups, n = 0, 0
     for i in range(len(rows)):
-        own = number[i]
-        if held[own] == 1:
-            alone[0] = sizes[own]
+        pair = number[i]
+        if held[pair] == 1:
+            alone[0] = sizes[pair]
             add_up(alone, tally)
-            if sizes[own] == 1 and key < keys[rows[i]]:
+            if sizes[pair] == 1 and key < keys[rows[i]]:
                 keys[rows[i]] = key
             continue
-        if renamed[own] < 0:
-            renamed[own] = groups
-            kept_sizes[groups] = sizes[own]
+        if renamed[pair] < 0:
+            renamed[pair] = groups
+            kept_sizes[groups] = sizes[pair]
             groups += 1
         kept_rows[n] = rows[i]
-        kept_group[n] = renamed[own]
+        kept_group[n] = renamed[pair]
         n += 1
     return kept_rows[:n].copy(), kept_group[:n].copy(), kept_sizes[:groups].copy()
 

@@ -173,8 +173,8 @@ def digamma(x: Numbers) -> Numbers:
     x = x + len(SHIFTS)
     inverse = 1 / (x * x)
     series = inverse * (1 / 12 - inverse * (1 / 120 - inverse * (1 / 252 - inverse * (1 / 240 - inverse / 132))))
-    found: Numbers = np.log(x) - 0.5 / x - series - stepped
-    return found
+    derivative: Numbers = np.log(x) - 0.5 / x - series - stepped
+    return derivative
 
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:

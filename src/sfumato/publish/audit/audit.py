@@ -83,8 +83,8 @@ class Audit(Quiet):
     @property
     def holds(self) -> bool:
         """Whether the requirement holds, every row is covered and households are treated alike, as far as asked."""
-        asked = [own for own in (self.coverage, self.households) if own is not None]
-        return not self.failures and all(own.holds for own in asked)
+        asked = [check for check in (self.coverage, self.households) if check is not None]
+        return not self.failures and all(check.holds for check in asked)
 
     def __getitem__(self, name: str) -> float:
         return self.measures[name]
@@ -169,7 +169,9 @@ def _answer(asked: Question, given: Mapping[str, Hierarchy], require: str | None
     sizes = group_sizes(one)
     total = None if asked.original is None else asked.original.count(()).records
     suppressed = (left_out or None) if total is None else max(total - plain.records, 0)
-    by_sensitive = {name: own.profile.measures() for name, own in attributes.items() if own.profile is not None}
+    by_sensitive = {
+        name: attribute.profile.measures() for name, attribute in attributes.items() if attribute.profile is not None
+    }
     alike = sizes if asked.group is None else _alike(asked, plain)
     measures = {
         **(size_measures(sizes, alike) if grouped else {}),
@@ -186,7 +188,7 @@ def _answer(asked: Question, given: Mapping[str, Hierarchy], require: str | None
         notices += [words, *unreadable(asked.covering(plain), asked.quasi, domains)]
     notices += [*empty_notices(asked, plain, attributes), *missing_notices(asked, plain, matching)]
     notices += [*notices_of(asked, attributes, given)]
-    told = matching if matching is not None and not grouped else None
+    ungrouped = matching if matching is not None and not grouped else None
     return Audit(
         file=asked.file.origin,
         records=plain.records,
@@ -197,11 +199,11 @@ def _answer(asked: Question, given: Mapping[str, Hierarchy], require: str | None
         relative_to="the file" if asked.original is None else f"the original, {asked.original.origin}",
         measures=measures,
         by_sensitive=by_sensitive,
-        worst=worst_groups(asked, attributes, one, sizes if told is None else told.frequencies),
+        worst=worst_groups(asked, attributes, one, sizes if ungrouped is None else ungrouped.frequencies),
         uniques=int((alike == 1).sum()) if matching is None else matching.uniques,
         missing=asked.missing,
         require=require,
-        failures=_failures(asked, require, attributes, one, sizes, told),
+        failures=_failures(asked, require, attributes, one, sizes, ungrouped),
         coverage=checked,
         repeated=_repeated(asked, given, earlier, attributes),
         households=households,
@@ -244,11 +246,11 @@ def _domains(asked: Question, given: Mapping[str, Hierarchy]) -> tuple[dict[str,
         values = asked.original.count((name,)).columns[name].texts
         domain = given[name] if name in given else observed_hierarchy(name, values)
         domains[name] = domain.with_missing() if "" in values else domain
-    own = [name for name in asked.quasi if name not in given]
+    observed = [name for name in asked.quasi if name not in given]
     words = "loss is measured by the hierarchies given"
-    if own:
-        words = f"loss is measured by the values that occur in the original for {', '.join(own)}"
-        words += " and by the hierarchies given for the rest" if len(own) < len(asked.quasi) else ""
+    if observed:
+        words = f"loss is measured by the values that occur in the original for {', '.join(observed)}"
+        words += " and by the hierarchies given for the rest" if len(observed) < len(asked.quasi) else ""
     return domains, words
 
 
@@ -302,11 +304,11 @@ def _failures(
     if matching is not None:
         return matching.failures(requirement(require))
 
-    def shown(column: str | None, group: int) -> dict[str, str]:
+    def texts_of(column: str | None, group: int) -> dict[str, str]:
         return (one if column is None else attributes[column]).shown(group, asked.grouping)
 
-    profiles = {name: own.profile for name, own in attributes.items() if own.profile is not None}
-    return tuple(failures(requirement(require), profiles, sizes, shown))
+    profiles = {name: attribute.profile for name, attribute in attributes.items() if attribute.profile is not None}
+    return tuple(failures(requirement(require), profiles, sizes, texts_of))
 
 
 def _repeated(
@@ -326,11 +328,11 @@ def _repeated(
     before = Question(earlier, common, shared, None, group, asked.suppressed)
     original = None if asked.original is None else asked.original.count(asked.quasi)
     notations = {name: Notation(given.get(name), _values(original, name)) for name in asked.quasi}
-    found = []
+    intersections = []
     for name in shared:
         theirs, ours = _both(asked, before, name, attributes[name], given.get(name))
-        found.append(intersect(theirs, ours, earlier.origin, notations, original))
-    return tuple(found)
+        intersections.append(intersect(theirs, ours, earlier.origin, notations, original))
+    return tuple(intersections)
 
 
 def _values(original: Counted | None, name: str) -> frozenset[str]:
@@ -338,24 +340,24 @@ def _values(original: Counted | None, name: str) -> frozenset[str]:
 
 
 def _both(
-    asked: Question, before: Question, name: str, own: Attribute, hierarchy: Hierarchy | None
+    asked: Question, before: Question, name: str, attribute: Attribute, hierarchy: Hierarchy | None
 ) -> tuple[Seen, Seen]:
     """Read both releases over the values that either has, against the same Q."""
     from sfumato.publish.audit.intersection import Seen
 
     counted, _ = before.count((name,))
     texts = canonical(name, counted.columns[name], hierarchy)
-    mine = canonical(name, own.counted.columns[name], hierarchy)
-    assert own.profile is not None
-    known = own.profile.baseline
+    mine = canonical(name, attribute.counted.columns[name], hierarchy)
+    assert attribute.profile is not None
+    known = attribute.profile.baseline
     every = TextColumn(known.values, np.arange(len(known.values), dtype=np.int32))
     compared = baseline(name, every, known.counts, texts.texts, hierarchy)
     number = counted.number(before.grouping)[1]
     theirs = Profile.of(compared, texts, number, counted.counts)
-    ours = Profile.of(compared, mine, own.number, own.counted.counts)
+    ours = Profile.of(compared, mine, attribute.number, attribute.counted.counts)
     return (
         Seen.of(counted, before.quasi, before.grouping, theirs),
-        Seen.of(own.counted, asked.quasi, asked.grouping, ours),
+        Seen.of(attribute.counted, asked.quasi, asked.grouping, ours),
     )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.publish.audit.counted import Codes, Counted, Counts, TextColumn, number_combinations, shown_text
-from sfumato.publish.audit.notation import Domain, Mask, Meaning, Notation
+from sfumato.publish.audit.notation import Mask, Meaning, Notation, ValueDomain
 
 MOST_STEPS = 1_000_000_000
 """Looking for boxes is given up where more points than this would have to be looked at, about ten seconds."""
@@ -43,8 +43,8 @@ class Combinations:
 
     def show(self, place: int) -> dict[str, str]:
         """Return the texts of one combination."""
-        shown = zip(self.names, self.texts, self.codes[place], strict=True)
-        return {name: shown_text(texts[code]) for name, texts, code in shown}
+        columns = zip(self.names, self.texts, self.codes[place], strict=True)
+        return {name: shown_text(texts[code]) for name, texts, code in columns}
 
     def meanings(self, notations: Mapping[str, Notation]) -> list[list[Meaning]]:
         """Read every text of every column."""
@@ -87,10 +87,10 @@ def _covered(boxes: Combinations, points: Combinations, notations: Mapping[str, 
     """Say for every column which text (rows) covers which value (columns)."""
     if sum(len(t) * len(v) for t, v in zip(boxes.texts, points.texts, strict=True)) > MOST_STEPS:
         return None
-    domains = [Domain(values) for values in points.texts]
+    domains = [ValueDomain(values) for values in points.texts]
     return [
-        np.stack([domain.covered(meaning) for meaning in own])
-        for domain, own in zip(domains, boxes.meanings(notations), strict=True)
+        np.stack([domain.covered(meaning) for meaning in meanings])
+        for domain, meanings in zip(domains, boxes.meanings(notations), strict=True)
     ]
 
 
@@ -105,15 +105,15 @@ def _looked_up(boxes: Combinations, points: Combinations, covered: Sequence[Mask
         recoded = text_of[points.codes[:, place]]
         inside &= recoded >= 0
         columns.append((boxes.texts[place], boxes.codes[:, place], recoded))
-    joined = [TextColumn(texts, np.concatenate([own, theirs[inside]])) for texts, own, theirs in columns]
+    joined = [TextColumn(texts, np.concatenate([codes, theirs[inside]])) for texts, codes, theirs in columns]
     number = number_combinations(joined, len(boxes.codes) + int(inside.sum()))[1]
     of_box, of_point = number[: len(boxes.codes)], number[len(boxes.codes) :]
     order = np.argsort(of_box, kind="stable")
     first, last = (np.searchsorted(of_box[order], of_point, side=side) for side in ("left", "right"))
-    found = last - first
-    point = np.repeat(np.flatnonzero(inside), found)
-    within = np.arange(len(point)) - np.repeat(np.cumsum(found) - found, found)
-    return Places(point, order[np.repeat(first, found) + within], len(points.codes))
+    covering = last - first
+    point = np.repeat(np.flatnonzero(inside), covering)
+    within = np.arange(len(point)) - np.repeat(np.cumsum(covering) - covering, covering)
+    return Places(point, order[np.repeat(first, covering) + within], len(points.codes))
 
 
 def _walked(boxes: Combinations, points: Combinations, covered: Sequence[Mask]) -> Places | None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from sfumato.publish.audit.boxes import Combinations, Places, locate
 from sfumato.publish.audit.counted import Counted, Counts, TextColumn, number_combinations, number_keys
-from sfumato.publish.audit.notation import Domain, Notation
+from sfumato.publish.audit.notation import Notation, ValueDomain
 from sfumato.quiet import Quiet
 
 Row = TypeVar("Row", bound=Hashable)
@@ -130,9 +130,9 @@ def bucket_coverage(
     if len(published.counts) > MOST_EDGES:
         return Coverage(checked, False, uncovered, tuple(examples[:MOST_NAMED]))
     for name in sensitive:
-        for shown, lacking in _buckets_short(published, original, located, neutral, name, group):
+        for bucket, lacking in _buckets_short(published, original, located, neutral, name, group):
             uncovered += lacking
-            examples.append(f"group {shown}: {lacking:,} values of {name} are not those of its rows")
+            examples.append(f"group {bucket}: {lacking:,} values of {name} are not those of its rows")
     return Coverage(f"{checked} and within every group", False, uncovered, tuple(examples[:MOST_NAMED]))
 
 
@@ -205,18 +205,18 @@ def _buckets_short(
         for box in sets[boxes_around]:
             had.setdefault(box * classes + other, Counter())[values.texts[code]] += count
     people: Counter[tuple[int, int]] = Counter()
-    shown: Counter[tuple[int, str]] = Counter()
+    published_values: Counter[tuple[int, str]] = Counter()
     groups, texts = published.columns[group], published.columns[name]
     who = boxes.number * classes + row_class
     rows = zip(groups.codes.tolist(), who.tolist(), texts.codes.tolist(), published.counts.tolist(), strict=True)
     for bucket, person, code, count in rows:
         people[bucket, person] += count
-        shown[bucket, texts.texts[code]] += count
+        published_values[bucket, texts.texts[code]] += count
     reach = {
-        (bucket, person): {(bucket, v): n for v, n in had.get(person, {}).items() if (bucket, v) in shown}
+        (bucket, person): {(bucket, v): n for v, n in had.get(person, {}).items() if (bucket, v) in published_values}
         for bucket, person in people
     }
-    short, lacking = match(people, shown, reach), Counter[int]()
+    short, lacking = match(people, published_values, reach), Counter[int]()
     for key in people:
         lacking[key[0]] += short.get(key, 0)
     return [(groups.texts[bucket], number) for bucket, number in lacking.items() if number]
@@ -228,7 +228,7 @@ def _by_columns(
     """Look at each column by itself: every text must cover some original value."""
     uncovered, examples = 0, []
     for name in quasi:
-        domain, column = Domain(original.columns[name].texts), published.columns[name]
+        domain, column = ValueDomain(original.columns[name].texts), published.columns[name]
         totals = np.bincount(column.codes, weights=published.counts, minlength=len(column.texts)).astype(np.int64)
         for text, rows in zip(column.texts, totals.tolist(), strict=True):
             if rows and not domain.covered(notations[name].read(text)).any():
@@ -245,10 +245,10 @@ def _joint_numbers(published: Counted, original: Counted, names: Sequence[str]) 
     """Number the combinations of some columns in the same way in both files."""
     joined = []
     for name in names:
-        own, theirs = published.columns[name], original.columns[name]
-        known = {text: code for code, text in enumerate(own.texts)}
+        column, theirs = published.columns[name], original.columns[name]
+        known = {text: code for code, text in enumerate(column.texts)}
         codes = np.array([known.setdefault(text, len(known)) for text in theirs.texts], np.int32)
-        joined.append(TextColumn(tuple(known), np.concatenate([own.codes, codes[theirs.codes]])))
+        joined.append(TextColumn(tuple(known), np.concatenate([column.codes, codes[theirs.codes]])))
     rows = len(published.counts)
     number = number_combinations(joined, rows + len(original.counts))[1]
     return number[:rows], number[rows:]
@@ -263,10 +263,10 @@ def _totals(keys: Counts, counts: Counts) -> dict[int, int]:
 def _value_totals(counted: Counted, name: str) -> Counter[str]:
     column = counted.columns[name]
     totals = np.bincount(column.codes, weights=counted.counts, minlength=len(column.texts)).astype(np.int64)
-    found: Counter[str] = Counter()
+    records: Counter[str] = Counter()
     for text, total in zip(column.texts, totals.tolist(), strict=True):
-        found[text] += total
-    return found
+        records[text] += total
+    return records
 
 
 # -- words ---------------------------------------------------------------------------------------------------------
@@ -276,10 +276,10 @@ def _records(count: int) -> str:
     return f"{count:,} row" if count == 1 else f"{count:,} rows"
 
 
-def _words(shown: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} {text!r}" for name, text in shown.items())
+def _words(texts: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {text!r}" for name, text in texts.items())
 
 
-def _other_words(published: Counted, others: Sequence[str], row_class: Counts, own: int) -> str:
-    place = int(np.flatnonzero(row_class == own)[0])
+def _other_words(published: Counted, others: Sequence[str], row_class: Counts, number: int) -> str:
+    place = int(np.flatnonzero(row_class == number)[0])
     return "".join(f", {name} {text!r}" for name, text in published.show(place, others).items())

@@ -54,21 +54,21 @@ def failures(
     wanted: Requirement,
     profiles: Mapping[str, Profile],
     sizes: Counts,
-    shown: Callable[[str | None, int], dict[str, str]],
+    texts_of: Callable[[str | None, int], dict[str, str]],
 ) -> list[Failure]:
-    """List the parts of a requirement that fail; `shown` gives the texts of a group of an attribute's profile."""
-    found = []
+    """List the parts of a requirement that fail; `texts_of` gives the texts of a group of an attribute's profile."""
+    failed = []
     for part in wanted.parts:
         column = _column(part, tuple(profiles)) if part.about_sensitive else None
-        own = sizes if column is None else profiles[column].sizes
-        admitted, goodness, achieved = _judge(part, own, None if column is None else profiles[column])
+        part_sizes = sizes if column is None else profiles[column].sizes
+        admitted, goodness, achieved = _judge(part, part_sizes, None if column is None else profiles[column])
         failing = np.flatnonzero(~admitted)
         if len(failing):
             worst = int(failing[np.argmin(goodness[failing])])
-            records = int(own[failing].sum())
-            said = (shown(column, worst), int(own[worst]), achieved)
-            found.append(Failure(str(part), len(failing), len(own), records, *said))
-    return found
+            records = int(part_sizes[failing].sum())
+            said = (texts_of(column, worst), int(part_sizes[worst]), achieved)
+            failed.append(Failure(str(part), len(failing), len(part_sizes), records, *said))
+    return failed
 
 
 def _column(part: Requirement, sensitive: Sequence[str]) -> str:
@@ -103,7 +103,7 @@ def _by_its_own_definition(part: Requirement, profile: Profile) -> Judged:
     counts: list[dict[str, int]] = [{} for _ in profile.sizes]
     for group, value, count in zip(profile.group, profile.value, profile.count, strict=True):
         counts[group][values[value]] = int(count)
-    admitted = np.array([part.holds(own, shares) for own in counts], np.bool_)
+    admitted = np.array([part.holds(histogram, shares) for histogram in counts], np.bool_)
     return admitted, admitted.astype(np.float64), f"{int(admitted.sum()):,} of {len(admitted):,} groups"
 
 

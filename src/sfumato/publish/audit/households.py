@@ -82,8 +82,8 @@ def together(
 def _leaves(column: TextColumn, domain: Hierarchy) -> Counts:
     """Number the values of a column by their leaf, or by their text where they have none."""
     leaves = domain.encode([text or None for text in column.texts]).astype(np.int64)
-    own = np.where(leaves < 0, domain.size + np.arange(len(leaves)), leaves)
-    codes: Counts = own[column.codes]
+    numbers = np.where(leaves < 0, domain.size + np.arange(len(leaves)), leaves)
+    codes: Counts = numbers[column.codes]
     return codes
 
 
@@ -109,6 +109,6 @@ def _boxes_of_households(places: Places, point: Counts, household: Counts) -> Co
 def _worst(places: Places, points: Counts) -> list[tuple[int, int]]:
     """Find some of these points that most boxes cover, each with their number."""
     number = np.bincount(places.point, minlength=places.points)
-    own = np.unique(points)
-    order = np.lexsort((own, -number[own]))[:MOST_NAMED]
-    return [(int(own[i]), int(number[own[i]])) for i in order]
+    distinct = np.unique(points)
+    order = np.lexsort((distinct, -number[distinct]))[:MOST_NAMED]
+    return [(int(distinct[i]), int(number[distinct[i]])) for i in order]

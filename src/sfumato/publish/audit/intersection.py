@@ -118,12 +118,12 @@ class Seen(Quiet):
         shape = (len(self.profile.sizes), len(self.profile.baseline.values))
         if (shape[0] + len(sets)) * shape[1] > MOST_COUNTS:
             raise BadInputError(f"{shape[0]:,} groups with {shape[1]:,} values are too many to compare two releases")
-        own = np.zeros(shape, np.int64)
-        own[self.profile.group, self.profile.value] = self.profile.count
+        counts = np.zeros(shape, np.int64)
+        counts[self.profile.group, self.profile.value] = self.profile.count
         lengths = np.array([len(groups) for groups in sets])
         members = np.array([group for groups in sets for group in groups], np.int64)
         total = np.zeros((len(sets), shape[1]), np.int64)
-        np.add.at(total, np.repeat(np.arange(len(sets)), lengths), own[members])
+        np.add.at(total, np.repeat(np.arange(len(sets)), lengths), counts[members])
         return total
 
     def show(self, groups: Sequence[int]) -> dict[str, str]:
@@ -236,17 +236,17 @@ def _overlapping(earlier: Seen, later: Seen, notations: Mapping[str, Notation]) 
         for name, column in zip(earlier.boxes.names, columns, strict=True)
     ]
     meets = [
-        np.array([[a.meets(b) for b in own] for a in theirs])
-        for theirs, own in zip(earlier.boxes.meanings(notations), readings, strict=True)
+        np.array([[a.meets(b) for b in meanings] for a in theirs])
+        for theirs, meanings in zip(earlier.boxes.meanings(notations), readings, strict=True)
     ]
-    found = []
+    pairs = []
     for box in range(shape[1]):
         fits = np.ones(shape[0], np.bool_)
         for place, column in enumerate(columns):
             fits &= meets[place][:, later.boxes.codes[box, column]][earlier.boxes.codes[:, place]]
         groups = np.unique(earlier.group[fits])
-        found.append(np.stack([groups, np.full(len(groups), later.group[box])], axis=1))
-    both = np.unique(np.concatenate(found), axis=0)
+        pairs.append(np.stack([groups, np.full(len(groups), later.group[box])], axis=1))
+    both = np.unique(np.concatenate(pairs), axis=0)
     sets = [[(group,) for group in range(len(seen.profile.sizes))] for seen in (earlier, later)]
     return Pairs(sets[0], sets[1], both[:, 0], both[:, 1], None)
 
@@ -256,20 +256,20 @@ def _shared(earlier: Seen, later: Seen, notations: Mapping[str, Notation], origi
     assert original is not None
     points = Combinations.of(original, later.boxes.names)
     people = np.bincount(points.number, weights=original.counts).astype(np.int64)
-    found = []
+    numbered = []
     for seen in (earlier, later):
         columns = [points.names.index(name) for name in seen.boxes.names]
         texts = tuple(points.texts[column] for column in columns)
-        own = Combinations(seen.boxes.names, texts, points.codes[:, columns], points.number)
-        places = locate(seen.boxes, own, notations)
+        combinations = Combinations(seen.boxes.names, texts, points.codes[:, columns], points.number)
+        places = locate(seen.boxes, combinations, notations)
         if places is None:
             raise BadInputError("the files are too large to find the groups of every person; leave out --original")
         number, boxes = places.signatures
         groups = [tuple(sorted({int(seen.group[box]) for box in some})) for some in boxes]
-        found.append((number, groups))
-    (their_number, their_groups), (our_number, our_groups) = found
-    inside = np.array([len(own) > 0 for own in their_groups])[their_number]
-    inside &= np.array([len(own) > 0 for own in our_groups])[our_number]
+        numbered.append((number, groups))
+    (their_number, their_groups), (our_number, our_groups) = numbered
+    inside = np.array([len(covering) > 0 for covering in their_groups])[their_number]
+    inside &= np.array([len(covering) > 0 for covering in our_groups])[our_number]
     key, number = np.unique(their_number[inside] * len(our_groups) + our_number[inside], return_inverse=True)
     totals = np.bincount(number, weights=people[inside], minlength=len(key)).astype(np.int64)
     return Pairs(their_groups, our_groups, key // len(our_groups), key % len(our_groups), totals)

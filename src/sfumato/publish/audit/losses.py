@@ -43,17 +43,17 @@ def losses(
 
 def unreadable(published: Counted, quasi: Sequence[str], domains: Mapping[str, Hierarchy]) -> list[str]:
     """Name for every column a published text that covers no value of its domain, if there is one, in words."""
-    found = []
+    sentences = []
     for name in quasi:
         notation = Notation(domains[name])
         texts = [t for t in published.columns[name].texts if not leaves_covered(domains[name], notation.read(t)).any()]
         if texts:
             more = f" and {len(texts) - 1:,} other texts" if len(texts) > 1 else ""
-            found.append(
+            sentences.append(
                 f"column {name!r}: {texts[0]!r}{more} cover no value of the original; "
                 "if these are labels of a hierarchy, give it (--hierarchies)"
             )
-    return found
+    return sentences
 
 
 def text_loss(domain: Hierarchy, meaning: Meaning) -> float:

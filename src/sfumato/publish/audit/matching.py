@@ -43,7 +43,9 @@ class Matching(Quiet):
         """Count for every combination the records that match it."""
         first, number = counted.number(quasi)
         records = np.bincount(number, weights=counted.counts).astype(np.int64)
-        columns = [TextColumn(own.texts, own.codes[first]) for own in (counted.columns[name] for name in quasi)]
+        columns = [
+            TextColumn(column.texts, column.codes[first]) for column in (counted.columns[name] for name in quasi)
+        ]
         return Matching(counted, tuple(quasi), first, records, frequencies(columns, records))
 
     @property
@@ -62,7 +64,7 @@ class Matching(Quiet):
 
     def failures(self, wanted: Requirement) -> tuple[Failure, ...]:
         """Say where too few records match; only k can be asked for, since there are no groups."""
-        found = []
+        failed = []
         for part in wanted.parts:
             if not isinstance(part, KAnonymity):
                 raise BadInputError(
@@ -75,8 +77,8 @@ class Matching(Quiet):
                 shows = self.counted.show(int(self.first[worst]), self.quasi)
                 size, least = int(self.frequencies[worst]), int(self.frequencies.min())
                 about = (len(failing), len(self.records), int(self.records[failing].sum()))
-                found.append(Failure(str(part), *about, shows, size, f"k={least}"))
-        return tuple(found)
+                failed.append(Failure(str(part), *about, shows, size, f"k={least}"))
+        return tuple(failed)
 
 
 def frequencies(columns: Sequence[TextColumn], records: Counts) -> Counts:
@@ -90,19 +92,19 @@ def frequencies(columns: Sequence[TextColumn], records: Counts) -> Counts:
     patterns, pattern = np.unique(missing, axis=0, return_inverse=True)
     pattern = pattern.reshape(-1)
     either = patterns[:, None, :] | patterns[None, :, :]
-    found = np.zeros(len(records), np.int64)
+    totals = np.zeros(len(records), np.int64)
     for both in np.unique(either.reshape(-1, len(columns)), axis=0):
         completes = (either == both).all(axis=2)
         taking_part = np.flatnonzero(completes.any(axis=1)[pattern])
         compared = [column for column, gone in zip(columns, both, strict=True) if not gone]
         known = [TextColumn(column.texts, column.codes[taking_part]) for column in compared]
         key = number_combinations(known, len(taking_part))[1]
-        for own in np.flatnonzero(completes.any(axis=1)):
-            others = completes[own][pattern[taking_part]]
+        for place in np.flatnonzero(completes.any(axis=1)):
+            others = completes[place][pattern[taking_part]]
             alike = np.bincount(key[others], records[taking_part[others]], int(key.max()) + 1)
-            mine = pattern[taking_part] == own
-            found[taking_part[mine]] += alike[key[mine]].astype(np.int64)
-    return found
+            mine = pattern[taking_part] == place
+            totals[taking_part[mine]] += alike[key[mine]].astype(np.int64)
+    return totals
 
 
 def _shows_nothing(column: TextColumn) -> Flags:

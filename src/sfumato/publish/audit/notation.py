@@ -97,7 +97,7 @@ class Meaning:
 
 
 @dataclass(frozen=True, eq=False)
-class Domain:
+class ValueDomain:
     """The distinct values of an original column, prepared for asking which of them a text covers."""
 
     values: tuple[str, ...]
@@ -118,20 +118,20 @@ class Domain:
 
     def covered(self, meaning: Meaning) -> Mask:
         """Say which values a text with this meaning covers."""
-        found = np.full(len(self.values), meaning.everything)
+        inside = np.full(len(self.values), meaning.everything)
         if meaning.everything:
-            return found
+            return inside
         for text in (*meaning.texts, *([""] if meaning.missing else [])):
             if text in self._places:
-                found[self._places[text]] = True
+                inside[self._places[text]] = True
         for mask in meaning.masks:
-            found |= np.array([_masks(mask, value) for value in self.values], np.bool_)
+            inside |= np.array([_masks(mask, value) for value in self.values], np.bool_)
         with np.errstate(invalid="ignore"):
             for stretch in meaning.numbers:
-                found |= stretch.among(self.numbers)
+                inside |= stretch.among(self.numbers)
             for stretch in meaning.days:
-                found |= stretch.among(self.days)
-        return found
+                inside |= stretch.among(self.days)
+        return inside
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,24 +203,24 @@ def notation(text: str) -> Meaning:
 
 def _masked_numbers(text: str) -> tuple[Stretch, ...]:
     """Read a masked number such as `816**` as the numbers of that length: 81600 to 81699."""
-    shown = text.rstrip("*")
-    if not re.fullmatch(r"[1-9]\d*", shown, re.ASCII):
+    digits = text.rstrip("*")
+    if not re.fullmatch(r"[1-9]\d*", digits, re.ASCII):
         return ()
-    return (Stretch(float(shown + text[len(shown) :].replace("*", "0")), float(text.replace("*", "9"))),)
+    return (Stretch(float(digits + text[len(digits) :].replace("*", "0")), float(text.replace("*", "9"))),)
 
 
 def _bounds(text: str) -> tuple[str, str, bool, bool] | None:
     """Find the ends of an interval and whether they belong to it, or None."""
-    if found := DOTTED.fullmatch(text):
-        return found[1], found[3], True, not found[2]
-    if found := DASHED.fullmatch(text):
-        return found[1], found[2], True, True
-    if found := BRACKETED.fullmatch(text):
-        return found[2], found[3], found[1] == "[", found[4] == "]"
-    if found := AND_MORE.fullmatch(text):
-        return found[1], "inf", True, True
-    if found := COMPARED.fullmatch(text):
-        sign, end = found[1].replace("≥", ">=").replace("≤", "<="), found[2]
+    if match := DOTTED.fullmatch(text):
+        return match[1], match[3], True, not match[2]
+    if match := DASHED.fullmatch(text):
+        return match[1], match[2], True, True
+    if match := BRACKETED.fullmatch(text):
+        return match[2], match[3], match[1] == "[", match[4] == "]"
+    if match := AND_MORE.fullmatch(text):
+        return match[1], "inf", True, True
+    if match := COMPARED.fullmatch(text):
+        sign, end = match[1].replace("≥", ">=").replace("≤", "<="), match[2]
         return (end, "inf", "=" in sign, True) if ">" in sign else ("-inf", end, True, "=" in sign)
     return None
 
@@ -233,10 +233,10 @@ def _end(text: str) -> tuple[float, bool]:
 
 def _period(text: str) -> Stretch | None:
     """Read a month, a year or a decade as its days."""
-    found = PERIOD.fullmatch(text)
-    if found is None:
+    match = PERIOD.fullmatch(text)
+    if match is None:
         return None
-    year, month, last = int(found[1]), found[2], found[3]
+    year, month, last = int(match[1]), match[2], match[3]
     try:
         first = datetime.date(year, int(month or 1), 1)
         if month:
@@ -274,17 +274,17 @@ def read_day(text: str) -> float:
     if re.fullmatch(r"\d{1,2}\.\d{1,2}\.\d{4}", text.strip(), re.ASCII):
         day, month, year = text.strip().split(".")
         text = f"{year}-{month:0>2}-{day:0>2}"
-    found = VALUE_DAY.fullmatch(text.strip())
+    match = VALUE_DAY.fullmatch(text.strip())
     try:
-        return float(datetime.date.fromisoformat(found[1]).toordinal()) if found else nan
+        return float(datetime.date.fromisoformat(match[1]).toordinal()) if match else nan
     except ValueError:
         return nan
 
 
 def _masks(mask: str, value: str) -> bool:
     """Say whether a masked code such as `816**` covers a value."""
-    shown = mask.strip("*")
-    fits = value.endswith(shown) if mask.startswith("*") else value.startswith(shown)
+    unmasked = mask.strip("*")
+    fits = value.endswith(unmasked) if mask.startswith("*") else value.startswith(unmasked)
     return fits and len(value) <= len(mask)
 
 
@@ -298,14 +298,14 @@ def _masks_meet(mine: str, theirs: str) -> bool:
 
 def leaves_covered(hierarchy: Hierarchy, meaning: Meaning) -> Mask:
     """Say which leaves of a hierarchy a text covers; a stretch by its first value (its last, if the first is open)."""
-    found = np.full(hierarchy.size, meaning.everything)
+    covered = np.full(hierarchy.size, meaning.everything)
     if hierarchy.missing and meaning.missing:
-        found[-1] = True
+        covered[-1] = True
     if hierarchy.scale == "category":
-        known = Domain(hierarchy.leaves)
-        return found | known.covered(meaning)
+        known = ValueDomain(hierarchy.leaves)
+        return covered | known.covered(meaning)
     firsts, lasts = np.asarray(hierarchy.firsts), np.asarray(hierarchy.lasts)
     stand_ins = np.where(firsts == -inf, np.nextafter(lasts, -inf) if hierarchy.continuous else lasts, firsts)
     for stretch in meaning.days if hierarchy.scale == "date" else meaning.numbers:
-        found[: len(stand_ins)] |= stretch.among(stand_ins)
-    return found
+        covered[: len(stand_ins)] |= stretch.among(stand_ins)
+    return covered

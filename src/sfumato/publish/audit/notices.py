@@ -44,8 +44,8 @@ def empty_notices(asked: Question, plain: Counted, attributes: Mapping[str, Attr
         for name in dict.fromkeys((*asked.quasi, *asked.grouping))
         if EMPTY in plain.columns[name].texts
     ]
-    for name, own in attributes.items():
-        missing = "" in own.counted.columns[name].texts
+    for name, attribute in attributes.items():
+        missing = "" in attribute.counted.columns[name].texts
         if missing and EMPTY in asked.file.count((name,)).columns[name].texts:
             notices.append(f"sensitive column {name!r}: missing values and empty texts were counted as one value")
     return notices
@@ -74,9 +74,9 @@ def notices_of(asked: Question, attributes: Mapping[str, Attribute], given: Mapp
             f"groups are told by the column {asked.group!r}; the exact quasi-identifiers are in the file, so it does "
             "not hide who is in the table: k is counted from them, and k-anonymity in a requirement is a group size"
         )
-    for own in attributes.values():
-        assert own.profile is not None
-        notices += _value_notices(own.profile.baseline)
+    for attribute in attributes.values():
+        assert attribute.profile is not None
+        notices += _value_notices(attribute.profile.baseline)
     unknown = [name for name in asked.file.engine.columns if name not in (*asked.quasi, *asked.sensitive, asked.group)]
     if unknown:
         notices.append(
@@ -96,8 +96,8 @@ def _value_notices(compared: Baseline) -> list[str]:
     notices += _alike(compared)
     strange = [value for value, count in zip(compared.values, compared.counts, strict=True) if count == 0]
     if strange:
-        shown = ", ".join(map(repr, strange[:MOST_SHOWN]))
-        notices.append(f"sensitive column {compared.name!r} has values that no original record has: {shown}")
+        examples = ", ".join(map(repr, strange[:MOST_SHOWN]))
+        notices.append(f"sensitive column {compared.name!r} has values that no original record has: {examples}")
     return notices
 
 
@@ -109,9 +109,9 @@ def _alike(compared: Baseline) -> list[str]:
     alike = [values for values in kinds.values() if len(values) > 1]
     if not alike:
         return []
-    shown = "; ".join(", ".join(map(repr, values[:MOST_SHOWN])) for values in alike[:MOST_SHOWN])
+    examples = "; ".join(", ".join(map(repr, values[:MOST_SHOWN])) for values in alike[:MOST_SHOWN])
     more = "" if len(alike) <= MOST_SHOWN else f"; and {len(alike) - MOST_SHOWN:,} other sets"
     return [
         f"sensitive column {compared.name!r}: values that differ in blanks or case only were counted as different "
-        f"({shown}{more}); if they mean the same, l is less than it says: write them alike"
+        f"({examples}{more}); if they mean the same, l is less than it says: write them alike"
     ]

@@ -188,9 +188,9 @@ class Profile:
 
     def dominant(self, group: int) -> tuple[str, float]:
         """Return the commonest value of a group and its share."""
-        own = slice(self.starts[group], self.starts[group] + self.distinct[group])
-        place = int(np.argmax(self.count[own]))
-        return self.baseline.values[self.value[own][place]], float(self.p[own][place])
+        entries = slice(self.starts[group], self.starts[group] + self.distinct[group])
+        place = int(np.argmax(self.count[entries]))
+        return self.baseline.values[self.value[entries][place]], float(self.p[entries][place])
 
     # -- one definition each -------------------------------------------------------------------------------
 
@@ -284,9 +284,9 @@ class Profile:
             return np.zeros(len(self.sizes))
         total = np.zeros(len(self.sizes))
         for nodes in levels[:height]:
-            own = nodes[self.value]
-            starts = np.flatnonzero(np.r_[True, (own[1:] != own[:-1]) | (self.group[1:] != self.group[:-1])])
-            q = np.bincount(nodes, weights=self.baseline.shares)[own[starts]]
+            node = nodes[self.value]
+            starts = np.flatnonzero(np.r_[True, (node[1:] != node[:-1]) | (self.group[1:] != self.group[:-1])])
+            q = np.bincount(nodes, weights=self.baseline.shares)[node[starts]]
             total += self._half_l1(np.add.reduceat(self.p, starts), q, np.searchsorted(starts, self.starts))
         return total / height
 
@@ -355,9 +355,11 @@ def steady_sum(terms: NDArray[Any]) -> float:
 
 def worst_of(by_sensitive: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
     """Return every measure of the worst sensitive attribute."""
-    names = {name: None for own in by_sensitive.values() for name in own}
+    names = {name: None for measures in by_sensitive.values() for name in measures}
     pick = {name: min if name in HIGHER_IS_BETTER else max for name in names}
-    return {name: pick[name](own[name] for own in by_sensitive.values() if name in own) for name in names}
+    return {
+        name: pick[name](measures[name] for measures in by_sensitive.values() if name in measures) for name in names
+    }
 
 
 def size_measures(sizes: Counts, alike: Counts) -> dict[str, float]:

@@ -144,8 +144,8 @@ def _observed(asked: Question, name: str) -> Any:
     def values() -> tuple[list[str], list[int]]:
         if asked.original is None:
             raise BadInputError("this hierarchy is made of the values of the table: give it too (--original)")
-        found = asked.original.engine.distinct(name, asked.original.complete)
-        pairs = [(value, int(count)) for value, count in zip(found.values, found.counts, strict=True) if value]
+        distinct = asked.original.engine.distinct(name, asked.original.complete)
+        pairs = [(value, int(count)) for value, count in zip(distinct.values, distinct.counts, strict=True) if value]
         return [value for value, _ in pairs], [count for _, count in pairs]
 
     return values
@@ -153,23 +153,23 @@ def _observed(asked: Question, name: str) -> Any:
 
 def attribute_of(asked: Question, name: str, counted: Counted, hierarchy: Hierarchy | None) -> Attribute:
     """Count one sensitive attribute in every group, and in the table that is compared with."""
-    own = canonical(name, counted.columns[name], hierarchy)
+    column = canonical(name, counted.columns[name], hierarchy)
     if asked.original is None:
-        table, weights = own, counted.counts
+        table, weights = column, counted.counts
     else:
         original = asked.original.count((name,))
         table, weights = canonical(name, original.columns[name], hierarchy), original.counts
-    compared = baseline(name, table, weights, own.texts, hierarchy)
+    compared = baseline(name, table, weights, column.texts, hierarchy)
     first, number = counted.number(asked.grouping)
-    return Attribute(counted, first, number, Profile.of(compared, own, number, counted.counts))
+    return Attribute(counted, first, number, Profile.of(compared, column, number, counted.counts))
 
 
 def canonical(name: str, column: TextColumn, hierarchy: Hierarchy | None) -> TextColumn:
     """Call sensitive values by the labels of their leaves, if they have a hierarchy (`22` may stand as `20-24`)."""
     if hierarchy is None:
         return column
-    own = hierarchy.with_missing() if "" in column.texts else hierarchy
-    labels = [own.leaves[code] for code in leaf_codes(name, own, column.texts)]
+    domain = hierarchy.with_missing() if "" in column.texts else hierarchy
+    labels = [domain.leaves[code] for code in leaf_codes(name, domain, column.texts)]
     known = {label: place for place, label in enumerate(dict.fromkeys(labels))}
     return TextColumn(tuple(known), np.array([known[label] for label in labels], np.int32)[column.codes])
 
@@ -183,17 +183,17 @@ def worst_groups(
     asked: Question, attributes: Mapping[str, Attribute], one: Attribute, sizes: Counts
 ) -> tuple[WorstGroup, ...]:
     """Show the smallest groups, and for every sensitive attribute the least diverse and those farthest from Q."""
-    found = []
+    worst = []
     name = next(iter(attributes), None)
     for place in _least(sizes, sizes):
-        found.append(_described(asked, "smallest", name, one, place, sizes))
-    for name, own in attributes.items():
-        assert own.profile is not None
-        profile = own.profile
+        worst.append(_described(asked, "smallest", name, one, place, sizes))
+    for name, attribute in attributes.items():
+        assert attribute.profile is not None
+        profile = attribute.profile
         for why, goodness in (("least diverse", profile.l_frequency), ("farthest from Q", -profile.t_js)):
             places = _least(goodness, profile.sizes)
-            found += [_described(asked, why, name, own, place, profile.sizes) for place in places]
-    return tuple(found)
+            worst += [_described(asked, why, name, attribute, place, profile.sizes) for place in places]
+    return tuple(worst)
 
 
 def _least(values: NDArray[Any], sizes: Counts) -> list[int]:
@@ -204,11 +204,17 @@ def _least(values: NDArray[Any], sizes: Counts) -> list[int]:
     return [int(place) for place in candidates[order[:MOST_WORST]]]
 
 
-def _described(asked: Question, why: str, name: str | None, own: Attribute, place: int, sizes: Counts) -> WorstGroup:
-    shows = own.shown(place, asked.grouping)
-    if own.profile is None:
+def _described(
+    asked: Question, why: str, name: str | None, attribute: Attribute, place: int, sizes: Counts
+) -> WorstGroup:
+    shows = attribute.shown(place, asked.grouping)
+    if attribute.profile is None:
         return WorstGroup(why, None, shows, int(sizes[place]), None, None, {})
-    value, share = own.profile.dominant(place)
-    told = {"l_frequency": own.profile.l_frequency, "l_distinct": own.profile.distinct, "t_js": own.profile.t_js}
-    measures = {measure: values[place].item() for measure, values in told.items()}
+    value, share = attribute.profile.dominant(place)
+    by_measure = {
+        "l_frequency": attribute.profile.l_frequency,
+        "l_distinct": attribute.profile.distinct,
+        "t_js": attribute.profile.t_js,
+    }
+    measures = {measure: values[place].item() for measure, values in by_measure.items()}
     return WorstGroup(why, name, shows, int(sizes[place]), value, share, measures)

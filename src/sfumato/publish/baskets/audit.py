@@ -21,7 +21,7 @@ from sfumato.configuration import check_whole
 from sfumato.errors import BadInputError
 from sfumato.plain import json_text
 from sfumato.publish.audit.notation import set_members
-from sfumato.publish.baskets.published import Published, Shown, read_published
+from sfumato.publish.baskets.published import PublishedBaskets, Shown, read_published
 from sfumato.quiet import Quiet
 from sfumato.table import Hierarchy
 from sfumato.transactions import (
@@ -112,7 +112,7 @@ class BasketAudit(Quiet):
 
 
 def audit_baskets(
-    file: str | Path | Published,
+    file: str | Path | PublishedBaskets,
     require: str | None = None,
     original: Baskets | None = None,
     known: int | None = None,
@@ -135,7 +135,7 @@ def audit_baskets(
     """
     read = (
         file
-        if isinstance(file, Published)
+        if isinstance(file, PublishedBaskets)
         else read_published(file, who, item, column, separator, encoding, escaped_formulas)
     )
     wanted = None if require is None else basket_requirement(require)
@@ -174,7 +174,7 @@ Counted = Mapping[int, tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]
 
 def _measures(counted: Counted) -> dict[str, float]:
     """Turn the supports of all sets into risks."""
-    supports = np.sort(np.concatenate([own for _, own in counted.values()]))
+    supports = np.sort(np.concatenate([counts for _, counts in counted.values()]))
     if not len(supports):
         return {"itemset_risk": 0.0, "itemset_risk_99": 0.0, "itemset_risk_95": 0.0, "least_support": inf}
 
@@ -190,15 +190,15 @@ def _measures(counted: Counted) -> dict[str, float]:
     }
 
 
-def _weakest(read: Published, counted: Counted) -> list[RareSet]:
-    found = []
+def _weakest(read: PublishedBaskets, counted: Counted) -> list[RareSet]:
+    rare = []
     for sets, supports in counted.values():
         for place in np.argsort(supports, kind="stable")[:EXAMPLES]:
-            found.append(RareSet(int(supports[place]), tuple(read.labels[code] for code in sets[place])))
-    return sorted(found, key=lambda own: (own.records, len(own.items), own.items))[:EXAMPLES]
+            rare.append(RareSet(int(supports[place]), tuple(read.labels[code] for code in sets[place])))
+    return sorted(rare, key=lambda rare_set: (rare_set.records, len(rare_set.items), rare_set.items))[:EXAMPLES]
 
 
-def _notices(read: Published) -> Iterable[str]:
+def _notices(read: PublishedBaskets) -> Iterable[str]:
     if read.empty:
         yield f"{read.empty:,} of {read.records:,} records show nothing; nobody finds a person among them by an item"
     alone = sum(count for row, count in read.rows.items() if count == 1 and row)
@@ -210,7 +210,7 @@ def _notices(read: Published) -> Iterable[str]:
 
 
 def _failures(
-    read: Published,
+    read: PublishedBaskets,
     wanted: BasketRequirement | None,
     counted: Counted,
     original: Baskets | None,
@@ -220,7 +220,7 @@ def _failures(
     if isinstance(wanted, KMAnonymity):
         sizes = {size: counted[size] if size in counted else read.itemsets(size) for size in range(1, wanted.m + 1)}
         many = sum(int((supports < wanted.k).sum()) for _, supports in sizes.values())
-        rare = [own for own in _weakest(read, sizes) if own.records < wanted.k]
+        rare = [rare_set for rare_set in _weakest(read, sizes) if rare_set.records < wanted.k]
     elif isinstance(wanted, CompleteKAnonymity):
         rare = [RareSet(n, tuple(sorted(row))) for row, n in read.rows.items() if n < wanted.k]
     elif isinstance(wanted, PrivacyConstraints):
@@ -229,12 +229,12 @@ def _failures(
     else:
         return
     if rare:
-        rare.sort(key=lambda own: (own.records, len(own.items), own.items))
+        rare.sort(key=lambda rare_set: (rare_set.records, len(rare_set.items), rare_set.items))
         yield BasketFailure(str(wanted), len(rare) if many is None else many, tuple(rare[:EXAMPLES]))
 
 
 def _known_lines(
-    read: Published, wanted: PrivacyConstraints, original: Baskets, readings: Mapping[str, frozenset[int]]
+    read: PublishedBaskets, wanted: PrivacyConstraints, original: Baskets, readings: Mapping[str, frozenset[int]]
 ) -> list[RareSet]:
     """Find the listed sets of known items that some records fit, but fewer than k."""
     shows: dict[int, list[str]] = {}
@@ -244,7 +244,7 @@ def _known_lines(
     rare = []
     for itemset in wanted.itemsets(original):
         known = [code for code in itemset if code in shows]  # who knows a suppressed item knows nothing by it
-        fits = sum(n for row, n in read.rows.items() if all(any(own in row for own in shows[code]) for code in known))
+        fits = sum(n for row, n in read.rows.items() if all(any(text in row for text in shows[code]) for code in known))
         if known and 0 < fits < wanted.k:
             rare.append(RareSet(fits, tuple(original.items[code] for code in itemset)))
     return rare
@@ -264,36 +264,36 @@ def stands_for(
     nodes: dict[str, frozenset[int]] = {}
     if tree is not None:
         for (lo, hi), name in tree.nodes.items():
-            nodes.setdefault(name, frozenset(place[own] for own in tree.leaves[lo : hi + 1] if own in place))
-    found = {}
+            nodes.setdefault(name, frozenset(place[item] for item in tree.leaves[lo : hi + 1] if item in place))
+    readings = {}
     for label in labels:
         if label in place:
-            found[label] = frozenset([place[label]])
+            readings[label] = frozenset([place[label]])
         elif label in nodes:
-            found[label] = nodes[label]
+            readings[label] = nodes[label]
         elif legend is not None and label in legend:
-            found[label] = frozenset(place[own] for own in legend[label] if own in place)
+            readings[label] = frozenset(place[item] for item in legend[label] if item in place)
         elif label == "*":
-            found[label] = frozenset(place.values())
+            readings[label] = frozenset(place.values())
         else:
             text = "{" + label[1:-1] + "}" if label[:1] == "(" and label[-1:] == ")" else label
-            members = [own for own, _ in set_members(text) or ()]
-            found[label] = frozenset(place[own] for own in members if own in place)
-    return found
+            members = [item for item, _ in set_members(text) or ()]
+            readings[label] = frozenset(place[item] for item in members if item in place)
+    return readings
 
 
 def covered(
-    read: Published, original: Baskets, readings: Mapping[str, frozenset[int]], local: bool = False
+    read: PublishedBaskets, original: Baskets, readings: Mapping[str, frozenset[int]], local: bool = False
 ) -> BasketCoverage:
     """Check that the records can be those of the original: exactly where every item is published in one way."""
     unread = [label for label, items in readings.items() if not items]
     if unread:
-        rows = sum(n for row, n in read.rows.items() if any(own in row for own in unread))
-        told = tuple(f"{own!r} stands for no item of the original" for own in unread[:EXAMPLES])
-        return BasketCoverage("which items every published text stands for", True, False, rows, told)
+        rows = sum(n for row, n in read.rows.items() if any(label in row for label in unread))
+        examples = tuple(f"{label!r} stands for no item of the original" for label in unread[:EXAMPLES])
+        return BasketCoverage("which items every published text stands for", True, False, rows, examples)
     if read.records != original.size:
-        told = (f"the file has {read.records:,} records, the original {original.size:,}",)
-        return BasketCoverage("the number of records", True, False, abs(read.records - original.size), told)
+        examples = (f"the file has {read.records:,} records, the original {original.size:,}",)
+        return BasketCoverage("the number of records", True, False, abs(read.records - original.size), examples)
     shown_as = None if local else _one_way(readings)
     if shown_as is None:
         return _each_label(read, original, readings)
@@ -302,43 +302,43 @@ def covered(
         codes = original.codes[original.starts[distinct] : original.starts[distinct + 1]].tolist()
         wanted[frozenset(shown_as[code] for code in codes if code in shown_as)] += weight
     beyond = Counter(read.rows) - wanted
-    told = tuple(f"{{{', '.join(sorted(row))}}}" for row in sorted(beyond, key=sorted)[:EXAMPLES])
+    examples = tuple(f"{{{', '.join(sorted(row))}}}" for row in sorted(beyond, key=sorted)[:EXAMPLES])
     said = "every record of the original, published item by item, against the records of the file"
-    return BasketCoverage(said, True, not beyond, sum(beyond.values()), told)
+    return BasketCoverage(said, True, not beyond, sum(beyond.values()), examples)
 
 
 def _one_way(readings: Mapping[str, frozenset[int]]) -> dict[int, str] | None:
     """Return for every item what it is published as; None where some item is published in several ways."""
-    found: dict[int, str] = {}
+    label_of: dict[int, str] = {}
     for label, items in readings.items():
         for code in items:
-            if code in found:
+            if code in label_of:
                 return None
-            found[code] = label
-    return found
+            label_of[code] = label
+    return label_of
 
 
-def _each_label(read: Published, original: Baskets, readings: Mapping[str, frozenset[int]]) -> BasketCoverage:
+def _each_label(read: PublishedBaskets, original: Baskets, readings: Mapping[str, frozenset[int]]) -> BasketCoverage:
     """Where items are published in several ways: no text may be shown by more records than have one of its items."""
     having: dict[int, set[int]] = {}
     row = np.repeat(np.arange(original.distinct), original.lengths)
-    for code, own in zip(original.codes.tolist(), row.tolist(), strict=True):
-        having.setdefault(code, set()).add(own)
-    told, beyond = [], 0
-    shown: Counter[str] = Counter()
+    for code, place in zip(original.codes.tolist(), row.tolist(), strict=True):
+        having.setdefault(code, set()).add(place)
+    examples, beyond = [], 0
+    records: Counter[str] = Counter()
     for labels, n in read.rows.items():
-        shown.update(dict.fromkeys(labels, n))
+        records.update(dict.fromkeys(labels, n))
     for label, items in readings.items():
         rows = set().union(*(having.get(code, set()) for code in items))
         most = int(original.weights[list(rows)].sum()) if rows else 0
-        if shown[label] > most:
-            beyond += shown[label] - most
-            told.append(f"{label!r} is shown by {shown[label]:,} records, and {most:,} have one of its items")
+        if records[label] > most:
+            beyond += records[label] - most
+            examples.append(f"{label!r} is shown by {records[label]:,} records, and {most:,} have one of its items")
     said = "for every published text that no more records show it than have one of its items"
-    return BasketCoverage(said, False, not told, beyond, tuple(told[:EXAMPLES]))
+    return BasketCoverage(said, False, not examples, beyond, tuple(examples[:EXAMPLES]))
 
 
-def losses(read: Published, original: Baskets, readings: Mapping[str, frozenset[int]]) -> dict[str, float]:
+def losses(read: PublishedBaskets, original: Baskets, readings: Mapping[str, frozenset[int]]) -> dict[str, float]:
     """Measure what was lost, where every item is published in one way: NCP, UL, what was suppressed."""
     shown_as = _one_way(readings)
     if shown_as is None:
@@ -352,11 +352,11 @@ def losses(read: Published, original: Baskets, readings: Mapping[str, frozenset[
         size = sizes[shown_as[code]] if code in shown_as else domain
         lost += Fraction(size, domain) * support if size > 1 or code not in shown_as else 0
     gone = [code for code in range(len(supports)) if code not in shown_as]
-    shown: Counter[str] = Counter()
+    records: Counter[str] = Counter()
     for labels, n in read.rows.items():
-        shown.update(dict.fromkeys(labels, n))
+        records.update(dict.fromkeys(labels, n))
     loss = sum(
-        (Fraction(2 ** sizes[label] - 1, 2**domain - 1) * Fraction(n, original.size) for label, n in shown.items()),
+        (Fraction(2 ** sizes[label] - 1, 2**domain - 1) * Fraction(n, original.size) for label, n in records.items()),
         Fraction(sum(supports[code] for code in gone), original.size),
     )
     return {

@@ -85,8 +85,8 @@ def _sensitive(release: BasketRelease, prepared: PreparedBaskets) -> Iterator[Ca
         )
         return
     names = listed([release.baskets.items[code] for code in prepared.sensitive])
-    found = rho(release, prepared.sensitive, prepared.scales.known)
-    sure = f", up to {percent(found, 3)} sure, from up to two other items" if found else ""
+    confidence = rho(release, prepared.sensitive, prepared.scales.known)
+    sure = f", up to {percent(confidence, 3)} sure, from up to two other items" if confidence else ""
     yield Caution(
         "sensitive items",
         "Nothing was required of how surely the items that the publisher takes for sensitive can be inferred from "

@@ -48,7 +48,7 @@ def public_basket_certificate(
     layout: str,
     legend: Mapping[str, Sequence[str]],
     alone: BasketAudit,
-    found: Sequence[Caution],
+    cautions: Sequence[Caution],
     meanings: Sequence[tuple[str, str]],
 ) -> dict[str, Any]:
     """Write the certificate for everybody, of the settings and of what the file shows by itself.
@@ -71,7 +71,7 @@ def public_basket_certificate(
         "anonymizer": str(without_seed(candidate.anonymizer)),
         "versions": versions(LIBRARIES),
         "meanings": [{"name": name, "text": text} for name, text in meanings if name in PUBLIC_MEANINGS],
-        "warnings": [{"about": own.about, "text": own.text} for own in found],
+        "warnings": [{"about": caution.about, "text": caution.text} for caution in cautions],
         "verify_in": where_to_run(file[0]),
         "verify": [*_verify(file[0], layout, candidate.requirement, alone.known), *_required(asked)],
     }
@@ -103,7 +103,7 @@ def basket_certificate(
     path: Path,
     checked: BasketAudit,
     measures: Mapping[str, float],
-    found: Sequence[Caution],
+    cautions: Sequence[Caution],
     meanings: Sequence[tuple[str, str]],
 ) -> dict[str, Any]:
     """Write the publisher's certificate: the public one, and beside it what the publisher alone may see.
@@ -118,7 +118,7 @@ def basket_certificate(
         "for": "the publisher",
         "promise": _promised(candidate),
         "anonymizer": str(candidate.anonymizer),
-        "warnings": [warning(caution) for caution in found_first(found)],
+        "warnings": [warning(caution) for caution in found_first(cautions)],
         "verify": [
             *_verify(path.name, outside["baskets"]["layout"], candidate.requirement, checked.known),
             *_against(release, origin, path),
@@ -128,7 +128,10 @@ def basket_certificate(
             "note": EYES,
             "measures": ordered,
             "meaning": {name: MEASURES[name].meaning for name in ordered},
-            "details": {"pieces": len(release.recodings), "weakest": [list(own.items) for own in checked.weakest]},
+            "details": {
+                "pieces": len(release.recodings),
+                "weakest": [list(rare_set.items) for rare_set in checked.weakest],
+            },
             "suppressed": {
                 "items": [baskets.items[code] for code in release.suppressed],
                 "of": len(baskets.items),

@@ -21,11 +21,12 @@ def basket_mapping(release: BasketRelease, requirement: BasketRequirement) -> di
     pieces = [
         {
             "published": {
-                label: [items[code] for code in members] for label, members in zip(own.labels, own.members, strict=True)
+                label: [items[code] for code in members]
+                for label, members in zip(recoding.labels, recoding.members, strict=True)
             },
-            "suppressed": [items[code] for code in own.suppressed],
+            "suppressed": [items[code] for code in recoding.suppressed],
         }
-        for own in release.recodings
+        for recoding in release.recodings
     ]
     return {
         "kind": KIND,
@@ -47,12 +48,12 @@ def legend_of(release: BasketRelease) -> dict[str, list[str]]:
     items = release.baskets.items
     if release.baskets.tree is not None:
         return {}
-    found, shown = {}, published_labels(release)
-    for own in release.recodings:
-        for label, members in zip(own.labels, own.members, strict=True):
-            if label in shown and len(members) > 1 and label[:1] != "{" and label != "*":
-                found[label] = [items[code] for code in members]
-    return dict(sorted(found.items()))
+    legend, labels = {}, published_labels(release)
+    for recoding in release.recodings:
+        for label, members in zip(recoding.labels, recoding.members, strict=True):
+            if label in labels and len(members) > 1 and label[:1] != "{" and label != "*":
+                legend[label] = [items[code] for code in members]
+    return dict(sorted(legend.items()))
 
 
 def read_legend(path: Path) -> dict[str, list[str]]:

@@ -112,9 +112,11 @@ class LeavingBaskets:
         outside = public_basket_certificate(
             candidate, (self.path.name, drafts[0]), self.layout, legend_of(release), alone, warnings, unnamed
         )
-        told = prepared.measure(release).values
-        own = basket_certificate(outside, release, candidate, self.origin, self.path, verdict, told, warnings, meanings)
-        return own, outside
+        measures = prepared.measure(release).values
+        for_publisher = basket_certificate(
+            outside, release, candidate, self.origin, self.path, verdict, measures, warnings, meanings
+        )
+        return for_publisher, outside
 
     only_yours = "it tells what was left out"
     use_of_mapping = "What stands for what: {} (keep it to yourself)"
@@ -139,10 +141,10 @@ class LeavingBaskets:
         ]
 
 
-def opened_baskets(shown: Map, study: BasketStudy, folder: Path) -> Baskets:
+def opened_baskets(map_: Map, study: BasketStudy, folder: Path) -> Baskets:
     """Open the baskets of a map, and make sure that they are still those that were measured."""
     baskets = study.baskets.open()
-    if baskets.digest != shown.about.get("digest"):
+    if baskets.digest != map_.about.get("digest"):
         raise BadInputError(
             f"{baskets.origin} has changed since the map in {folder} was made, so its points say nothing of it any "
             f"more; run `sfumato explore {folder / 'study.toml'} --out {folder}` again"
@@ -163,20 +165,20 @@ def audited(
     """Audit the written draft; refuse to publish where it fails or differs from what the maker measured."""
     wanted, local = candidate.requirement, not release.is_global
     legend, columns = legend_of(release), columns_of(layout)
-    found = audit_baskets(
+    verdict = audit_baskets(
         draft, str(wanted), release.baskets, known, legend, local, **columns, escaped_formulas=escape_formulas
     )
-    if found.failures:
-        raise AssertionError(f"the audit of the written file failed: {found.failures[0]}")
-    if found.coverage is None or not found.coverage.holds:
-        raise AssertionError(f"the written file does not cover the baskets: {found.coverage}")
-    measured = maker_numbers(release, found.known)
-    for name, value in found.measures.items():
+    if verdict.failures:
+        raise AssertionError(f"the audit of the written file failed: {verdict.failures[0]}")
+    if verdict.coverage is None or not verdict.coverage.holds:
+        raise AssertionError(f"the written file does not cover the baskets: {verdict.coverage}")
+    measured = maker_numbers(release, verdict.known)
+    for name, value in verdict.measures.items():
         if name in measured and not math.isclose(value, measured[name], rel_tol=AGREE, abs_tol=AGREE):
             raise AssertionError(
                 f"{name} is {value!r} in the written file and {measured[name]!r} by the maker's measure"
             )
-    return found
+    return verdict
 
 
 def columns_of(layout: str) -> dict[str, str]:

@@ -27,7 +27,7 @@ BLOCK = 1 << 21
 
 
 @dataclass(frozen=True, eq=False)
-class Published:
+class PublishedBaskets:
     """The records of a published file: what each shows, equal ones counted."""
 
     origin: str
@@ -55,16 +55,16 @@ class Published:
         for row, weight in self.rows.items():
             if len(row) >= size:
                 by_length.setdefault(len(row), []).append((sorted(place[label] for label in row), weight))
-        found = _Tally(size, len(self.labels))
-        for length, own in sorted(by_length.items()):
-            codes = np.array([codes for codes, _ in own], np.int64)
-            weights = np.array([weight for _, weight in own], np.int64)
+        tally = _Tally(size, len(self.labels))
+        for length, rows in sorted(by_length.items()):
+            codes = np.array([codes for codes, _ in rows], np.int64)
+            weights = np.array([weight for _, weight in rows], np.int64)
             for chosen in _choices(length, size):
                 step = max(1, BLOCK // len(chosen))
-                for start in range(0, len(own), step):
+                for start in range(0, len(rows), step):
                     block = codes[start : start + step, chosen].reshape(-1, size)
-                    found.add(block, np.repeat(weights[start : start + step], len(chosen)))
-        return found.joined()
+                    tally.add(block, np.repeat(weights[start : start + step], len(chosen)))
+        return tally.joined()
 
 
 def _choices(length: int, size: int) -> Iterator[NDArray[np.int64]]:
@@ -114,7 +114,7 @@ def read_published(
     separator: str | None = None,
     encoding: str = "utf-8",
     escaped_formulas: bool = False,
-) -> Published:
+) -> PublishedBaskets:
     """Read a file of baskets, whoever made it: lines of items, rows of (`who`, `item`), or Parquet lists.
 
     `escaped_formulas` says that formulas in a text file were escaped, and are to be read as they were.
@@ -140,7 +140,7 @@ def read_published(
         counted[frozenset(label for label in labels[start:end] if label is not None)] += number
     if not counted:
         raise BadInputError(f"{path}: there is no record in it; one line is one record")
-    return Published(str(path), dict(counted))
+    return PublishedBaskets(str(path), dict(counted))
 
 
 def _gathered(rows: Engine, who: str, item: str) -> CountedLists:

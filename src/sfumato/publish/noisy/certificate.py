@@ -57,16 +57,16 @@ def guarantee_values(guarantee: Guarantee, epsilon: float) -> dict[str, Any]:
     return {
         "epsilon": epsilon,
         "in_words": epsilon_in_words(epsilon),
-        "by_level": {str(level): own for level, own in guarantee.by_level.items()},
+        "by_level": {str(level): spent for level, spent in guarantee.by_level.items()},
         "by_purpose": guarantee.by_purpose,
-        "parts": [{"what": own.what, "level": own.level, "epsilon": own.epsilon} for own in guarantee.spent],
+        "parts": [{"what": part.what, "level": part.level, "epsilon": part.epsilon} for part in guarantee.spent],
         "neighbours": guarantee.neighbours,
         "public": list(guarantee.public),
     }
 
 
 def public_noisy_certificate(
-    release: NoisyRelease, maker: Mechanism, path: Path, drafts: Sequence[Path], found: Sequence[Caution]
+    release: NoisyRelease, maker: Mechanism, path: Path, drafts: Sequence[Path], cautions: Sequence[Caution]
 ) -> dict[str, Any]:
     """Write the certificate for everybody; `path` is the data file's final name, `drafts` where it stands now."""
     roles, certified = release.table.roles, certificate_files(path)[2].name
@@ -88,7 +88,7 @@ def public_noisy_certificate(
         "mechanism": {"procedure": maker.procedure, "noise": NOISE},
         "versions": versions((*LIBRARIES, "opendp")),
         "meanings": [{"name": name, "text": text} for name, text in _meanings(release.table.missing)],
-        "warnings": [{"about": own.about, "text": own.text} for own in found],
+        "warnings": [{"about": caution.about, "text": caution.text} for caution in cautions],
         "verify_in": where_to_run(path.name),
         "verify": ["sfumato", "audit", argument(path.name), "--certificate", argument(certified)],
     }
@@ -98,14 +98,14 @@ def noisy_certificate(
     outside: Mapping[str, Any],
     table: Table,
     origin: Origin,
-    found: Sequence[Caution],
+    cautions: Sequence[Caution],
     measures: Mapping[str, float],
 ) -> dict[str, Any]:
     """Write the publisher's certificate: the public one, and beside it what the publisher alone may see."""
     return {
         **outside,
         "for": "the publisher",
-        "warnings": [warning(caution) for caution in found],
+        "warnings": [warning(caution) for caution in cautions],
         "for_your_eyes": {
             "note": EYES,
             "input": {"table": origin.table, "sha256": origin.digest, "records": table.cells.records},

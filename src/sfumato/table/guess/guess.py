@@ -195,13 +195,13 @@ class Column(Quiet):
         if self.in_order and facts.distinct > FEW:
             span = rounded_span(_decimal(facts.lowest), _decimal(facts.highest), -facts.decimals, QUASI_LEAVES)
             return f"{self.type} between {span.lower:,f} and {span.end:,f}{missing}"
-        shown = self.frequent()
+        frequent = self.frequent()
         count = f"{facts.distinct:,} {'value' if facts.distinct == 1 else 'values'}"
-        if not shown or facts.distinct > FEW:
+        if not frequent or facts.distinct > FEW:
             return f"{count}{missing}"
-        others = facts.distinct - len(shown)
+        others = facts.distinct - len(frequent)
         more = f" and {others} more" if others else ""
-        return f"{count}: {', '.join(shown)}{more}{missing}"
+        return f"{count}: {', '.join(frequent)}{more}{missing}"
 
     def frequent(self) -> list[str]:
         """List up to five values that many records have, as they may be shown."""
@@ -224,9 +224,9 @@ def look(engine: Engine, name: str, sample: int) -> Column:
 
 def guess_column(column: Column) -> Guess:
     """Guess what one column is: the first rule that says something decides."""
-    found = next((own for rule in RULES if (own := rule(column)) is not None), None)
-    found = found or _undecided(column, column.described())
-    return replace(found, distinct=column.facts.distinct, missing_texts=column.missing_texts)
+    column_guess = next((answer for rule in RULES if (answer := rule(column)) is not None), None)
+    column_guess = column_guess or _undecided(column, column.described())
+    return replace(column_guess, distinct=column.facts.distinct, missing_texts=column.missing_texts)
 
 
 # -- the rules, in the order in which they are asked -----------------------------------------------------------------
@@ -282,9 +282,9 @@ def _like_something(column: Column) -> Guess | None:
     if column.likeness is not None and not column.is_almost_unique:
         return _coded(column, column.likeness.role, f"values look like {column.likeness.what}; {_counted(column)}", 1)
     if column.type == "categories" and column.facts.distinct <= 3 * FEW:
-        found = vocabulary_of(column.values)
-        if found is not None:
-            return _coded(column, found[1], f"values look like {found[0]}; {column.described()}", 1)
+        vocabulary = vocabulary_of(column.values)
+        if vocabulary is not None:
+            return _coded(column, vocabulary[1], f"values look like {vocabulary[0]}; {column.described()}", 1)
     zeros = sum(value.startswith("0") for value in column.examined)
     five_digits = column.facts.longest == 5 and all(value.isdigit() for value in column.examined)
     if column.type == "codes" and five_digits and zeros and not column.is_almost_unique:
@@ -344,7 +344,7 @@ def _limited(guesses: Sequence[Guess]) -> tuple[Guess, ...]:
     """Leave those to decide that are too many for a first study, the least well founded ones."""
     kept: dict[int, Guess] = dict(enumerate(guesses))
     for role, most in (("quasi", MOST_QUASI), ("sensitive", MOST_SENSITIVE)):
-        places = sorted((-own.strength, i) for i, own in kept.items() if own.role == role)
+        places = sorted((-column_guess.strength, i) for i, column_guess in kept.items() if column_guess.role == role)
         for _, i in places[most:]:
             advice = f"{role}? {most} such columns are enough for a first study, more would take very long"
             kept[i] = replace(kept[i], role=None, hierarchy=None, advice=advice)

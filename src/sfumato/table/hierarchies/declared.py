@@ -145,12 +145,12 @@ def level_tables(folder: Path) -> list[Path]:
 def read_hierarchies(path: Path) -> dict[str, Declared]:
     """Read the hierarchies of many columns: a TOML file, or a folder of `<table>_hierarchy_<column>.csv` files."""
     if path.is_dir():
-        found: dict[str, Declared] = {}
+        files: dict[str, Declared] = {}
         for file in level_tables(path):
-            found[file.stem.split("_hierarchy_", 1)[1]] = file
-        if not found:
+            files[file.stem.split("_hierarchy_", 1)[1]] = file
+        if not files:
             raise BadInputError(f"{path}: no file named <table>_hierarchy_<column>.csv in this folder")
-        return found
+        return files
     if not path.exists():
         raise BadInputError(f"{path}: there is no such file or folder")
     content = parse_toml(read_text(path), str(path))

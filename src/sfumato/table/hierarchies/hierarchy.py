@@ -133,22 +133,22 @@ class Hierarchy(Quiet):
     @cached_property
     def nodes(self) -> dict[tuple[int, int], str]:
         """Every node once: its interval of leaf codes and its label."""
-        found: dict[tuple[int, int], str] = {}
+        labels: dict[tuple[int, int], str] = {}
         for level in self.levels:
             ends = (*level.starts[1:], self.size)
             for start, end, label in zip(level.starts, ends, level.labels, strict=True):
-                found.setdefault((start, end - 1), label)
+                labels.setdefault((start, end - 1), label)
         if self.size > 1:
-            found[0, self.size - 1] = ROOT
-        return found
+            labels[0, self.size - 1] = ROOT
+        return labels
 
     @cached_property
     def node_intervals(self) -> NDArray[np.int64]:
         """The first and the last leaf of every node once, in the order of `nodes`."""
         parts = [np.stack([starts[:-1], starts[1:] - 1], axis=1) for starts in self._bounds]
-        found = np.concatenate(parts)
-        _, first = np.unique(found[:, 0] * self.size + found[:, 1], return_index=True)
-        return found[np.sort(first)]
+        intervals = np.concatenate(parts)
+        _, first = np.unique(intervals[:, 0] * self.size + intervals[:, 1], return_index=True)
+        return intervals[np.sort(first)]
 
     @cached_property
     def _bounds(self) -> tuple[NDArray[np.int64], ...]:
@@ -158,12 +158,12 @@ class Hierarchy(Quiet):
     @cached_property
     def intervals(self) -> dict[str, tuple[int, int]]:
         """The interval of every label (a node that is repeated on the next level may have two)."""
-        found: dict[str, tuple[int, int]] = {}
+        intervals: dict[str, tuple[int, int]] = {}
         for level in self.levels:
             ends = (*level.starts[1:], self.size)
             for start, end, label in zip(level.starts, ends, level.labels, strict=True):
-                found[label] = (start, end - 1)
-        return found
+                intervals[label] = (start, end - 1)
+        return intervals
 
     @cached_property
     def _labels(self) -> frozenset[str]:
@@ -191,12 +191,12 @@ class Hierarchy(Quiet):
     def smallest_nodes(self, lo: Codes, hi: Codes) -> tuple[Codes, Codes]:
         """Find for many intervals the smallest node that covers each: its own interval."""
         first, last = lo.copy(), hi.copy()
-        found = lo == hi
+        covered = lo == hi
         for bounds, above in zip(self._bounds, self.ancestors, strict=True):
             starts, ends = bounds[:-1], bounds[1:] - 1
-            now = ~found & (above[lo] == above[hi])
+            now = ~covered & (above[lo] == above[hi])
             first[now], last[now] = starts[above[lo[now]]], ends[above[lo[now]]]
-            found |= now
+            covered |= now
         return first, last
 
     # -- text ----------------------------------------------------------------------------------------------
@@ -305,8 +305,8 @@ class Hierarchy(Quiet):
         strange = {value: self.domain_size + place for place, value in enumerate(self.strange)}
         if self.scale == "category":
             known = {label: code for code, label in enumerate(self.leaves[: self.domain_size])} | strange
-            found = [missing if v is None else known.get(v, -1) for v in values]
-            return np.array(found, dtype=np.int32)
+            places = [missing if v is None else known.get(v, -1) for v in values]
+            return np.array(places, dtype=np.int32)
         read = read_date if self.scale == "date" else read_number
         numbers = np.array([np.nan if v is None else read(v) for v in values], dtype=np.float64)
         absent = np.array([v is None for v in values], dtype=bool)
@@ -351,8 +351,8 @@ class Hierarchy(Quiet):
         """Describe the domain for a message."""
         if self.scale != "category":
             return f"{self.write_value(self.firsts[0])} to {self.write_value(self.lasts[-1])}"
-        shown = ", ".join(repr(label) for label in self.leaves[:5])
-        return shown if self.size <= 5 else f"{shown}, ... ({self.size} values)"
+        examples = ", ".join(repr(label) for label in self.leaves[:5])
+        return examples if self.size <= 5 else f"{examples}, ... ({self.size} values)"
 
 
 def _told_apart(labels: Sequence[str], taken: set[str]) -> tuple[str, ...]:
