@@ -186,7 +186,7 @@ def test_a_mapping_says_what_stands_for_what() -> None:
     [
         ("no.csv", None, "there is no such file"),
         ("empty.csv", b"", "there is no record in it"),
-        ("bad.csv", b"\xff\xfe\xfa", "not utf-8 text"),
+        ("bad.csv", b"\xff\xfe\xfa", "not utf-8"),
         ("bad.parquet", b"nothing", "the file cannot be read"),
     ],
 )

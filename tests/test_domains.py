@@ -71,7 +71,8 @@ def test_selections_hold_and_weigh_what_their_masks_do(selected, seed):
         inside = [(widths * mask)[a : b + 1].sum() / widths[a : b + 1].sum() for a, b in zip(lo, hi, strict=True)]
         assert found[r] == pytest.approx(np.array(inside) @ content, rel=1e-9, abs=1e-9)
     codes = rng.integers(0, hierarchy.size, (20, 1)).astype(np.int32)
-    members = Members.of(Points(codes, np.arange(20)), Regions((selections,), used))
+    rows = np.arange(20)
+    members = Members.of(Points(codes, rows, rows, np.ones(20, np.int64)), Regions((selections,), used))
     for r, mask in enumerate(masks):
         inside = members.points[members.offsets[r] : members.offsets[r + 1]]
         assert inside.tolist() == np.flatnonzero(mask[codes[:, 0]]).tolist()

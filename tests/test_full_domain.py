@@ -30,6 +30,7 @@ from sfumato.anonymizers.full_domain.search import Search, branch_and_bound, des
 from sfumato.anonymizers.full_domain.sources import Sources
 from sfumato.requirements.deficits import ADMITTED, largest_distances
 from sfumato.table import Histograms
+from sfumato.workers import Crew
 from strategies import (
     cells_of_tables,
     flat_sensitive,
@@ -319,7 +320,6 @@ def test_the_bound_of_one_transformation_is_its_loss():
     assert (node.groups, node.suppressed, node.deficit) == (1, 1, 1)
     assert search.objective.value(node) == pytest.approx((3 * (1 / 3) + 1 + 0 + 1) / 8)
     assert search.objective.bound((1, 0), node, node) == pytest.approx(search.objective.value(node))
-    search.close()
 
 
 @tries(60)
@@ -338,7 +338,6 @@ def test_a_bound_is_below_all_it_speaks_of(problem, minimize, aggregate, data):
     assert search.objective.bound(lo, None, high) <= bound + 1e-12
     if high.deficit > budget:
         assert not feasible
-    search.close()
 
 
 @tries(30)
@@ -360,7 +359,6 @@ def test_a_search_that_is_stopped_says_how_much_better_the_optimum_may_be(proble
         first(search, math.inf)
         branch_and_bound(search, deadline=-1.0)
         assert search.bound <= expected + 1e-9 and search.value >= expected - 1e-9
-        search.close()
 
 
 @tries(40)
@@ -370,13 +368,11 @@ def test_result_does_not_depend_on_the_number_of_threads(problem):
     outcomes = []
     for workers in (1, 3):
         one = sfumato.FullDomain()._search(table_of(cells), requirement, budget)
-        search = Search(one.lattice, one.objective, budget, one.lowest, one.highest, workers)
+        search = Search(one.lattice, one.objective, budget, one.lowest, one.highest)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(searching, "MUCH_WORK", 0)
-            branch_and_bound(search)
+            Crew(workers).do(lambda search=search: branch_and_bound(search))
         outcomes.append((list(search.nodes), search.value, search.best and search.best.levels))
-        one.close()
-        search.close()
     assert outcomes[0] == outcomes[1]
 
 
@@ -386,11 +382,9 @@ def test_threads_give_their_results_back_in_order(workers, count, monkeypatch):
     monkeypatch.setattr(searching, "MUCH_WORK", 0)
     table = sfumato.read(pa.table({"x": list("abcd")}), quasi=["x"], hierarchies={"x": list("abcd")})
     one = sfumato.FullDomain()._search(table, sfumato.KAnonymity(2), 0)
-    search = Search(one.lattice, one.objective, 0, one.lowest, one.highest, workers)
+    search = Search(one.lattice, one.objective, 0, one.lowest, one.highest)
     jobs = [searching.Job((i,), one.base, (0,)) for i in range(count)]
-    assert search._spread(lambda job: job.levels, jobs) == [(i,) for i in range(count)]
-    one.close()
-    search.close()
+    assert Crew(workers).do(lambda: search._spread(lambda job: job.levels, jobs)) == [(i,) for i in range(count)]
 
 
 def test_keys_of_many_wide_attributes_take_several_words():

@@ -202,8 +202,8 @@ def test_a_score_by_hand():
         (
             point("t", "without-quasi", "generalization", p_loss=0.0, u_loss=0.5),
             point("a", p_loss=0.1, u_loss=0.25),
-            point("b", "full-domain levels=1", "generalization", p_loss=0.3, u_loss=0.1),
-            point("c", "full-domain levels=2", "generalization", p_loss=0.4, u_loss=0.3),
+            point("b", 'full-domain levels="age=1"', "generalization", p_loss=0.3, u_loss=0.1),
+            point("c", 'full-domain levels="age=2"', "generalization", p_loss=0.4, u_loss=0.3),
             point("o", "original", "generalization", p_loss=0.2, u_loss=0.0),
         ),
         limit=FLOOR,

@@ -153,8 +153,11 @@ def test_a_cancelled_exploration_stops_inside_a_long_candidate_and_loses_nothing
 
         def set_later() -> None:
             endless.begun.wait(SOON)
-            while cache.is_file() and len(cache.read_text().splitlines()) < 5:
-                time.sleep(0.01)  # with two workers everything else is done meanwhile
+            ends = time.monotonic() + SOON  # with two workers everything else is done meanwhile
+            while time.monotonic() < ends and (
+                not cache.is_file() or len(cache.read_text().splitlines()) < len(whole.points) - 1
+            ):
+                time.sleep(0.01)
             cancel.set()
 
         threading.Thread(target=set_later).start()

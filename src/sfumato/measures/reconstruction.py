@@ -31,7 +31,7 @@ from sfumato.kernels import kernel
 from sfumato.measures.attack import spread_over_leaves
 from sfumato.release import Release
 from sfumato.release.held import Held, held_in
-from sfumato.release.regions import Intervals, Regions, shown_intervals
+from sfumato.release.regions import Intervals, Regions, most_selected, shown_intervals
 from sfumato.release.selections import Bank, is_selected, width_below
 from sfumato.release.stretches import Stretches
 from sfumato.table import Points, distinct_rows
@@ -76,6 +76,7 @@ class EmReader(Configured):
 
     rounds: Annotated[int, Option("Rounds of model and dealing; 0 is the uniform reading.", least=0)] = 5
     name: ClassVar[str] = "em"
+    example: ClassVar[str | None] = "em rounds=5"
 
     def dealt(self, entries: Entries, histograms: Numbers) -> Numbers:
         """Deal the sensitive values of every group among its entries: entries x values, both margins kept."""
@@ -375,7 +376,7 @@ def combine_weights(
         kept_rows += 0 if directly[a] else stretches[a + 1] - stretches[a] + 1
     estimates = np.zeros((len(used), held.values))
     below, chosen, extent = np.empty((kept_rows, held.values)), np.empty(len(weights)), np.empty(len(lo), np.int64)
-    selection, depth = np.full(used.shape[1], -1, np.int64), max(int((used >= 0).sum(axis=1).max()), 1)
+    selection, depth = np.full(used.shape[1], -1, np.int64), most_selected(used)
     met, number = np.empty((depth, boxes), np.int32), np.zeros(depth, np.int64)
     attribute, narrowed, partly = np.full(depth, -1), np.full(depth, -1), np.empty(depth, np.int64)
     for r in range(len(used)):

@@ -127,7 +127,7 @@ def combine_overlaps(
     a region has in common with the one before (large populations come as a tree) is kept from there. The intervals of
     attribute a stand at `offsets[a]:offsets[a + 1]`, and box b shows number `interval_of[a, b]` of them.
     """
-    boxes, depth = len(held.starts) - 1, max(int((used >= 0).sum(axis=1).max()), 1)
+    boxes, depth = len(held.starts) - 1, most_selected(used)
     estimates = np.zeros((len(used), held.values))
     weight, met, common = np.empty((depth, boxes)), np.empty((depth, boxes), np.int32), np.empty(boxes)
     number, attribute, selection = np.zeros(depth, np.int64), np.full(depth, -1), np.full(depth, -1)
@@ -155,6 +155,18 @@ def combine_overlaps(
             for entry in range(held.starts[b], held.starts[b + 1]):
                 estimates[r, held.value[entry]] += share * held.amount[entry]
     return estimates
+
+
+@kernel
+def most_selected(used: Codes) -> int:
+    """Say in how many attributes a region selects at most; at least 1."""
+    most = 1
+    for r in range(len(used)):
+        selecting = 0
+        for a in range(used.shape[1]):
+            selecting += used[r, a] >= 0
+        most = max(most, selecting)
+    return most
 
 
 @kernel

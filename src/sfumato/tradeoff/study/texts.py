@@ -50,7 +50,7 @@ def section_values(
         elif isinstance(value, str):
             values[key] = parse(value, kinds[key], key)
         else:
-            example = kinds[key][0].example or str(kinds[key][0]())
+            example = next((each.example for each in kinds[key] if each.example), None) or str(kinds[key][0]())
             raise BadInputError(f"{key} must be a text such as {example!r}, not {value!r}")
     return values
 
