@@ -18,11 +18,15 @@ from sfumato.errors import BadInputError
 from sfumato.report.budget import score_over_time, tuning_content
 from sfumato.report.page import page
 from sfumato.requirements import KAnonymity, TCloseness, requirement
-from sfumato.table import load
-from sfumato.tradeoff import Candidate, Point, Study, explore, read_study, tune
+from sfumato.table import TableDeclaration, load
+from sfumato.tradeoff import Candidate, Grid, Point, Study, explore, read_study, tune
+from sfumato.tradeoff.choice.bounds import Bound
 from sfumato.tradeoff.limit.score import Frame
+from sfumato.tradeoff.search.aims import Aim, Question, Staircase
+from sfumato.tradeoff.search.cuts import CountedCuts, SteppedCuts, cuts_of
 from sfumato.tradeoff.search.families import Dial, Family, dial_of, families_of
-from sfumato.tradeoff.search.tuner import Staircase, Tuner, read_budget
+from sfumato.tradeoff.search.pareto import exact
+from sfumato.tradeoff.search.tuner import Tuner, read_budget
 from test_explore import STUDY, folder, sfumato  # noqa: F401  (folder is a fixture)
 
 MONDRIAN = Study.from_toml(STUDY).candidates[0].anonymizer
@@ -37,9 +41,9 @@ def family(text, least=0.001, most=0.69, field="t", whole=False):
     return Family(Candidate(MONDRIAN, requirement(text)), Dial(field, least, most, whole), (0,))
 
 
-def tuned(curves, rounds):
+def tuned(curves, rounds, aim=Aim(("p_loss", "u_loss"))):  # noqa: B008
     """Let a tuner loose on families whose releases are known by a formula; return the places in the order of trying."""
-    tuner, tried = Tuner(("p_loss", "u_loss"), list(curves)), []
+    tuner, tried = Tuner(aim, list(curves)), []
     for _ in range(rounds):
         for candidate in tuner.next():
             own = next(one for one in curves if one.value_of(candidate) is not None)
@@ -103,6 +107,69 @@ def test_a_whole_dial_ends_where_no_value_is_left():
     tried = tuned({own: lambda k: (1 / k, k / 100)}, 20)
     values = sorted(own.value_of(candidate) for candidate, _ in tried)
     assert values == sorted(set(values)) and len(tried) <= 8
+
+
+@given(st.floats(0.002, 0.049), st.integers(0, 3))
+def test_a_question_is_answered_as_well_as_the_whole_dial_can(bound, shift):
+    """Brute force: every value of a coarse whole dial, of which the tuner looks at few."""
+    dial = family("k-anonymity k=5", 2, 4000, "k", whole=True)
+
+    def curve(k):
+        return 1 / k, 0.05 * (k / (4000 + 100 * shift)) ** 0.5
+
+    best = min(1 / k for k in range(2, 4001) if curve(k)[1] <= bound + 1e-9 or k == 2)
+    tried = tuned({dial: curve}, 20, Aim(("p_loss", "u_loss"), "p_loss", (Bound("u_loss", "max", bound),)))
+    found = min((x for _, (x, y) in tried if y <= bound + 1e-9), default=0.5)
+    assert found <= best * 1.001 and len(tried) < 40
+
+
+def test_a_question_hopes_only_where_the_bound_lies_between():
+    seen = [{"k": 10, "loss": 0.1}, {"k": 40, "loss": 0.3}, {"k": 90, "loss": 0.5}]
+    question = Question(Aim(("k", "loss"), "k", (Bound("loss", "max", 0.2),)), seen)
+    assert question.between(seen[0], seen[1]) == pytest.approx(math.log(4))
+    assert question.between(seen[1], seen[2]) == 0 and question.gain_of({"k": 20, "loss": 0.21}) == 0
+    assert question.gain_of({"k": 20, "loss": 0.2}) == pytest.approx(math.log(2))
+
+
+def small_study(folder, axes):  # noqa: F811
+    study = Study.from_toml((folder / "study.toml").read_text(), str(folder / "study.toml"))
+    return replace(study, table=replace(study.table, source=str(folder / "people.csv")), axes=axes)
+
+
+def test_counted_cuts_reach_the_exact_frontier_of_a_small_space(tmp_path):
+    generator = random.Random(3)
+    lines = [f"{generator.randint(1, 6)},{generator.choice('abcd')},{generator.choice('pq')}" for _ in range(80)]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,s", *lines]))
+    declared = TableDeclaration(str(tmp_path / "t.csv"), ("a", "b"), ("s",))
+    study = Study("small", declared, (Grid(suppress=(0.1,)),), axes=("k", "loss"))
+    cuts = cuts_of(study, declared.open(), study.axes, 1)
+    assert isinstance(cuts, CountedCuts)
+    whole = exact(declared.open(), cuts.search.problem, cuts.search.space)
+    for _ in range(4):
+        cuts.next(lambda measures: 0.0, [], [], 1)
+    reached = cuts.search.run(generations=1)
+    assert {tuple(row) for row in reached.costs.round(9)} == {tuple(row) for row in whole.costs.round(9)}
+
+
+@pytest.mark.parametrize("axes", [("k", "loss"), ("p_loss", "u_loss")])
+def test_cut_vectors_take_part_in_a_budget(folder, axes):  # noqa: F811
+    study = small_study(folder, axes)
+    kind = CountedCuts if axes == ("k", "loss") else SteppedCuts
+    assert isinstance(cuts_of(study, study.table.open(), axes, 1), kind)
+    map_ = tune(study, tries=16, workers=1)
+    made = [point for point in map_.points if point.candidate.anonymizer.name == "cut-vector"]
+    assert made and all(point.status == "measured" and point.measures["k"] >= 2 for point in made)
+    longer = tune(study, tries=24, workers=2)
+    assert [point.id for point in longer.points][: len(map_.points)] == [point.id for point in map_.points]
+    assert Study.from_toml(map_.study.to_toml()).candidates == map_.study.candidates
+
+
+def test_a_question_begins_with_the_largest_k_within_the_loss(folder):  # noqa: F811
+    study = small_study(folder, ("k", "loss"))
+    map_ = tune(study, tries=12, workers=1, best="k", bounds=[Bound("loss", "max", 0.4)])
+    inside = [point for point in map_.points if point.has(["k", "loss"]) and point.measures["loss"] <= 0.4]
+    direct = [point for point in inside if point.anonymizer == "hilbert within=0.4"]
+    assert direct and max(point.measures["k"] for point in inside) >= direct[0].measures["k"]
 
 
 def test_families_of_adult_are_those_of_the_study_and_what_is_offered():

@@ -34,7 +34,7 @@ DIGITS = 4
 """Significant digits of a dial's values: they are read by people."""
 
 LOOSEST_T = {"js": math.log(2)}
-FIRST = (0.5, 0.25, 0.75, 0.125, 0.875)
+FIRST = (0.5, 0.25, 0.75, 0.125, 0.875, 1.0, 0.0)
 """Where on its dial a family is tried first, as shares of the way from the least to the most."""
 
 

@@ -1,10 +1,12 @@
-"""Tuning: a budget of time is spent where the staircase of the frontier has its largest steps.
+"""Tuning: a budget of time is spent where the frontier can still gain, or where a question can be answered better.
 
-The study's own candidates come first. Then families of candidates (`dials`) are tried at a few values each, and between
-two neighbouring values of a family whatever promises most is tried next: the point half way, a little better than
-the straight line, and how much area it would take from under the staircase, times how well promises of that family
-were kept so far. No clock has a say in what is tried next, only in when to stop: more time continues the same
-sequence, so the frontier never gets worse with a larger budget, and a run that was stopped goes on from what is kept.
+The study's own candidates come first. Then families of candidates (`families`) are tried at a few values each, and
+between two neighbouring values of a family whatever promises most is tried next: the point half way, a little better
+than the straight line, and how much area it would take from under the staircase (or how much better than the best
+answer it may be: `aims`), times how well promises of that family were kept so far. Cut vectors (`cuts`) take part as
+long as they gain their share. No clock has a say in what is tried next, only in when to stop: more time continues the
+same sequence, so the frontier never gets worse with a larger budget, and a run that was stopped goes on from what is
+kept.
 """
 
 from __future__ import annotations
@@ -17,24 +19,38 @@ from itertools import islice, pairwise
 from math import inf
 from pathlib import Path
 
+import numpy as np
+
+from sfumato.anonymizers import CutVector, Hilbert
 from sfumato.errors import BadInputError
 from sfumato.process.interrupts import Cancel
+from sfumato.requirements import KAnonymity
 from sfumato.table import Table
+from sfumato.tradeoff.choice.bounds import Bound
+from sfumato.tradeoff.dominance import non_dominated
 from sfumato.tradeoff.exploration.exploration import Exploration, Progress
-from sfumato.tradeoff.limit.score import Frame, Place, drawable, place
 from sfumato.tradeoff.map import Map, Point
+from sfumato.tradeoff.search.aims import Aim, scaled
+from sfumato.tradeoff.search.cuts import Cuts, cuts_of
 from sfumato.tradeoff.search.families import Family, families_of
 from sfumato.tradeoff.study.study import Candidate, Grid, Study, of_table, read_study
 
 AT_ONCE = 4
 """Candidates that are decided on together; fixed, so that the number of workers has no say."""
 
-HOPE = 1 / 3
-"""How far beyond the straight line between two releases, towards the better of each measure, a new one is hoped for."""
-
 DOUBT = 0.002
 """Area of promises, as a share of the whole, after which a family is judged by what it kept of them."""
 
+FEW_CUTS = 8
+"""So many cut vectors are tried before they are judged."""
+
+FAIR = 2.0
+"""Cut vectors go on with each batch as long as a try of theirs gains at least one over so much of another's."""
+
+FIRST_OWN = 4
+"""Of the study's own candidates so many come before anything else: the ends of the map."""
+
+LOSSES = ("loss", "generalization_loss")
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
@@ -55,10 +71,14 @@ def tune(
     table: Table | None = None,
     tries: int | None = None,
     cancel: Cancel | None = None,
+    best: str | None = None,
+    bounds: Sequence[Bound] = (),
 ) -> Map:
     """Explore a study and whatever else seems worth a try, until time is up or nothing is left to try.
 
     `tries` bounds the candidates beside the study's own: unlike time, the same number gives the same map anywhere.
+
+    With `best` it looks for the best of that measure within `bounds`, instead of a better frontier on the axes.
 
     The map's study has every candidate that was measured, so it can be explored again, chosen from and published.
     `cancel` stops it as it stops `explore`; the map of what was measured is then one of the study's own candidates.
@@ -70,10 +90,11 @@ def tune(
     table = table if table is not None else given.table.open()
     exploration: Exploration[Candidate] = Exploration(given, cache, workers, table, cancel)
     own = sorted(exploration.candidates, key=lambda one: not one.anonymizer.baseline)
-    tuner = Tuner(given.axes, families_of(given, table))
+    aim = Aim(given.axes, best, tuple(bounds))
+    tuner = Tuner(aim, families_of(given, table), cuts_of(given, table, given.axes, workers))
     told = progress or (lambda done, total, last: None)
     history: list[tuple[float, str]] = []
-    batch: Sequence[Candidate] = own
+    batch: Sequence[Candidate] = [*own[:FIRST_OWN], *straight(aim, table), *own[FIRST_OWN:]]
     while batch and time.monotonic() < started + seconds:
         kept = exploration.known_of(batch)
         fresh = (candidate for candidate in batch if candidate not in kept)
@@ -104,6 +125,14 @@ def tune(
         return exploration.map(list(measured.values()), grown, {"tuning": tuning})
 
 
+def straight(aim: Aim, table: Table) -> list[Candidate]:
+    """List candidates that answer a question directly: the largest k within a loss along the Hilbert curve."""
+    losses = [bound.value for bound in aim.bounds if bound.measure in LOSSES and bound.side == "max"]
+    if aim.best != "k" or not losses or table.shared or table.cells.records < 2:
+        return []
+    return [Candidate(Hilbert(within=float(f"{min(max(min(losses), 0.0), 1.0):.6g}")), KAnonymity(2))]
+
+
 def _points_of(candidates: Sequence[Candidate], *known: Mapping[Candidate, Point]) -> list[Point]:
     return [points[one] for one in candidates for points in known if one in points]
 
@@ -112,7 +141,9 @@ def _grids(candidates: Sequence[Candidate]) -> list[Grid]:
     """Put candidates into as few blocks as there are makers, forms and limits."""
     found: dict[tuple[object, ...], list[Candidate]] = {}
     for one in candidates:
-        maker = one.anonymizer if not one.anonymizer.noisy else one.anonymizer.name
+        maker: object = one.anonymizer
+        if one.anonymizer.noisy or isinstance(maker, CutVector):
+            maker = one.anonymizer.name, one.requirement
         found.setdefault((maker, one.form, one.suppress), []).append(one)
     return [
         Grid(
@@ -129,45 +160,70 @@ def _grids(candidates: Sequence[Candidate]) -> list[Grid]:
 class Tuner:
     """Decides what to try next, from the points so far alone."""
 
-    axes: tuple[str, str]
+    aim: Aim
     families: list[Family]
+    cuts: Cuts | None = None
     points: dict[Candidate, Point] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._first = [list(dict.fromkeys(family.first)) for family in self.families]
-        self._places: list[dict[float, Place]] = [{} for _ in self.families]
+        self._known: list[dict[float, Point]] = [{} for _ in self.families]
         self._promised = [0.0] * len(self.families)
         self._kept = [0.0] * len(self.families)
         self._hopes: dict[Candidate, tuple[int, float]] = {}
         self._closed: set[int] = set()
+        self._cut: set[Candidate] = set()
+        self._won = {True: 0.0, False: 0.0}
+        self._tried = {True: 0, False: 0}
 
     def learn(self, candidate: Candidate, point: Point) -> None:
         """Take the point of a candidate in, and remember whether it kept what was promised."""
-        before = self._all_places()
+        judge = self.aim.judge(list(self.points.values()))
         self.points[candidate] = point
-        found = place(point, self.axes) if drawable(point, self.axes) else None
+        seen = self.aim.sees(point)
+        gain = judge.gain_of(point.measures) if seen else 0.0
         for i, family in enumerate(self.families):
             value = family.value_of(candidate)
-            if value is not None and found is not None:
-                self._places[i][value] = found
+            if value is not None and seen:
+                self._known[i][value] = point
             elif value is not None and point.status == "failed":  # it cannot serve such a requirement or table
                 self._closed.add(i)
         if candidate in self._hopes:
             i, hope = self._hopes.pop(candidate)
             self._promised[i] += hope
-            if found is not None:
-                self._kept[i] += min(Staircase(before).gain(found), hope)
-
-    def _all_places(self) -> list[Place]:
-        return [place(point, self.axes) for point in self.points.values() if drawable(point, self.axes)]
+            self._kept[i] += min(gain, hope)
+        is_cut = candidate in self._cut
+        self._won[is_cut] += gain
+        self._tried[is_cut] += 1
+        if gain > 0 and self.cuts is not None:
+            self.cuts.moved()
 
     def next(self) -> list[Candidate]:
-        """Return what to try next: half of it between known values, half of it families of which less is known."""
+        """Return what to try next: half of it between known values, then cuts, then families of which less is known."""
         hopes = self._best_hopes()
         chosen = [candidate for _, _, candidate in hopes[: AT_ONCE // 2]]
+        chosen += self._next_cuts(1 if self._cuts_are_worth_it() else 0)
         chosen += islice(self._first_tries(chosen), AT_ONCE - len(chosen))
         chosen += islice((one for _, _, one in hopes if one not in chosen), AT_ONCE - len(chosen))
+        chosen += self._next_cuts(AT_ONCE - len(chosen))
         self._hopes |= {candidate: (i, hope) for hope, i, candidate in hopes if candidate in chosen}
+        return list(dict.fromkeys(chosen))
+
+    def _cuts_are_worth_it(self) -> bool:
+        """Whether cut vectors gained a fair share for their number; now and then they are tried all the same."""
+        if self._tried[True] < FEW_CUTS or sum(self._tried.values()) % (4 * AT_ONCE) < AT_ONCE:
+            return True
+        return FAIR * self._won[True] * self._tried[False] >= self._won[False] * self._tried[True]
+
+    def _next_cuts(self, most: int) -> list[Candidate]:
+        if self.cuts is None or most < 1:
+            return []
+        judge = self.aim.judge(list(self.points.values()))
+        measured = [(one, point) for one, point in self.points.items() if self.aim.sees(point)]
+        costs = [[scaled(name, point.measures[name]) for name in self.aim.axes] for _, point in measured]
+        front = non_dominated(np.array(costs, np.float64).reshape(len(measured), len(self.aim.axes)))
+        chosen = self.cuts.next(judge.gain_of, self.points, [measured[i][0] for i in front], most)
+        self._cut |= set(chosen)
         return chosen
 
     def _first_tries(self, chosen: Sequence[Candidate]) -> list[Candidate]:
@@ -177,39 +233,19 @@ class Tuner:
             left = [one for one in queue if one not in self.points and one not in chosen]
             if left and i not in self._closed:
                 tries.append((len(queue) - len(left), i, left[0]))
-        return list(dict.fromkeys(candidate for _, _, candidate in sorted(tries, key=lambda own: own[:2])))
+        return list(dict.fromkeys(candidate for _, _, candidate in sorted(tries, key=lambda each: each[:2])))
 
     def _best_hopes(self) -> list[tuple[float, int, Candidate]]:
         """List the values half way between known ones of every family, the most promising first, each once."""
-        stairs = Staircase(self._all_places())
-        found: dict[Candidate, tuple[float, int]] = {}
+        judge = self.aim.judge(list(self.points.values()))
+        hopes: dict[Candidate, tuple[float, int]] = {}
         for i, family in enumerate(self.families):
             trust = (DOUBT + self._kept[i]) / (DOUBT + self._promised[i])
-            for (low, here), (high, there) in pairwise(sorted(self._places[i].items())):
+            for (low, here), (high, there) in pairwise(sorted(self._known[i].items())):
                 middle = family.dial.between(low, high)
                 if i in self._closed or middle is None or family.at(middle) in self.points:
                     continue
-                hope = stairs.hope(here, there, HOPE) + DOUBT * stairs.hope(here, there, 1.0)
+                hope = judge.between(here.measures, there.measures)
                 if hope > 0:
-                    found.setdefault(family.at(middle), (trust * hope, i))
-        return sorted(((hope, i, one) for one, (hope, i) in found.items()), key=lambda own: (-own[0], own[1]))
-
-
-class Staircase:
-    """The frontier of some places, and what a further place would take from under it, as a part of what they span."""
-
-    def __init__(self, places: Sequence[Place]) -> None:
-        self.places = places
-        ends = [(min(own), max(own)) for own in zip(*places, strict=True)]
-        flat = not ends or any(low == high for low, high in ends)
-        self.frame = None if flat else Frame(ends[0], ends[1])
-        self.area = 0.0 if self.frame is None else self.frame.area(places)
-
-    def hope(self, here: Place, there: Place, share: float) -> float:
-        """Say what a place between two others would gain, better than half way by a share of what is possible."""
-        hoped = tuple((1 - share) * (a + b) / 2 + share * min(a, b) for a, b in zip(here, there, strict=True))
-        return self.gain((hoped[0], hoped[1]))
-
-    def gain(self, new: Place) -> float:
-        """Say which part of the area a place takes from under the staircase."""
-        return 0.0 if self.frame is None else self.area - self.frame.area([*self.places, new])
+                    hopes.setdefault(family.at(middle), (trust * hope, i))
+        return sorted(((hope, i, one) for one, (hope, i) in hopes.items()), key=lambda each: (-each[0], each[1]))

@@ -1,0 +1,136 @@
+"""Cut vectors (Dewri et al. 2011) as candidates of a tuner, beside all other makers.
+
+Where the axes are k and a loss, both can be counted without making a release: the evolutionary search runs a few
+generations at a time, and what its archive has that the map does not is put on the map. On any other axes a release has
+to be made and measured to be known, so the tuner's own points are the archive: seeds first (what full-domain recoding
+and Mondrian make of the table), then one step from vectors that stand on the frontier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sfumato.anonymizers import CutSpace, CutVector, cut_space
+from sfumato.anonymizers.cut_vector.space import Bits
+from sfumato.requirements import KAnonymity, Requirement
+from sfumato.table import Table
+from sfumato.tradeoff.search.pareto import NSGA2, Search
+from sfumato.tradeoff.search.problems import Problem2
+from sfumato.tradeoff.search.seeds import seeds
+from sfumato.tradeoff.search.variation import mutate, tree_of
+from sfumato.tradeoff.study.study import Candidate, Study
+
+MOST_BITS = 4_000
+"""In larger spaces neither a step nor a generation is cheap, and few cuts are worth anything."""
+
+GENERATIONS = 10
+"""How far the evolutionary search goes before its archive is looked at again."""
+
+POPULATION = 60
+PATIENCE = 60
+"""Steps without any gain after which no further one is tried until something else has moved the frontier."""
+
+Gain = Callable[[dict[str, float]], float]
+"""What a release of some measures would take from under the staircase."""
+
+
+@dataclass
+class CountedCuts:
+    """The evolutionary search, for axes that are counted: a few generations at a time."""
+
+    search: Search
+    idle: int = 0
+
+    def next(self, gain: Gain, known: Iterable[Candidate], frontier: Sequence[Candidate], most: int) -> list[Candidate]:
+        """Search on, and return the candidates whose exact gain is the largest."""
+        if self.idle >= PATIENCE:
+            return []
+        points = self.search.run(generations=GENERATIONS).points
+        tried = set(known)
+        found = [
+            (gain(dict(point.values)), point.publishable)
+            for point in points
+            if point.publishable is not None and point.publishable not in tried and point.values["k"] >= 2
+        ]
+        best = sorted(((size, one) for size, one in found if size > 0), key=lambda each: (-each[0], each[1].id))[:most]
+        self.idle = 0 if best else self.idle + 1
+        return [one for _, one in best]
+
+    def moved(self) -> None:
+        """Take note that the frontier has moved, which makes no difference to what was counted."""
+
+
+@dataclass
+class SteppedCuts:
+    """Steps from cut vectors that stand on the frontier, for axes that have to be measured."""
+
+    space: CutSpace
+    wanted: Requirement
+    suppress: float
+    first: list[Bits]
+    vectors: dict[Candidate, Bits] = field(default_factory=dict)
+    steps: int = 0
+    idle: int = 0
+
+    def __post_init__(self) -> None:
+        self._tree = tree_of(self.space)
+
+    def candidate(self, vector: Bits) -> Candidate:
+        """Return the candidate that publishes a vector."""
+        one = Candidate(CutVector(self.space.text(vector)), self.wanted, suppress=self.suppress)
+        self.vectors.setdefault(one, vector)
+        return one
+
+    def next(self, gain: Gain, known: Iterable[Candidate], frontier: Sequence[Candidate], most: int) -> list[Candidate]:
+        """Return seeds while there are some, then steps from the frontier, each drawn by its own number."""
+        tried, chosen = set(known), list[Candidate]()
+        while self.first and len(chosen) < most:
+            one = self.candidate(self.first.pop(0))
+            if one not in tried:
+                chosen.append(one)
+        origins = [one for one in frontier if one in self.vectors] or [one for one in self.vectors if one in tried]
+        while len(chosen) < most and origins and self.idle < PATIENCE:
+            self.steps += 1
+            self.idle += 1
+            step = self._step(self.vectors[origins[self.steps % len(origins)]])
+            if step is not None and step not in tried and step not in chosen:
+                chosen.append(step)
+        return chosen
+
+    def _step(self, vector: Bits) -> Candidate | None:
+        """Change a vector in about one attribute; nothing where that leaves it as it was."""
+        changed = vector[None].copy()
+        attributes = len(self.space.attributes)
+        rolls = np.random.default_rng(self.steps).random((1, attributes, 3))
+        rolls[0, int(rolls[0, 0, 1] * attributes) % attributes, 0] = 0.0
+        mutate(changed, self._tree, rolls, 1 / (2 * attributes))
+        return None if (changed[0] == vector).all() else self.candidate(changed[0])
+
+    def moved(self) -> None:
+        """Take note that the frontier has moved: steps may be worth a try again."""
+        self.idle = 0
+
+
+Cuts = CountedCuts | SteppedCuts
+
+
+def cuts_of(study: Study, table: Table, axes: Sequence[str], workers: int | None) -> Cuts | None:
+    """Return who proposes cut vectors for a study on its axes; nobody where releases may not be generalized."""
+    own = [one for one in study.candidates_of(table) if not one.anonymizer.baseline and not one.anonymizer.noisy]
+    if own and all(one.form == "bucketization" for one in own):
+        return None
+    space = cut_space(table.cells)
+    if not 0 < space.bits <= MOST_BITS or table.shared:
+        return None
+    suppress = max((one.suppress for one in own), default=0.0)
+    if set(axes) <= {"k", "loss", "generalization_loss"} and "k" in axes:
+        loss = next(name for name in axes if name != "k")
+        problem = Problem2(suppress, minimize=loss)  # type: ignore[arg-type]
+        solver = NSGA2(population=POPULATION, generations=1_000_000)
+        return CountedCuts(Search(table, problem, space, solver, workers))
+    least = min((part.k for one in own for part in one.requirement.parts if isinstance(part, KAnonymity)), default=2)
+    made = seeds(table, space, suppress)
+    return SteppedCuts(space, KAnonymity(max(least, 2)), suppress, list(made))
