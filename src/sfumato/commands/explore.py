@@ -38,6 +38,14 @@ def explore(
             "where the frontier has its largest steps, until time is up."
         ),
     ] = None,
+    add: Annotated[
+        list[Path],
+        typer.Option(
+            metavar="DIR",
+            help="The folder of another map: its candidates are explored here too, and what it has measured of the "
+            "same data on the same scales is taken over; repeat.",
+        ),
+    ] = [],  # noqa: B006
     reader: Annotated[
         str | None,
         typer.Option(
@@ -51,8 +59,9 @@ def explore(
     from sfumato.measures import Classification
     from sfumato.report import DRAWN, PUBLIC_FILES, save_map
     from sfumato.tradeoff import explore as explored
-    from sfumato.tradeoff import of_table, read_study
+    from sfumato.tradeoff import of_table, read_map, read_study
     from sfumato.tradeoff.exploration.cache import mend_cache
+    from sfumato.tradeoff.exploration.merge import add_cache, with_added
     from sfumato.tradeoff.search.tuner import read_budget, tune
     from sfumato.tradeoff.study.study import read_reader
     from sfumato.words.map import leaving, map_lines, map_values
@@ -69,8 +78,12 @@ def explore(
         raise BadInputError("--classifiers needs --target: the column that they shall learn")
     folder = out or folder_named(given.name, "-map")
     make_folder(folder)
+    for other in add:
+        given = with_added(given, read_map(other).study)
     if sentence := mend_cache(folder / "cache.jsonl"):
         typer.echo(f"note: {sentence}", err=True)
+    for other in add:
+        add_cache(folder / "cache.jsonl", other / "cache.jsonl")
     announce_first_run()
     with last_words("stopped; what was measured is kept, the same command goes on from there"):
         with progress("releases" if seconds is None else "seconds") as report:

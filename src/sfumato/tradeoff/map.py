@@ -188,6 +188,12 @@ class Map:
                 columns[name] = [point.measures.get(name) for point in self.points]
         return pa.table(columns)
 
+    def merged(self, other: Map) -> Map:
+        """Put this map and another of the same data and scales together."""
+        from sfumato.tradeoff.exploration.merge import merged  # it makes maps, so it cannot be imported before them
+
+        return merged(self, other)
+
     def public(self) -> Map:
         """Return what may leave the house of this map, and nothing else: `docs/public.md` says what and why."""
         from sfumato.tradeoff.public import public_map  # it makes maps, so it cannot be imported before them
