@@ -102,9 +102,10 @@ def check_published(point: Point) -> None:
     """Raise unless a point is a release that was made and measured."""
     if point.status != "measured":
         raise BadInputError(f"point {point.id} was not made ({point.status}: {point.reason}); choose another")
-    if point.anonymizer == "original":
+    maker = point.candidate.anonymizer
+    if not maker.is_release:
         raise BadInputError(
-            f"point {point.id} is the original table or baskets, the other end of the map: not a release to publish"
+            f"point {point.id} is the {maker.in_words()}, the other end of the map: not a release to publish"
         )
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import tomlkit
 
-from sfumato.anonymizers import FullDomain, Maker, anonymizer
+from sfumato.anonymizers import Anonymizer, Maker, anonymizer
 from sfumato.configuration import check_choice, check_options, described, parse, without_seed
 from sfumato.documents import named, parse_toml, read_text
 from sfumato.errors import BadInputError
@@ -97,7 +97,7 @@ class Grid:
 
     def __post_init__(self) -> None:
         check_options(self)
-        other = [maker for maker in self.anonymizers if not isinstance(maker, FullDomain)]
+        other = [maker for maker in self.anonymizers if not maker.has_lattice]
         if self.lattice and other:
             raise BadInputError(f"lattice = true shows the lattice of full-domain; {other[0].name} has none")
 
@@ -114,7 +114,7 @@ class Grid:
 def _transformations(candidate: Candidate, table: Table) -> list[Candidate]:
     """List what a full-domain search decides between; the candidate itself where nothing is feasible, to say why."""
     maker = candidate.anonymizer
-    assert isinstance(maker, FullDomain)
+    assert isinstance(maker, Anonymizer)
     decided = maker.lattice(table, candidate.requirement, candidate.suppress)
     makers = [decided.anonymizer(int(row)) for row in decided.feasible.nonzero()[0]]
     return [replace(candidate, anonymizer=transformation) for transformation in makers] or [candidate]

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.configuration import Configured
 from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.release.maker import ReleaseMaker
 from sfumato.transactions.baskets import Baskets, Codes
 from sfumato.transactions.measures.verification import verify
 from sfumato.transactions.policy import BasketRequirement, SuppressionLimit, UtilityConstraints
@@ -36,14 +36,8 @@ class Task:
         return self.utility.blocks(self.baskets)
 
 
-class BasketAnonymizer(Configured, ABC):
+class BasketAnonymizer(ReleaseMaker, ABC):
     """Makes releases of baskets. Same configuration, same baskets, same release, whatever the order of records."""
-
-    baseline: ClassVar[str] = ""
-    """Of an end of the map: what it is, in a sentence. Elsewhere nothing."""
-
-    noisy: ClassVar[bool] = False
-    """Nobody here draws noise."""
 
     requirements: ClassVar[tuple[type[BasketRequirement], ...]]
     """The kinds of requirements it can satisfy."""
