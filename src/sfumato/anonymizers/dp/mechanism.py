@@ -9,9 +9,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Annotated, ClassVar, Literal
 
-from sfumato.anonymizers.dp.decomposition import Numbers, consistent, grow, shares, split
+from sfumato.anonymizers.dp.decomposition import consistent, grow, shares, split
 from sfumato.anonymizers.dp.noise import Noise, OpenDPNoise
-from sfumato.anonymizers.dp.private_cells import Codes, Counts, Domain, PrivateCells, declared_domain
+from sfumato.anonymizers.dp.private_cells import Domain, PrivateCells, declared_domain
+from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.configuration import Option
 from sfumato.errors import BadInputError
 from sfumato.release import Form, Guarantee, NoisyRelease, Release, noisy_release

@@ -8,9 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from sfumato.arrays import Codes
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.release.maker import ReleaseMaker
-from sfumato.transactions.baskets import Baskets, Codes
+from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.measures.verification import verify
 from sfumato.transactions.policy import BasketRequirement, SuppressionLimit, UtilityConstraints
 from sfumato.transactions.recoding import BasketRelease, global_release, set_recoding
