@@ -203,7 +203,7 @@ class BasketStudy:
         """Write the study with every default filled in; files named as seen from a folder, if one is given."""
         blocks = []
         for grid in self.grids:
-            options = {"anonymizers": grid.anonymizers, "requirements": grid.requirements}
+            options: dict[str, tuple[Any, ...]] = {"anonymizers": grid.anonymizers, "requirements": grid.requirements}
             if grid.utility != (None,):
                 options["utility"] = tuple("none" if utility is None else utility for utility in grid.utility)
             if grid.limits != (SuppressionLimit(),):
