@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import floor, log10
 
-from sfumato.anonymizers import Mechanism
 from sfumato.table import Table
 from sfumato.tradeoff.study.study import Study
 from sfumato.workers import workers
@@ -55,9 +54,7 @@ def effort_of(study: Study, table: Table) -> Effort:
     leaves = sum(quasi.hierarchy.size for quasi in cells.quasi)
     values, boxes = max(int(cells.spans[-1]), 1), max(min(cells.size, cells.records // USUAL_GROUP), 1)
     draws = study.scales.draws
-    releases = sum(
-        draws if isinstance(candidate.anonymizer, Mechanism) else 1 for candidate in study.candidates_of(table)
-    )
+    releases = sum(draws if candidate.anonymizer.noisy else 1 for candidate in study.candidates_of(table))
     answers = queries.number * boxes * values if cells.sensitive else 0
     drawn = queries.number * leaves if cells.sensitive else 0
     each = SECONDS_PER_CANDIDATE + SECONDS_PER_CELL * cells.size + SECONDS_PER_ANSWER * answers
