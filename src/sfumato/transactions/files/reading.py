@@ -51,6 +51,11 @@ def read_baskets(
         baskets = _from_table(rows, who, item, column)
     else:
         baskets = baskets_of(source)
+    return with_tree(baskets, tree)
+
+
+def with_tree(baskets: Baskets, tree: Hierarchy | Path | str | None) -> Baskets:
+    """Return baskets with a tree over their items, where one is given."""
     if tree is None:
         return baskets
     hierarchy, notices = read_tree(tree, baskets.places)
