@@ -134,7 +134,7 @@ def test_points_know_their_candidates() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[baskets]\n", r"needs candidates"),
+        ("[baskets]\n", r"at least one"),
         ("[baskets]\n[[candidates]]\n", r"\[baskets\] needs source"),
         ('[baskets]\nsource = "x"\nlayout = "y"\n[[candidates]]\n', "unknown key 'layout'; known are source, id"),
         ('axes = ["k", "are"]\n[baskets]\nsource = "x"\n[[candidates]]\n', "axes must be one of itemset_risk"),
