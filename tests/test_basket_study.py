@@ -134,7 +134,7 @@ def test_points_know_their_candidates() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[baskets]\n", r"needs candidates"),
+        ("[baskets]\n", r"at least one"),
         ("[baskets]\n[[candidates]]\n", r"\[baskets\] needs source"),
         ('[baskets]\nsource = "x"\nlayout = "y"\n[[candidates]]\n', "unknown key 'layout'; known are source, id"),
         ('axes = ["k", "are"]\n[baskets]\nsource = "x"\n[[candidates]]\n', "axes must be one of itemset_risk"),
@@ -274,7 +274,7 @@ def test_a_release_is_certified_on_its_file(
 def test_the_original_and_changed_baskets_are_not_published(shop: Path, tmp_path: Path) -> None:
     shown = read_map(shop / "map")
     original = next(p.id for p in shown.points if p.anonymizer == "original")
-    with pytest.raises(BadInputError, match="the original table or baskets, the other end"):
+    with pytest.raises(BadInputError, match="is the original baskets, the other end of the map"):
         publish_point(shop / "map", original, tmp_path / "r.csv")
     point = next(p.id for p in shown.points if p.anonymizer == "coat")
     text = (shop / "shop.txt").read_text()

@@ -16,8 +16,11 @@ from sfumato import cli
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.measures import MEASURES
 from sfumato.plain import json_text
-from sfumato.tradeoff import RECIPIENTS, Grid, Map, NothingFitsError, Study
+from sfumato.tradeoff import RECIPIENTS, Grid, Map, NothingFitsError, Point, Study
 from sfumato.tradeoff.choice.bounds import Bound, read_bounds
+from sfumato.transactions.anonymizers.candidates import candidate_maker
+from sfumato.transactions.policy import basket_requirement
+from sfumato.transactions.study import BasketCandidate
 from strategies import tries
 
 ANY = Study(
@@ -552,6 +555,20 @@ def test_the_original_is_never_recommended_and_trivial_releases_are_with_a_word(
         make_map(own.points[0]).choose()
     exact = make_map(make_point("s", anonymizer="without-sensitive", k=1, loss=0.0)).choose(prefer="loss")
     assert "exact quasi-identifiers are" in exact.warnings[0]
+
+
+def test_the_ends_of_a_map_of_baskets_are_called_what_they_are():
+    asked = basket_requirement("km-anonymity k=1 m=1")
+    ends = {"one-item": (0.0, 0.05), "original": (0.6, 0.0)}
+    points = [
+        Point(
+            name, BasketCandidate(candidate_maker(name), asked), "measured", measures={"p_loss": risk, "u_loss": loss}
+        )
+        for name, (risk, loss) in ends.items()
+    ]
+    choice = make_map(*points).choose(max={"p_loss": 0.1})
+    assert "all items are published as one" in choice.warnings[0]
+    assert "original (the original baskets, which are not a release)" in choice.neighbours[0].said
 
 
 # ---------------------------------------------------------------- nothing fits

@@ -69,7 +69,7 @@ def test_no_release_is_below_the_limit(release, min_support):
     assert_above(release, min_support)
 
 
-@tries(80)
+@tries(50)
 @given(plain.small_cells(rows=16), MAKERS, REQUIREMENTS, FORMS, st.sampled_from([0.0, 0.2]), SUPPORTS)
 def test_no_maker_gets_below_the_limit(cells, maker, required, form, suppress, min_support):
     table = plain.table_of(cells)

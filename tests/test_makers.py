@@ -65,7 +65,7 @@ JOBS = st.one_of(
 # ---------------------------------------------------------------- the written file
 
 
-@tries(50)
+@tries(30)
 @given(rows(least=2).filter(interesting), JOBS)
 def test_the_written_file_keeps_its_requirement(lines, job):
     maker, requirement, form = job

@@ -402,9 +402,8 @@ def made(monkeypatch):
 
 def test_the_points_do_not_depend_on_the_number_of_workers():
     table, study = table_of(rows()), study_of()
-    one, two, four = (explore(study, workers=n, table=table) for n in (1, 2, 4))
-    assert without_seconds(one) == without_seconds(two) == without_seconds(four)
-    assert one.about == two.about == four.about
+    one, four = (explore(study, workers=n, table=table) for n in (1, 4))
+    assert without_seconds(one) == without_seconds(four) and one.about == four.about
     assert [point.id for point in one.points] == [candidate.id for candidate in study.candidates]
 
 

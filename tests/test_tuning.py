@@ -216,12 +216,12 @@ def test_a_larger_budget_goes_on_and_its_study_can_be_explored_again(folder):  #
 
 def test_explore_budget_on_the_command_line(folder):  # noqa: F811
     assert sfumato(folder, "explore", "study.toml", "--out", "map").returncode == 0
-    ended = sfumato(folder, "explore", "study.toml", "--out", "map", "--budget", "4s")
+    ended = sfumato(folder, "explore", "study.toml", "--out", "map", "--budget", "2s")
     assert ended.returncode == 0, ended.stderr
     content = json.loads((folder / "map" / "points.json").read_text())
     assert all(point["status"] != "failed" for point in content["points"][19:])
     timings = json.loads((folder / "map" / "timings.json").read_text())
-    assert timings["tuning"]["budget"] == 4
+    assert timings["tuning"]["budget"] == 2
     chosen = sfumato(folder, "choose", "map", "--json")
     assert chosen.returncode == 0, chosen.stderr
     refused = sfumato(folder, "explore", "study.toml", "--budget", "soon")

@@ -17,6 +17,7 @@ import pytest
 import sfumato
 from sfumato import Cancel, StoppedError, explore
 from sfumato.anonymizers import Mondrian
+from sfumato.engines.duckdb.sources import connect
 from sfumato.measures import Queries, Scales, groups
 from sfumato.process.interrupts import interruptible, look
 from sfumato.table import TableDeclaration
@@ -50,6 +51,16 @@ class Probe:
                     self.inside -= 1
 
         return call
+
+
+@pytest.mark.parametrize("allowed", [1, 3])
+def test_duckdb_has_as_many_threads_as_the_crew(allowed: int) -> None:
+    def asked() -> int:
+        with connect() as connection:
+            return int(connection.sql("SELECT current_setting('threads')").fetchall()[0][0])
+
+    assert Crew(allowed).do(asked) == allowed
+    assert asked() == workers()
 
 
 @pytest.mark.parametrize("allowed", [1, 2, 3])

@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Codes, Counts
 from sfumato.kernels import kernel
-
-Codes = NDArray[np.int32]
-Counts = NDArray[np.int64]
 
 NO_HASH = np.uint64(14695981039346656037)
 """The hash of a row of no numbers."""

@@ -9,6 +9,7 @@ ROOMS = {
     "rooms": "this list",
     "errors": "the two kinds of refusal",
     "process": "memory that the shell allows, Ctrl-C within seconds, output whose reader may go away",
+    "arrays": "the few kinds of arrays, by what is in them",
     "plain": "values for JSON, and back",
     "configuration": "objects that are their configuration, and what their options are",
     "vocabulary": "options that studies and the command line share, each said once",

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.anonymizers.anonymizer import Anonymizer, check_nothing_suppressed, infeasible, published
+from sfumato.arrays import Counts
 from sfumato.configuration import seed_option
 from sfumato.errors import BadInputError
 from sfumato.kernel_helpers import sort_falling
@@ -31,8 +31,6 @@ from sfumato.release import Form, Release
 from sfumato.requirements import LDiversity, Requirement
 from sfumato.table import Assignment, Table
 from sfumato.table.cells import find_sensitive
-
-Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

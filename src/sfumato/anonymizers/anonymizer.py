@@ -9,28 +9,20 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from sfumato.configuration import Configured, check_choice, check_number
+from sfumato.configuration import check_choice, check_number
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.release import FORMS, Form, Release, bucketization, generalization
+from sfumato.release.maker import ReleaseMaker
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.requirements.predicates import SIZE
 from sfumato.table import Assignment, Histograms, Table, ranges
 
 
-class Anonymizer(Configured, ABC):
+class Anonymizer(ReleaseMaker, ABC):
     """Makes releases. Its fields are its whole configuration: same configuration, same table, same release."""
-
-    baseline: ClassVar[str] = ""
-    """Of an end of the map: what it is, in a sentence. Elsewhere nothing."""
-
-    noisy: ClassVar[bool] = False
-    """Whether its releases are boxes with noisy counts, of which nothing that counts records can be said."""
 
     dealing: ClassVar[str] = ""
     """Where its way of dealing records to groups can itself be reasoned from: what a certificate has to say of it."""
-
-    has_lattice: ClassVar[bool] = False
-    """Whether it decides a lattice of transformations, which `lattice` returns."""
 
     def anonymize(
         self, table: Table, requirement: Requirement, form: Form = "generalization", suppress: float = 0.0

@@ -21,16 +21,9 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from sfumato.anonymizers.anonymizer import Anonymizer, check_nothing_suppressed, infeasible, published
-from sfumato.anonymizers.redistribution import (
-    Counts,
-    Numbers,
-    Worst,
-    most_groups,
-    own_part,
-    redistributed,
-    worst_of,
-)
+from sfumato.anonymizers.redistribution import Worst, most_groups, own_part, redistributed, worst_of
 from sfumato.anonymizers.sabre import Sabre
+from sfumato.arrays import Counts, Numbers
 from sfumato.configuration import seed_option
 from sfumato.release import Form, Release
 from sfumato.requirements import BetaLikeness, Requirement

@@ -10,13 +10,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Codes, Counts
 from sfumato.kernels import kernel
 from sfumato.table import Cells
-
-Counts = NDArray[np.int64]
-Codes = NDArray[np.int32]
 
 WORD = 63
 """Bits of a place on the curve that are kept in one number."""

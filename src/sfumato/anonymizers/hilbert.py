@@ -28,8 +28,9 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.anonymizer import Anonymizer, check_nothing_suppressed, infeasible, loss_of, published
 from sfumato.anonymizers.curve import CurvePoints, points_on_curve
 from sfumato.anonymizers.local_recoding.local_recoding import deal
-from sfumato.anonymizers.mondrian.cut_kernels import Codes, Counts, CutProblem, only_sizes, problem_of
+from sfumato.anonymizers.mondrian.cut_kernels import CutProblem, only_sizes, problem_of
 from sfumato.anonymizers.mondrian.scores import mean_loss
+from sfumato.arrays import Codes, Counts
 from sfumato.configuration import Option, seed_option
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.kernel_helpers import drawing_state

@@ -17,9 +17,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.anonymizers.curve import points_on_curve
+from sfumato.arrays import Counts, Numbers
 from sfumato.errors import BadInputError
 from sfumato.kernel_helpers import first_from, room
 from sfumato.kernels import kernel
@@ -27,9 +27,6 @@ from sfumato.requirements import KAnonymity, Requirement
 from sfumato.requirements.distances import TOLERANCE, hierarchical_distance
 from sfumato.requirements.predicates import EQUAL, HIERARCHICAL, JS
 from sfumato.table import Assignment, Cells, weighted_counts
-
-Counts = NDArray[np.int64]
-Numbers = NDArray[np.float64]
 
 
 class Worst(NamedTuple):

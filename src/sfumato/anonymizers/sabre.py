@@ -21,8 +21,6 @@ import numpy as np
 
 from sfumato.anonymizers.anonymizer import Anonymizer, check_nothing_suppressed, infeasible, published
 from sfumato.anonymizers.redistribution import (
-    Counts,
-    Numbers,
     Worst,
     distance_at_worst,
     most_groups,
@@ -31,6 +29,7 @@ from sfumato.anonymizers.redistribution import (
     redistributed,
     worst_of,
 )
+from sfumato.arrays import Counts, Numbers
 from sfumato.configuration import seed_option
 from sfumato.errors import BadInputError
 from sfumato.release import Form, Release

@@ -25,6 +25,8 @@ class WithoutQuasi(Anonymizer):
     name: ClassVar[str] = "without-quasi"
     title: ClassVar[str] = "without quasi-identifiers"
     baseline: ClassVar[str] = "No quasi-identifier is published, only the sensitive values"
+    called: ClassVar[str] = "the trivial release without quasi-identifiers"
+    caution: ClassVar[str] = "It is a trivial release: no quasi-identifier is published, only the sensitive values."
     treats_households_alike = True
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
@@ -47,6 +49,11 @@ class WithoutSensitive(Anonymizer):
     name: ClassVar[str] = "without-sensitive"
     title: ClassVar[str] = "without sensitive values"
     baseline: ClassVar[str] = "No sensitive value is published, only the exact quasi-identifiers"
+    called: ClassVar[str] = "the trivial release without sensitive values"
+    caution: ClassVar[str] = (
+        "It is a trivial release: no sensitive value is published, but the exact quasi-identifiers are."
+    )
+    shows_exact: ClassVar[bool] = True
     treats_households_alike = True
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
@@ -63,6 +70,9 @@ class Original(Anonymizer):
     name: ClassVar[str] = "original"
     title: ClassVar[str] = "original table"
     baseline: ClassVar[str] = "The original table as it is: no loss, full risk"
+    called: ClassVar[str] = "the original table, which is not a release"
+    is_release: ClassVar[bool] = False
+    shows_exact: ClassVar[bool] = True
     treats_households_alike = True
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.commands.common import announce_first_run, say, tell
-from sfumato.commands.groups import AsJson, Group, Named, OfBaskets, TextReading, option
+from sfumato.commands.groups import AsJson, Group, Named, OfBaskets, OfTable, Roles, TextReading, option
 from sfumato.errors import BadInputError
 from sfumato.vocabulary import HIERARCHIES, KNOWN
 
@@ -103,15 +103,7 @@ def _table(
 
 def _opened(name: str, roles: Named, reading: TextReading, hierarchies: Path | None, missing: str | None) -> Table:
     """Open a table whose roles are given as options."""
-    from sfumato.table import TableDeclaration
-
-    declared = TableDeclaration(
-        source=name,
-        hierarchies=None if hierarchies is None else str(hierarchies),
-        missing="drop" if missing == "drop" else "value",
-        na=tuple(reading.na),
-        delimiter=reading.delimiter,
-        encoding=reading.encoding,
-    )
+    about = OfTable([] if hierarchies is None else [hierarchies], "drop" if missing == "drop" else "value")
+    declared = about.declaration(name, Roles(), reading)
     rows = declared.open_rows()
     return replace(declared, **roles.of_rows(rows)).open(rows)  # type: ignore[arg-type]

@@ -10,14 +10,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Counts, Numbers
 from sfumato.kernels import kernel
 from sfumato.release import Release
 from sfumato.table.cells import find_sensitive
-
-Numbers = NDArray[np.float64]
-Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

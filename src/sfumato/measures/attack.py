@@ -14,8 +14,8 @@ from itertools import combinations
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.configuration import Configured, Option
 from sfumato.errors import BadInputError
 from sfumato.kernels import kernel
@@ -25,10 +25,6 @@ from sfumato.release import Published, Release
 from sfumato.release.stretches import Stretches
 from sfumato.table import Points
 from sfumato.table.cells import find_sensitive
-
-Numbers = NDArray[np.float64]
-Counts = NDArray[np.int64]
-Codes = NDArray[np.int32]
 
 DRAWS = 5
 """How many times a random attack is repeated unless that is said."""

@@ -11,15 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Counts, Numbers
 from sfumato.errors import BadInputError
 from sfumato.measures.reconstruction import EmReader, Entries
 from sfumato.release import Release
 from sfumato.table.cells import find_sensitive
-
-Numbers = NDArray[np.float64]
-Counts = NDArray[np.int64]
 
 TOLERANCE = 1e-9
 """Of values that were dealt equally to within this share, the one that is commoner in the group is guessed."""

@@ -6,16 +6,12 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.kernels import kernel
 from sfumato.release import Published, Release
 from sfumato.release.stretches import Stretches
 from sfumato.table import Cells, Hierarchy, Points, laid_out
-
-Numbers = NDArray[np.float64]
-Counts = NDArray[np.int64]
-Codes = NDArray[np.int32]
 
 
 @kernel

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.errors import BadInputError
 from sfumato.kernels import kernel
 from sfumato.measures.adversary import adversary_gains
@@ -23,9 +23,6 @@ from sfumato.workers import together, workers
 if TYPE_CHECKING:
     from sfumato.measures.classification.worth import Worth
 
-Numbers = NDArray[np.float64]
-Counts = NDArray[np.int64]
-Codes = NDArray[np.int32]
 LEAST_GROUPS = 10_000
 """Fewer groups than this are not worth a thread."""
 

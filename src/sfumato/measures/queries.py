@@ -22,14 +22,13 @@ from typing import Annotated, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Counts, Numbers
 from sfumato.configuration import Configured, Option
 from sfumato.errors import BadInputError
 from sfumato.release.regions import Members, Regions
 from sfumato.release.selections import Selections, choose_smallest, one_after_another, unpacked, words_for
 from sfumato.table import Cells, Points
 
-Numbers = NDArray[np.float64]
-Counts = NDArray[np.int64]
 Words = NDArray[np.uint64]
 HALVES = ("half-range", "closed-half-range")
 """The readings in which a query takes a range of half of every domain."""

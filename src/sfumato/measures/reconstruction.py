@@ -26,6 +26,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.configuration import Configured, Option
 from sfumato.kernels import kernel
 from sfumato.measures.attack import spread_over_leaves
@@ -35,10 +36,6 @@ from sfumato.release.regions import Intervals, Regions, most_selected, shown_int
 from sfumato.release.selections import Bank, is_selected, width_below
 from sfumato.release.stretches import Stretches
 from sfumato.table import Points, distinct_rows
-
-Numbers = NDArray[np.float64]
-Counts = NDArray[np.int64]
-Codes = NDArray[np.int32]
 
 SMOOTHING = 1.0
 """Records of every value that are thought to be spread over the leaves as all records are, so that nothing is 0."""

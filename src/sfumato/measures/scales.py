@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Numbers
 from sfumato.configuration import Option, check_options
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES, READ_NOISY, RECONSTRUCTED
@@ -29,8 +29,6 @@ from sfumato.release import Published, Release
 from sfumato.release.populations import MOST_MEMBERS, Populations, large_populations
 from sfumato.release.regions import Members, are_points, estimated_histograms, overlap_estimates
 from sfumato.table import Points, Table
-
-Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.anonymizers.anonymizer import checked, checked_households
 from sfumato.anonymizers.full_domain.full_domain import nodes_at
+from sfumato.arrays import Codes, Flags
 from sfumato.configuration import check_choice
 from sfumato.engines import Reading, open_rows
 from sfumato.engines.formulas import check_escaping, formula_notice
@@ -36,8 +36,6 @@ from sfumato.table import Assignment, Cells, Table, distinct_rows
 from sfumato.table.table import with_roles
 
 Rest = Literal["refuse", "drop"]
-Codes = NDArray[np.int32]
-Flags = NDArray[np.bool_]
 LARGE_SHARE = 0.1
 """From this share of the records on, leaving them out deserves a warning."""
 

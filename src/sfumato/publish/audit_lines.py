@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from sfumato.phrases import counted, number
 from sfumato.publish.audit.audit import Audit
+from sfumato.publish.audit.coverage import Coverage
 from sfumato.publish.audit.decision import Failure
 from sfumato.publish.audit.households import Together
 from sfumato.publish.audit.intersection import Intersection
 from sfumato.publish.audit.question import WorstGroup
+from sfumato.publish.baskets.audit import BasketCoverage
 from sfumato.words.measures import ARROWS, EXACT_VALUES, measure_lines
 
 
@@ -33,17 +35,22 @@ def audit_lines(audit: Audit) -> Iterator[str]:
         yield from _repeated(both)
     if audit.coverage is not None:
         yield f"\nChecked: {audit.coverage.checked}."
-        if audit.coverage.holds:
-            yield "All rows fit." if audit.coverage.exact else "Nothing was found that does not fit."
-        else:
-            yield f"NOT COVERED: {counted(audit.coverage.uncovered, 'row')} cannot come from this original:"
-            yield from (f"  {example}" for example in audit.coverage.examples)
+        yield from coverage_lines(audit.coverage, "row", audit.coverage.examples)
     if audit.households is not None:
         yield from _together(audit.households)
     for failure in audit.failures:
         yield _failure(failure, "group" if grouped else "combination")
     if audit.require is not None and not audit.failures:
         yield f"\nEvery {'group' if grouped else 'record'} satisfies: {audit.require}"
+
+
+def coverage_lines(coverage: Coverage | BasketCoverage, what: str, examples: Iterable[str]) -> Iterator[str]:
+    """Say whether what is published can come from the original, and if not, what cannot."""
+    if coverage.holds:
+        yield f"All {what}s fit." if coverage.exact else "Nothing was found that does not fit."
+    else:
+        yield f"NOT COVERED: {counted(coverage.uncovered, what)} cannot come from this original:"
+        yield from (f"  {example}" for example in examples)
 
 
 def _shows(texts: Mapping[str, str]) -> str:

@@ -9,16 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from math import isclose
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from sfumato.engines.formulas import formula_notice
+from sfumato.errors import BadInputError
 from sfumato.plain import json_text
 from sfumato.publish.certificate import certificate_files, internal
 from sfumato.publish.formulas import note_formulas
 from sfumato.publish.page import certificate_page
 from sfumato.quiet import Quiet
 from sfumato.release import check_targets, staged
+from sfumato.tradeoff import Map
+
+AGREE = 1e-9
+"""How far a measure of the audit may lie from the maker's own."""
 
 
 class Leaving(Protocol):
@@ -107,6 +113,28 @@ class Publication(Quiet):
             f"For the public: {data}.certificate-public.html (and .json) - hand it out with the data",
         ]
         return lines if self.mapping is None else [*lines, self.leaving.use_of_mapping.format(self.mapping)]
+
+
+def check_unchanged(map_: Map, folder: Path, origin: str, digest: str) -> None:
+    """Raise unless the data of a map are still those that were measured."""
+    if digest != map_.about.get("digest"):
+        raise BadInputError(
+            f"{origin} has changed since the map in {folder} was made, so its points say nothing of it any more; run "
+            f"`sfumato explore {folder / 'study.toml'} --out {folder}` again"
+        )
+
+
+def check_confirmed(verdict: Any, measured: Mapping[str, float]) -> None:
+    """Refuse to publish where the audit of the written draft fails or differs from what the maker measured."""
+    if verdict.failures:
+        raise AssertionError(f"the audit of the written file failed: {verdict.failures[0]}")
+    if verdict.coverage is None or not verdict.coverage.holds:
+        raise AssertionError(f"the records of the written file are not those of the original: {verdict.coverage}")
+    for name, value in verdict.measures.items():
+        if name in measured and not isclose(value, measured[name], rel_tol=AGREE, abs_tol=AGREE):
+            raise AssertionError(
+                f"{name} is {value!r} in the written file and {measured[name]!r} by the maker's measure"
+            )
 
 
 def publish(leaving: Leaving, force: bool = False, mapping: str | Path | None = None) -> Publication:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers import assigned
+from sfumato.arrays import Codes
 from sfumato.documents import (
     fields,
     flag,
@@ -44,7 +45,6 @@ from sfumato.table.table import Missing
 SCHEMA = 2
 KIND = "sfumato mapping"
 WHAT = "a mapping of sfumato"
-Codes = NDArray[np.int32]
 
 CODE = whole(0, 2**31 - 1)
 HIERARCHY = {

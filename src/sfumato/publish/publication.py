@@ -7,7 +7,6 @@ data file without the certificate that fits it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -36,22 +35,18 @@ from sfumato.publish.certificate import (
 from sfumato.publish.check_command import Columns
 from sfumato.publish.file_alone import read_alone
 from sfumato.publish.formulas import written_formulas
-from sfumato.publish.leaving import Leaving, Publication, publish
+from sfumato.publish.leaving import Leaving, Publication, check_confirmed, check_unchanged, publish
 from sfumato.publish.mapping import mapping_of
 from sfumato.publish.noisy.publication import LeavingDraw, check_noisy_request
 from sfumato.release import Release, RowLayout, check_targets, format_of
 from sfumato.release.writing import GROUP, inputs_of, release_files, write_drafts
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.requirements.predicates import SIZE
-from sfumato.table import Table
 from sfumato.tradeoff import Candidate, Map, Point, read_map
 from sfumato.tradeoff.exploration.folder import map_files
 from sfumato.tradeoff.study.study import of_table
 from sfumato.transactions.study import BasketStudy
 from sfumato.words.meanings import meanings as meanings_of
-
-AGREE = 1e-9
-"""How far a measure of the audit may lie from the maker's own."""
 
 
 def publish_point(
@@ -87,7 +82,8 @@ def publish_point(
     maker = candidate.anonymizer
     if isinstance(maker, Mechanism):
         check_noisy_request(maker, id, layout, mapping)
-    table = opened(map_, folder)
+    table = of_table(map_.study).table.open()
+    check_unchanged(map_, folder, table.engine.origin, table.engine.digest())
     origin = replace(origin, table=table.engine.origin)
     if isinstance(maker, Mechanism):
         leaving = LeavingDraw(maker.draw(table), maker, path, origin, point.measures, escape_formulas)
@@ -102,21 +98,11 @@ def check_published(point: Point) -> None:
     """Raise unless a point is a release that was made and measured."""
     if point.status != "measured":
         raise BadInputError(f"point {point.id} was not made ({point.status}: {point.reason}); choose another")
-    if point.anonymizer == "original":
+    maker = point.candidate.anonymizer
+    if not maker.is_release:
         raise BadInputError(
-            f"point {point.id} is the original table or baskets, the other end of the map: not a release to publish"
+            f"point {point.id} is the {maker.in_words()}, the other end of the map: not a release to publish"
         )
-
-
-def opened(map_: Map, folder: Path) -> Table:
-    """Open the table of a map, and make sure that it is still the one that was measured."""
-    table = of_table(map_.study).table.open()
-    if table.engine.digest() != map_.about.get("digest"):
-        raise BadInputError(
-            f"{table.engine.origin} has changed since the map in {folder} was made, so its points say nothing of it "
-            f"any more; run `sfumato explore {folder / 'study.toml'} --out {folder}` again"
-        )
-    return table
 
 
 @dataclass(frozen=True)
@@ -235,14 +221,5 @@ def audited(release: Release, candidate: Candidate, drafts: list[Path], escape_f
         delimiter=delimiter_of(drafts[0]),
         escaped_formulas=escape_formulas and len(drafts) == 1,
     )
-    if verdict.failures:
-        raise AssertionError(f"the audit of the written file failed: {verdict.failures[0]}")
-    if verdict.coverage is None or not verdict.coverage.holds:
-        raise AssertionError(f"the rows of the written file are not those of the table: {verdict.coverage}")
-    measured = measure(release).values
-    for name, value in verdict.measures.items():
-        if name in measured and not math.isclose(value, measured[name], rel_tol=AGREE, abs_tol=AGREE):
-            raise AssertionError(
-                f"{name} is {value!r} in the written file and {measured[name]!r} by the maker's measure"
-            )
+    check_confirmed(verdict, measure(release).values)
     return verdict

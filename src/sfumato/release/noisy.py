@@ -18,12 +18,13 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.arrays import Counts, Numbers
 from sfumato.configuration import check_choice
 from sfumato.engines.formulas import escape_file
 from sfumato.errors import BadInputError
-from sfumato.release.release import Boxes, Numbers, Published
+from sfumato.release.release import Boxes, Published
 from sfumato.release.staging import check_targets, staged
-from sfumato.release.synthetic import Counts, rounded, synthetic_table
+from sfumato.release.synthetic import rounded, synthetic_table
 from sfumato.release.writing import Format, format_of, inputs_of
 from sfumato.table import Table
 

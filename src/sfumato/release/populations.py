@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.configuration import check_number
 from sfumato.kernel_helpers import put, room
 from sfumato.kernels import kernel
@@ -22,10 +23,6 @@ from sfumato.release.regions import Regions
 from sfumato.release.selections import Selections
 from sfumato.table import Cells, Hierarchy, Points, laid_out
 from sfumato.table.rows import number_rows
-
-Numbers = NDArray[np.float64]
-Counts = NDArray[np.int64]
-Codes = NDArray[np.int32]
 
 LONGEST_PLAN = 150_000_000
 """A search with more steps than this (over a gigabyte) is not kept as a plan; sums then go region by region."""

@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.kernel_helpers import room
 from sfumato.kernels import kernel
 from sfumato.release.held import Held, held_in
@@ -21,9 +21,6 @@ from sfumato.release.release import Published, Release
 from sfumato.release.selections import Bank, Selections, bank_of, is_selected, width_below
 from sfumato.table import Points, distinct_rows, laid_out
 
-Numbers = NDArray[np.float64]
-Counts = NDArray[np.int64]
-Codes = NDArray[np.int32]
 SPARSE = 8
 """Rows of which less than one in so many numbers is not zero are faster walked by these alone."""
 

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.errors import BadInputError
 from sfumato.quiet import Quiet
 from sfumato.release.writing import Format, RowLayout, format_of, write_release
@@ -23,9 +24,6 @@ from sfumato.table import Assignment, Cells, Histograms, Points, Table, distinct
 
 Form = Literal["generalization", "bucketization"]
 FORMS: tuple[Form, ...] = ("generalization", "bucketization")
-Codes = NDArray[np.int32]
-Counts = NDArray[np.int64]
-Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -14,12 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.kernels import kernel
 from sfumato.table import Hierarchy, laid_out
 
-Numbers = NDArray[np.float64]
-Counts = NDArray[np.int64]
-Codes = NDArray[np.int32]
 Words = NDArray[np.uint64]
 Masks = NDArray[np.bool_]
 

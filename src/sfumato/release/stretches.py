@@ -10,12 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Codes, Numbers
 from sfumato.table import Hierarchy
-
-Numbers = NDArray[np.float64]
-Codes = NDArray[np.int32]
 
 FEW_LEAVES = 1000
 """In a domain of up to this many leaves each is a stretch of its own: nothing would be gained."""

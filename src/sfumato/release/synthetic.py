@@ -14,15 +14,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.errors import BadInputError
 from sfumato.table import Hierarchy
 
 if TYPE_CHECKING:
     from sfumato.release.noisy import NoisyRelease
 
-Codes = NDArray[np.int32]
-Counts = NDArray[np.int64]
-Numbers = NDArray[np.float64]
 
 MOST_ROWS = 100_000_000
 """More rows are no table any more: then the noise has outgrown the records by far."""

@@ -12,7 +12,7 @@ from sfumato.release import staged
 from sfumato.report.limit import scores_of
 from sfumato.report.writing import picture_bytes, report_bytes
 from sfumato.tradeoff import Map, Point
-from sfumato.tradeoff.exploration.folder import limit_values
+from sfumato.tradeoff.exploration.folder import limit_values, point_values
 from sfumato.tradeoff.limit.score import score_values
 
 PUBLIC_FILES = ("report-public.html", "map.png")
@@ -23,6 +23,10 @@ DRAWN = ("report.html", "map-internal.png", "report-public.html", "map.png")
 
 INTERNAL = ("report.html", "map-internal.png")
 """Of the others, those that show what the public ones do not: for their owner alone."""
+
+KEPT = ("id", "anonymizer", "form", "requirement", "parameters", "status", "reason", "measures")
+KEPT_WHERE_KNOWN = ("published", "worth", "intervals", "words", "family")
+"""What `points.json` has of a point."""
 
 
 def save_map(map_: Map, folder: Path) -> list[Path]:
@@ -72,22 +76,7 @@ def _timings(map_: Map) -> dict[str, Any]:
 
 
 def _entry(point: Point, on_frontier: bool) -> dict[str, Any]:
-    entry = {
-        "id": point.id,
-        "anonymizer": point.anonymizer,
-        "form": point.form,
-        "requirement": point.requirement,
-        "parameters": dict(point.parameters),
-        "status": point.status,
-        "reason": point.reason,
-        "measures": dict(point.measures),
-        "on_frontier": on_frontier,
-    }
-    more = {
-        "published": dict(point.published),
-        "worth": None if point.worth is None else dict(point.worth),
-        "intervals": {name: list(ends) for name, ends in point.intervals.items()},
-        "words": point.words,
-        "family": point.family,
-    }
-    return entry | {key: value for key, value in more.items() if value}
+    """Keep of a point what depends on nothing but the study, and nothing of records."""
+    values = point_values(point)
+    more = {name: values[name] for name in KEPT_WHERE_KNOWN if values[name]}
+    return {name: values[name] for name in KEPT} | {"on_frontier": on_frontier} | more

@@ -21,12 +21,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Numbers
 from sfumato.kernels import kernel
 from sfumato.requirements.nearest_js import distributions
-
-Numbers = NDArray[np.float64]
 
 STEEPEST = 1e6
 """The largest tau, times the difference of two costs: beyond it all but the cheapest values have no share."""

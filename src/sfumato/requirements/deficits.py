@@ -13,6 +13,7 @@ import math
 
 import numpy as np
 
+from sfumato.arrays import Counts, Numbers
 from sfumato.kernel_helpers import falling
 from sfumato.kernels import kernel
 from sfumato.requirements.distances import TOLERANCE, entropy, largest
@@ -27,8 +28,6 @@ from sfumato.requirements.predicates import (
     JS,
     RECURSIVE,
     SIZE,
-    Counts,
-    Numbers,
     Rules,
     admits,
     distance,

@@ -12,13 +12,13 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Numbers
 from sfumato.kernel_helpers import falling
 from sfumato.kernels import kernel
 
 TOLERANCE = 1e-9
 """The one tolerance of comparisons that cannot be made on whole numbers: in makers, measures and audit alike."""
 
-Numbers = NDArray[np.float64]
 Table = NDArray[np.int64]
 
 

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Numbers
 from sfumato.errors import BadInputError
 from sfumato.requirements.distances import TOLERANCE
 from sfumato.requirements.nearest_js import nearest_js
@@ -29,8 +30,6 @@ from sfumato.requirements.predicates import Rules, groups_admitted
 from sfumato.requirements.requirement import BetaLikeness, DeltaDisclosure, KAnonymity, Requirement, TCloseness
 from sfumato.table import Sensitive
 from sfumato.table.cells import find_sensitive
-
-Numbers = NDArray[np.float64]
 
 WORKING = (
     "t-closeness with distance=js or distance=equal, delta-disclosure and beta-likeness, alone or joined, with or "

@@ -22,12 +22,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Numbers
 from sfumato.errors import BadInputError
 from sfumato.kernels import kernel
-
-Numbers = NDArray[np.float64]
 
 LEAST = 1e-290
 """No share is taken for smaller while it is searched for, so that its logarithm is finite."""

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Counts, Numbers
 from sfumato.kernels import kernel
 from sfumato.requirements.distances import (
     TOLERANCE,
@@ -32,9 +33,6 @@ FREQUENCY, DISTINCT, ENTROPY, RECURSIVE = 1, 2, 3, 4
 EQUAL, ORDERED, HIERARCHICAL, JS = 5, 6, 7, 8
 DELTA, DELTA_PRESENT = 9, 10
 BETA, BETA_ENHANCED = 11, 12
-
-Counts = NDArray[np.int64]
-Numbers = NDArray[np.float64]
 
 
 class Rules(NamedTuple):

@@ -11,9 +11,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Codes, Counts
 from sfumato.kernels import kernel
 from sfumato.quiet import Quiet
-from sfumato.table.rows import Codes, Counts, weighted_counts
+from sfumato.table.rows import weighted_counts
 from sfumato.workers import together
 
 MANY_ENTRIES = 200_000

@@ -99,11 +99,16 @@ def open_source(source: Any, reading: Reading) -> Engine:
     if names_bundled(source):
         return open_rows(frame(str(source)), replace(reading, origin=str(source)))
     if isinstance(source, str | Path) and engine_for(source) is ENGINES[0]:
-        path = Path(source)
-        if not path.exists() and path.name == str(source) and not path.suffix:
-            known = ", ".join(DATASETS)
-            raise BadInputError(f"{path}: there is no such file, and no bundled table of this name (there are {known})")
+        check_named(source, "table", DATASETS)
     return open_rows(source, reading)
+
+
+def check_named(source: str | Path, what: str, bundled: Iterable[str]) -> None:
+    """Raise where a word is the name of neither a file nor something that comes with sfumato."""
+    path = Path(source)
+    if not path.exists() and path.name == str(source) and not path.suffix:
+        known = ", ".join(bundled)
+        raise BadInputError(f"{path}: there is no such file, and no bundled {what} of this name (there are {known})")
 
 
 def find(name: str) -> Dataset:

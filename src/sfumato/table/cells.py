@@ -15,11 +15,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Counts
 from sfumato.errors import BadInputError
 from sfumato.quiet import Quiet
 from sfumato.table.assignment import Assignment
 from sfumato.table.hierarchies.hierarchy import Hierarchy
-from sfumato.table.rows import Counts, Points, weighted_counts
+from sfumato.table.rows import Points, weighted_counts
 
 
 @dataclass(frozen=True, repr=False)

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Codes, Counts
 from sfumato.engines import Engine, Pairs, column_pairs
 from sfumato.quiet import Quiet
-from sfumato.table.rows import Codes, Counts, ranges, weighted_counts
+from sfumato.table.rows import ranges, weighted_counts
 
 NEARLY = 0.9
 """From this share of the households with several members on an attribute is called nearly shared."""

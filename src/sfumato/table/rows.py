@@ -12,12 +12,11 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Codes, Counts
 from sfumato.kernel_helpers import NO_HASH, hashed, mixed_in, slots_for
 from sfumato.kernels import kernel
 from sfumato.quiet import Quiet
 
-Codes = NDArray[np.int32]
-Counts = NDArray[np.int64]
 Number = TypeVar("Number", bound=np.generic)
 
 

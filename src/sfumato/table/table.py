@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from sfumato.arrays import Codes
 from sfumato.configuration import check_choice
 from sfumato.documents import named
 from sfumato.engines import Coding, DistinctValues, Engine, Reading, column_pairs, open_rows
@@ -19,7 +20,7 @@ from sfumato.table.cells import Cells, CountedValues, Quasi, counted_leaves, sor
 from sfumato.table.hierarchies.automatic import FEW, MOST_CATEGORIES, automatic, looks_like_dates, looks_numeric
 from sfumato.table.hierarchies.categories import flat
 from sfumato.table.hierarchies.declared import Declared, Filed, declared, place_of, read_hierarchies
-from sfumato.table.hierarchies.hierarchy import Codes, Hierarchy, read_number
+from sfumato.table.hierarchies.hierarchy import Hierarchy, read_number
 from sfumato.table.households import Memberships, memberships_of, nearly_shared, shared_attributes
 
 Missing = Literal["value", "drop"]

@@ -12,7 +12,6 @@ from typing import Any
 
 import altair as alt
 
-from sfumato.anonymizers import anonymizer
 from sfumato.measures import MEASURES
 from sfumato.tradeoff.limit.limit import AXES
 from sfumato.tradeoff.map import Map, Point
@@ -89,7 +88,7 @@ def family(point: Point) -> str:
 
 def baseline_label(point: Point) -> str:
     """Name a baseline on the map; nothing for a release."""
-    return (point.family or anonymizer(point.anonymizer).in_words()) if point.is_baseline else ""
+    return (point.family or point.candidate.anonymizer.in_words()) if point.is_baseline else ""
 
 
 def families(map_: Map) -> list[str]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Counts, Numbers
 from sfumato.configuration import check_choice, check_number, check_whole
 from sfumato.engines import Pairs, column_pairs
 from sfumato.errors import BadInputError
@@ -24,8 +24,6 @@ from sfumato.tradeoff.exploration.effort import Effort, effort_of
 from sfumato.tradeoff.study.study import Study, of_table, read_study
 from sfumato.tradeoff.study.validation import StudyProblem, problems
 
-Counts = NDArray[np.int64]
-Numbers = NDArray[np.float64]
 Missing = Literal["value", "drop", "any"]
 
 SHOWN = 5

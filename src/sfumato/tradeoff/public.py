@@ -107,7 +107,7 @@ def public_map(map_: Map) -> Map:
     exact = [
         (point, id)
         for point, id in zip(map_.points, public_ids(map_), strict=True)
-        if not point.is_noisy and point.anonymizer != "original"
+        if not point.is_noisy and point.candidate.anonymizer.is_release
     ]
     steps = public_steps(map_, sum(point.status == "measured" for point, _ in exact))
     given = [_given(point, steps) for point, _ in exact]

@@ -14,14 +14,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Codes, Counts
 from sfumato.errors import BadInputError
 from sfumato.kernels import kernel
 from sfumato.quiet import Quiet
 from sfumato.table import Hierarchy, weighted_counts
 from sfumato.table.hierarchies.categories import in_order
 
-Codes = NDArray[np.int32]
-Counts = NDArray[np.int64]
 SHOWN = 3
 """How many items a message names before it says how many there are."""
 

@@ -22,11 +22,12 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
+from sfumato.arrays import Codes
 from sfumato.configuration import Configured, Option, parse
 from sfumato.engines.item_files import numbered_lines, separator_of, split_line
 from sfumato.errors import BadInputError
 from sfumato.phrases import counted
-from sfumato.transactions.baskets import Baskets, Codes, items_in_words
+from sfumato.transactions.baskets import Baskets, items_in_words
 
 Itemset = tuple[int, ...]
 MOST_SUBSETS = 20

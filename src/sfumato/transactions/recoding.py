@@ -14,11 +14,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Codes, Counts
 from sfumato.quiet import Quiet
 from sfumato.table import weighted_counts
 from sfumato.table.hierarchies.hierarchy import set_text
 from sfumato.table.rows import number_numbers
-from sfumato.transactions.baskets import Baskets, Codes, Counts, rows_once
+from sfumato.transactions.baskets import Baskets, rows_once
 
 SUPPRESSED = -1
 

@@ -14,8 +14,6 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-import tomlkit
-
 from sfumato.configuration import check_choice, described
 from sfumato.errors import BadInputError
 from sfumato.kernels import source_digest
@@ -25,10 +23,10 @@ from sfumato.rooms import up_to
 from sfumato.tradeoff.exploration.exploration import attempted
 from sfumato.tradeoff.map import Point
 from sfumato.tradeoff.study.texts import (
-    SCHEMA,
     known_keys,
-    section_entries,
     section_values,
+    study_content,
+    study_text,
     texts_of,
     written_texts,
 )
@@ -203,26 +201,15 @@ class BasketStudy:
 
     def to_toml(self, folder: Path | None = None) -> str:
         """Write the study with every default filled in; files named as seen from a folder, if one is given."""
-        document = tomlkit.document()
-        document.add("schema", tomlkit.item(SCHEMA))
-        document.add("name", tomlkit.item(self.name))
-        document.add("axes", tomlkit.item(list(self.axes)))
-        document.add("baskets", tomlkit.item(self.baskets.entries(folder)))
-        document.add("scales", tomlkit.item(section_entries(self.scales)))
-        blocks = tomlkit.aot()
+        blocks = []
         for grid in self.grids:
-            block = tomlkit.table()
-            block["anonymizers"] = written_texts(grid.anonymizers)
-            block["requirements"] = written_texts(grid.requirements)
+            options: dict[str, tuple[Any, ...]] = {"anonymizers": grid.anonymizers, "requirements": grid.requirements}
             if grid.utility != (None,):
-                block["utility"] = written_texts(
-                    tuple("none" if utility is None else utility for utility in grid.utility)
-                )
+                options["utility"] = tuple("none" if utility is None else utility for utility in grid.utility)
             if grid.limits != (SuppressionLimit(),):
-                block["limits"] = written_texts(grid.limits)
-            blocks.append(block)
-        document.add("candidates", blocks)
-        return tomlkit.dumps(document)
+                options["limits"] = grid.limits
+            blocks.append({name: written_texts(values) for name, values in options.items()})
+        return study_text(self, self.baskets.entries(folder), blocks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -338,23 +325,13 @@ def usual_study(
 
 def study_of(content: dict[str, Any], origin: str) -> BasketStudy:
     """Read a study of baskets from the content of its file."""
-    known_keys("the study", content, ("schema", "name", "axes", "baskets", "scales", "candidates"))
-    if content.get("schema", SCHEMA) != SCHEMA:
-        raise BadInputError(f"schema {content['schema']!r} is not known to this version, which knows {SCHEMA}")
-    blocks, entries, scales = content.get("candidates"), content["baskets"], content.get("scales", {})
-    if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
-        raise BadInputError("a study needs candidates as TOML tables: [[candidates]], in two brackets")
-    if not isinstance(entries, dict) or not isinstance(scales, dict):
-        raise BadInputError("baskets and scales must be TOML tables: [baskets], [scales]")
-    axes = content.get("axes", list(AXES))
-    if not isinstance(axes, list) or len(axes) != 2:
-        raise BadInputError(f"axes must name two measures, not {axes!r}")
+    content = study_content(content, "baskets", AXES)
     return BasketStudy(
         str(content.get("name", Path(origin).stem)),
-        BasketsDeclaration.of(entries, Path(origin).parent),
-        tuple(_grid(block) for block in blocks),
-        BasketScales(**section_values("[scales]", scales, BasketScales, SCALES)),
-        (axes[0], axes[1]),
+        BasketsDeclaration.of(content["baskets"], Path(origin).parent),
+        tuple(map(_grid, content["candidates"])),
+        BasketScales(**section_values("[scales]", content["scales"], BasketScales, SCALES)),
+        (content["axes"][0], content["axes"][1]),
     )
 
 

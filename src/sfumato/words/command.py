@@ -32,7 +32,7 @@ OPTIONS = {
 def anonymize_command(study: Explorable, point: Point) -> str | None:
     """Write the `sfumato anonymize` that makes a point's release; None for what is not a release to make alone."""
     match study:
-        case Study(table=declared) if point.anonymizer != "original":
+        case Study(table=declared) if point.candidate.anonymizer.is_release:
             options = option_words(replace(declared, hierarchy={}), ("source",))
             options += [f"--hierarchies={DECLARED}"] if declares_hierarchies(study) else []
             source = declared.source

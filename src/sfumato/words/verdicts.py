@@ -130,7 +130,7 @@ def sentence(verdicts: Verdicts, point: Point) -> str:
         return ""
     worth, target = point.worth, verdicts.workload.target
     right = f"{percent(worth['accuracy'])} right"
-    if point.anonymizer == "original":
+    if not point.candidate.anonymizer.is_release:
         return f"The original table is no release; learning {target} from it gives {right}."
     if point.anonymizer == worth["base"]:
         return f"It is itself a trivial sanitization, the better one at learning {target}: {right}."

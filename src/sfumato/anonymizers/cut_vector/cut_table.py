@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.anonymizers.cut_vector.facts import SAFE, weigh
-from sfumato.anonymizers.cut_vector.groups import Codes, Counts, Layout, Numbers
+from sfumato.anonymizers.cut_vector.groups import Layout
 from sfumato.anonymizers.cut_vector.space import Bits, CutSpace
+from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.errors import BadInputError
 from sfumato.table import Cells
 from sfumato.table.cells import find_sensitive

@@ -11,16 +11,14 @@ import numpy as np
 
 from sfumato.anonymizers.cut_vector.groups import (
     MOST_PACKED,
-    Codes,
-    Counts,
     Layout,
-    Numbers,
     count_groups,
     fill_tables,
     largest_block,
     number_groups,
 )
 from sfumato.anonymizers.cut_vector.space import Bits
+from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.kernels import kernel
 
 SIZE, FREQUENCY, DISTINCT = 0, 1, 2

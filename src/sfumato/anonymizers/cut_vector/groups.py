@@ -13,12 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.cut_vector.space import Bits
+from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.kernel_helpers import hashed
 from sfumato.kernels import kernel
 
-Counts = NDArray[np.int64]
-Codes = NDArray[np.int32]
-Numbers = NDArray[np.float64]
 MOST_PACKED = 2**32 - 1
 """Keys and sizes up to here fit into half an entry of a hash table."""
 

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.anonymizers.dp.noise import variance
-from sfumato.anonymizers.dp.private_cells import Codes, Counts, Domain, PrivateCells
+from sfumato.anonymizers.dp.private_cells import Domain, PrivateCells
+from sfumato.arrays import Codes, Counts, Numbers
 
-Numbers = NDArray[np.float64]
 Cut = Callable[[int, Counts, Codes, Codes], Codes]
 """Where to cut: from level, attribute of every box (-1: not cut), its lower and upper ends, to the last leaf below."""
 

@@ -18,7 +18,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from sfumato.anonymizers.dp.decomposition import Level, Numbers, consistent, next_attributes, next_level, split
+from sfumato.anonymizers.dp.decomposition import Level, consistent, next_attributes, next_level, split
 from sfumato.anonymizers.dp.mechanism import (
     MOST_LEVELS,
     Epsilon,
@@ -26,7 +26,8 @@ from sfumato.anonymizers.dp.mechanism import (
     Negatives,
     share_of_budget,
 )
-from sfumato.anonymizers.dp.private_cells import Codes, Counts, Domain, PrivateCells
+from sfumato.anonymizers.dp.private_cells import Domain, PrivateCells
+from sfumato.arrays import Codes, Counts, Numbers
 
 SIZE_SHARE = 0.01
 """The share of the budget that asks for the number of records."""

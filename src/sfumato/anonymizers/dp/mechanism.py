@@ -9,12 +9,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Annotated, ClassVar, Literal
 
-from sfumato.anonymizers.dp.decomposition import Numbers, consistent, grow, shares, split
+from sfumato.anonymizers.dp.decomposition import consistent, grow, shares, split
 from sfumato.anonymizers.dp.noise import Noise, OpenDPNoise
-from sfumato.anonymizers.dp.private_cells import Codes, Counts, Domain, PrivateCells, declared_domain
-from sfumato.configuration import Configured, Option
+from sfumato.anonymizers.dp.private_cells import Domain, PrivateCells, declared_domain
+from sfumato.arrays import Codes, Counts, Numbers
+from sfumato.configuration import Option
 from sfumato.errors import BadInputError
 from sfumato.release import Form, Guarantee, NoisyRelease, Release, noisy_release
+from sfumato.release.maker import ReleaseMaker
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.table import Table
 
@@ -55,16 +57,13 @@ MedianShare = Annotated[float, share_of_budget("The share of the budget that fin
 NEIGHBOURS = "one record more or less (one record is one person; the number of records is not public)"
 
 
-class Mechanism(Configured, ABC):
+class Mechanism(ReleaseMaker, ABC):
     """Draws noisy releases. Two draws differ: the noise cannot be seeded."""
 
     epsilon: Epsilon
     counts: Negatives
 
-    name: ClassVar[str]
-    baseline: ClassVar[str] = ""
     noisy: ClassVar[bool] = True
-    has_lattice: ClassVar[bool] = False
     procedure: ClassVar[str]
     """What it does, in words for whoever reads a certificate."""
 

@@ -23,11 +23,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Counts
 from sfumato.errors import BadInputError
 
-Counts = NDArray[np.int64]
 Measurement = Callable[[Any], Any]
 BATCH = 100_000
 """How many counts are handed to OpenDP at a time: it keeps them in lists, so this bounds the memory."""

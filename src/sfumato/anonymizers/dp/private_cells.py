@@ -15,13 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.dp.noise import Noise
+from sfumato.arrays import Codes, Counts
 from sfumato.errors import BadInputError
 from sfumato.kernels import kernel
 from sfumato.release import Spent
 from sfumato.table import Cells, Hierarchy, Table
-
-Codes = NDArray[np.int32]
-Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

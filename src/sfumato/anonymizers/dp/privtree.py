@@ -22,7 +22,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from sfumato.anonymizers.dp.decomposition import Numbers, next_attributes, next_level, split
+from sfumato.anonymizers.dp.decomposition import next_attributes, next_level, split
 from sfumato.anonymizers.dp.mechanism import (
     MOST_LEVELS,
     Epsilon,
@@ -30,7 +30,8 @@ from sfumato.anonymizers.dp.mechanism import (
     Negatives,
     share_of_budget,
 )
-from sfumato.anonymizers.dp.private_cells import Codes, Domain, PrivateCells
+from sfumato.anonymizers.dp.private_cells import Domain, PrivateCells
+from sfumato.arrays import Codes, Numbers
 
 
 @dataclass(frozen=True)

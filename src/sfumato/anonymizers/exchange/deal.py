@@ -7,14 +7,12 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.exchange.plan import Planned, settled
 from sfumato.anonymizers.exchange.regions import Cut
+from sfumato.arrays import Counts, Numbers
 from sfumato.kernel_helpers import uniform
 from sfumato.kernels import kernel
 from sfumato.requirements import Requirement
 from sfumato.requirements.nearest import Ball
 from sfumato.table import Assignment, Histograms
-
-Counts = NDArray[np.int64]
-Numbers = NDArray[np.float64]
 
 ATTEMPTS = 6
 FIRST_SLACK = 0.02

@@ -20,13 +20,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.anonymizers.exchange.regions import Composition, Cut
+from sfumato.arrays import Numbers
 from sfumato.kernels import kernel
 from sfumato.requirements.nearest import Ball
-
-Numbers = NDArray[np.float64]
 
 ROUNDS = 40
 AT_HOME = 0.9

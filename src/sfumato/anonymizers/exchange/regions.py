@@ -17,14 +17,11 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.mondrian.cut_kernels import problem_of
 from sfumato.anonymizers.mondrian.mondrian import partition
 from sfumato.anonymizers.mondrian.score_data import scoring_of
+from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.kernels import kernel
 from sfumato.release.populations import Populations, large_populations
 from sfumato.requirements import KAnonymity
 from sfumato.table import Points, Sensitive, Table
-
-Codes = NDArray[np.int32]
-Counts = NDArray[np.int64]
-Numbers = NDArray[np.float64]
 
 LEAST_RECORDS = 10
 """No region has fewer records (unless the table has), or its histogram would be mere chance."""

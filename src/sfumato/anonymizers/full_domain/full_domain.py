@@ -24,6 +24,7 @@ from sfumato.anonymizers.full_domain.lattice import Lattice, Node, lattice_of
 from sfumato.anonymizers.full_domain.objectives import objective
 from sfumato.anonymizers.full_domain.roll_up import Levels
 from sfumato.anonymizers.full_domain.search import Search, branch_and_bound, decide_all, descend, evolve
+from sfumato.arrays import Codes
 from sfumato.configuration import Option, check_number, split_outside_quotes
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.release import (
@@ -37,7 +38,6 @@ from sfumato.release import (
 from sfumato.requirements import Requirement
 from sfumato.table import Cells, Quasi, Table, distinct_rows
 
-Codes = NDArray[np.int32]
 USUAL_SECONDS = 10.0
 LARGE = 200_000_000
 """An exact search of more transformations than this is not begun."""

@@ -11,8 +11,9 @@ from functools import cached_property
 
 import numpy as np
 
-from sfumato.anonymizers.full_domain.roll_up import Counts, Grouping, Ladder, Levels, Numbers, group_cells, roll_up
+from sfumato.anonymizers.full_domain.roll_up import Grouping, Ladder, Levels, group_cells, roll_up
 from sfumato.anonymizers.mondrian.cut_kernels import only_sizes
+from sfumato.arrays import Counts, Numbers
 from sfumato.kernels import kernel
 from sfumato.requirements.deficits import ADMITTED, deficit_unless_admitted, largest_distances
 from sfumato.requirements.predicates import SIZE, Rules, rule_levels

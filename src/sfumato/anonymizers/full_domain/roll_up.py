@@ -11,12 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Counts, Numbers
 from sfumato.kernel_helpers import members_by
 from sfumato.kernels import kernel
 from sfumato.table.rows import number_numbers, number_rows
 
-Counts = NDArray[np.int64]
-Numbers = NDArray[np.float64]
 Columns = NDArray[np.int32]
 Levels = tuple[int, ...]
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sfumato.anonymizers.full_domain.roll_up import Counts, Grouping, Levels
+from sfumato.anonymizers.full_domain.roll_up import Grouping, Levels
+from sfumato.arrays import Counts
 from sfumato.kernels import kernel
 
 KEPT_GROUPS = 3_000_000

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.local_recoding.neighbours import joint_level
-from sfumato.anonymizers.local_recoding.sweep import Codes, Counts, Numbers, PointDomain, add_point
+from sfumato.anonymizers.local_recoding.sweep import PointDomain, add_point
 from sfumato.anonymizers.mondrian.cut_kernels import only_sizes, sizes_admitted
+from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.kernels import kernel
 from sfumato.requirements.predicates import SIZE, group_admitted
 

@@ -21,7 +21,8 @@ from sfumato.anonymizers.anonymizer import Anonymizer, infeasible, loss_of
 from sfumato.anonymizers.full_domain.full_domain import FullDomain
 from sfumato.anonymizers.local_recoding.groups import NONE, Grouping, grouping_of
 from sfumato.anonymizers.local_recoding.regroup import MOST_PORTIONS, house_leftovers, regroup, workshop_for
-from sfumato.anonymizers.local_recoding.sweep import Codes, Counts, PointDomain, domain_of, level_vectors, sweep
+from sfumato.anonymizers.local_recoding.sweep import PointDomain, domain_of, level_vectors, sweep
+from sfumato.arrays import Codes, Counts
 from sfumato.configuration import Option, seed_option
 from sfumato.kernel_helpers import drawing_state, uniform
 from sfumato.kernels import kernel

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.anonymizers.local_recoding.sweep import Codes, Counts, Numbers, PointDomain
+from sfumato.anonymizers.local_recoding.sweep import PointDomain
+from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.kernels import kernel
 
 LEAF = 8

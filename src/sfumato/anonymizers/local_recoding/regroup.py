@@ -48,8 +48,9 @@ from sfumato.anonymizers.local_recoding.neighbours import (
     keep_nearest,
     room_for_nearest,
 )
-from sfumato.anonymizers.local_recoding.sweep import Counts, Numbers, PointDomain, add_point
+from sfumato.anonymizers.local_recoding.sweep import PointDomain, add_point
 from sfumato.anonymizers.mondrian.cut_kernels import only_sizes, sizes_admitted
+from sfumato.arrays import Counts, Numbers
 from sfumato.kernels import kernel
 from sfumato.requirements.predicates import group_admitted
 

@@ -15,15 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.mondrian.cut_kernels import only_sizes, sizes_admitted
+from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.kernel_helpers import NO_HASH, members_by, mixed_in, slots_for
 from sfumato.kernels import kernel
 from sfumato.requirements import Requirement
 from sfumato.requirements.predicates import Rules, group_admitted
 from sfumato.table import Cells
-
-Codes = NDArray[np.int32]
-Counts = NDArray[np.int64]
-Numbers = NDArray[np.float64]
 
 MOST_VECTORS = 5_000
 """A lattice with more level vectors than this is sampled."""

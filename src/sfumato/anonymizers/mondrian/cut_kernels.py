@@ -11,15 +11,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.kernel_helpers import sorted_together, uniform
 from sfumato.kernels import kernel
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.requirements.predicates import SIZE, Rules, group_admitted
 from sfumato.table import Cells, laid_out
-
-Codes = NDArray[np.int32]
-Counts = NDArray[np.int64]
-Numbers = NDArray[np.float64]
 
 
 class CutProblem(NamedTuple):

@@ -17,8 +17,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from sfumato.anonymizers.mondrian.cut_kernels import Codes, Counts, CutProblem, Groups, problem_of
+from sfumato.anonymizers.mondrian.cut_kernels import CutProblem, Groups, problem_of
 from sfumato.anonymizers.mondrian.trim import trim
+from sfumato.arrays import Codes, Counts
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.table import Table, distinct_rows, ranges
 

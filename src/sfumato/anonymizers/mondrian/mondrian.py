@@ -25,8 +25,6 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.anonymizer import Anonymizer, infeasible, loss_of
 from sfumato.anonymizers.mondrian.cut_kernels import (
-    Codes,
-    Counts,
     CutProblem,
     Groups,
     code_weights,
@@ -45,6 +43,7 @@ from sfumato.anonymizers.mondrian.households import shared_first
 from sfumato.anonymizers.mondrian.score_data import Scoring, check_cut, scoring_of, without_number
 from sfumato.anonymizers.mondrian.scored_cuts import scored_cut
 from sfumato.anonymizers.mondrian.trim import trim
+from sfumato.arrays import Codes, Counts
 from sfumato.configuration import Option, seed_option
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.kernel_helpers import drawing_state, put, room

@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Counts, Numbers
 from sfumato.errors import BadInputError
 from sfumato.table import CountedValues, Table
-
-Counts = NDArray[np.int64]
-Numbers = NDArray[np.float64]
 
 RANGE, VARIANCE, LOSS, GAIN, TARGET_VARIANCE = 1, 2, 3, 4, 5
 KINDS = {"range": RANGE, "variance": VARIANCE, "loss": LOSS, "information-gain": GAIN}

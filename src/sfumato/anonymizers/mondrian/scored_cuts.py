@@ -27,10 +27,7 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.anonymizers.mondrian.cut_kernels import (
-    Codes,
-    Counts,
     CutProblem,
-    Numbers,
     code_weights,
     count_values,
     only_sizes,
@@ -47,6 +44,7 @@ from sfumato.anonymizers.mondrian.scores import (
     places_of,
     scores_of,
 )
+from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.kernels import kernel
 from sfumato.requirements.predicates import group_admitted
 

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.anonymizers.mondrian.cut_kernels import Codes, Counts, CutProblem, Numbers, domain_width, width
+from sfumato.anonymizers.mondrian.cut_kernels import CutProblem, domain_width, width
 from sfumato.anonymizers.mondrian.score_data import GAIN, LOSS, RANGE, TARGET_VARIANCE, VARIANCE, Scoring
 from sfumato.anonymizers.mondrian.trim import loss
+from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.kernels import kernel
 
 

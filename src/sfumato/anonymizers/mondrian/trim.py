@@ -14,8 +14,6 @@ from collections.abc import Callable
 import numpy as np
 
 from sfumato.anonymizers.mondrian.cut_kernels import (
-    Codes,
-    Counts,
     CutProblem,
     Groups,
     code_weights,
@@ -25,6 +23,7 @@ from sfumato.anonymizers.mondrian.cut_kernels import (
     domain_width,
     width,
 )
+from sfumato.arrays import Codes, Counts
 from sfumato.kernels import kernel
 from sfumato.requirements.predicates import group_admitted
 

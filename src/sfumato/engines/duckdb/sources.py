@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,6 +27,7 @@ from sfumato.engines.text_files import (
 from sfumato.errors import BadInputError
 from sfumato.process.interrupts import interruptible
 from sfumato.process.memory import allowed_bytes
+from sfumato.workers import workers
 
 PANDAS_INDEX = "__index_level_"
 WHOLE_KINDS = ("STRUCT", "MAP", "UNION", "VARIANT", "GEOMETRY")
@@ -46,10 +46,11 @@ def connect() -> duckdb.DuckDBPyConnection:
     connection.execute("SET preserve_insertion_order = true")
     connection.execute("SET enable_progress_bar = false")
     connection.execute("SET TimeZone = 'UTC'")  # an instant has one text, wherever it is read
-    allowed = allowed_bytes()
-    if allowed is not None:  # DuckDB looks at the machine, and knows nothing of the shell's limit
+    threads, allowed = workers(), allowed_bytes()  # DuckDB looks at the machine, and knows nothing of either
+    if allowed is not None:
         connection.execute(f"SET memory_limit = '{allowed // 2}B'")
-        connection.execute(f"SET threads = {max(1, min(os.cpu_count() or 1, allowed // BYTES_OF_A_THREAD))}")
+        threads = max(1, min(threads, allowed // BYTES_OF_A_THREAD))
+    connection.execute(f"SET threads = {threads}")
     return connection
 
 

@@ -16,10 +16,11 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 
 from sfumato.anonymizers.trivial import Original, WithoutQuasi, WithoutSensitive
+from sfumato.arrays import Counts
 from sfumato.configuration import Configured, Option, check_choice
 from sfumato.errors import BadInputError
 from sfumato.measures.classification.classifiers import CLASSIFIERS
-from sfumato.measures.classification.records import Counts, Folds, Records, deal, folds_of, records_of
+from sfumato.measures.classification.records import Folds, Records, deal, folds_of, records_of
 from sfumato.measures.classification.scores import SCORES, score
 from sfumato.measures.classification.validation import Validation
 from sfumato.process.interrupts import look

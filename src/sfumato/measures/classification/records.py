@@ -12,9 +12,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Counts
 from sfumato.table import Assignment, Table
 
-Counts = NDArray[np.int64]
 NOT_DRAWN = -1
 """The fold of a record that a sample leaves out."""
 

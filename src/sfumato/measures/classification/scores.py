@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Numbers = NDArray[np.float64]
-Counts = NDArray[np.int64]
+from sfumato.arrays import Numbers
+
 SCORES = ("accuracy", "balanced", "auc", "brier")
 
 

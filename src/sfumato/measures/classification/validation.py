@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Counts
 from sfumato.measures.classification.classifiers import CLASSIFIERS, Reading, trained
 from sfumato.measures.classification.features import (
     Block,
@@ -24,7 +25,7 @@ from sfumato.measures.classification.features import (
     texts_block,
     varying,
 )
-from sfumato.measures.classification.records import Counts, Dealt
+from sfumato.measures.classification.records import Dealt
 from sfumato.measures.classification.scores import Fold
 from sfumato.release import Release
 from sfumato.table import distinct_rows, weighted_counts

@@ -10,15 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Codes, Counts, Flags, Numbers
 from sfumato.kernels import kernel
 from sfumato.table import distinct_rows
-
-Codes = NDArray[np.int32]
-Counts = NDArray[np.int64]
-Numbers = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 THRESHOLDS = {3: 0.33, 5: 0.2, 11: 0.09, 20: 0.05}
 """The smallest groups people ask for, and the risk each is known by; 11 is EMA's policy 0070 and Health Canada's."""

@@ -9,14 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Counts, Numbers
 from sfumato.measures.disclosure.group_risk import agreeing
 from sfumato.measures.disclosure.subsets import Combinations
 from sfumato.table import Memberships, shared_attributes
-
-Counts = NDArray[np.int64]
-Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -12,18 +12,14 @@ from functools import cached_property
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Codes, Counts, Flags, Numbers
 from sfumato.kernel_helpers import mixed_in, slots_for
 from sfumato.kernels import kernel
 from sfumato.measures.disclosure.group_risk import THRESHOLDS, GroupRisk, agreeing, group_risk, separation
 from sfumato.table import Points, distinct_rows
 from sfumato.workers import together
 
-Codes = NDArray[np.int32]
-Counts = NDArray[np.int64]
-Flags = NDArray[np.bool_]
-Numbers = NDArray[np.float64]
 Members = tuple[int, ...]
 
 MOST_ATTRIBUTES = 10

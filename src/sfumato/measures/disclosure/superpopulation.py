@@ -13,10 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Numbers = NDArray[np.float64]
-Counts = NDArray[np.int64]
+from sfumato.arrays import Counts, Numbers
 
 SMALL_FRACTION = 0.1
 """Up to this sampling fraction Pitman's model is the better one, above it Zayatz's (Dankar et al. 2012)."""

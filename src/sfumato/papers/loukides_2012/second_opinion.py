@@ -16,9 +16,9 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from sfumato.arrays import Counts
 from sfumato.process.interrupts import unfinished
 from sfumato.transactions import BasketRelease, Baskets
-from sfumato.transactions.baskets import Counts
 from sfumato.transactions.files.writing import write_baskets
 
 Row = frozenset[str]

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from sfumato.arrays import Counts
 from sfumato.errors import BadInputError
 from sfumato.plain import json_text
 from sfumato.publish.audit.anatomy_tables import joined_tables
-from sfumato.publish.audit.counted import Counted, Counts, Source, TextColumn, open_published, open_source
+from sfumato.publish.audit.counted import Counted, Source, TextColumn, open_published, open_source
 from sfumato.publish.audit.coverage import Coverage, bucket_coverage, coverage
 from sfumato.publish.audit.losses import losses, observed_hierarchy, unreadable
 from sfumato.publish.audit.matching import Matching, misses_a_value

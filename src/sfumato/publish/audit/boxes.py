@@ -14,7 +14,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.publish.audit.counted import Codes, Counted, Counts, TextColumn, number_combinations, shown_text
+from sfumato.arrays import Codes, Counts
+from sfumato.publish.audit.counted import Counted, TextColumn, number_combinations, shown_text
 from sfumato.publish.audit.notation import Mask, Meaning, Notation, ValueDomain
 
 MOST_STEPS = 1_000_000_000

@@ -16,14 +16,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.arrays import Codes, Counts
 from sfumato.engines import Engine, Reading, open_rows
 from sfumato.errors import BadInputError
 from sfumato.table import Table
 from sfumato.table.bundled import open_source as open_table
 from sfumato.workers import together
 
-Codes = NDArray[np.int32]
-Counts = NDArray[np.int64]
 STAR = "*"
 EMPTY = "\udc00"
 """An empty text beside missing values: half of a surrogate pair, which no file holds, so it is no other value."""

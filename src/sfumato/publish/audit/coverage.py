@@ -16,8 +16,9 @@ from typing import ClassVar, TypeVar
 
 import numpy as np
 
+from sfumato.arrays import Counts
 from sfumato.publish.audit.boxes import Combinations, Places, locate
-from sfumato.publish.audit.counted import Counted, Counts, TextColumn, number_combinations, number_keys
+from sfumato.publish.audit.counted import Counted, TextColumn, number_combinations, number_keys
 from sfumato.publish.audit.notation import Notation, ValueDomain
 from sfumato.quiet import Quiet
 

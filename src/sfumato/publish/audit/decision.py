@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Counts, Numbers
 from sfumato.errors import BadInputError
-from sfumato.publish.audit.counted import Counts
-from sfumato.publish.audit.profile import Numbers, Profile
+from sfumato.publish.audit.profile import Profile
 from sfumato.quiet import Quiet
 from sfumato.requirements import AlphaK, BetaLikeness, DeltaDisclosure, KAnonymity, LDiversity, Requirement, TCloseness
 

@@ -13,8 +13,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from sfumato.arrays import Counts
 from sfumato.publish.audit.boxes import Combinations, Places, locate
-from sfumato.publish.audit.counted import Counted, Counts, TextColumn
+from sfumato.publish.audit.counted import Counted, TextColumn
 from sfumato.publish.audit.notation import Notation
 from sfumato.quiet import Quiet
 from sfumato.table import Hierarchy

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sfumato.arrays import Counts, Numbers
 from sfumato.errors import BadInputError
 from sfumato.publish.audit.boxes import Combinations, locate
-from sfumato.publish.audit.counted import Counted, Counts
+from sfumato.publish.audit.counted import Counted
 from sfumato.publish.audit.notation import Notation
-from sfumato.publish.audit.profile import Numbers, Profile
+from sfumato.publish.audit.profile import Profile
 from sfumato.quiet import Quiet
 
 MOST_PAIRS = 2_000_000_000

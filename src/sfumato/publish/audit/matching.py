@@ -10,15 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Counts, Flags
 from sfumato.errors import BadInputError
-from sfumato.publish.audit.counted import Counted, Counts, TextColumn, number_combinations
+from sfumato.publish.audit.counted import Counted, TextColumn, number_combinations
 from sfumato.publish.audit.decision import Failure
 from sfumato.quiet import Quiet
 from sfumato.requirements import KAnonymity, Requirement
 
-Flags = NDArray[np.bool_]
 GENEROUS = (
     "a missing value matches everything, so records form no groups: k, prosecutor and marketer count for every record "
     "all that agree with it wherever both show a value. This trusts that nobody knows what is missing; who does can "

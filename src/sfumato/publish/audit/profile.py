@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Counts, Numbers
 from sfumato.errors import BadInputError
-from sfumato.publish.audit.counted import LARGEST_KEY, Counts, TextColumn
+from sfumato.publish.audit.counted import LARGEST_KEY, TextColumn
 from sfumato.publish.audit.notation import read_number
 from sfumato.table import Hierarchy
 from sfumato.workers import together
 
-Numbers = NDArray[np.float64]
 RECURSIVE_C = 3
 """The c with which `l_recursive` is reported."""
 

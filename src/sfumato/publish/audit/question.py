@@ -10,9 +10,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Counts
 from sfumato.configuration import check_choice
 from sfumato.errors import BadInputError
-from sfumato.publish.audit.counted import EMPTY, STAR, Counted, Counts, Source, TextColumn
+from sfumato.publish.audit.counted import EMPTY, STAR, Counted, Source, TextColumn
 from sfumato.publish.audit.matching import reread
 from sfumato.publish.audit.profile import Profile, baseline, leaf_codes
 from sfumato.quiet import Quiet

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 from sfumato.engines.formulas import formula_items
 from sfumato.engines.item_files import LONG, write_lists
-from sfumato.errors import BadInputError
 from sfumato.phrases import counted
 from sfumato.plain import json_text
 from sfumato.publish.baskets.audit import BasketAudit, audit_baskets
@@ -23,17 +22,16 @@ from sfumato.publish.baskets.certificate import (
 )
 from sfumato.publish.baskets.mapping import basket_mapping, legend_of
 from sfumato.publish.certificate import Origin
+from sfumato.publish.leaving import check_confirmed, check_unchanged
 from sfumato.release import format_of
 from sfumato.tradeoff import Map, Point
-from sfumato.transactions import BasketRelease, Baskets, KMAnonymity
+from sfumato.transactions import BasketRelease, KMAnonymity
 from sfumato.transactions.files.writing import check_layout, published_rows
 from sfumato.transactions.measures.itemsets import Rows, itemset_spread
 from sfumato.transactions.measures.losses import ItemLosses
 from sfumato.transactions.measures.scales import BasketScales
 from sfumato.transactions.study import FILE, BasketCandidate, BasketStudy
 from sfumato.words.basket_meanings import basket_meanings
-
-AGREE = 1e-9
 
 
 def leaving_baskets(
@@ -51,7 +49,9 @@ def leaving_baskets(
     check_layout(layout, format_of(path))
     candidate = point.candidate
     assert isinstance(candidate, BasketCandidate)
-    release = candidate.make(opened_baskets(map_, study, folder))
+    baskets = study.baskets.open()
+    check_unchanged(map_, folder, baskets.origin, baskets.digest)
+    release = candidate.make(baskets)
     origin = replace(origin, table=study.baskets.source)
     return LeavingBaskets(release, candidate, study, path, origin, layout, escape_formulas)
 
@@ -141,17 +141,6 @@ class LeavingBaskets:
         ]
 
 
-def opened_baskets(map_: Map, study: BasketStudy, folder: Path) -> Baskets:
-    """Open the baskets of a map, and make sure that they are still those that were measured."""
-    baskets = study.baskets.open()
-    if baskets.digest != map_.about.get("digest"):
-        raise BadInputError(
-            f"{baskets.origin} has changed since the map in {folder} was made, so its points say nothing of it any "
-            f"more; run `sfumato explore {folder / 'study.toml'} --out {folder}` again"
-        )
-    return baskets
-
-
 def certified_scales(scales: BasketScales, candidate: BasketCandidate) -> BasketScales:
     """Return the scales of a certificate: an attacker knows as many items as the promise speaks of."""
     wanted = candidate.requirement
@@ -168,16 +157,7 @@ def audited(
     verdict = audit_baskets(
         draft, str(wanted), release.baskets, known, legend, local, **columns, escaped_formulas=escape_formulas
     )
-    if verdict.failures:
-        raise AssertionError(f"the audit of the written file failed: {verdict.failures[0]}")
-    if verdict.coverage is None or not verdict.coverage.holds:
-        raise AssertionError(f"the written file does not cover the baskets: {verdict.coverage}")
-    measured = maker_numbers(release, verdict.known)
-    for name, value in verdict.measures.items():
-        if name in measured and not math.isclose(value, measured[name], rel_tol=AGREE, abs_tol=AGREE):
-            raise AssertionError(
-                f"{name} is {value!r} in the written file and {measured[name]!r} by the maker's measure"
-            )
+    check_confirmed(verdict, maker_numbers(release, verdict.known))
     return verdict
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sfumato.phrases import counted
+from sfumato.publish.audit_lines import coverage_lines
 from sfumato.publish.baskets.audit import BasketAudit
 from sfumato.transactions.policy import basket_requirement, known_in_words
 from sfumato.words.measures import ARROWS, measure_lines
@@ -31,11 +32,7 @@ def basket_audit_lines(audit: BasketAudit) -> Iterator[str]:
     yield from (f"  {counted(each.records, 'record')}: {short(each.items)}" for each in audit.weakest)
     if audit.coverage is not None:
         yield f"\nChecked against the original: {audit.coverage.checked}."
-        if audit.coverage.holds:
-            yield "All records fit." if audit.coverage.exact else "Nothing was found that does not fit."
-        else:
-            yield f"NOT COVERED: {counted(audit.coverage.uncovered, 'record')} cannot come from this original:"
-            yield from (f"  {short(example)}" for example in audit.coverage.examples)
+        yield from coverage_lines(audit.coverage, "record", map(short, audit.coverage.examples))
     for failure in audit.failures:
         yield (
             f"\nFAILS: {failure.requirement} does not hold: {counted(failure.sets, 'set')} of known items "

@@ -22,6 +22,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Codes
 from sfumato.errors import BadInputError
 from sfumato.quiet import Quiet
 
@@ -31,7 +32,6 @@ ROOT = "*"
 MISSING = ""
 """How a missing value stands in a file: an empty field. Inside a set it is a bare `?`."""
 
-Codes = NDArray[np.int32]
 Scale = Literal["category", "number", "date"]
 
 

@@ -261,8 +261,8 @@ class _Answer(Quiet):
             point
             for point in self.map_.points
             if point.has(self.question.needed)
-            and point.anonymizer != "original"
-            and (exact_allowed or not (point.form == "bucketization" or point.anonymizer == "without-sensitive"))
+            and point.candidate.anonymizer.is_release
+            and (exact_allowed or not (point.form == "bucketization" or point.candidate.anonymizer.shows_exact))
         ]
 
     def _within(self, point: Point) -> bool:
@@ -278,7 +278,7 @@ class _Answer(Quiet):
         """
         asked = self.question
         kept = [p for p in self._releases(asked.exact_allowed) if all(b.admits(p) for b in asked.other_bounds)]
-        originals = [p for p in self.map_.points if p.anonymizer == "original" and p.status == "measured"]
+        originals = [p for p in self.map_.points if not p.candidate.anonymizer.is_release and p.status == "measured"]
         alone = Curve.through(kept, asked.axes)
         ended = Curve.through(
             [*alone.points, *(p for p in originals if all(b.admits(p) for b in asked.other_bounds))], asked.axes
@@ -356,7 +356,7 @@ class _Answer(Quiet):
         }
         broken = [bound for bound in asked.bounds if not bound.admits(other)]
         said = reasons.neighbour(other, changes, broken)
-        return Neighbour(side, other.id, changes, not broken, other.anonymizer != "original", said)
+        return Neighbour(side, other.id, changes, not broken, other.candidate.anonymizer.is_release, said)
 
     def _quadrant(self, inside: list[Point]) -> Quadrant:
         asked = self.question

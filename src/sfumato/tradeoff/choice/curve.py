@@ -196,7 +196,7 @@ class Curve:
 
 def rank(point: Point) -> tuple[bool, bool, bool, str]:
     """Order points that are equal otherwise: what hides more first, and then by id, so that ties are decided."""
-    return point.anonymizer == "original", point.form == "bucketization", point.is_baseline, point.id
+    return not point.candidate.anonymizer.is_release, point.form == "bucketization", point.is_baseline, point.id
 
 
 def _ratio(paid: float, gain: float) -> float | None:

@@ -14,13 +14,6 @@ from sfumato.tradeoff.choice.recipients import RECIPIENTS
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Point
 
-BASELINE_WORDS = {
-    "original": "the original table, which is not a release",
-    "without-quasi": "the trivial release without quasi-identifiers",
-    "without-sensitive": "the trivial release without sensitive values",
-    "one-item": "the trivial release of one item in place of all",
-}
-
 
 def both(before: float, after: float) -> tuple[str, str]:
     """Write two numbers with as many digits as it takes to tell them apart."""
@@ -137,7 +130,7 @@ def knee_outside(point: Point, by: str, bounds: Sequence[Bound]) -> str:
 def beaten(point: Point, other: Point, axes: tuple[str, str]) -> str:
     """Say that a point is not on the frontier of the axes."""
     values = [f"{axis} {' against '.join(both(other.measures[axis], point.measures[axis]))}" for axis in axes]
-    outside = ", which is not a release" if other.anonymizer == "original" else ""
+    outside = ", which is not a release" if not other.candidate.anonymizer.is_release else ""
     return f"It is not on the frontier of {listed(axes)}: {other.id}{outside} has {listed(values)}."
 
 
@@ -200,12 +193,8 @@ def warnings(point: Point) -> list[str]:
             "It does not hide who is in the table: the exact quasi-identifiers are published, and only the link to the "
             "sensitive values is loosened."
         ]
-    if point.anonymizer == "without-sensitive":
-        return ["It is a trivial release: no sensitive value is published, but the exact quasi-identifiers are."]
-    if point.anonymizer == "without-quasi":
-        return ["It is a trivial release: no quasi-identifier is published, only the sensitive values."]
-    if point.anonymizer == "one-item":
-        return ["It is a trivial release: all items are published as one, which says who has any item at all."]
+    if point.candidate.anonymizer.caution:
+        return [point.candidate.anonymizer.caution]
     if point.measures.get("are", 0) > 1:
         return [
             f"Its are is {number(point.measures['are'])}: an answer of 0 to every query of the workload would be "
@@ -221,7 +210,7 @@ def warnings(point: Point) -> list[str]:
 
 def neighbour(other: Point, changes: Mapping[str, tuple[float, float]], broken: Sequence[Bound]) -> str:
     """Say what going to a neighbour would give and cost."""
-    what = f" ({BASELINE_WORDS[other.anonymizer]})" if other.is_baseline else ""
+    what = f" ({other.candidate.anonymizer.called})" if other.is_baseline else ""
     text = f"Going to {other.id}{what} {listed([change(name, *values) for name, values in changes.items()])}"
     return f"{text}; that is outside the bounds ({listed(broken)} asked for)." if broken else f"{text}."
 
@@ -252,7 +241,7 @@ def no_release(points: Sequence[Point], needed: Sequence[str], exact_allowed: bo
     measured = [point for point in points if point.status == "measured"]
     if not measured:
         return f"none of the {counted(len(points), 'point')} of this map was measured, so there is nothing to choose"
-    if all(point.anonymizer == "original" for point in measured):
+    if not any(point.candidate.anonymizer.is_release for point in measured):
         return "the original is the only measured point of this map, and it is not a release"
     if exact_allowed:
         return f"no release on this map has {listed(needed)}"

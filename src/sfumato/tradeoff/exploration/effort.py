@@ -7,13 +7,12 @@ measured once (`benchmarks/README.md`); another machine, or an anonymizer that s
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from math import floor, log10
 
-from sfumato.anonymizers import Mechanism
 from sfumato.table import Table
 from sfumato.tradeoff.study.study import Study
+from sfumato.workers import workers
 
 USUAL_GROUP = 5
 """Records of a small group: a release has at most about so many times fewer boxes than records."""
@@ -49,16 +48,13 @@ class Effort:
         return f"about {_time(self.seconds)} and {_rounded(self.gigabytes):,g} GB of memory"
 
 
-def effort_of(study: Study, table: Table, threads: int | None = None) -> Effort:
+def effort_of(study: Study, table: Table) -> Effort:
     """Estimate what exploring a study of a table takes."""
-    threads = threads or os.cpu_count() or 1
-    cells, queries = table.cells, study.scales.queries
+    threads, cells, queries = workers(), table.cells, study.scales.queries
     leaves = sum(quasi.hierarchy.size for quasi in cells.quasi)
     values, boxes = max(int(cells.spans[-1]), 1), max(min(cells.size, cells.records // USUAL_GROUP), 1)
     draws = study.scales.draws
-    releases = sum(
-        draws if isinstance(candidate.anonymizer, Mechanism) else 1 for candidate in study.candidates_of(table)
-    )
+    releases = sum(draws if candidate.anonymizer.noisy else 1 for candidate in study.candidates_of(table))
     answers = queries.number * boxes * values if cells.sensitive else 0
     drawn = queries.number * leaves if cells.sensitive else 0
     each = SECONDS_PER_CANDIDATE + SECONDS_PER_CELL * cells.size + SECONDS_PER_ANSWER * answers

@@ -32,8 +32,8 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Counts, Numbers
 from sfumato.errors import BadInputError
 from sfumato.kernels import kernel
 from sfumato.measures import Prepared
@@ -41,9 +41,6 @@ from sfumato.release.populations import Populations
 from sfumato.requirements.cheapest_js import add_changes, cheapest_rows
 from sfumato.requirements.nearest_js import distributions, js
 from sfumato.tradeoff.limit.limit import Limit, Tangent, envelope, limit, tangents_of
-
-Numbers = NDArray[np.float64]
-Counts = NDArray[np.int64]
 
 GAP = 2e-3
 """The search at one P_loss ends where bound and value are apart by this part of the value."""

@@ -27,14 +27,13 @@ from functools import cached_property, partial
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Numbers
 from sfumato.measures import Prepared
 from sfumato.quiet import Quiet
 from sfumato.requirements.nearest_js import distributions, js, nearest_js
 from sfumato.workers import together
 
-Numbers = NDArray[np.float64]
 Tangent = tuple[float, float, float]
 AXES = ("p_loss", "u_loss")
 """The measures between which the limit is proved. Others have none."""

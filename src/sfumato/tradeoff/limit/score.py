@@ -188,9 +188,9 @@ def _turned(name: str, stretch: tuple[float, float]) -> tuple[float, float]:
     return _sign(name) * stretch[0], _sign(name) * stretch[1]
 
 
-def _scored(shown: Map, points: Iterable[Point] | None, axes: Sequence[str]) -> list[Point]:
-    given = shown.points if points is None else [*points, *(own for own in shown.points if own.is_baseline)]
-    return [own for own in given if drawable(own, axes) and own.anonymizer != "original"]
+def _scored(map_: Map, points: Iterable[Point] | None, axes: Sequence[str]) -> list[Point]:
+    given = map_.points if points is None else [*points, *(point for point in map_.points if point.is_baseline)]
+    return [point for point in given if drawable(point, axes) and point.candidate.anonymizer.is_release]
 
 
 def _checked(shown: Map, axes: Sequence[str] | None) -> tuple[str, str]:

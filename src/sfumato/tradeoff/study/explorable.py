@@ -7,21 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from sfumato.measures import Classification
+from sfumato.release.maker import ReleaseMaker
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.limit.limit import Limit
     from sfumato.tradeoff.map import Point
-
-
-class MakesReleases(Protocol):
-    """Whoever makes a release, of a table or of baskets. It prints as what one would type."""
-
-    name: ClassVar[str]
-    baseline: ClassVar[str]
-    """Of an end of the map: what it is, in a sentence. Elsewhere nothing."""
-
-    noisy: ClassVar[bool]
-    """Whether its releases are boxes with noisy counts."""
 
 
 class Settings(Protocol):
@@ -32,7 +22,7 @@ class Settings(Protocol):
         """A short name that depends on the configuration alone."""
 
     @property
-    def anonymizer(self) -> MakesReleases:
+    def anonymizer(self) -> ReleaseMaker:
         """Who makes it."""
 
     @property

@@ -13,9 +13,7 @@ from itertools import count, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-import tomlkit
-
-from sfumato.anonymizers import FullDomain, Maker, anonymizer
+from sfumato.anonymizers import Anonymizer, Maker, anonymizer
 from sfumato.configuration import check_choice, check_options, described, parse, without_seed
 from sfumato.documents import named, parse_toml, read_text
 from sfumato.errors import BadInputError
@@ -27,12 +25,12 @@ from sfumato.table.hierarchies.declared import Filed
 from sfumato.tradeoff.study.explorable import Explorable
 from sfumato.tradeoff.study.kinds import KINDS, kind
 from sfumato.tradeoff.study.texts import (
-    SCHEMA,
     known_keys,
     list_of,
-    section_entries,
     section_values,
     seen_from,
+    study_content,
+    study_text,
     texts_of,
     written_texts,
 )
@@ -97,7 +95,7 @@ class Grid:
 
     def __post_init__(self) -> None:
         check_options(self)
-        other = [maker for maker in self.anonymizers if not isinstance(maker, FullDomain)]
+        other = [maker for maker in self.anonymizers if not maker.has_lattice]
         if self.lattice and other:
             raise BadInputError(f"lattice = true shows the lattice of full-domain; {other[0].name} has none")
 
@@ -114,7 +112,7 @@ class Grid:
 def _transformations(candidate: Candidate, table: Table) -> list[Candidate]:
     """List what a full-domain search decides between; the candidate itself where nothing is feasible, to say why."""
     maker = candidate.anonymizer
-    assert isinstance(maker, FullDomain)
+    assert isinstance(maker, Anonymizer)
     decided = maker.lattice(table, candidate.requirement, candidate.suppress)
     makers = [decided.anonymizer(int(row)) for row in decided.feasible.nonzero()[0]]
     return [replace(candidate, anonymizer=transformation) for transformation in makers] or [candidate]
@@ -191,24 +189,17 @@ class Study:
 
     def to_toml(self, folder: Path | None = None) -> str:
         """Write the study with every default filled in; files named as seen from a folder, if one is given."""
-        document = tomlkit.document()
-        document.add("schema", tomlkit.item(SCHEMA))
-        document.add("name", tomlkit.item(self.name))
-        document.add("axes", tomlkit.item(list(self.axes)))
-        document.add("table", tomlkit.item(_table_entries(self.table, folder)))
-        document.add("scales", tomlkit.item(section_entries(self.scales)))
-        blocks = tomlkit.aot()
-        for grid in self.grids:
-            block = tomlkit.table()
-            block["anonymizers"] = written_texts(grid.anonymizers)
-            block["requirements"] = written_texts(grid.requirements)
-            block["forms"] = list(grid.forms)
-            block["suppress"] = list(grid.suppress)
-            if grid.lattice:
-                block["lattice"] = True
-            blocks.append(block)
-        document.add("candidates", blocks)
-        return tomlkit.dumps(document)
+        blocks = [
+            {
+                "anonymizers": written_texts(grid.anonymizers),
+                "requirements": written_texts(grid.requirements),
+                "forms": list(grid.forms),
+                "suppress": list(grid.suppress),
+                **({"lattice": True} if grid.lattice else {}),
+            }
+            for grid in self.grids
+        ]
+        return study_text(self, _table_entries(self.table, folder), blocks)
 
     @staticmethod
     def from_toml(text: str, origin: str = "study.toml") -> Study:
@@ -285,25 +276,13 @@ def bundled_study(name: str) -> Study:
 
 def study_of(content: dict[str, Any], origin: str) -> Study:
     """Read a study of a table from the content of its file."""
-    known_keys("the study", content, ("schema", "name", "axes", "table", "scales", "candidates"))
-    if content.get("schema", SCHEMA) != SCHEMA:
-        raise BadInputError(f"schema {content['schema']!r} is not known to this version, which knows {SCHEMA}")
-    if "table" not in content or "candidates" not in content:
-        raise BadInputError("a study needs [table] and at least one [[candidates]]")
-    axes = content.get("axes", ["p_loss", "u_loss"])
-    if not isinstance(axes, list) or len(axes) != 2:
-        raise BadInputError(f"axes must name two measures, not {axes!r}")
-    if not isinstance(content["table"], dict) or not isinstance(content.get("scales", {}), dict):
-        raise BadInputError("table and scales must be TOML tables: [table], [scales]")
-    blocks = content["candidates"]
-    if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
-        raise BadInputError("candidates must be TOML tables: [[candidates]], in two brackets")
+    content = study_content(content, "table", ("p_loss", "u_loss"))
     return Study(
         str(content.get("name", Path(origin).stem)),
         _declaration(content["table"], origin),
-        tuple(_grid(block) for block in blocks),
-        Scales(**section_values("[scales]", content.get("scales", {}), Scales, SCALES)),
-        (axes[0], axes[1]),
+        tuple(map(_grid, content["candidates"])),
+        Scales(**section_values("[scales]", content["scales"], Scales, SCALES)),
+        (content["axes"][0], content["axes"][1]),
     )
 
 

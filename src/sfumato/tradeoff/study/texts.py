@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,37 @@ from sfumato.configuration import Configured, described, parse, value_text
 from sfumato.errors import BadInputError
 
 SCHEMA = 1
+
+
+def study_text(study: Any, entries: Mapping[str, Any], blocks: Iterable[Mapping[str, Any]]) -> str:
+    """Write a study: what it is about, and its blocks of candidates, beside what every study has."""
+    document = tomlkit.document()
+    sections = {"schema": SCHEMA, "name": study.name, "axes": list(study.axes), study.section: entries}
+    for name, value in (sections | {"scales": section_entries(study.scales)}).items():
+        document.add(name, tomlkit.item(value))
+    candidates = tomlkit.aot()
+    for block in blocks:
+        candidates.append(tomlkit.item(block))
+    document.add("candidates", candidates)
+    return tomlkit.dumps(document)
+
+
+def study_content(content: Mapping[str, Any], section: str, axes: tuple[str, str]) -> dict[str, Any]:
+    """Check what every study has, and fill in what is usual."""
+    known_keys("the study", content, ("schema", "name", "axes", section, "scales", "candidates"))
+    if content.get("schema", SCHEMA) != SCHEMA:
+        raise BadInputError(f"schema {content['schema']!r} is not known to this version, which knows {SCHEMA}")
+    if section not in content or "candidates" not in content:
+        raise BadInputError(f"a study needs [{section}] and at least one [[candidates]]")
+    whole = {"scales": {}, "axes": list(axes)} | dict(content)
+    if not isinstance(whole["axes"], list) or len(whole["axes"]) != 2:
+        raise BadInputError(f"axes must name two measures, not {whole['axes']!r}")
+    if not isinstance(whole[section], dict) or not isinstance(whole["scales"], dict):
+        raise BadInputError(f"{section} and scales must be TOML tables: [{section}], [scales]")
+    blocks = whole["candidates"]
+    if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
+        raise BadInputError("candidates must be TOML tables: [[candidates]], in two brackets")
+    return whole
 
 
 def texts_of(block: Mapping[str, Any], key: str, usual: str) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from sfumato.anonymizers import FullDomain, Mechanism, WithoutSensitive
+from sfumato.anonymizers import Anonymizer, Mechanism, WithoutSensitive
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.table import Cells, CountedValues, Table
 from sfumato.table.cells import sorted_cells
@@ -38,7 +38,7 @@ def problems(study: Study, table: Table) -> tuple[StudyProblem, ...]:
 def _problem(candidate: Candidate, table: Table, sketch: Table, lattice: bool) -> StudyProblem | None:
     maker, requirement = candidate.anonymizer, candidate.requirement
     try:
-        if lattice and isinstance(maker, FullDomain):
+        if lattice and isinstance(maker, Anonymizer):
             maker.lattice(sketch, requirement, candidate.suppress)
         attempt = maker.check if isinstance(maker, Mechanism) else maker.anonymize
         attempt(sketch, requirement, candidate.form, candidate.suppress)

@@ -18,12 +18,13 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
+from sfumato.arrays import Codes, Counts
 from sfumato.configuration import Option
 from sfumato.kernels import kernel
 from sfumato.table import Hierarchy, weighted_counts
 from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer, Task, check_enough_records
 from sfumato.transactions.anonymizers.item_tree import NONE, Nodes, balanced_tree, cut_recoding, nodes_of
-from sfumato.transactions.baskets import Baskets, Codes, Counts, rows_once
+from sfumato.transactions.baskets import Baskets, rows_once
 from sfumato.transactions.measures.itemset_counts import rare_itemsets
 from sfumato.transactions.policy import BasketRequirement, KMAnonymity
 from sfumato.transactions.recoding import BasketRelease, global_release

@@ -8,9 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.configuration import Configured
+from sfumato.arrays import Codes
 from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.transactions.baskets import Baskets, Codes
+from sfumato.release.maker import ReleaseMaker
+from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.measures.verification import verify
 from sfumato.transactions.policy import BasketRequirement, SuppressionLimit, UtilityConstraints
 from sfumato.transactions.recoding import BasketRelease, global_release, set_recoding
@@ -36,14 +37,8 @@ class Task:
         return self.utility.blocks(self.baskets)
 
 
-class BasketAnonymizer(Configured, ABC):
+class BasketAnonymizer(ReleaseMaker, ABC):
     """Makes releases of baskets. Same configuration, same baskets, same release, whatever the order of records."""
-
-    baseline: ClassVar[str] = ""
-    """Of an end of the map: what it is, in a sentence. Elsewhere nothing."""
-
-    noisy: ClassVar[bool] = False
-    """Nobody here draws noise."""
 
     requirements: ClassVar[tuple[type[BasketRequirement], ...]]
     """The kinds of requirements it can satisfy."""

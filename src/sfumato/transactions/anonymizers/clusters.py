@@ -12,9 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Codes, Counts
 from sfumato.kernels import kernel
 from sfumato.table import weighted_counts
-from sfumato.transactions.baskets import Baskets, Codes, Counts, rows_once
+from sfumato.transactions.baskets import Baskets, rows_once
 from sfumato.transactions.measures.itemset_counts import holders
 
 NONE = -1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Codes, Counts
 from sfumato.kernel_helpers import pop, pushed
 from sfumato.kernels import kernel
 from sfumato.transactions.anonymizers.clusters import (
@@ -18,7 +19,6 @@ from sfumato.transactions.anonymizers.clusters import (
     suppress,
     tally_with,
 )
-from sfumato.transactions.baskets import Codes, Counts
 
 SAME = 1e-12
 """Utility losses (base 2 logarithms) that differ by less are equal, so that rounding does not choose."""

@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sfumato.arrays import Codes, Counts
 from sfumato.table import Hierarchy, Level
 from sfumato.table.hierarchies.hierarchy import ROOT
-from sfumato.transactions.baskets import Baskets, Codes, Counts, leaf_codes, rows_once
+from sfumato.transactions.baskets import Baskets, leaf_codes, rows_once
 from sfumato.transactions.recoding import Recoding, numbered
 
 NONE = -1

@@ -15,11 +15,12 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
+from sfumato.arrays import Codes, Counts
 from sfumato.configuration import Option
 from sfumato.transactions.anonymizers.aa import TreeBased, lifted
 from sfumato.transactions.anonymizers.anonymizer import Task, check_enough_records
 from sfumato.transactions.anonymizers.item_tree import cut_recoding, nodes_of
-from sfumato.transactions.baskets import Baskets, Codes, Counts, taken_rows
+from sfumato.transactions.baskets import Baskets, taken_rows
 from sfumato.transactions.policy import KMAnonymity
 from sfumato.transactions.recoding import BasketRelease
 

@@ -18,12 +18,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Codes, Counts
 from sfumato.errors import InfeasibleError
 from sfumato.table import Hierarchy, weighted_counts
 from sfumato.transactions.anonymizers.aa import TreeBased
 from sfumato.transactions.anonymizers.anonymizer import Task
 from sfumato.transactions.anonymizers.item_tree import NONE, Nodes, cut_recoding, nodes_of
-from sfumato.transactions.baskets import Baskets, Codes, Counts, equal_rows, rows_once, taken_rows
+from sfumato.transactions.baskets import Baskets, equal_rows, rows_once, taken_rows
 from sfumato.transactions.policy import BasketRequirement, CompleteKAnonymity, SuppressionLimit, UtilityConstraints
 from sfumato.transactions.recoding import BasketRelease
 

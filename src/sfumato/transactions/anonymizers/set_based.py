@@ -19,11 +19,12 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Codes, Counts
 from sfumato.configuration import Option
 from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer, Task, check_enough_records
 from sfumato.transactions.anonymizers.clusters import ALIVE, NONE, Clusters, clusters_of
 from sfumato.transactions.anonymizers.constraint_kernels import present_supports, serve_pairs, serve_sets, size_prices
-from sfumato.transactions.baskets import Codes, Counts, rows_once
+from sfumato.transactions.baskets import rows_once
 from sfumato.transactions.measures.itemset_counts import rare_itemsets
 from sfumato.transactions.policy import BasketRequirement, KMAnonymity, PrivacyConstraints
 from sfumato.transactions.recoding import BasketRelease, global_release, set_recoding

@@ -24,6 +24,10 @@ class OneItem(BasketAnonymizer):
     name: ClassVar[str] = "one-item"
     title: ClassVar[str] = "all items as one"
     baseline: ClassVar[str] = "One item is published in place of all: it says who has any item at all"
+    called: ClassVar[str] = "the trivial release of one item in place of all"
+    caution: ClassVar[str] = (
+        "It is a trivial release: all items are published as one, which says who has any item at all."
+    )
     requirements: ClassVar[tuple[type[BasketRequirement], ...]] = BASKET_REQUIREMENTS
 
     def release(self, task: Task) -> BasketRelease:
@@ -43,6 +47,8 @@ class OriginalBaskets(BasketAnonymizer):
     name: ClassVar[str] = "original"
     title: ClassVar[str] = "original baskets"
     baseline: ClassVar[str] = "The original baskets as they are: no loss, full risk"
+    called: ClassVar[str] = "the original baskets, which are not a release"
+    is_release: ClassVar[bool] = False
     requirements: ClassVar[tuple[type[BasketRequirement], ...]] = BASKET_REQUIREMENTS
 
     def release(self, task: Task) -> BasketRelease:

@@ -12,11 +12,12 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
+from sfumato.arrays import Codes
 from sfumato.configuration import Option
 from sfumato.transactions.anonymizers.aa import TreeBased, lifted
 from sfumato.transactions.anonymizers.anonymizer import Task, check_enough_records
 from sfumato.transactions.anonymizers.item_tree import Nodes, cut_recoding, nodes_of
-from sfumato.transactions.baskets import Baskets, Codes, rows_once
+from sfumato.transactions.baskets import Baskets, rows_once
 from sfumato.transactions.policy import KMAnonymity
 from sfumato.transactions.recoding import BasketRelease, global_release
 

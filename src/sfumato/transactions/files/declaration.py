@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
 from sfumato.configuration import check_options
 from sfumato.errors import BadInputError
+from sfumato.table.bundled import check_named
 from sfumato.tradeoff.study.texts import known_keys, option_words, seen_from
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.files.bundled import BASKETS, load_baskets
-from sfumato.transactions.files.reading import read_baskets
-from sfumato.transactions.files.trees import read_tree
+from sfumato.transactions.files.reading import read_baskets, with_tree
 from sfumato.vocabulary import BASKET_SOURCE, COLUMN, ENCODING, ID, ITEM, SEPARATOR, TREE
 
 FILES = ("source", "tree")
@@ -48,19 +48,10 @@ class BasketsDeclaration:
     def open(self) -> Baskets:
         """Open the baskets."""
         if self.is_bundled:
-            baskets = load_baskets(self.source)
-            if self.tree is None:
-                return baskets
-            tree, notices = read_tree(self.tree, baskets.places)
-            return replace(baskets, tree=tree, notices=(*baskets.notices, *notices))
-        path = Path(self.source)
-        if not path.exists() and path.name == self.source and not path.suffix:
-            known = ", ".join(BASKETS)
-            raise BadInputError(
-                f"{path}: there is no such file, and no bundled baskets of this name (there are {known})"
-            )
+            return with_tree(load_baskets(self.source), self.tree)
+        check_named(self.source, "baskets", BASKETS)
         return read_baskets(
-            path,
+            Path(self.source),
             who=self.id,
             item=self.item,
             column=self.column,

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sfumato.arrays import Codes, Counts
 from sfumato.engines import CountedLists, Engine, Reading, open_rows
 from sfumato.engines.protocol import SourceLayout
 from sfumato.engines.text_files import JSON, PARQUET
 from sfumato.errors import BadInputError
 from sfumato.table import Hierarchy
 from sfumato.table.hierarchies.categories import in_order
-from sfumato.transactions.baskets import Baskets, Codes, Counts, baskets_of, counted_baskets, rows_once
+from sfumato.transactions.baskets import Baskets, baskets_of, counted_baskets, rows_once
 from sfumato.transactions.files.trees import read_tree
 
 
@@ -50,6 +51,11 @@ def read_baskets(
         baskets = _from_table(rows, who, item, column)
     else:
         baskets = baskets_of(source)
+    return with_tree(baskets, tree)
+
+
+def with_tree(baskets: Baskets, tree: Hierarchy | Path | str | None) -> Baskets:
+    """Return baskets with a tree over their items, where one is given."""
     if tree is None:
         return baskets
     hierarchy, notices = read_tree(tree, baskets.places)

@@ -14,10 +14,11 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Codes, Counts
 from sfumato.configuration import Configured, Option
 from sfumato.errors import BadInputError
 from sfumato.kernels import kernel
-from sfumato.transactions.baskets import Baskets, Codes, Counts
+from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.measures.itemsets import Rows
 from sfumato.transactions.measures.reader import BasketReader
 from sfumato.transactions.policy import Itemset

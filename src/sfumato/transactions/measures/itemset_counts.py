@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from sfumato.arrays import Codes, Counts
 from sfumato.kernel_helpers import members_by
 from sfumato.kernels import kernel
-from sfumato.transactions.baskets import Codes, Counts
 
 
 def holders(starts: Counts, codes: Codes, items: int) -> tuple[Counts, Codes, Codes]:

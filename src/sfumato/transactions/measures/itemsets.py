@@ -9,9 +9,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Codes, Counts
 from sfumato.kernels import kernel
 from sfumato.table import weighted_counts
-from sfumato.transactions.baskets import Baskets, Codes, Counts, equal_rows, taken_rows
+from sfumato.transactions.baskets import Baskets, equal_rows, taken_rows
 from sfumato.transactions.measures.itemset_counts import holders
 from sfumato.transactions.recoding import BasketRelease
 

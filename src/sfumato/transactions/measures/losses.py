@@ -15,12 +15,11 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Numbers
 from sfumato.configuration import Configured, Option
 from sfumato.errors import BadInputError
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.recoding import SUPPRESSED, BasketRelease
-
-Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -13,15 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.configuration import check_choice
 from sfumato.kernels import kernel
 from sfumato.measures.of_baskets import ESTIMATORS
-from sfumato.transactions.baskets import Baskets, Codes, Counts
+from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.measures.itemsets import Rows
 from sfumato.transactions.policy import Itemset
 from sfumato.transactions.recoding import SUPPRESSED, BasketRelease
 
-Numbers = NDArray[np.float64]
 LONGEST = 64
 """No query and no attacker knows more items than this."""
 

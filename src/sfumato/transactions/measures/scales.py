@@ -9,8 +9,8 @@ from math import inf
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Numbers
 from sfumato.configuration import Option, check_options
 from sfumato.measures import MEASURES
 from sfumato.measures.of_baskets import ESTIMATORS
@@ -24,7 +24,6 @@ from sfumato.transactions.measures.reader import LONGEST, BasketReader
 from sfumato.transactions.policy import Itemset, PrivacyConstraints
 from sfumato.transactions.recoding import BasketRelease
 
-Numbers = NDArray[np.float64]
 RESAMPLES = 200
 """Bootstrap samples for the interval of a mean error where there is one workload only."""
 

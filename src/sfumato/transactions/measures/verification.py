@@ -13,9 +13,10 @@ from itertools import islice
 
 import numpy as np
 
+from sfumato.arrays import Codes, Counts
 from sfumato.quiet import Quiet
 from sfumato.table import weighted_counts
-from sfumato.transactions.baskets import Codes, Counts, equal_rows, taken_rows
+from sfumato.transactions.baskets import equal_rows, taken_rows
 from sfumato.transactions.measures.itemset_counts import rare_itemsets
 from sfumato.transactions.policy import BasketRequirement, CompleteKAnonymity, Itemset, KMAnonymity, PrivacyConstraints
 from sfumato.transactions.recoding import BasketRelease, Recoded

@@ -1,0 +1,34 @@
+"""What everybody who makes releases says of itself, of tables or of baskets, exact or noisy: nobody keeps a table of
+their names.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from sfumato.configuration import Configured
+
+
+class ReleaseMaker(Configured):
+    """Whoever makes a release. It prints as what one would type."""
+
+    noisy: ClassVar[bool] = False
+    """Whether its releases are boxes with noisy counts, of which nothing that counts records can be said."""
+
+    has_lattice: ClassVar[bool] = False
+    """Whether it decides a lattice of transformations, which `lattice` returns."""
+
+    baseline: ClassVar[str] = ""
+    """Of an end of the map: what it is, in a sentence. Elsewhere nothing."""
+
+    called: ClassVar[str] = ""
+    """Of an end of the map: what a neighbour of it is told that it is."""
+
+    caution: ClassVar[str] = ""
+    """What a person should know before publishing what it makes, whatever its numbers are."""
+
+    is_release: ClassVar[bool] = True
+    """Whether it may be published at all; the original is only the other end of the map."""
+
+    shows_exact: ClassVar[bool] = False
+    """Whether exact quasi-identifiers are shown, in whatever form."""
