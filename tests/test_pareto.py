@@ -62,6 +62,11 @@ def plain_groups(cells, space, vector):
     return groups
 
 
+def atom_of(own, leaf):
+    """The atom that holds a leaf."""
+    return int(np.searchsorted(own.starts, leaf, side="right") - 1)
+
+
 def plain_group_facts(cells, space, vector, privacy):
     """Size, diversity and loss of one record, of every group."""
     found = []
@@ -69,8 +74,10 @@ def plain_group_facts(cells, space, vector, privacy):
         size = int(cells.counts[members].sum())
         loss = 0.0
         for own, cuts, part in zip(space.attributes, space.parts(vector), key, strict=True):
-            atoms = sum(int(cuts[:atom].sum()) == part for atom in range(own.bits + 1))
-            loss += (atoms - 1) / own.bits if own.bits else 0.0
+            inside = [leaf for leaf in range(own.hierarchy.size) if int(cuts[: atom_of(own, leaf)].sum()) == part]
+            share = sum(own.hierarchy.widths[leaf] for leaf in inside) / sum(own.hierarchy.widths)
+            leaves = own.hierarchy.size
+            loss += max((share - 1 / leaves) / (1 - 1 / leaves), 0) if len(inside) > 1 else 0.0
         diversity = 0.0
         if privacy != "k":
             counts = np.bincount(cells.values[members, 0], weights=cells.counts[members])
@@ -236,8 +243,14 @@ def test_facts_agree_with_plain_python(cells, seed, eta):
                 (counting.FREE, mean * (1 - 1e-9), mean),
             ):
                 expected = plain_row(groups, lambda own, bound=bound, of=of: of(own) >= bound, columns)
-                row = table.facts(vectors, kind, privacy, budget)[i, 0]
+                [row] = table.facts(vectors, kind, privacy, budget)[i]
                 assert row[counting.PRIVACY] == pytest.approx(reached, abs=1e-9)
+                assert row[1:5] == pytest.approx(expected, abs=1e-9)
+            rows = table.facts(vectors, counting.LIMITED, privacy, budget, every=True)[i]
+            thresholds = sorted({of(own) for own in groups if of(own) <= best}, reverse=True)
+            assert rows[:, counting.PRIVACY].tolist() == pytest.approx(thresholds)
+            for bound, row in zip(thresholds, rows, strict=True):
+                expected = plain_row(groups, lambda own, bound=bound, of=of: of(own) >= bound, columns)
                 assert row[1:5] == pytest.approx(expected, abs=1e-9)
 
 
@@ -248,23 +261,31 @@ def test_safe_pairs_agree_with_plain_python(cells, seed, eta):
     budget = int(eta * cells.records + 1e-9)
     vectors = drawn(space, 3, np.random.default_rng(seed), True)
     for name, privacy in (("l-frequency", counting.FREQUENCY), ("l-distinct", counting.DISTINCT)):
-        facts = CutTable.of(cells, space, diverse=True).facts(vectors, counting.SAFE, privacy, budget)
+        table = CutTable.of(cells, space, diverse=True)
+        facts = table.facts(vectors, counting.SAFE, privacy, budget)
         for vector, rows in zip(vectors, facts, strict=True):
             groups = plain_group_facts(cells, space, vector, name)
-            for l, row in enumerate(rows, start=1):
+            pairs = set()
+            for l in range(1, cells.sensitive[0].size + 1):
                 ks = [
                     k
                     for k in {own[0] for own in groups}
                     if any(own[0] >= k and own[1] + 1e-9 >= l for own in groups)
                     and sum(own[0] for own in groups if own[0] < k or own[1] + 1e-9 < l) <= budget
                 ]
-                assert row[counting.PRIVACY] == max(ks, default=0)
-                if ks:
-                    k = max(ks)
+                assert (len(rows) >= l) == bool(ks)
+                for k in ks:
                     wanted = plain_row(
                         groups, lambda own, k=k, l=l: own[0] >= k and own[1] + 1e-9 >= l, len(space.attributes)
                     )
-                    assert row[1:5] == pytest.approx(wanted, abs=1e-9)
+                    pairs.add((wanted[2], int(wanted[3] + 1e-9), round(wanted[0], 9), round(wanted[1], 9)))
+                    if k == max(ks):
+                        assert rows[l - 1][counting.PRIVACY] == k
+                        assert rows[l - 1][1:5] == pytest.approx(wanted, abs=1e-9)
+            every = table.facts(vector[None], counting.SAFE, privacy, budget, every=True)[0]
+            k, general, suppressed, _, l = every[:, :5].T.round(9)
+            found = list(zip(k, np.floor(l + 1e-9), general, suppressed, strict=True))
+            assert np.array(sorted(found)) == pytest.approx(np.array(sorted(pairs)), abs=1e-8)  # each once
 
 
 def test_the_printed_order_claims_what_does_not_hold():
@@ -274,10 +295,10 @@ def test_the_printed_order_claims_what_does_not_hold():
     table = read(pa.table(rows), quasi=["a"], sensitive=["s"])
     vector = np.ones((1, 2), np.uint8)
     facts = CutTable.of(table.cells, cut_space(table.cells), diverse=True)
-    row = facts.facts(vector, counting.PAPER_L, counting.DISTINCT, 1)[0, 0]
+    row = facts.facts(vector, counting.PAPER_L, counting.DISTINCT, 1)[0][0]
     assert (row[counting.SMALLEST], row[counting.LEAST]) == (2, 2)  # claimed, but x has the value 1 alone
     sound = facts.facts(vector, counting.SAFE, counting.DISTINCT, 1)[0]
-    assert sound[0, counting.PRIVACY] == 2 and sound[1, counting.PRIVACY] == 0
+    assert len(sound) == 1 and sound[0, counting.PRIVACY] == 2
 
 
 # -- frontiers ---------------------------------------------------------------------------------------------
@@ -300,6 +321,8 @@ ALL_PROBLEMS = [
     Problem3("l-distinct"),
     Problem4(0.1),
     Problem4(0.2, "distinct"),
+    Problem2(0.3, minimize="loss"),
+    Problem4(0.3, minimize="loss"),
 ]
 
 
@@ -328,16 +351,16 @@ def plain_costs(table, space, vector, wanted):
     if isinstance(wanted, Problem3):
         row = plain_row(groups, lambda own: of(own) >= mean * (1 - 1e-9), columns)
         return np.array([[-mean, row[0], row[1]]])
+    rows, lost = [], (lambda row: row[0] + (row[1] if wanted.minimize == "loss" else 0))
     if isinstance(wanted, Problem2):
-        best = plain_best(groups, budget, of)
-        row = plain_row(groups, lambda own: of(own) >= best, columns)
-        return np.array([[-best, row[0] + (row[1] if wanted.minimize == "loss" else 0)]])
-    rows = []
+        for least in {of(own) for own in groups if of(own) <= plain_best(groups, budget, of)}:
+            rows.append([-least, lost(plain_row(groups, lambda own, least=least: of(own) >= least, columns))])
+        return np.array(rows)
     for k, l in product({own[0] for own in groups}, range(1, 4)):
         bad = [own[0] for own in groups if own[0] < k or own[1] + 1e-9 < l]
         if sum(bad) <= budget and len(bad) < len(groups):
             row = plain_row(groups, lambda own, k=k, l=l: own[0] >= k and own[1] + 1e-9 >= l, columns)
-            rows.append([-k, -l, row[0]])
+            rows.append([-k, -l, lost(row)])
     return np.array(rows, np.float64).reshape(len(rows), 3)
 
 
@@ -630,3 +653,56 @@ def test_a_short_reproduction_says_what_it_found():
     assert all(claim.holds or claim.reason for claim in results.claims if claim.status == "reported")
     names = {figure.name for figure in results.figures}
     assert {"6", "6-insets", "7a", "7d", "8", "9a", "9b", "10a", "10b", "11a", "11b"} <= names
+
+
+# -- more freedom is never worse ---------------------------------------------------------------------------
+
+
+def best_within(frontier, loss):
+    """The pairs (k, l) or k that a frontier offers within a loss, from the definition."""
+    names = frontier.problem.privacies
+    return [[point.values[name] for name in names] for point in frontier if point.values["loss"] <= loss + 1e-9]
+
+
+def reaches(more, less):
+    return all(any(all(a >= b - 1e-9 for a, b in zip(own, other, strict=True)) for own in more) for other in less)
+
+
+@given(cells_of_tables(sensitive=(1, 1), rows=16), st.lists(st.floats(0, 1), min_size=2, max_size=2), st.data())
+@tries(25)
+def test_more_suppression_or_loss_never_gives_a_worse_answer(cells, etas, data):
+    table, space = table_of(cells), cut_space(cells)
+    if space.count > 500:
+        return
+    small_eta, large_eta = sorted(etas)
+    loss = data.draw(st.floats(0, 1))
+    relaxed = data.draw(st.floats(loss, 1))
+    make = data.draw(
+        st.sampled_from([lambda eta: Problem2(eta, minimize="loss"), lambda eta: Problem4(eta, minimize="loss")])
+    )
+    tight, free = exact(table, make(small_eta), space), exact(table, make(large_eta), space)
+    assert len(non_dominated(tight.costs)) == len(tight)
+    assert reaches(best_within(free, loss), best_within(tight, loss))
+    assert reaches(best_within(tight, relaxed), best_within(tight, loss))
+
+
+def test_more_generations_never_give_a_worse_answer(small):
+    search = Search(small, Problem2(0.2, minimize="loss"), solver=SMALL)
+    before = search.run(generations=1)
+    for _ in range(5):
+        after = search.run(generations=1)
+        both = np.concatenate([after.costs, before.costs])
+        assert set(non_dominated(both)) >= set(range(len(after)))
+        before = after
+
+
+def test_every_threshold_of_a_search_is_found_and_made(small):
+    """The frontier of the search is the exact one, and each of its points is the release it speaks of."""
+    wanted = Problem2(0.3, minimize="loss")
+    found = pareto(small, wanted, solver=NSGA2(population=40, generations=30))
+    assert found.costs == pytest.approx(exact(small, wanted).costs)
+    assert len({point.cuts for point in found}) < len(found)
+    for point in found:
+        release = measure(_made(small, point))
+        for name in ("k", "loss", "suppression_loss"):
+            assert release[name] == pytest.approx(point.values[name])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -96,22 +96,28 @@ class Archive:
         self.vectors: Bits = np.zeros((0, space.bits), np.uint8)
         self.facts: Numbers | None = None
 
-    def add(self, vectors: Bits, facts: Numbers) -> bool:
+    def add(self, vectors: Bits, facts: Sequence[Numbers]) -> bool:
         """Add all rows of some vectors; say whether the archive has changed."""
-        rows, columns = facts.shape[1:]
-        costs = self.problem.costs(facts).reshape(len(vectors) * rows, -1)
+        flat = np.concatenate(facts)
+        columns = flat.shape[1]
+        costs = self.problem.costs(flat)
         fine = np.isfinite(costs).all(axis=1)
-        flat = facts.reshape(-1, columns)[fine]
+        flat = flat[fine]
         kept = np.zeros((0, columns)) if self.facts is None else self.facts
         all_costs = np.concatenate([self.costs, costs[fine]])
         all_facts = np.concatenate([kept, flat])
-        owners = np.repeat(np.arange(len(vectors)), rows)[fine]
+        owners = np.repeat(np.arange(len(vectors)), [len(rows) for rows in facts])[fine]
         before = len(self.costs)
         chosen = undominated(all_costs)
         old, new = chosen[chosen < before], chosen[chosen >= before]  # in this order, because chosen is sorted
         self.vectors = np.concatenate([self.vectors[old], vectors[owners[new - before]]])
         self.costs, self.facts = all_costs[chosen], all_facts[chosen]
         return len(new) > 0
+
+    def take(self, vectors: Bits, facts: Numbers) -> None:
+        """Take over the rows of another archive."""
+        if len(facts):
+            self.vectors, self.facts, self.costs = vectors, facts, self.problem.costs(facts)
 
     def frontier(self, evaluations: int, exact: bool = False, stopped: str = "") -> Frontier:
         """Hand back what was found."""

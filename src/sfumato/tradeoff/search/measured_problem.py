@@ -59,8 +59,8 @@ class MeasuredProblem(Problem):
         scales = self.scales if clever else replace(self.scales, reader=UniformReader())
         prepared = scales.prepare(table).ready()
 
-        def judged(vectors: Bits) -> Numbers:
-            return np.array([[self._measured(prepared, space.text(vector))] for vector in vectors])
+        def judged(vectors: Bits) -> list[Numbers]:
+            return [np.array([self._measured(prepared, space.text(vector))]) for vector in vectors]
 
         return judged
 
