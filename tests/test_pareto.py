@@ -706,3 +706,160 @@ def test_every_threshold_of_a_search_is_found_and_made(small):
         release = measure(_made(small, point))
         for name in ("k", "loss", "suppression_loss"):
             assert release[name] == pytest.approx(point.values[name])
+
+
+# -- one name, one number; the map; the command ------------------------------------------------------------
+
+
+def test_losses_of_a_coarser_space_are_those_of_its_releases(small):
+    space = cut_space(small.cells, levels={"age": 1})
+    for wanted in (Problem2(0.3, minimize="loss"), Problem1(), Problem3()):
+        for point in exact(small, wanted, space).points[::3]:
+            release = measure(_made(small, point))
+            for name, value in point.values.items():
+                if name in release.values:
+                    assert release[name] == pytest.approx(value), name
+    atoms = exact(small, Problem1(), cut_space(small.cells, levels={"age": 1}, counts_atoms=True))
+    assert min(point.values["loss"] for point in atoms) == 0  # as if nobody had ever known more than the level
+
+
+@pytest.mark.parametrize(
+    "wanted", [Problem1(), Problem2(0.3, minimize="loss"), Problem2(0.3), Problem2(0.2, "l-distinct", minimize="loss")]
+)
+def test_what_is_on_the_frontier_of_a_search_is_on_that_of_its_map(small, wanted):
+    frontier = exact(small, wanted)
+    assert wanted.axes == wanted.objectives
+    study = Study("front", TableDeclaration("adult"), frontier.grids, axes=wanted.axes)
+    shown = explore(study, table=small, workers=1)
+    assert len(shown.frontier()) == len(shown.points) == len(frontier)
+
+
+def test_points_lie_evenly_along_the_frontier():
+    from sfumato.tradeoff import Frontier, FrontierPoint
+
+    sizes = [2**13, *range(1000, 900, -1), 2**7, 2**4, 2]
+    points = tuple(FrontierPoint("", {"k": k, "generalization_loss": np.log2(k)}, None) for k in sizes)
+    frontier = Frontier(Problem2(0.1), points, np.zeros((len(points), 0), np.uint8), 0)
+    chosen = [sizes[i] for i in frontier.spread(5)]
+    assert chosen[0] == 2**13 and chosen[2:] == [2**7, 2**4, 2] and 900 <= chosen[1] <= 1000
+    assert frontier.spread(1) == [0] and frontier.spread(999) == list(range(len(sizes)))
+
+
+def test_the_local_search_looks_at_the_clock_and_tells_how_far_it_is(small, monkeypatch):
+    solver, told = NSGA2(population=4, generations=40, seed=1), []
+    search = Search(small, Problem2(0.1), solver=solver)
+    looked, look_at = [], search.look_at
+    monkeypatch.setattr(search, "look_at", lambda vectors: (looked.append(len(vectors)), look_at(vectors))[1])
+    search.run(progress=lambda done, total, last: told.append((done, total, last)))
+    local = [own for own in told if "local search" in own[2]]
+    most = max(len(neighbours(search.space, vector)) for vector in search.archive.vectors)
+    assert local and [own[0] for own in told] == sorted(own[0] for own in told) and told[-1][0] <= told[-1][1] == 50
+    assert max(looked) <= solver.population + most  # one vector's neighbours at the least, about a generation's at most
+
+
+def test_enumeration_stops_goes_on_and_says_when_it_is_whole(small, tmp_path, monkeypatch):
+    module = __import__("sys").modules["sfumato.tradeoff.search.pareto"]
+    monkeypatch.setattr(module, "CHUNK", 50)
+    path, wanted = tmp_path / "search.npz", Problem4(0.3, minimize="loss")
+    whole = exact(small, wanted)
+
+    def pressed(done, total, last):
+        if done >= 150:
+            raise KeyboardInterrupt
+
+    first = module.Enumeration(small, wanted)
+    assert first.resume(path) == ""
+    part = first.run(progress=pressed, checkpoint=path)
+    assert part.stopped == "interrupted" and not part.exact and part.evaluations == 150
+    second = module.Enumeration(small, wanted)
+    assert "150 of" in second.resume(path)
+    found = second.run(checkpoint=path)
+    assert found.exact and found.points == whole.points and found.evaluations == whole.evaluations
+    third = module.Enumeration(small, wanted)
+    assert "finished" in third.resume(path) and third.run().points == whole.points
+    assert "another search" in Search(small, wanted).resume(path)
+    assert pareto(small, wanted).exact and not pareto(small, wanted, solver=SMALL).exact
+
+
+def test_what_cannot_be_searched_is_refused_in_a_sentence(small):
+    for make, says in (
+        (lambda: MeasuredProblem("k, k"), "k stands twice"),
+        (lambda: MeasuredProblem("loss, are"), "said of sets of items"),
+        (lambda: pareto(small, Problem2(0.1, on="shoes")), "'shoes' is no sensitive attribute"),
+        (lambda: pareto(small, Problem2(0.1, "l-distinct", on="shoes")), "'shoes' is no sensitive attribute"),
+    ):
+        with pytest.raises(BadInputError, match=says):
+            make()
+
+
+@pytest.fixture
+def command(small, tmp_path, monkeypatch, capsys):
+    import sys
+
+    from sfumato.cli import main
+
+    CutVector("age=@0, sex=@0, town=@0").anonymize(small, requirement("k-anonymity k=1")).to_csv(tmp_path / "rows.csv")
+    (tmp_path / "study.toml").write_text(
+        'schema = 1\nname = "s"\n[table]\nsource = "rows.csv"\nquasi = ["age", "sex", "town"]\n'
+        'sensitive = ["illness"]\n[scales]\nmin_support = 0.3\n[[candidates]]\nanonymizers = ["mondrian"]\n'
+        'requirements = ["k-anonymity k=2"]\n'
+    )
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["sfumato", "frontier", "study.toml", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capsys.readouterr()
+        return ended.value.code or 0, said.out, said.err
+
+    return run
+
+
+def test_problems_have_folders_of_their_own_and_small_spaces_are_looked_at_whole(command, tmp_path):
+    import json
+
+    code, out, _ = command("--points", 3, "--json")
+    assert code == 0 and json.loads(out)["exact"]
+    code, out, _ = command("--problem", "problem-2 eta=0.1", "--points", 3)
+    assert code == 0 and "which are all" in out and "drawn on k and generalization_loss" in out
+    made = sorted(path.name for path in tmp_path.iterdir() if path.is_dir())
+    assert made == ["s-frontier", "s-frontier-problem-2-eta-0.1"]
+    axes = [json.loads((tmp_path / name / "points.json").read_text())["axes"] for name in made]
+    assert axes == [["k", "loss"], ["k", "generalization_loss"]]
+    code, _, err = command("--problem", "problem-1", "--out", "s-frontier")
+    assert code == 2 and "the map of another search" in err
+
+
+def test_the_solver_is_told_on_the_command_line(command):
+    import json
+
+    paper = "nsga2 operators=paper mutation=0.2 crossover=0.5 population=12 generations=3"
+    code, out, _ = command("--solver", paper, "--points", 2, "--json")
+    assert code == 0 and not json.loads(out)["exact"] and json.loads(out)["evaluations"] <= 36
+    assert command("--solver", "nsga2 colour=red")[0] == 2
+    code, _, err = command("--solver", paper, "--exact")
+    assert code == 2 and "--exact looks at all cuts" in err
+
+
+def test_nothing_feasible_is_exit_code_1(command):
+    hard = 'measured minimize="k, loss" require="k-anonymity k=100000"'
+    code, _, err = command("--problem", hard, "--population", 4, "--generations", 1)
+    assert code == 1 and "No cuts satisfy what is required" in err
+    code, out, _ = command("--problem", "problem-4 eta=0 minimize=loss", "--loss", 0, "--points", 2)
+    assert code in (0, 1) and (code == 1) == ("No release that was found keeps within this loss" in out)
+
+
+def test_measured_objectives_use_the_scales_of_the_study(command, tmp_path):
+    import json
+
+    wanted = 'measured minimize="p_loss, u_loss" require="k-anonymity k=5"'
+    code, out, err = command(
+        "--problem", wanted, "--population", 4, "--generations", 2, "--points", 99, "--out", "m", "--json"
+    )
+    assert code == 0, err
+    searched = sorted((point["p_loss"], point["u_loss"]) for point in json.loads(out)["frontier"])
+    points = json.loads((tmp_path / "m" / "points.json").read_text())["points"]
+    mapped = sorted((point["measures"]["p_loss"], point["measures"]["u_loss"]) for point in points)
+    assert np.array(searched) == pytest.approx(np.array(mapped))
+    assert all(point["on_frontier"] for point in points)

@@ -70,6 +70,25 @@ class Frontier:
         rows = [[p.values[n] * (-1 if n in down else 1) for n in self.problem.objectives] for p in self.points]
         return np.array(rows, np.float64).reshape(len(self.points), len(self.problem.objectives))
 
+    def spread(self, number: int) -> list[int]:
+        """Choose points that lie evenly along the frontier: each the farthest from those before, gains as logarithms.
+
+        Distances are shares of what all points span in each objective. The points in their order, the ends among them.
+        """
+        places = self.costs
+        for column, name in enumerate(self.problem.objectives):
+            if is_gain(name) and (places[:, column] < 0).all():
+                places[:, column] = -np.log(-places[:, column])
+        spans = np.ptp(places, axis=0) if len(places) else np.ones(places.shape[1])
+        places = places / np.where(spans > 0, spans, 1)
+        apart, chosen = np.full(len(places), np.inf), [0, len(places) - 1][: min(number, len(places))]
+        while len(chosen) < min(number, len(places)):
+            for one in chosen[-2:]:
+                apart = np.minimum(apart, np.linalg.norm(places - places[one], axis=1))
+            apart[chosen] = -1.0
+            chosen.append(int(apart.argmax()))
+        return sorted(chosen)
+
     @property
     def grids(self) -> tuple[Grid, ...]:
         """The points as candidates of a study: `Study(name, table, frontier.grids)` puts them on a map."""

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers import CutSpace, cut_space
 from sfumato.anonymizers.cut_vector.space import Bits
-from sfumato.configuration import Configured, Option, check_choice, check_number
+from sfumato.configuration import Configured, Option, check_choice, check_number, parse
 from sfumato.errors import BadInputError
 from sfumato.table import Table
 from sfumato.tradeoff.search.archive import Archive, Frontier
@@ -38,9 +38,6 @@ Numbers = NDArray[np.float64]
 Progress = Callable[[int, int, str], None]
 MOST_VECTORS = 5_000_000
 """No larger space is looked at as a whole."""
-
-MOST_ENUMERATED = 200_000
-"""Where there are at most so many vectors, nothing needs to be searched: all are looked at."""
 
 CHUNK = 2_000
 """Vectors that are looked at between two looks at the clock, where all are."""
@@ -127,7 +124,7 @@ class Search:
                 if keeper is not None:
                     keeper.keep()
                 if progress is not None:
-                    progress(self.generation, self.solver.generations, f"{len(self.archive.costs)} points")
+                    progress(self.generation, self.total, f"{len(self.archive.costs)} points")
             if self.generation == self.solver.generations and self.solver.operators == "own" and not self.polished:
                 stopped = self._polish(ends, keeper, progress)
         except KeyboardInterrupt:
@@ -177,6 +174,12 @@ class Search:
         random = drawn(self.space, left - len(made) - len(levels), generator, spread=own)
         return np.concatenate([given, made, levels, random]).astype(np.uint8)
 
+    @property
+    def total(self) -> int:
+        """The generations of a whole search; those of the local search are as many vectors."""
+        more = self.solver.generations // 4 if self.solver.operators == "own" else 0
+        return self.solver.generations + more
+
     def _polish(self, ends: float | None, keeper: _Keeper | None, progress: Progress | None) -> str:
         """Improve the archive's points step by step until none of their neighbours is non-dominated, or work is up.
 
@@ -206,8 +209,8 @@ class Search:
             if keeper is not None:
                 keeper.keep()
             if progress is not None:
-                last = f"{len(self.archive.costs)} points, local search after {len(known)} cut vectors"
-                progress(self.generation, self.solver.generations, last)
+                left = (self._limit - len(known)) // self.solver.population
+                progress(self.total - max(left, 0), self.total, f"{len(self.archive.costs)} points, local search")
         self.polished = True
         self._last = self._snapshot()
         return ""
@@ -273,8 +276,34 @@ def pareto(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Frontier:
-    """Search the cut vectors of a table for the frontier of a problem, such as `problem-2 eta=0.1`."""
-    return Search(table, wanted, space, solver, workers).run(seconds, progress)
+    """Search the cut vectors of a table for the frontier of a problem, such as `problem-2 eta=0.1`.
+
+    Without a solver a space that is small enough is not searched: all of it is looked at.
+    """
+    return search_of(table, wanted, space, solver, workers).run(seconds, progress)
+
+
+def read_solver(text: str) -> NSGA2:
+    """Read a solver from its text form, such as `nsga2 operators=paper mutation=0.05`."""
+    return parse(text, (NSGA2,), "solver")
+
+
+def search_of(
+    table: Table,
+    wanted: Problem | str,
+    space: CutSpace | None = None,
+    solver: NSGA2 | None = None,
+    workers: int | None = None,
+    enumerate_all: bool | None = None,
+) -> Search | Enumeration:
+    """Choose how to look for a frontier: at all vectors, where that is wished, or no solver named and they are few."""
+    wanted = problem(wanted) if isinstance(wanted, str) else wanted
+    space = space if space is not None else cut_space(table.cells)
+    if enumerate_all is None:
+        enumerate_all = solver is None and space.count <= wanted.enumerated
+    if enumerate_all:
+        return Enumeration(table, wanted, space, workers)
+    return Search(table, wanted, space, solver, workers)
 
 
 class Enumeration:
@@ -311,7 +340,7 @@ class Enumeration:
         if seconds is not None:
             check_number("seconds", seconds, least=0, strict=True)
         ends = None if seconds is None else time.monotonic() + seconds
-        written, stopped, chunks = time.monotonic(), "", -(-self.size // CHUNK)
+        written, stopped = time.monotonic(), ""
         try:
             for vectors in islice(_chunks(self.space, self.within), self.chunk, None):
                 if ends is not None and time.monotonic() >= ends:
@@ -323,7 +352,7 @@ class Enumeration:
                     self._keep(checkpoint)
                     written = time.monotonic()
                 if progress is not None:
-                    progress(self.chunk, chunks, f"{len(self.archive.costs)} points")
+                    progress(min(self.chunk * CHUNK, self.size), self.size, f"{len(self.archive.costs)} points")
         except KeyboardInterrupt:
             stopped = "interrupted"
         if checkpoint is not None and self.chunk:

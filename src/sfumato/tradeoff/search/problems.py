@@ -29,8 +29,10 @@ from sfumato.anonymizers.cut_vector.facts import GENERALIZED, LEAST, PRIVACY, SM
 from sfumato.anonymizers.cut_vector.space import Bits
 from sfumato.configuration import Configured, Option
 from sfumato.errors import BadInputError
+from sfumato.measures import MEASURES
 from sfumato.requirements import KAnonymity, LDiversity, Requirement
 from sfumato.table import Table
+from sfumato.table.cells import find_sensitive
 from sfumato.tradeoff.study.study import Candidate
 
 Numbers = NDArray[np.float64]
@@ -79,6 +81,14 @@ class Problem(Configured, ABC):
         """Whether one vector may stand for several releases."""
         return False
 
+    enumerated: ClassVar[int] = 200_000
+    """Where a space has at most so many vectors, nothing needs to be searched: all are looked at."""
+
+    @property
+    @abstractmethod
+    def axes(self) -> tuple[str, str]:
+        """The two measures that a map of its releases is drawn on: its objectives, where these are two."""
+
     @abstractmethod
     def judge(self, table: Table, space: CutSpace) -> Judge:
         """Make ready for a table and return what works out vectors."""
@@ -112,9 +122,17 @@ class Counted(Problem):
         """Whether every threshold of suppression is tried: less suppression is less loss only where it counts."""
         return False
 
+    @property
+    def axes(self) -> tuple[str, str]:
+        """Privacy as it is measured on a release, and the loss."""
+        name = self.objectives[0]
+        return (name if name in MEASURES else self.letter, self.objectives[-1])
+
     def judge(self, table: Table, space: CutSpace) -> Judge:
         """Merge the cells to atoms once."""
         cells, privacy = table.cells, PRIVACIES[self.privacy]
+        if self.on is not None:
+            find_sensitive(cells.sensitive, self.on)
         budget = int(self.share * cells.records + 1e-9)
         counted = CutTable.of(cells, space, self.on, diverse=privacy != counting.SIZE)
         return lambda vectors: counted.facts(vectors, self.kind, privacy, budget, self.every)
@@ -224,6 +242,11 @@ class Problem3(Counted):
     def objectives(self) -> tuple[str, ...]:
         """Mean privacy, generalization loss, suppression loss."""
         return (f"weighted_{self.letter}_before", "generalization_loss", "suppression_loss")
+
+    @property
+    def axes(self) -> tuple[str, str]:
+        """The privacy that is left, and both losses together."""
+        return (self.letter, "loss")
 
     def costs(self, facts: Numbers) -> Numbers:
         """Mean privacy with a minus, both losses."""
