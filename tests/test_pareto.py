@@ -805,6 +805,8 @@ def command(small, tmp_path, monkeypatch, capsys):
         'requirements = ["k-anonymity k=2"]\n'
     )
     monkeypatch.chdir(tmp_path)
+    for draw in ("report_bytes", "picture_bytes"):
+        monkeypatch.setattr(f"sfumato.report.folder.{draw}", lambda *arguments, **options: b"")
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["sfumato", "frontier", "study.toml", *map(str, arguments)])

@@ -53,7 +53,7 @@ def frontier(
     points: Annotated[int, typer.Option(help="Points of the frontier to put on the map, evenly.")] = 40,
     solver: Annotated[
         str | None,
-        typer.Option(help='How to search: "nsga2 operators=paper mutation=0.05" (sfumato describe lists the options).'),
+        typer.Option(help='How to search: "nsga2 operators=paper mutation=0.05" (`sfumato options nsga2`).'),
     ] = None,
     exact: Annotated[
         bool | None,
