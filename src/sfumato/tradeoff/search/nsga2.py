@@ -79,6 +79,8 @@ class _Problem(Judged):  # type: ignore[misc]
         numbers = np.array([len(rows) for rows in facts])
         places = np.cumsum(numbers) - numbers + x[:, -1].astype(np.int64) * numbers // CHOICES
         chosen = self.search.problem.costs(np.concatenate(facts)[places])
+        if self.search.solver.operators == "own":  # who beats whom stays; but half of a frontier is not its largest k
+            chosen = np.where(chosen <= -1, -1 - np.log(np.maximum(-chosen, 1)), chosen)
         out["F"] = np.where(np.isfinite(chosen).all(axis=1, keepdims=True), chosen, 1e30)
 
 
