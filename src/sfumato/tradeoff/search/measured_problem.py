@@ -68,6 +68,8 @@ class MeasuredProblem(Problem):
         """Prepare the scales once; then every vector is a release that is made and measured."""
         clever = any(name in RECONSTRUCTED for name in self.objectives)
         scales = self.scales if clever else replace(self.scales, reader=UniformReader())
+        if not any(map(_is_learned, self.objectives)):
+            scales = replace(scales, classification=None)
         prepared = scales.prepare(table).ready()
 
         def judged(vectors: Bits) -> list[Numbers]:
@@ -101,8 +103,12 @@ class MeasuredProblem(Problem):
         return Candidate(maker, requirement(self.require), suppress=self.suppress)
 
 
+def _is_learned(name: str) -> bool:
+    return name.startswith("workload") or name == "utility_gain"
+
+
 def _why(name: str) -> str:
-    if name.startswith("workload") or name == "utility_gain":
+    if _is_learned(name):
         return "it needs a column to learn (scales with a classification)"
     return "it needs a sensitive attribute" if MEASURES[name].needs_sensitive else "it is not defined here"
 
