@@ -865,3 +865,14 @@ def test_measured_objectives_use_the_scales_of_the_study(command, tmp_path):
     mapped = sorted((point["measures"]["p_loss"], point["measures"]["u_loss"]) for point in points)
     assert np.array(searched) == pytest.approx(np.array(mapped))
     assert all(point["on_frontier"] for point in points)
+
+
+def test_the_next_step_is_never_worse():
+    from sfumato.tradeoff import FrontierPoint
+    from sfumato.tradeoff.choice.answers import answered
+
+    values = [(9, 0.2), (8, 0.3), (9, 0.31), (10, 0.4), (12, 0.5)]
+    points = [FrontierPoint("", {"k": k, "loss": loss}, None) for k, loss in values]
+    answer = answered("", points, ["k"], 0.25)
+    assert (answer.best[0].values["k"], answer.dearer.values["k"]) == (9, 10)
+    assert answered("", points, ["k"], 0.5).dearer is None
