@@ -79,8 +79,7 @@ def test_ctrl_c_in_the_middle_of_a_generation_loses_that_generation_only(small):
     assert search.run().points == whole.points
 
 
-def test_a_local_search_that_was_stopped_goes_on_there(small, tmp_path, monkeypatch):
-    monkeypatch.setattr(sys.modules["sfumato.tradeoff.search.pareto"], "BATCH", 2)
+def test_a_local_search_that_was_stopped_goes_on_there(small, tmp_path):
     path, solver = tmp_path / "search.npz", NSGA2(population=40, generations=3, seed=1)
     whole = Search(small, Problem2(0.1), solver=solver).run()
     stopped = stopping_after(17)(Search(small, Problem2(0.1), solver=solver, workers=1))

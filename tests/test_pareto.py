@@ -62,6 +62,11 @@ def plain_groups(cells, space, vector):
     return groups
 
 
+def atom_of(own, leaf):
+    """The atom that holds a leaf."""
+    return int(np.searchsorted(own.starts, leaf, side="right") - 1)
+
+
 def plain_group_facts(cells, space, vector, privacy):
     """Size, diversity and loss of one record, of every group."""
     found = []
@@ -69,8 +74,10 @@ def plain_group_facts(cells, space, vector, privacy):
         size = int(cells.counts[members].sum())
         loss = 0.0
         for own, cuts, part in zip(space.attributes, space.parts(vector), key, strict=True):
-            atoms = sum(int(cuts[:atom].sum()) == part for atom in range(own.bits + 1))
-            loss += (atoms - 1) / own.bits if own.bits else 0.0
+            inside = [leaf for leaf in range(own.hierarchy.size) if int(cuts[: atom_of(own, leaf)].sum()) == part]
+            share = sum(own.hierarchy.widths[leaf] for leaf in inside) / sum(own.hierarchy.widths)
+            leaves = own.hierarchy.size
+            loss += max((share - 1 / leaves) / (1 - 1 / leaves), 0) if len(inside) > 1 else 0.0
         diversity = 0.0
         if privacy != "k":
             counts = np.bincount(cells.values[members, 0], weights=cells.counts[members])
@@ -236,8 +243,14 @@ def test_facts_agree_with_plain_python(cells, seed, eta):
                 (counting.FREE, mean * (1 - 1e-9), mean),
             ):
                 expected = plain_row(groups, lambda own, bound=bound, of=of: of(own) >= bound, columns)
-                row = table.facts(vectors, kind, privacy, budget)[i, 0]
+                [row] = table.facts(vectors, kind, privacy, budget)[i]
                 assert row[counting.PRIVACY] == pytest.approx(reached, abs=1e-9)
+                assert row[1:5] == pytest.approx(expected, abs=1e-9)
+            rows = table.facts(vectors, counting.LIMITED, privacy, budget, every=True)[i]
+            thresholds = sorted({of(own) for own in groups if of(own) <= best}, reverse=True)
+            assert rows[:, counting.PRIVACY].tolist() == pytest.approx(thresholds)
+            for bound, row in zip(thresholds, rows, strict=True):
+                expected = plain_row(groups, lambda own, bound=bound, of=of: of(own) >= bound, columns)
                 assert row[1:5] == pytest.approx(expected, abs=1e-9)
 
 
@@ -248,23 +261,31 @@ def test_safe_pairs_agree_with_plain_python(cells, seed, eta):
     budget = int(eta * cells.records + 1e-9)
     vectors = drawn(space, 3, np.random.default_rng(seed), True)
     for name, privacy in (("l-frequency", counting.FREQUENCY), ("l-distinct", counting.DISTINCT)):
-        facts = CutTable.of(cells, space, diverse=True).facts(vectors, counting.SAFE, privacy, budget)
+        table = CutTable.of(cells, space, diverse=True)
+        facts = table.facts(vectors, counting.SAFE, privacy, budget)
         for vector, rows in zip(vectors, facts, strict=True):
             groups = plain_group_facts(cells, space, vector, name)
-            for l, row in enumerate(rows, start=1):
+            pairs = set()
+            for l in range(1, cells.sensitive[0].size + 1):
                 ks = [
                     k
                     for k in {own[0] for own in groups}
                     if any(own[0] >= k and own[1] + 1e-9 >= l for own in groups)
                     and sum(own[0] for own in groups if own[0] < k or own[1] + 1e-9 < l) <= budget
                 ]
-                assert row[counting.PRIVACY] == max(ks, default=0)
-                if ks:
-                    k = max(ks)
+                assert (len(rows) >= l) == bool(ks)
+                for k in ks:
                     wanted = plain_row(
                         groups, lambda own, k=k, l=l: own[0] >= k and own[1] + 1e-9 >= l, len(space.attributes)
                     )
-                    assert row[1:5] == pytest.approx(wanted, abs=1e-9)
+                    pairs.add((wanted[2], int(wanted[3] + 1e-9), round(wanted[0], 9), round(wanted[1], 9)))
+                    if k == max(ks):
+                        assert rows[l - 1][counting.PRIVACY] == k
+                        assert rows[l - 1][1:5] == pytest.approx(wanted, abs=1e-9)
+            every = table.facts(vector[None], counting.SAFE, privacy, budget, every=True)[0]
+            k, general, suppressed, _, l = every[:, :5].T.round(9)
+            found = list(zip(k, np.floor(l + 1e-9), general, suppressed, strict=True))
+            assert np.array(sorted(found)) == pytest.approx(np.array(sorted(pairs)), abs=1e-8)  # each once
 
 
 def test_the_printed_order_claims_what_does_not_hold():
@@ -274,10 +295,10 @@ def test_the_printed_order_claims_what_does_not_hold():
     table = read(pa.table(rows), quasi=["a"], sensitive=["s"])
     vector = np.ones((1, 2), np.uint8)
     facts = CutTable.of(table.cells, cut_space(table.cells), diverse=True)
-    row = facts.facts(vector, counting.PAPER_L, counting.DISTINCT, 1)[0, 0]
+    row = facts.facts(vector, counting.PAPER_L, counting.DISTINCT, 1)[0][0]
     assert (row[counting.SMALLEST], row[counting.LEAST]) == (2, 2)  # claimed, but x has the value 1 alone
     sound = facts.facts(vector, counting.SAFE, counting.DISTINCT, 1)[0]
-    assert sound[0, counting.PRIVACY] == 2 and sound[1, counting.PRIVACY] == 0
+    assert len(sound) == 1 and sound[0, counting.PRIVACY] == 2
 
 
 # -- frontiers ---------------------------------------------------------------------------------------------
@@ -300,6 +321,8 @@ ALL_PROBLEMS = [
     Problem3("l-distinct"),
     Problem4(0.1),
     Problem4(0.2, "distinct"),
+    Problem2(0.3, minimize="loss"),
+    Problem4(0.3, minimize="loss"),
 ]
 
 
@@ -328,16 +351,16 @@ def plain_costs(table, space, vector, wanted):
     if isinstance(wanted, Problem3):
         row = plain_row(groups, lambda own: of(own) >= mean * (1 - 1e-9), columns)
         return np.array([[-mean, row[0], row[1]]])
+    rows, lost = [], (lambda row: row[0] + (row[1] if wanted.minimize == "loss" else 0))
     if isinstance(wanted, Problem2):
-        best = plain_best(groups, budget, of)
-        row = plain_row(groups, lambda own: of(own) >= best, columns)
-        return np.array([[-best, row[0] + (row[1] if wanted.minimize == "loss" else 0)]])
-    rows = []
+        for least in {of(own) for own in groups if of(own) <= plain_best(groups, budget, of)}:
+            rows.append([-least, lost(plain_row(groups, lambda own, least=least: of(own) >= least, columns))])
+        return np.array(rows)
     for k, l in product({own[0] for own in groups}, range(1, 4)):
         bad = [own[0] for own in groups if own[0] < k or own[1] + 1e-9 < l]
         if sum(bad) <= budget and len(bad) < len(groups):
             row = plain_row(groups, lambda own, k=k, l=l: own[0] >= k and own[1] + 1e-9 >= l, columns)
-            rows.append([-k, -l, row[0]])
+            rows.append([-k, -l, lost(row)])
     return np.array(rows, np.float64).reshape(len(rows), 3)
 
 
@@ -630,3 +653,226 @@ def test_a_short_reproduction_says_what_it_found():
     assert all(claim.holds or claim.reason for claim in results.claims if claim.status == "reported")
     names = {figure.name for figure in results.figures}
     assert {"6", "6-insets", "7a", "7d", "8", "9a", "9b", "10a", "10b", "11a", "11b"} <= names
+
+
+# -- more freedom is never worse ---------------------------------------------------------------------------
+
+
+def best_within(frontier, loss):
+    """The pairs (k, l) or k that a frontier offers within a loss, from the definition."""
+    names = frontier.problem.privacies
+    return [[point.values[name] for name in names] for point in frontier if point.values["loss"] <= loss + 1e-9]
+
+
+def reaches(more, less):
+    return all(any(all(a >= b - 1e-9 for a, b in zip(own, other, strict=True)) for own in more) for other in less)
+
+
+@given(cells_of_tables(sensitive=(1, 1), rows=16), st.lists(st.floats(0, 1), min_size=2, max_size=2), st.data())
+@tries(25)
+def test_more_suppression_or_loss_never_gives_a_worse_answer(cells, etas, data):
+    table, space = table_of(cells), cut_space(cells)
+    if space.count > 500:
+        return
+    small_eta, large_eta = sorted(etas)
+    loss = data.draw(st.floats(0, 1))
+    relaxed = data.draw(st.floats(loss, 1))
+    make = data.draw(
+        st.sampled_from([lambda eta: Problem2(eta, minimize="loss"), lambda eta: Problem4(eta, minimize="loss")])
+    )
+    tight, free = exact(table, make(small_eta), space), exact(table, make(large_eta), space)
+    assert len(non_dominated(tight.costs)) == len(tight)
+    assert reaches(best_within(free, loss), best_within(tight, loss))
+    assert reaches(best_within(tight, relaxed), best_within(tight, loss))
+
+
+def test_more_generations_never_give_a_worse_answer(small):
+    search = Search(small, Problem2(0.2, minimize="loss"), solver=SMALL)
+    before = search.run(generations=1)
+    for _ in range(5):
+        after = search.run(generations=1)
+        both = np.concatenate([after.costs, before.costs])
+        assert set(non_dominated(both)) >= set(range(len(after)))
+        before = after
+
+
+def test_every_threshold_of_a_search_is_found_and_made(small):
+    """The frontier of the search is the exact one, and each of its points is the release it speaks of."""
+    wanted = Problem2(0.3, minimize="loss")
+    found = pareto(small, wanted, solver=NSGA2(population=40, generations=30))
+    assert found.costs == pytest.approx(exact(small, wanted).costs)
+    assert len({point.cuts for point in found}) < len(found)
+    for point in found:
+        release = measure(_made(small, point))
+        for name in ("k", "loss", "suppression_loss"):
+            assert release[name] == pytest.approx(point.values[name])
+
+
+# -- one name, one number; the map; the command ------------------------------------------------------------
+
+
+def test_losses_of_a_coarser_space_are_those_of_its_releases(small):
+    space = cut_space(small.cells, levels={"age": 1})
+    for wanted in (Problem2(0.3, minimize="loss"), Problem1(), Problem3()):
+        for point in exact(small, wanted, space).points[::3]:
+            release = measure(_made(small, point))
+            for name, value in point.values.items():
+                if name in release.values:
+                    assert release[name] == pytest.approx(value), name
+    atoms = exact(small, Problem1(), cut_space(small.cells, levels={"age": 1}, counts_atoms=True))
+    assert min(point.values["loss"] for point in atoms) == 0  # as if nobody had ever known more than the level
+
+
+@pytest.mark.parametrize(
+    "wanted", [Problem1(), Problem2(0.3, minimize="loss"), Problem2(0.3), Problem2(0.2, "l-distinct", minimize="loss")]
+)
+def test_what_is_on_the_frontier_of_a_search_is_on_that_of_its_map(small, wanted):
+    frontier = exact(small, wanted)
+    assert wanted.axes == wanted.objectives
+    study = Study("front", TableDeclaration("adult"), frontier.grids, axes=wanted.axes)
+    shown = explore(study, table=small, workers=1)
+    assert len(shown.frontier()) == len(shown.points) == len(frontier)
+
+
+def test_points_lie_evenly_along_the_frontier():
+    from sfumato.tradeoff import Frontier, FrontierPoint
+
+    sizes = [2**13, *range(1000, 900, -1), 2**7, 2**4, 2]
+    points = tuple(FrontierPoint("", {"k": k, "generalization_loss": np.log2(k)}, None) for k in sizes)
+    frontier = Frontier(Problem2(0.1), points, np.zeros((len(points), 0), np.uint8), 0)
+    chosen = [sizes[i] for i in frontier.spread(5)]
+    assert chosen[0] == 2**13 and chosen[2:] == [2**7, 2**4, 2] and 900 <= chosen[1] <= 1000
+    assert frontier.spread(1) == [0] and frontier.spread(999) == list(range(len(sizes)))
+
+
+def test_the_local_search_looks_at_the_clock_and_tells_how_far_it_is(small, monkeypatch):
+    solver, told = NSGA2(population=4, generations=40, seed=1), []
+    search = Search(small, Problem2(0.1), solver=solver)
+    looked, look_at = [], search.look_at
+    monkeypatch.setattr(search, "look_at", lambda vectors: (looked.append(len(vectors)), look_at(vectors))[1])
+    search.run(progress=lambda done, total, last: told.append((done, total, last)))
+    local = [own for own in told if "local search" in own[2]]
+    most = max(len(neighbours(search.space, vector)) for vector in search.archive.vectors)
+    assert local and [own[0] for own in told] == sorted(own[0] for own in told) and told[-1][0] <= told[-1][1] == 50
+    assert max(looked) <= solver.population + most  # one vector's neighbours at the least, about a generation's at most
+
+
+def test_enumeration_stops_goes_on_and_says_when_it_is_whole(small, tmp_path, monkeypatch):
+    module = __import__("sys").modules["sfumato.tradeoff.search.pareto"]
+    monkeypatch.setattr(module, "CHUNK", 50)
+    path, wanted = tmp_path / "search.npz", Problem4(0.3, minimize="loss")
+    whole = exact(small, wanted)
+
+    def pressed(done, total, last):
+        if done >= 150:
+            raise KeyboardInterrupt
+
+    first = module.Enumeration(small, wanted)
+    assert first.resume(path) == ""
+    part = first.run(progress=pressed, checkpoint=path)
+    assert part.stopped == "interrupted" and not part.exact and part.evaluations == 150
+    second = module.Enumeration(small, wanted)
+    assert "150 of" in second.resume(path)
+    found = second.run(checkpoint=path)
+    assert found.exact and found.points == whole.points and found.evaluations == whole.evaluations
+    third = module.Enumeration(small, wanted)
+    assert "finished" in third.resume(path) and third.run().points == whole.points
+    assert "another search" in Search(small, wanted).resume(path)
+    assert pareto(small, wanted).exact and not pareto(small, wanted, solver=SMALL).exact
+
+
+def test_what_cannot_be_searched_is_refused_in_a_sentence(small):
+    for make, says in (
+        (lambda: MeasuredProblem("k, k"), "k stands twice"),
+        (lambda: MeasuredProblem("loss, are"), "said of sets of items"),
+        (lambda: pareto(small, Problem2(0.1, on="shoes")), "'shoes' is no sensitive attribute"),
+        (lambda: pareto(small, Problem2(0.1, "l-distinct", on="shoes")), "'shoes' is no sensitive attribute"),
+    ):
+        with pytest.raises(BadInputError, match=says):
+            make()
+
+
+@pytest.fixture
+def command(small, tmp_path, monkeypatch, capsys):
+    import sys
+
+    from sfumato.cli import main
+
+    CutVector("age=@0, sex=@0, town=@0").anonymize(small, requirement("k-anonymity k=1")).to_csv(tmp_path / "rows.csv")
+    (tmp_path / "study.toml").write_text(
+        'schema = 1\nname = "s"\n[table]\nsource = "rows.csv"\nquasi = ["age", "sex", "town"]\n'
+        'sensitive = ["illness"]\n[scales]\nmin_support = 0.3\n[[candidates]]\nanonymizers = ["mondrian"]\n'
+        'requirements = ["k-anonymity k=2"]\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    for draw in ("report_bytes", "picture_bytes"):
+        monkeypatch.setattr(f"sfumato.report.folder.{draw}", lambda *arguments, **options: b"")
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["sfumato", "frontier", "study.toml", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capsys.readouterr()
+        return ended.value.code or 0, said.out, said.err
+
+    return run
+
+
+def test_problems_have_folders_of_their_own_and_small_spaces_are_looked_at_whole(command, tmp_path):
+    import json
+
+    code, out, _ = command("--points", 3, "--json")
+    assert code == 0 and json.loads(out)["exact"]
+    code, out, _ = command("--problem", "problem-2 eta=0.1", "--points", 3)
+    assert code == 0 and "which are all" in out and "drawn on k and generalization_loss" in out
+    made = sorted(path.name for path in tmp_path.iterdir() if path.is_dir())
+    assert made == ["s-frontier", "s-frontier-problem-2-eta-0.1"]
+    axes = [json.loads((tmp_path / name / "points.json").read_text())["axes"] for name in made]
+    assert axes == [["k", "loss"], ["k", "generalization_loss"]]
+    code, _, err = command("--problem", "problem-1", "--out", "s-frontier")
+    assert code == 2 and "the map of another search" in err
+
+
+def test_the_solver_is_told_on_the_command_line(command):
+    import json
+
+    paper = "nsga2 operators=paper mutation=0.2 crossover=0.5 population=12 generations=3"
+    code, out, _ = command("--solver", paper, "--points", 2, "--json")
+    assert code == 0 and not json.loads(out)["exact"] and json.loads(out)["evaluations"] <= 36
+    assert command("--solver", "nsga2 colour=red")[0] == 2
+    code, _, err = command("--solver", paper, "--exact")
+    assert code == 2 and "--exact looks at all cuts" in err
+
+
+def test_nothing_feasible_is_exit_code_1(command):
+    hard = 'measured minimize="k, loss" require="k-anonymity k=100000"'
+    code, _, err = command("--problem", hard, "--population", 4, "--generations", 1)
+    assert code == 1 and "No cuts satisfy what is required" in err
+    code, out, _ = command("--problem", "problem-4 eta=0 minimize=loss", "--loss", 0, "--points", 2)
+    assert code in (0, 1) and (code == 1) == ("No release that was found keeps within this loss" in out)
+
+
+def test_measured_objectives_use_the_scales_of_the_study(command, tmp_path):
+    import json
+
+    wanted = 'measured minimize="p_loss, u_loss" require="k-anonymity k=5"'
+    code, out, err = command(
+        "--problem", wanted, "--population", 4, "--generations", 2, "--points", 99, "--out", "m", "--json"
+    )
+    assert code == 0, err
+    searched = sorted((point["p_loss"], point["u_loss"]) for point in json.loads(out)["frontier"])
+    points = json.loads((tmp_path / "m" / "points.json").read_text())["points"]
+    mapped = sorted((point["measures"]["p_loss"], point["measures"]["u_loss"]) for point in points)
+    assert np.array(searched) == pytest.approx(np.array(mapped))
+    assert all(point["on_frontier"] for point in points)
+
+
+def test_the_next_step_is_never_worse():
+    from sfumato.tradeoff import FrontierPoint
+    from sfumato.tradeoff.choice.answers import answered
+
+    values = [(9, 0.2), (8, 0.3), (9, 0.31), (10, 0.4), (12, 0.5)]
+    points = [FrontierPoint("", {"k": k, "loss": loss}, None) for k, loss in values]
+    answer = answered("", points, ["k"], 0.25)
+    assert (answer.best[0].values["k"], answer.dearer.values["k"]) == (9, 10)
+    assert answered("", points, ["k"], 0.5).dearer is None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sfumato.phrases import counted
-from sfumato.tradeoff import Frontier
+from sfumato.phrases import counted, listed
+from sfumato.tradeoff import Frontier, Problem
 
 EARLY = {"time": " (time was up)", "interrupted": " (interrupted)"}
 ROWS = 20
@@ -15,7 +15,8 @@ ROWS = 20
 def frontier_lines(frontier: Frontier) -> Iterator[str]:
     """Write a frontier as lines for the terminal."""
     points, looked = counted(len(frontier), "point"), counted(frontier.evaluations, "cut vector")
-    yield f"{points} on the frontier of {frontier.problem}, {looked} looked at{EARLY.get(frontier.stopped, '')}.\n"
+    whole = ", which are all" if frontier.exact else EARLY.get(frontier.stopped, "")
+    yield f"{points} on the frontier of {frontier.problem}, {looked} looked at{whole}.\n"
     if not len(frontier):
         yield "No cuts satisfy what is required: allow more suppression, or require less."
         return
@@ -23,6 +24,17 @@ def frontier_lines(frontier: Frontier) -> Iterator[str]:
     yield "  " + " ".join(f"{name.replace('generalization', 'general.'):>18}" for name in names)
     for point in frontier.points[:: max(1, -(-len(frontier) // ROWS))]:
         yield "  " + " ".join(f"{_number(point.values[name]):>18}" for name in names)
+
+
+def drawn_on(problem: Problem) -> str:
+    """Say on which measures the map of a frontier is drawn, and why points of it may look beaten there."""
+    sentence = f"The map is drawn on {' and '.join(problem.axes)}"
+    if problem.axes == problem.objectives:
+        return f"{sentence}."
+    return (
+        f"{sentence}; the frontier is that of {listed(problem.objectives)}, so a point may be beaten on these two and "
+        "still be worth its place."
+    )
 
 
 def _number(value: float) -> str:

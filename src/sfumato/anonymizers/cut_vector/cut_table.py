@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.anonymizers.cut_vector.facts import SAFE, weigh
+from sfumato.anonymizers.cut_vector.facts import weigh
 from sfumato.anonymizers.cut_vector.groups import Layout
 from sfumato.anonymizers.cut_vector.space import Bits, CutSpace
 from sfumato.arrays import Codes, Counts, Numbers
@@ -65,17 +65,31 @@ class CutTable:
         counts = weighted_counts(number, cells.counts, len(first))
         values = rows[first, -1].astype(np.int32) if diverse else np.zeros(0, np.int32)
         codes = np.ascontiguousarray(joint[first].T.astype(np.int32))
-        layout = Layout(np.array(space.offsets, np.int64), np.array(starts, np.int64), np.array(order, np.int64))
+        layout = _layout(space, order, starts)
         return CutTable(space, layout, codes, values, counts, sensitive, cells.records)
 
-    def facts(self, vectors: Bits, problem: int, privacy: int, budget: int) -> Numbers:
-        """Work out vectors: an array (vectors, rows, columns of facts); problem 4 has a row for every l from 1 on."""
-        rows = self.sensitive if problem == SAFE else 1
-        facts = np.zeros((len(vectors), rows, 7))
-        weigh(
-            vectors, self.layout, self.codes, self.values, self.counts, self.sensitive, problem, privacy, budget, facts
+    def facts(self, vectors: Bits, problem: int, privacy: int, budget: int, every: bool = False) -> list[Numbers]:
+        """Work out vectors, for each an array (rows, columns of facts).
+
+        Problem 4 has a row for every l from 1 on that can be had. With `every` there is one for every threshold of
+        suppression.
+        """
+        rows, ends = weigh(
+            vectors, self.layout, self.codes, self.values, self.counts, self.sensitive, problem, privacy, budget, every
         )
-        return facts
+        return np.split(rows, ends[:-1])
+
+
+def _layout(space: CutSpace, order: list[int], starts: list[int]) -> Layout:
+    losing = [attribute.losing for attribute in space.attributes]
+    return Layout(
+        np.array(space.offsets, np.int64),
+        np.array(starts, np.int64),
+        np.array(order, np.int64),
+        np.concatenate([np.zeros(0), *(about.ends for about in losing)]),
+        np.array([about.least for about in losing], np.float64),
+        np.concatenate([np.zeros(0, np.bool_), *(about.single for about in losing)]),
+    )
 
 
 def _blocks(domains: list[int]) -> tuple[list[int], list[int]]:

@@ -27,7 +27,8 @@ SIZE, FREQUENCY, DISTINCT = 0, 1, 2
 KEEP_ALL, LIMITED, FREE, SAFE, PAPER_L, PAPER_K = 1, 2, 3, 4, 5, 6
 """Which groups are suppressed: problems 1 to 4; problem 4 as printed with l or with k preferred."""
 
-PRIVACY, GENERALIZED, SUPPRESSED, SMALLEST, LEAST, WEIGHTED, GROUPS = range(7)
+COLUMNS = 7
+PRIVACY, GENERALIZED, SUPPRESSED, SMALLEST, LEAST, WEIGHTED, GROUPS = range(COLUMNS)
 """Columns of the facts: the privacy reached; losses by generalization and by suppression; of the groups that are left
 the smallest size and the least diversity (0: not asked for); the mean privacy that a record sees before suppression;
 the number of groups left."""
@@ -47,9 +48,12 @@ def weigh(
     problem: int,
     privacy: int,
     budget: int,
-    facts: Numbers,
-) -> None:
-    """Work out many vectors, one after the other, each from the cells alone."""
+    every: bool,
+) -> tuple[Numbers, Counts]:
+    """Work out many vectors, one after the other, each from the cells alone: rows of facts, and how many each has.
+
+    With `every` problems 2 and 4 have a row for every threshold of suppression, the largest first.
+    """
     blocks, cells = codes.shape
     slots = 4
     while slots < 2 * cells:
@@ -59,6 +63,7 @@ def weigh(
     packed = np.zeros(0 if sensitive else slots, np.uint64)
     group, sizes, losses = np.empty(cells, np.int32), np.empty(cells, np.int64), np.empty(cells)
     measured, diversity = np.empty(cells), np.ones(cells)
+    facts, ends, used = np.zeros((len(vectors) + 1, COLUMNS)), np.zeros(len(vectors), np.int64), 0
     for v in range(len(vectors)):
         span = fill_tables(vectors[v], layout, table_keys, table_losses)
         if not sensitive and span <= MOST_PACKED and total < MOST_PACKED:
@@ -70,12 +75,81 @@ def weigh(
         for g in range(groups):
             measured[g] = sizes[g] if privacy == SIZE else diversity[g]
         if problem == SAFE:
-            safe_rows(sizes, diversity, losses, groups, sensitive, budget, measured, facts[v])
+            facts, used = safe_rows(sizes, diversity, losses, groups, sensitive, budget, every, measured, facts, used)
         else:
-            one_row(sizes, diversity, losses, groups, problem, privacy, budget, sensitive, measured, facts[v, 0])
-        for r in range(facts.shape[1]):
-            facts[v, r, GENERALIZED] /= total * attributes
-            facts[v, r, SUPPRESSED] /= total
+            facts = with_room(facts, used)
+            row = facts[used]
+            bound = one_row(sizes, diversity, losses, groups, problem, privacy, budget, sensitive, measured, row)
+            used += 1
+            if every:
+                order = below(measured, groups, bound)
+                facts, used = add_rows(sizes, diversity, losses, order, measured, bound, sensitive, 0.0, facts, used)
+        ends[v] = used
+    facts[:used, GENERALIZED] /= total * attributes
+    facts[:used, SUPPRESSED] /= total
+    return facts[:used], ends
+
+
+@kernel
+def with_room(facts: Numbers, used: int) -> Numbers:
+    """Return the rows, or twice as many where all are used."""
+    if used < len(facts):
+        return facts
+    larger = np.zeros((2 * used, facts.shape[1]))
+    larger[:used] = facts
+    return larger
+
+
+@kernel
+def below(measured: Numbers, groups: int, bound: float) -> Counts:
+    """List the groups of less privacy than a bound, the most private first."""
+    chosen, number = np.empty(groups, np.int64), 0
+    for g in range(groups):
+        chosen[number] = g
+        number += measured[g] < bound
+    return chosen[:number][np.argsort(-measured[chosen[:number]])]
+
+
+@kernel
+def add_rows(
+    sizes: Counts,
+    diversity: Numbers,
+    losses: Numbers,
+    order: Counts,
+    measured: Numbers,
+    bound: float,
+    sensitive: int,
+    diverse: float,
+    facts: Numbers,
+    used: int,
+) -> tuple[Numbers, int]:
+    """Add a row for every smaller threshold: groups below the bound are kept one after the other, in the order given.
+
+    The last row is that of the bound; groups of negative privacy are never kept. With `diverse` rows of groups that are
+    all at least so diverse are left out: they are rows of a larger l.
+    """
+    row = facts[used - 1].copy()
+    if diverse and row[LEAST] + CLOSE >= diverse:
+        used -= 1
+    for i in range(len(order)):
+        g = order[i]
+        if measured[g] < 0 or measured[g] >= bound:
+            continue
+        if row[PRIVACY] > measured[g] and row[PRIVACY] < bound and (not diverse or row[LEAST] + CLOSE < diverse):
+            facts = with_room(facts, used)
+            facts[used] = row
+            used += 1
+        row[PRIVACY] = measured[g]
+        row[GENERALIZED] += sizes[g] * losses[g]
+        row[SUPPRESSED] -= sizes[g]
+        row[SMALLEST] = min(row[SMALLEST], sizes[g])
+        row[LEAST] = min(row[LEAST], diversity[g]) if sensitive else 0.0
+        row[GROUPS] += 1
+    if row[PRIVACY] < bound and (not diverse or row[LEAST] + CLOSE < diverse):
+        facts = with_room(facts, used)
+        facts[used] = row
+        used += 1
+    return facts, used
 
 
 @kernel
@@ -147,8 +221,8 @@ def one_row(
     sensitive: int,
     measured: Numbers,
     row: Numbers,
-) -> None:
-    """Suppress as problem 1, 2, 3 or the printed problem 4 says, and note the facts."""
+) -> float:
+    """Suppress as problem 1, 2, 3 or the printed problem 4 says, note the facts, and return the least that is kept."""
     mean, total = 0.0, 0
     for g in range(groups):
         mean += measured[g] * sizes[g]
@@ -176,6 +250,7 @@ def one_row(
         inner = bound - outer * width
         row[SMALLEST], row[LEAST] = (outer, inner) if problem == PAPER_L else (inner, outer)
         row[PRIVACY] = row[SMALLEST]
+    return float(bound)
 
 
 @kernel
@@ -211,17 +286,20 @@ def safe_rows(
     groups: int,
     sensitive: int,
     budget: int,
+    every: bool,
     measured: Numbers,
-    rows: Numbers,
-) -> None:
+    facts: Numbers,
+    used: int,
+) -> tuple[Numbers, int]:
     """For every l the largest k such that groups smaller than k or less diverse than l fit the budget: (k, l)-safe.
 
-    Rows from an l that cannot be had stay 0.
+    With `every` also all smaller k. There is no row of an l that cannot be had.
     """
     mean, total = 0.0, 0
     for g in range(groups):
         mean += float(sizes[g]) * sizes[g]
         total += sizes[g]
+    order = np.empty(0, np.int64)
     for r in range(sensitive):
         spent, left = 0, 0
         for g in range(groups):
@@ -232,5 +310,12 @@ def safe_rows(
         if left == 0 or spent > budget:
             break
         bound = threshold(measured, sizes, groups, spent, budget)
-        keep(sizes, diversity, losses, groups, measured, max(bound, 0.0), sensitive, rows[r])
-        rows[r, PRIVACY], rows[r, WEIGHTED] = bound, mean / total
+        if r == 0 and every:  # no l has a larger k than the first
+            order = below(measured, groups, bound)
+        facts = with_room(facts, used)
+        keep(sizes, diversity, losses, groups, measured, max(bound, 0.0), sensitive, facts[used])
+        facts[used, PRIVACY], facts[used, WEIGHTED] = bound, mean / total
+        used += 1
+        if every:
+            facts, used = add_rows(sizes, diversity, losses, order, measured, bound, sensitive, r + 2.0, facts, used)
+    return facts, used

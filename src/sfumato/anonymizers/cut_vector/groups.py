@@ -33,6 +33,15 @@ class Layout(NamedTuple):
     attribute: Counts
     """The attributes in the order of blocks."""
 
+    ends: Numbers
+    """Where atoms begin on the scale of losses, and where the last one ends: attribute after attribute."""
+
+    least: Numbers
+    """What every attribute's losses have too much: the width of one mean leaf."""
+
+    single: NDArray[np.bool_]
+    """Whether an atom is one leaf, so that nothing is lost: attribute after attribute."""
+
 
 @kernel
 def largest_block(layout: Layout) -> int:
@@ -58,12 +67,14 @@ def fill_tables(vector: Bits, layout: Layout, keys: Counts, losses: Numbers) -> 
             start, end = layout.offsets[layout.attribute[i]], layout.offsets[layout.attribute[i] + 1]
             atoms = end - start + 1
             part, parts, loss = np.zeros(atoms, np.int64), 0, np.zeros(atoms)
-            first = 0
+            first, a = 0, layout.attribute[i]
+            ends, single = layout.ends[start + 2 * a : end + 2 * a + 2], layout.single[start + a : end + a + 1]
             for atom in range(atoms):
                 part[atom] = parts
                 if atom == atoms - 1 or vector[start + atom]:
+                    lost = max(ends[atom + 1] - ends[first] - layout.least[a], 0.0)
                     for inside in range(first, atom + 1):
-                        loss[inside] = (atom - first) / (atoms - 1) if atoms > 1 else 0.0
+                        loss[inside] = 0.0 if first == atom and single[atom] else lost
                     first = atom + 1
                     parts += 1
             for j in range(size - 1, -1, -1):  # from the end, so that nothing is read after it was overwritten

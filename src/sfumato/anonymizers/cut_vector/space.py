@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, product
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,15 @@ LEVEL = "@"
 """Before a number: all cuts of that level of the hierarchy."""
 
 
+class Losing(NamedTuple):
+    """How the loss of a part of one attribute is worked out: the difference of its ends, less than a mean leaf's."""
+
+    ends: NDArray[np.float64]
+    least: float
+    single: NDArray[np.bool_]
+    """Whether an atom is one leaf: nothing is lost where it is told apart."""
+
+
 @dataclass(frozen=True)
 class CutAttribute:
     """One quasi-identifier of a space: where its domain may be cut."""
@@ -33,6 +43,9 @@ class CutAttribute:
     constrained: bool
     level: int = 0
     """The level whose nodes are the atoms: the finest that may be published."""
+
+    counts_atoms: bool = False
+    """Whether losses count atoms and not leaves, as if the table had been collected at this level."""
 
     def __post_init__(self) -> None:
         check_whole(f"the level of {self.name!r}", self.level, least=0)
@@ -46,6 +59,15 @@ class CutAttribute:
     def starts(self) -> NDArray[np.int64]:
         """The first leaf of every atom."""
         return np.asarray(self.hierarchy.levels[self.level].starts, np.int64)
+
+    @property
+    def losing(self) -> Losing:
+        """What losses are made of: those of the measure `loss`, or as if atoms were the leaves."""
+        atoms = np.append(self.starts, self.hierarchy.size)
+        cumulative = np.arange(len(atoms)) if self.counts_atoms else self.hierarchy.cumulative[atoms]
+        leaves = len(self.starts) if self.counts_atoms else self.hierarchy.size
+        scale = 1 / (1 - 1 / max(leaves, 2))
+        return Losing(cumulative / cumulative[-1] * scale, scale - 1, (np.diff(atoms) == 1) | self.counts_atoms)
 
     @property
     def bits(self) -> int:
@@ -182,11 +204,15 @@ class CutSpace:
 
 
 def cut_space(
-    cells: Cells, constrained: Iterable[str] | None = None, levels: Mapping[str, int] | None = None
+    cells: Cells,
+    constrained: Iterable[str] | None = None,
+    levels: Mapping[str, int] | None = None,
+    counts_atoms: bool = False,
 ) -> CutSpace:
     """Make the space of a table: `constrained` names what is cut along its hierarchy only (by default all categories).
 
     `levels` is the granularity: the level of the hierarchy that is the finest an attribute may show (0: its leaves).
+    Losses are those of the releases, which count leaves; with `counts_atoms` they are relative to the granularity.
     """
     names = [quasi.name for quasi in cells.quasi]
     chosen = None if constrained is None else set(constrained)
@@ -196,7 +222,8 @@ def cut_space(
     attributes = []
     for quasi in cells.quasi:
         bound = quasi.hierarchy.scale == "category" if chosen is None else quasi.name in chosen
-        attributes.append(CutAttribute(quasi.name, quasi.hierarchy, bound, (levels or {}).get(quasi.name, 0)))
+        level = (levels or {}).get(quasi.name, 0)
+        attributes.append(CutAttribute(quasi.name, quasi.hierarchy, bound, level, counts_atoms))
     return CutSpace(tuple(attributes))
 
 

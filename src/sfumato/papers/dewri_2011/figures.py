@@ -62,15 +62,15 @@ def _limited_figures(study: Dewri2011) -> Iterator[Figure]:
 def _free_figures(study: Dewri2011) -> Iterator[Figure]:
     three = study.frontiers[Problem3()]
     names = {
-        "weighted_k": "weighted-k",
+        "weighted_k_before": "weighted-k",
         "generalization_loss": "generalization loss",
         "suppression_loss": "suppression loss",
     }
     rows = [{label: point.values[name] for name, label in names.items()} for point in three]
     yield Figure("8", "Problem 3", "", "", [Curve("ours", rows, line=False)], matrix=tuple(names.values()))
     for letter, name, bound, x, y in (
-        ("a", "suppression_loss", 0.2, "weighted_k", "generalization_loss"),
-        ("b", "generalization_loss", 0.3, "weighted_k", "suppression_loss"),
+        ("a", "suppression_loss", 0.2, "weighted_k_before", "generalization_loss"),
+        ("b", "generalization_loss", 0.3, "weighted_k_before", "suppression_loss"),
     ):
         inside = [point for point in three if point.values[name] < bound]
         title = f"Problem 3, {names[name]} below {bound:.0%}"

@@ -230,18 +230,18 @@ def _reported_claims(study: Dewri2011) -> Iterator[Claim]:
             id, over = f"question-2-at-{bound:.0%}-{name}", _over(inside, name)
             yield Claim(id, text, paper, most, _reaches(most, paper), "reported", why, over)
     inside = [p for p in study.frontiers[Problem3()] if p.values["suppression_loss"] <= 0.2]
-    near = sorted(inside, key=lambda point: abs(point.values["weighted_k"] - 5000))[:3]
-    rows = [[round(p.values[n], 3) for n in ("weighted_k", "generalization_loss", "suppression_loss")] for p in near]
+    near = sorted(inside, key=lambda point: abs(point.values["weighted_k_before"] - 5000))[:3]
+    rows = [[round(value, 3) for value in _three(point)] for point in near]
     equal = [k >= 5000 and general <= 0.35 and suppressed <= 0.17 for k, general, suppressed in map(_three, inside)]
     text = "a release at least as good as k around 5000, GL 35 %, SL 17 % (ours: the three nearest to k = 5000)"
-    holds, over = any(equal) if inside else None, _over(inside, "weighted_k")
+    holds, over = any(equal) if inside else None, _over(inside, "weighted_k_before")
     yield Claim("problem-3-near-5000", text, [5000, 0.35, 0.17], rows, holds, "reported", why, over)
     yield from _pair_claims(study, why)
 
 
 def _three(point: FrontierPoint) -> tuple[float, float, float]:
     values = point.values
-    return values["weighted_k"], values["generalization_loss"], values["suppression_loss"]
+    return values["weighted_k_before"], values["generalization_loss"], values["suppression_loss"]
 
 
 def _reaches(ours: float | None, paper: float | None) -> bool | None:

@@ -57,7 +57,8 @@ class Dewri2011:
             bound = [quasi.name for quasi in table.cells.quasi if quasi.name in CONSTRAINED]
             if not problem.publishable:
                 solver = replace(solver, operators="paper")
-            frontiers[problem] = pareto(table, problem, cut_space(table.cells, bound, LEVELS), solver)
+            space = cut_space(table.cells, bound, LEVELS, counts_atoms=True)
+            frontiers[problem] = pareto(table, problem, space, solver)
             self.progress(number, len(wanted), str(problem))
         return frontiers
 

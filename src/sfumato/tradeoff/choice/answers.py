@@ -42,7 +42,7 @@ class Answer(Quiet, Generic[P]):
     """The next point on the frontier with less privacy than the best and less loss."""
 
     dearer: P | None
-    """The point of least loss beyond the bound: what the next step would cost."""
+    """The point of least loss beyond the bound that no best one equals or beats: what the next step would cost."""
 
     bought: tuple[P, ...]
     """What the relaxed bound offers and the bound does not."""
@@ -77,7 +77,8 @@ def answered(
     """Say what a frontier offers of some privacies within a loss, and what more within a relaxed one."""
     check_losses(loss, relaxed)
     best = best_within(frontier, names, loss)
-    beyond = [point for point in frontier if point.values["loss"] > loss + EQUAL]
+    dear = [point for point in frontier if point.values["loss"] > loss + EQUAL]
+    beyond = [point for point in dear if not _offered(point, best, names)]
     below = [point for point in frontier if best and point.values["loss"] < best[0].values["loss"] - EQUAL]
     more = () if relaxed is None else best_within(frontier, names, relaxed)
     return Answer(

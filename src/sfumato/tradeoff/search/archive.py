@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -70,6 +70,25 @@ class Frontier:
         rows = [[p.values[n] * (-1 if n in down else 1) for n in self.problem.objectives] for p in self.points]
         return np.array(rows, np.float64).reshape(len(self.points), len(self.problem.objectives))
 
+    def spread(self, number: int) -> list[int]:
+        """Choose points that lie evenly along the frontier: each the farthest from those before, gains as logarithms.
+
+        Distances are shares of what all points span in each objective. The points in their order, the ends among them.
+        """
+        places = self.costs
+        for column, name in enumerate(self.problem.objectives):
+            if is_gain(name) and (places[:, column] < 0).all():
+                places[:, column] = -np.log(-places[:, column])
+        spans = np.ptp(places, axis=0) if len(places) else np.ones(places.shape[1])
+        places = places / np.where(spans > 0, spans, 1)
+        apart, chosen = np.full(len(places), np.inf), [0, len(places) - 1][: min(number, len(places))]
+        while len(chosen) < min(number, len(places)):
+            for one in chosen[-2:]:
+                apart = np.minimum(apart, np.linalg.norm(places - places[one], axis=1))
+            apart[chosen] = -1.0
+            chosen.append(int(apart.argmax()))
+        return sorted(chosen)
+
     @property
     def grids(self) -> tuple[Grid, ...]:
         """The points as candidates of a study: `Study(name, table, frontier.grids)` puts them on a map."""
@@ -96,22 +115,28 @@ class Archive:
         self.vectors: Bits = np.zeros((0, space.bits), np.uint8)
         self.facts: Numbers | None = None
 
-    def add(self, vectors: Bits, facts: Numbers) -> bool:
+    def add(self, vectors: Bits, facts: Sequence[Numbers]) -> bool:
         """Add all rows of some vectors; say whether the archive has changed."""
-        rows, columns = facts.shape[1:]
-        costs = self.problem.costs(facts).reshape(len(vectors) * rows, -1)
+        flat = np.concatenate(facts)
+        columns = flat.shape[1]
+        costs = self.problem.costs(flat)
         fine = np.isfinite(costs).all(axis=1)
-        flat = facts.reshape(-1, columns)[fine]
+        flat = flat[fine]
         kept = np.zeros((0, columns)) if self.facts is None else self.facts
         all_costs = np.concatenate([self.costs, costs[fine]])
         all_facts = np.concatenate([kept, flat])
-        owners = np.repeat(np.arange(len(vectors)), rows)[fine]
+        owners = np.repeat(np.arange(len(vectors)), [len(rows) for rows in facts])[fine]
         before = len(self.costs)
         chosen = undominated(all_costs)
         old, new = chosen[chosen < before], chosen[chosen >= before]  # in this order, because chosen is sorted
         self.vectors = np.concatenate([self.vectors[old], vectors[owners[new - before]]])
         self.costs, self.facts = all_costs[chosen], all_facts[chosen]
         return len(new) > 0
+
+    def take(self, vectors: Bits, facts: Numbers) -> None:
+        """Take over the rows of another archive."""
+        if len(facts):
+            self.vectors, self.facts, self.costs = vectors, facts, self.problem.costs(facts)
 
     def frontier(self, evaluations: int, exact: bool = False, stopped: str = "") -> Frontier:
         """Hand back what was found."""

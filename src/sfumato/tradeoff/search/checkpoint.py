@@ -28,7 +28,7 @@ from sfumato.release import staged
 from sfumato.rooms import up_to
 
 if TYPE_CHECKING:
-    from sfumato.tradeoff.search.pareto import Search
+    from sfumato.tradeoff.search.pareto import Enumeration, Search
 
 Numbers = NDArray[np.float64]
 
@@ -41,6 +41,10 @@ class Evolved:
     rank: NDArray[np.int64]
     crowding: Numbers
     random: dict[str, Any]
+
+
+NOT_EVOLVED = Evolved(np.zeros((0, 0), np.int16), np.zeros(0, np.int64), np.zeros(0), {})
+"""The generation of what looks at all vectors: it has none."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ class Snapshot:
     polished: bool
 
 
-def key_of(search: Search) -> str:
+def key_of(search: Search | Enumeration) -> str:
     """Digest everything that a search depends on."""
     table = search.table
     start = None if search.start is None else search.start.tobytes()

@@ -17,6 +17,9 @@ Numbers = NDArray[np.float64]
 AT_ONCE = 8
 """Vectors that one thread is handed at a time."""
 
+MOST_KEPT = 2**28
+"""Bytes of facts that are kept; those of further vectors are worked out anew where they are met again."""
+
 
 class Evaluator:
     """Works out vectors, each once, by several threads."""
@@ -25,30 +28,28 @@ class Evaluator:
         self.judge = wanted.judge(table, space)
         self.crew = Crew(workers)
         self.known: dict[bytes, Numbers | None] = {}
-        """The facts of every vector that was met; None where a checkpoint says that it was, but not its facts."""
+        """The facts of every vector that was met; None where it is known that it was, but not its facts."""
 
-        self.rows = 1
-        """Rows of facts that a vector has: problem 4 has one for every l."""
-
+        self.kept = 0
         self.seconds = 0.0
 
-    def facts(self, vectors: Bits) -> tuple[Numbers, NDArray[np.int64]]:
-        """Return the facts of vectors, and which of them were new."""
+    def facts(self, vectors: Bits) -> tuple[list[Numbers], NDArray[np.int64]]:
+        """Return the rows of facts of vectors, and which of them were new."""
         keys = [vector.tobytes() for vector in vectors]
         lacking = {key: i for i, key in reversed(list(enumerate(keys))) if self.known.get(key) is None}
         needed = np.array(sorted(lacking.values()), np.int64)
         fresh = np.array([i for i in needed if keys[i] not in self.known], np.int64)
-        if len(needed):
-            for i, row in zip(needed, self.worked_out(vectors[needed]), strict=True):
-                self.known[keys[i]] = row
-        return np.array([self.known[key] for key in keys]), fresh
+        rows = {key: facts for key in keys if (facts := self.known.get(key)) is not None}
+        for i, facts in zip(needed, self.worked_out(vectors[needed]), strict=True):
+            rows[keys[i]] = facts
+            self.kept += facts.nbytes
+            self.known[keys[i]] = facts.copy() if self.kept <= MOST_KEPT else None
+        return [rows[key] for key in keys], fresh
 
-    def worked_out(self, vectors: Bits) -> Numbers:
+    def worked_out(self, vectors: Bits) -> list[Numbers]:
         """Work out vectors without looking whether they are known."""
         started = time.perf_counter()
         parts = [vectors[i : i + AT_ONCE] for i in range(0, len(vectors), AT_ONCE)]
         facts = self.crew.all(self.judge, parts)
         self.seconds += time.perf_counter() - started
-        together = np.concatenate(facts)
-        self.rows = together.shape[1]
-        return together
+        return [rows for part in facts for rows in part]

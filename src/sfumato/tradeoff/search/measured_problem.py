@@ -31,6 +31,7 @@ class MeasuredProblem(Problem):
     require: Annotated[str, Option("What every release must satisfy.", takes="requirement")] = "k-anonymity k=1"
     suppress: Annotated[float, Option("The largest share of the records that may be left out.", least=0, most=1)] = 0.0
     scales: Scales = Scales()  # noqa: RUF009
+    enumerated: ClassVar[int] = 2_000
     name: ClassVar[str] = "measured"
     example: ClassVar[str | None] = 'measured minimize="p_loss, u_loss" require="k-anonymity k=10"'
 
@@ -41,12 +42,22 @@ class MeasuredProblem(Problem):
             raise BadInputError('minimize must name two measures or more, such as minimize="p_loss, u_loss"')
         for name in self.objectives:
             if name not in MEASURES:
-                raise BadInputError(f"minimize: unknown measure {name!r}; known are {', '.join(MEASURES)}")
+                known = [measure for measure in MEASURES if MEASURES[measure].said_of == "table"]
+                raise BadInputError(f"minimize: unknown measure {name!r}; known are {', '.join(known)}")
+            if MEASURES[name].said_of != "table":
+                raise BadInputError(f"minimize: {name} is said of sets of items, and cuts make releases of tables")
+            if self.objectives.count(name) > 1:
+                raise BadInputError(f"minimize: {name} stands twice; name different measures")
 
     @property
     def objectives(self) -> tuple[str, ...]:
         """The measures."""
         return tuple(name.strip() for name in self.minimize.split(",") if name.strip())
+
+    @property
+    def axes(self) -> tuple[str, str]:
+        """The first two measures."""
+        return self.objectives[0], self.objectives[1]
 
     @property
     def share(self) -> float:
@@ -57,10 +68,12 @@ class MeasuredProblem(Problem):
         """Prepare the scales once; then every vector is a release that is made and measured."""
         clever = any(name in RECONSTRUCTED for name in self.objectives)
         scales = self.scales if clever else replace(self.scales, reader=UniformReader())
+        if not any(map(_is_learned, self.objectives)):
+            scales = replace(scales, classification=None)
         prepared = scales.prepare(table).ready()
 
-        def judged(vectors: Bits) -> Numbers:
-            return np.array([[self._measured(prepared, space.text(vector))] for vector in vectors])
+        def judged(vectors: Bits) -> list[Numbers]:
+            return [np.array([self._measured(prepared, space.text(vector))]) for vector in vectors]
 
         return judged
 
@@ -90,8 +103,12 @@ class MeasuredProblem(Problem):
         return Candidate(maker, requirement(self.require), suppress=self.suppress)
 
 
+def _is_learned(name: str) -> bool:
+    return name.startswith("workload") or name == "utility_gain"
+
+
 def _why(name: str) -> str:
-    if name.startswith("workload") or name == "utility_gain":
+    if _is_learned(name):
         return "it needs a column to learn (scales with a classification)"
     return "it needs a sensitive attribute" if MEASURES[name].needs_sensitive else "it is not defined here"
 

@@ -1,7 +1,7 @@
 """NSGA-II by pymoo, with our sampling, crossover and mutation. Imported when a search begins, because pymoo is slow to.
 
-An individual is a cut vector and, where a problem has several rows of facts for a vector (problem 4: one for every l),
-the row it stands for; a row that cannot be had stands for the last one that can.
+An individual is a cut vector and, where a problem has several rows of facts for a vector (thresholds of suppression, or
+one for every l), which of them it stands for: how far down the list, in steps of a `CHOICES`th.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ from sfumato.tradeoff.search.variation import Tree, cross, flip, mutate, tree_of
 
 Individuals = NDArray[np.int16]
 ENDLESS = 10**9
+CHOICES = 16
+"""Steps by which an individual says which of its vector's rows it stands for."""
+
 OTHER_ROW = 0.1
 """How often an individual changes the row it stands for."""
 
@@ -73,12 +76,12 @@ class _Problem(Judged):  # type: ignore[misc]
 
     def _evaluate(self, x: Individuals, out: dict[str, Any], *args: Any, **kwargs: Any) -> None:
         facts = self.search.look_at(np.ascontiguousarray(x[:, :-1].astype(np.uint8)))
-        costs = self.search.problem.costs(facts)
-        possible: NDArray[np.bool_] = np.asarray(np.isfinite(costs).all(axis=2))
-        last = np.where(possible.any(axis=1), possible.shape[1] - 1 - possible[:, ::-1].argmax(axis=1), 0)
-        row = np.minimum(x[:, -1], last)
-        chosen = costs[np.arange(len(x)), row]
-        out["F"] = np.where(np.isfinite(chosen), chosen, 1e30)
+        numbers = np.array([len(rows) for rows in facts])
+        places = np.cumsum(numbers) - numbers + x[:, -1].astype(np.int64) * numbers // CHOICES
+        chosen = self.search.problem.costs(np.concatenate(facts)[places])
+        if self.search.solver.operators == "own":  # who beats whom stays; but half of a frontier is not its largest k
+            chosen = np.where(chosen <= -1, -1 - np.log(np.maximum(-chosen, 1)), chosen)
+        out["F"] = np.where(np.isfinite(chosen).all(axis=1, keepdims=True), chosen, 1e30)
 
 
 class _Sampling(Sampling):  # type: ignore[misc]
@@ -88,8 +91,7 @@ class _Sampling(Sampling):  # type: ignore[misc]
 
     def _do(self, problem: Any, n_samples: int, *args: Any, random_state: Any = None, **kwargs: Any) -> Individuals:
         vectors = self.search.first_population(random_state)
-        facts = self.search.look_at(vectors)
-        rows = random_state.integers(facts.shape[1], size=len(vectors))
+        rows = random_state.integers(CHOICES if self.search.problem.several else 1, size=len(vectors))
         return np.concatenate([vectors.astype(np.int16), rows[:, None].astype(np.int16)], axis=1)
 
 
@@ -121,10 +123,9 @@ class _Mutation(Mutation):  # type: ignore[misc]
             flip(vectors, self.tree, random_state.random(vectors.shape), self.rate)
         changed = x.copy()
         changed[:, :-1] = vectors
-        rows = self.search.evaluator.rows
-        if rows > 1:
+        if self.search.problem.several:
             other = random_state.random(len(x)) < OTHER_ROW
-            changed[other, -1] = random_state.integers(rows, size=int(other.sum()))
+            changed[other, -1] = random_state.integers(CHOICES, size=int(other.sum()))
         return changed
 
 

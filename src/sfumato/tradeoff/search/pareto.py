@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers import CutSpace, cut_space
 from sfumato.anonymizers.cut_vector.space import Bits
-from sfumato.configuration import Configured, Option, check_choice, check_number
+from sfumato.configuration import Configured, Option, check_choice, check_number, parse
 from sfumato.errors import BadInputError
 from sfumato.table import Table
 from sfumato.tradeoff.search.archive import Archive, Frontier
-from sfumato.tradeoff.search.checkpoint import Snapshot, key_of, read_checkpoint, write_checkpoint
+from sfumato.tradeoff.search.checkpoint import NOT_EVOLVED, Snapshot, key_of, read_checkpoint, write_checkpoint
 from sfumato.tradeoff.search.evaluator import Evaluator
 from sfumato.tradeoff.search.measured_problem import problem
 from sfumato.tradeoff.search.problems import Problem
@@ -39,9 +39,8 @@ Progress = Callable[[int, int, str], None]
 MOST_VECTORS = 5_000_000
 """No larger space is looked at as a whole."""
 
-CHUNK = 20_000
-BATCH = 40
-"""Points of the archive whose neighbours a local search works out at a time."""
+CHUNK = 2_000
+"""Vectors that are looked at between two looks at the clock, where all are."""
 
 BETWEEN = 5.0
 """Seconds between two checkpoints."""
@@ -125,9 +124,9 @@ class Search:
                 if keeper is not None:
                     keeper.keep()
                 if progress is not None:
-                    progress(self.generation, self.solver.generations, f"{len(self.archive.costs)} points")
+                    progress(self.generation, self.total, f"{len(self.archive.costs)} points")
             if self.generation == self.solver.generations and self.solver.operators == "own" and not self.polished:
-                stopped = self._polish(ends, keeper)
+                stopped = self._polish(ends, keeper, progress)
         except KeyboardInterrupt:
             stopped = "interrupted"
             self._restore(self._last)
@@ -137,30 +136,22 @@ class Search:
 
     def resume(self, checkpoint: Path) -> str:
         """Take a search up from its checkpoint, if there is one; say in a sentence what became of it."""
-        if not checkpoint.is_file():
-            return ""
-        try:
-            found = read_checkpoint(checkpoint, key_of(self))
-        except ValueError:
-            return f"{checkpoint} is damaged, so the search begins anew"
-        if found is None:
-            return (
-                f"{checkpoint} belongs to another search (table, problem, columns, solver or version differ), so this "
-                "one begins anew"
-            )
-        assert isinstance(found.known, tuple) and isinstance(found.done, tuple)
-        self.evaluator.known = dict.fromkeys(found.known)
-        self._done = dict.fromkeys(found.done)
-        self._restore(replace(found, known=len(found.known), done=len(found.done)))
+        kept, sentence = _read(checkpoint, key_of(self))
+        if kept is None:
+            return sentence
+        assert isinstance(kept.known, tuple) and isinstance(kept.done, tuple)
+        self.evaluator.known = dict.fromkeys(kept.known)
+        self._done = dict.fromkeys(kept.done)
+        self._restore(replace(kept, known=len(kept.known), done=len(kept.done)))
         if self.polished or (self.generation == self.solver.generations and self.solver.operators == "paper"):
             return f"this search is finished: its frontier is taken from {checkpoint}"
         return f"going on after generation {self.generation} of {self.solver.generations}, from {checkpoint}"
 
-    def look_at(self, vectors: Bits) -> Numbers:
-        """Work out vectors, add them to the archive, return all their facts."""
+    def look_at(self, vectors: Bits) -> list[Numbers]:
+        """Work out vectors, add them to the archive, return all their rows of facts."""
         facts, fresh = self.evaluator.facts(vectors)
         if len(fresh):
-            self.archive.add(vectors[fresh], facts[fresh])
+            self.archive.add(vectors[fresh], [facts[i] for i in fresh])
         return facts
 
     def _next_generation(self) -> None:
@@ -183,21 +174,43 @@ class Search:
         random = drawn(self.space, left - len(made) - len(levels), generator, spread=own)
         return np.concatenate([given, made, levels, random]).astype(np.uint8)
 
-    def _polish(self, ends: float | None, keeper: _Keeper | None) -> str:
-        """Improve the archive's points step by step until none of their neighbours is non-dominated, or work is up."""
+    @property
+    def total(self) -> int:
+        """The generations of a whole search; those of the local search are as many vectors."""
+        more = self.solver.generations // 4 if self.solver.operators == "own" else 0
+        return self.solver.generations + more
+
+    def _polish(self, ends: float | None, keeper: _Keeper | None, progress: Progress | None) -> str:
+        """Improve the archive's points step by step until none of their neighbours is non-dominated, or work is up.
+
+        Each step looks at about as many vectors as a generation has, so that time is up no later than in one.
+        """
         known = self.evaluator.known
         self._limit = self._limit or len(known) + self.solver.population * self.solver.generations // 4
         while len(known) < self._limit:
-            open_ones = [vector for vector in self.archive.vectors if vector.tobytes() not in self._done][:BATCH]
-            if not open_ones:
+            steps, number = {}, 0
+            for vector in self.archive.vectors:
+                if vector.tobytes() in self._done or vector.tobytes() in steps:
+                    continue
+                steps[vector.tobytes()] = neighbours(self.space, vector)
+                number += len(steps[vector.tobytes()])
+                if number >= self.solver.population:
+                    break
+            if not steps:
                 break
             if ends is not None and time.monotonic() >= ends:
                 return "time"
-            self.look_at(np.concatenate([neighbours(self.space, vector) for vector in open_ones]))
-            self._done |= dict.fromkeys(vector.tobytes() for vector in open_ones)
+            together = np.concatenate(list(steps.values()))
+            fresh = np.array([vector.tobytes() not in known for vector in together], np.bool_)
+            if fresh.any():
+                self.look_at(together[fresh])
+            self._done |= dict.fromkeys(steps)
             self._last = self._snapshot()
             if keeper is not None:
                 keeper.keep()
+            if progress is not None:
+                left = (self._limit - len(known)) // self.solver.population
+                progress(self.total - max(left, 0), self.total, f"{len(self.archive.costs)} points, local search")
         self.polished = True
         self._last = self._snapshot()
         return ""
@@ -233,9 +246,7 @@ class Search:
         from sfumato.tradeoff.search.nsga2 import algorithm_of
 
         self.generation, self._limit, self.polished = own.generation, own.limit, own.polished
-        if len(own.facts):
-            self.archive.vectors, self.archive.facts = own.vectors, own.facts
-            self.archive.costs = self.problem.costs(own.facts)
+        self.archive.take(own.vectors, own.facts)
         self._algorithm = algorithm_of(self, own.evolved)
 
 
@@ -265,8 +276,106 @@ def pareto(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Frontier:
-    """Search the cut vectors of a table for the frontier of a problem, such as `problem-2 eta=0.1`."""
-    return Search(table, wanted, space, solver, workers).run(seconds, progress)
+    """Search the cut vectors of a table for the frontier of a problem, such as `problem-2 eta=0.1`.
+
+    Without a solver a space that is small enough is not searched: all of it is looked at.
+    """
+    return search_of(table, wanted, space, solver, workers).run(seconds, progress)
+
+
+def read_solver(text: str) -> NSGA2:
+    """Read a solver from its text form, such as `nsga2 operators=paper mutation=0.05`."""
+    return parse(text, (NSGA2,), "solver")
+
+
+def search_of(
+    table: Table,
+    wanted: Problem | str,
+    space: CutSpace | None = None,
+    solver: NSGA2 | None = None,
+    workers: int | None = None,
+    enumerate_all: bool | None = None,
+) -> Search | Enumeration:
+    """Choose how to look for a frontier: at all vectors, where that is wished, or no solver named and they are few."""
+    wanted = problem(wanted) if isinstance(wanted, str) else wanted
+    space = space if space is not None else cut_space(table.cells)
+    if enumerate_all is None:
+        enumerate_all = solver is None and space.count <= wanted.enumerated
+    if enumerate_all:
+        return Enumeration(table, wanted, space, workers)
+    return Search(table, wanted, space, solver, workers)
+
+
+class Enumeration:
+    """Looks at all cut vectors, or at all that are one level for every attribute; it can be stopped and continued."""
+
+    def __init__(
+        self,
+        table: Table,
+        wanted: Problem | str,
+        space: CutSpace | None = None,
+        workers: int | None = None,
+        within: str = "cuts",
+    ) -> None:
+        check_choice("within", within, ("cuts", "levels"))
+        self.problem = problem(wanted) if isinstance(wanted, str) else wanted
+        self.table, self.within = table, within
+        self.space = space if space is not None else cut_space(table.cells)
+        self.size = self.space.count if within == "cuts" else self.space.level_count
+        if self.size > MOST_VECTORS:
+            raise BadInputError(
+                f"the space has {self.size:,} cut vectors, too many to look at all (at most {MOST_VECTORS:,}); search "
+                "it (pareto, no --exact), look within levels only, or make it smaller by coarser levels (--level)"
+            )
+        self.solver, self.start = f"exact within {within}", None
+        self.evaluator = Evaluator(table, self.problem, self.space, workers)
+        self.archive = Archive(self.problem, self.space)
+        self.chunk = 0
+        """How many chunks were looked at."""
+
+    def run(
+        self, seconds: float | None = None, progress: Progress | None = None, checkpoint: Path | None = None
+    ) -> Frontier:
+        """Look at all vectors unless time is up or Ctrl-C is pressed; called again, it goes on."""
+        if seconds is not None:
+            check_number("seconds", seconds, least=0, strict=True)
+        ends = None if seconds is None else time.monotonic() + seconds
+        written, stopped = time.monotonic(), ""
+        try:
+            for vectors in islice(_chunks(self.space, self.within), self.chunk, None):
+                if ends is not None and time.monotonic() >= ends:
+                    stopped = "time"
+                    break
+                self.archive.add(vectors, self.evaluator.worked_out(vectors))
+                self.chunk += 1
+                if checkpoint is not None and time.monotonic() - written >= BETWEEN:
+                    self._keep(checkpoint)
+                    written = time.monotonic()
+                if progress is not None:
+                    progress(min(self.chunk * CHUNK, self.size), self.size, f"{len(self.archive.costs)} points")
+        except KeyboardInterrupt:
+            stopped = "interrupted"
+        if checkpoint is not None and self.chunk:
+            self._keep(checkpoint)
+        frontier = self.archive.frontier(min(self.chunk * CHUNK, self.size), stopped=stopped)
+        return replace(frontier, exact=self.within == "cuts" and not stopped)
+
+    def resume(self, checkpoint: Path) -> str:
+        """Take it up from its checkpoint, if there is one; say in a sentence what became of it."""
+        kept, sentence = _read(checkpoint, key_of(self))
+        if kept is None:
+            return sentence
+        self.chunk = kept.generation
+        self.archive.take(kept.vectors, kept.facts)
+        if kept.polished:
+            return f"this search is finished: its frontier is taken from {checkpoint}"
+        return f"going on after {self.chunk * CHUNK:,} of {self.size:,} cut vectors, from {checkpoint}"
+
+    def _keep(self, checkpoint: Path) -> None:
+        facts = self.archive.facts if self.archive.facts is not None else np.zeros((0, 0))
+        finished = self.chunk * CHUNK >= self.size
+        kept = Snapshot(self.chunk, NOT_EVOLVED, 0, self.archive.vectors, facts, 0, 0, finished)
+        write_checkpoint(checkpoint, key_of(self), kept, (), ())
 
 
 def exact(
@@ -277,23 +386,27 @@ def exact(
     workers: int | None = None,
 ) -> Frontier:
     """Look at all cut vectors, or at all that are one level for every attribute (`within="levels"`)."""
-    check_choice("within", within, ("cuts", "levels"))
-    own = problem(wanted) if isinstance(wanted, str) else wanted
-    space = space if space is not None else cut_space(table.cells)
-    size = space.count if within == "cuts" else space.level_count
-    if size > MOST_VECTORS:
-        raise BadInputError(
-            f"the space has {size:,} cut vectors, too many to look at all (at most {MOST_VECTORS:,}); search it with "
-            "pareto(...), look within levels only, or make it smaller by coarser levels"
+    return Enumeration(table, wanted, space, workers, within).run()
+
+
+def _read(checkpoint: Path, key: str) -> tuple[Snapshot | None, str]:
+    """Read a checkpoint; None where there is none or it is of no use, and the sentence that says why."""
+    if not checkpoint.is_file():
+        return None, ""
+    try:
+        kept = read_checkpoint(checkpoint, key)
+    except ValueError:
+        return None, f"{checkpoint} is damaged, so the search begins anew"
+    if kept is None:
+        return None, (
+            f"{checkpoint} belongs to another search (table, problem, columns, solver or version differ), so this one "
+            "begins anew"
         )
-    evaluator, archive = Evaluator(table, own, space, workers), Archive(own, space)
-    for vectors in _chunks(space, within):
-        archive.add(vectors, evaluator.worked_out(vectors))
-    return replace(archive.frontier(size), exact=within == "cuts")
+    return kept, ""
 
 
 def _chunks(space: CutSpace, within: str) -> Iterator[Bits]:
-    sets = [own.every() if within == "cuts" else own.partitions for own in space.attributes]
+    sets = [attribute.every() if within == "cuts" else attribute.partitions for attribute in space.attributes]
     combined = product(*sets)
     while chunk := list(islice(combined, CHUNK)):
         yield np.array([np.concatenate(parts) for parts in chunk], np.uint8).reshape(len(chunk), space.bits)

@@ -29,13 +29,15 @@ from sfumato.anonymizers.cut_vector.facts import GENERALIZED, LEAST, PRIVACY, SM
 from sfumato.anonymizers.cut_vector.space import Bits
 from sfumato.configuration import Configured, Option
 from sfumato.errors import BadInputError
+from sfumato.measures import MEASURES
 from sfumato.requirements import KAnonymity, LDiversity, Requirement
 from sfumato.table import Table
+from sfumato.table.cells import find_sensitive
 from sfumato.tradeoff.study.study import Candidate
 
 Numbers = NDArray[np.float64]
-Judge = Callable[[Bits], Numbers]
-"""Works out vectors: an array (vectors, rows, facts). Called by several threads."""
+Judge = Callable[[Bits], list[Numbers]]
+"""Works out vectors: for each an array (rows, facts). Called by several threads."""
 
 PRIVACIES = {"k": counting.SIZE, "l-frequency": counting.FREQUENCY, "l-distinct": counting.DISTINCT}
 Privacy = Annotated[
@@ -74,6 +76,19 @@ class Problem(Configured, ABC):
         """The share of the records that may be suppressed."""
         return 0.0
 
+    @property
+    def several(self) -> bool:
+        """Whether one vector may stand for several releases."""
+        return False
+
+    enumerated: ClassVar[int] = 200_000
+    """Where a space has at most so many vectors, nothing needs to be searched: all are looked at."""
+
+    @property
+    @abstractmethod
+    def axes(self) -> tuple[str, str]:
+        """The two measures that a map of its releases is drawn on: its objectives, where these are two."""
+
     @abstractmethod
     def judge(self, table: Table, space: CutSpace) -> Judge:
         """Make ready for a table and return what works out vectors."""
@@ -102,12 +117,25 @@ class Counted(Problem):
     def kind(self) -> int:
         """Which groups are suppressed: a number of `cut_counting`."""
 
+    @property
+    def every(self) -> bool:
+        """Whether every threshold of suppression is tried: less suppression is less loss only where it counts."""
+        return False
+
+    @property
+    def axes(self) -> tuple[str, str]:
+        """Privacy as it is measured on a release, and the loss."""
+        name = self.objectives[0]
+        return (name if name in MEASURES else self.letter, self.objectives[-1])
+
     def judge(self, table: Table, space: CutSpace) -> Judge:
         """Merge the cells to atoms once."""
         cells, privacy = table.cells, PRIVACIES[self.privacy]
+        if self.on is not None:
+            find_sensitive(cells.sensitive, self.on)
         budget = int(self.share * cells.records + 1e-9)
         counted = CutTable.of(cells, space, self.on, diverse=privacy != counting.SIZE)
-        return lambda vectors: counted.facts(vectors, self.kind, privacy, budget)
+        return lambda vectors: counted.facts(vectors, self.kind, privacy, budget, self.every)
 
     def values(self, facts: Numbers) -> dict[str, float]:
         """Name the facts of one row."""
@@ -179,6 +207,16 @@ class Problem2(Counted):
         return self.eta
 
     @property
+    def every(self) -> bool:
+        """Whether suppressed records count in the loss, so that fewer of them may be better."""
+        return self.minimize == "loss"
+
+    @property
+    def several(self) -> bool:
+        """Whether one vector may stand for several releases, by threshold."""
+        return self.every and self.eta > 0
+
+    @property
     def objectives(self) -> tuple[str, ...]:
         """Privacy, loss."""
         return (self.letter, self.minimize)
@@ -190,7 +228,10 @@ class Problem2(Counted):
 
 @dataclass(frozen=True)
 class Problem3(Counted):
-    """Whatever falls short of the mean privacy is suppressed: that mean, generalization and suppression loss."""
+    """Whatever falls short of the mean privacy is suppressed: that mean, generalization and suppression loss.
+
+    The mean is that of all records before any is suppressed; the measure `weighted_k` of the release is larger.
+    """
 
     privacy: Privacy = "k"
     on: On = None
@@ -200,7 +241,12 @@ class Problem3(Counted):
     @property
     def objectives(self) -> tuple[str, ...]:
         """Mean privacy, generalization loss, suppression loss."""
-        return (f"weighted_{self.letter}", "generalization_loss", "suppression_loss")
+        return (f"weighted_{self.letter}_before", "generalization_loss", "suppression_loss")
+
+    @property
+    def axes(self) -> tuple[str, str]:
+        """The privacy that is left, and both losses together."""
+        return (self.letter, "loss")
 
     def costs(self, facts: Numbers) -> Numbers:
         """Mean privacy with a minus, both losses."""
@@ -208,7 +254,7 @@ class Problem3(Counted):
 
     def values(self, facts: Numbers) -> dict[str, float]:
         """Name the facts of one row, the mean first."""
-        return {f"weighted_{self.letter}": float(facts[WEIGHTED])} | super().values(facts)
+        return {f"weighted_{self.letter}_before": float(facts[WEIGHTED])} | super().values(facts)
 
     def candidate(self, maker: CutVector, facts: Numbers) -> Candidate:
         """Require the mean, with the suppression it takes."""
@@ -260,14 +306,23 @@ class Problem4(Counted):
         return self.eta
 
     @property
+    def every(self) -> bool:
+        """Whether suppressed records count in the loss, so that fewer of them may be better."""
+        return self.minimize == "loss" and self.order == "sound"
+
+    @property
+    def several(self) -> bool:
+        """Whether one vector may stand for several releases, by l and by threshold."""
+        return self.order == "sound"
+
+    @property
     def objectives(self) -> tuple[str, ...]:
         """Size of groups, diversity, loss."""
         return ("k", self.letter, self.minimize)
 
     def costs(self, facts: Numbers) -> Numbers:
         """Size and diversity with a minus, loss; l is a whole number here, as in the paper."""
-        lost = np.where(facts[..., PRIVACY] > 0, _lost(facts, self.minimize), np.inf)
-        return _stacked([-facts[..., PRIVACY], -self._whole_l(facts), lost])
+        return _stacked([-facts[..., PRIVACY], -self._whole_l(facts), _lost(facts, self.minimize)])
 
     def values(self, facts: Numbers) -> dict[str, float]:
         """Name the facts of one row, with the whole l."""
