@@ -91,12 +91,13 @@ def bound_words(reply: Reply, map_: Map) -> str:
         return "Nothing fits, so there is nothing to compare."
     if len(asked) > 1:
         return "Not known: for several measures together no bound is worked out."
-    if set(asked) & {"p_loss", "u_loss"} and map_.limit is None:
-        return "Not known: the limit of this table was not worked out."
+    if {"p_loss", "u_loss"} <= set(reply.question.measures):
+        known = "says only that it is not below 0 here" if map_.limit else "was not worked out for this map"
+        return f"Not known: the limit of {asked[0]} {known}."
     return (
         f"Not known: no bound on {asked[0]} is proved for this question. A limit is known for u_loss within p_loss, "
-        "and the other way round; what whole levels can have of k within loss, and of loss within k, where full-domain on "
-        "this map decided it. A search may find better (--search 60s)."
+        "and the other way round; what whole levels can have of k within loss, and of loss within k, where "
+        "full-domain on this map decided it. A search may find better (--search 60s)."
     )
 
 

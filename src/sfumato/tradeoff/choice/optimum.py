@@ -16,6 +16,7 @@ from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 from sfumato.anonymizers import FullDomain
+from sfumato.measures import MEASURES
 from sfumato.requirements import KAnonymity
 from sfumato.tradeoff.choice.question import SHARE, Question
 from sfumato.tradeoff.dominance import cost
@@ -47,13 +48,11 @@ def optimum(map_: Map, question: Question, point: Point) -> Optimum | None:
     if len(question.asked) > 1:
         return None
     name = question.asked[0]
-    known = [
-        (kind, value) for kind, value in ((LINE, _line(map_.limit, question)), (LATTICE, _lattice(map_, question)))
-    ]
-    for kind, value in known:
+    for kind, value in ((LINE, _line(map_.limit, question)), (LATTICE, _lattice(map_, question))):
         if value is not None:
             gap = cost(name, point.measures[name]) - cost(name, value)
-            if gap >= -1e-9:
+            says_nothing = gap > 0 and value <= MEASURES[name].least  # everybody knows that
+            if gap >= -1e-9 and not says_nothing:
                 return Optimum(name, value, kind, max(gap, 0.0))
     return None
 
