@@ -25,7 +25,7 @@ from sfumato.publish.audit.anatomy_tables import joined_tables
 from sfumato.publish.audit.audit import Audit, audit
 from sfumato.publish.audit.original import STUDY
 from sfumato.publish.baskets.publication import leaving_baskets
-from sfumato.publish.cautions import cautions
+from sfumato.publish.cautions import cautions, is_exact
 from sfumato.publish.certificate import (
     Origin,
     certificate,
@@ -124,11 +124,6 @@ def check_shown(release: Release, id: str) -> None:
             f"point {id} {what}: {counted(alone, 'record')} of {release.assignment.records:,} would stand in a group "
             "of one (k is 1), so it is not a release to publish; choose another, such as with `sfumato ask`"
         )
-
-
-def is_exact(release: Release) -> bool:
-    """Say whether every published record shows its quasi-identifiers as they are, in no bucket."""
-    return release.form == "generalization" and bool((release.boxes.lo == release.boxes.hi).all())
 
 
 def opened(map_: Map, folder: Path) -> Table:

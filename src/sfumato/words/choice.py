@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from sfumato.measures import MEASURES
-from sfumato.phrases import listed, number, section
+from sfumato.phrases import listed, number, section, wrapped
 from sfumato.tradeoff import Choice, Map
 from sfumato.tradeoff.choice.curve import Step
+from sfumato.tradeoff.choice.exposure import is_unchanged
 from sfumato.tradeoff.choice.reasons import stretch
 from sfumato.words.disagreements import sentence
 from sfumato.words.points import settings
@@ -18,6 +19,8 @@ from sfumato.words.verdicts import advice
 def choice_lines(choice: Choice, map_: Map, command: str) -> Iterator[str]:
     """Write a choice as lines for the terminal."""
     point = choice.point
+    if is_unchanged(point):
+        yield wrapped(choice.warnings[0]).lstrip()
     yield f"Point {point.id}: {settings(point)}.\n"
     for name in [name for name in choice.compared if point.has([name])]:
         arrow = "^" if MEASURES[name].better == "higher" else "v"
