@@ -6,6 +6,7 @@ import json
 import sys
 from itertools import product
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -257,6 +258,38 @@ def test_exact_quasi_identifiers_come_with_their_warning_first():
     assert answer_words(reply).startswith("Before you publish point bucket: it does not hide who is in the table")
     same = Map(ANY, (make_point("same", 4, 2, 0.0, 0.0),)).ask("k")
     assert answer_words(same).startswith("Before you publish point same: it shows every record as it is")
+
+
+def test_what_a_release_shows_decides_whether_it_is_published():
+    """Whatever the map says of its point: the release itself is looked at."""
+    from sfumato.publish.cautions import cautions, is_exact
+    from sfumato.publish.publication import check_shown
+
+    rows = {"age": [20, 30, 40, 50], "ill": ["a", "b", "a", "b"]}
+    one = sfumato.read(pa.table(rows), quasi=["age"], sensitive=["ill"])
+    k_1 = sfumato.requirement("k-anonymity k=1")
+    for maker in ("mondrian", "original", "full-domain"):
+        release = sfumato.anonymizer(maker).anonymize(one, k_1)
+        with pytest.raises(
+            BadInputError, match="shows the table as it is: 4 records of 4 would stand in a group of one"
+        ):
+            check_shown(release, "x")
+    pairs = sfumato.anonymizer("mondrian").anonymize(one, sfumato.requirement("k-anonymity k=2"))
+    buckets = sfumato.anonymizer("mondrian").anonymize(one, sfumato.requirement("k-anonymity k=2"), "bucketization")
+    without = sfumato.anonymizer("without-sensitive")
+    for release in (pairs, buckets, without.anonymize(one, k_1)):
+        check_shown(release, "x")
+    nothing_sensitive = sfumato.read(pa.table(rows), quasi=["age"])
+    with pytest.raises(BadInputError, match="not a release to publish"):
+        check_shown(without.anonymize(nothing_sensitive, k_1), "x")
+    twice = sfumato.read(
+        pa.table({name: values * 2 for name, values in rows.items()}), quasi=["age"], sensitive=["ill"]
+    )
+    maker = sfumato.anonymizer("mondrian")
+    exact = maker.anonymize(twice, sfumato.requirement("k-anonymity k=2"))
+    check_shown(exact, "x")
+    assert is_exact(exact) and not is_exact(pairs) and not is_exact(buckets)
+    assert "nothing was generalized" in cautions(exact, k_1, maker)[0].text
 
 
 # ---------------------------------------------------------------- how far from the best

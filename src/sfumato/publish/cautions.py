@@ -66,8 +66,8 @@ def _identity(release: Release) -> Iterator[Caution]:
     elif is_exact(release):
         yield Caution(
             "identity",
-            "The exact quasi-identifiers stand in this file beside the sensitive values: nothing was generalized. Who is "
-            "alike in all of them is all that hides a person.",
+            "The exact quasi-identifiers stand in this file beside the sensitive values: nothing was generalized. "
+            "All that hides a person is who else has the same ones.",
         )
     yield Caution(
         "membership",
