@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.commands.common import announce_first_run, folder_named, make_folder, print_json, progress
+from sfumato.commands.common import announce_first_run, folder_named, make_folder, print_json, progress, tell
 from sfumato.commands.groups import AsJson, Workers
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.process.interrupts import last_words
 
 if TYPE_CHECKING:
-    from sfumato.tradeoff import Map, Question, Reply
+    from sfumato.tradeoff import Map, Question, Reply, Study
     from sfumato.tradeoff.study.explorable import Explorable
 
 
@@ -83,6 +83,7 @@ def _explored(given: Explorable, folder: Path, question: Question, seconds: floa
     from sfumato.tradeoff import explore, of_table, tune
     from sfumato.tradeoff.exploration.cache import mend_cache
 
+    aimed = None if seconds is None else _aimed(of_table(given), question)
     make_folder(folder)
     cache = folder / "cache.jsonl"
     if sentence := mend_cache(cache):
@@ -90,16 +91,20 @@ def _explored(given: Explorable, folder: Path, question: Question, seconds: floa
     announce_first_run()
     with last_words("stopped; what was measured is kept, the same command goes on from there"):
         with progress("releases" if seconds is None else "seconds") as report:
-            if seconds is None:
+            if aimed is None or seconds is None:
                 map_ = explore(given, cache, workers, report)
             else:
-                study = of_table(given)
-                axes = (question.asked[0], question.bounds[0].measure if question.bounds else study.axes[1])
-                aimed = replace(study, axes=axes) if axes[0] != axes[1] else study
                 found = tune(aimed, seconds, cache, workers, report)
-                map_ = replace(found, study=replace(of_table(found.study), axes=study.axes))
+                map_ = replace(found, study=replace(of_table(found.study), axes=given.axes))
         save_map(map_, folder)
+    tell(map_.about["notices"])
     return map_
+
+
+def _aimed(study: Study, question: Question) -> Study:
+    """Return a study whose axes are what a question is about: what is asked, and what is bounded first."""
+    axes = (question.asked[0], question.bounds[0].measure if question.bounds else study.axes[1])
+    return replace(study, axes=axes) if axes[0] != axes[1] else study
 
 
 def _grown(given: Explorable, folder: Path) -> Explorable:
