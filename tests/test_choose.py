@@ -288,6 +288,12 @@ def holds(point, name, side, value):
     return own <= value + slack if side == "max" else own >= value - slack
 
 
+def somebody_is_alone(point):
+    """Whether a release in ranges has a group of one; without sensitive values, exact quasi-identifiers are meant."""
+    ranges = point.form == "generalization" and point.anonymizer != "without-sensitive"
+    return ranges and 1 in (point.measures.get("k"), point.measures.get("smallest_group"))
+
+
 def plainly_inside(own, question):
     """The points that may be chosen, from the documentation alone."""
     needed = [question["prefer"] or "u_loss"] if is_best(question) else ["p_loss", "u_loss"]
@@ -297,6 +303,7 @@ def plainly_inside(own, question):
         for point in own.points
         if point.status == "measured"
         and point.anonymizer != "original"
+        and not somebody_is_alone(point)
         and all(name in point.measures for name in needed)
         and not (hidden and (point.form == "bucketization" or point.anonymizer == "without-sensitive"))
         and all(holds(point, *bound) for bound in limits(question, own))

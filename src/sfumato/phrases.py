@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from math import isfinite
 from textwrap import fill
@@ -64,3 +64,10 @@ def wrapped(sentence: str, mark: str = "") -> str:
     """Break a sentence into lines for the terminal, indented behind a mark."""
     start = f"  {mark}"
     return fill(sentence, 110, initial_indent=start, subsequent_indent=" " * len(start), break_on_hyphens=False)
+
+
+def section(title: str, sentences: Iterable[str]) -> Iterator[str]:
+    """Write a title with its sentences, wrapped; nothing where there are none."""
+    if texts := list(sentences):
+        yield f"\n{title}:"
+        yield from (wrapped(text, "- ") for text in texts)

@@ -2,6 +2,7 @@
 
 from sfumato.commands.anonymize import anonymize
 from sfumato.commands.apply import apply
+from sfumato.commands.ask import ask
 from sfumato.commands.audit import audit
 from sfumato.commands.check import check
 from sfumato.commands.choose import choose
@@ -13,7 +14,7 @@ from sfumato.commands.options import options
 from sfumato.commands.release import release
 from sfumato.commands.reproduce import reproduce
 
-COMMANDS = (datasets, options, init, check, anonymize, explore, frontier, choose, release, apply, audit, reproduce)
+COMMANDS = (datasets, options, init, check, anonymize, explore, ask, frontier, choose, release, apply, audit, reproduce)
 """In the order in which `--help` lists them."""
 
 __all__ = ["COMMANDS"]

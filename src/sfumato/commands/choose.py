@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sfumato.commands.ask import tell_reply
 from sfumato.commands.common import print_json
 from sfumato.commands.groups import AsJson
 from sfumato.errors import BadInputError
+
+if TYPE_CHECKING:
+    from sfumato.tradeoff import Map, Question
 
 
 def choose(
@@ -65,7 +69,8 @@ def choose(
         for option, value in others.items():
             if value is not None:
                 raise BadInputError(f"--loss and {option} are two ways to choose; give one of them")
-        _ask(folder, loss, relaxed, suppress, prefer, limits, as_json)
+        map_ = read_map(folder)
+        tell_reply(map_.ask(_question(map_, loss, relaxed, suppress, prefer, limits)), map_, folder, as_json)
         return
     for option, value in {"--relaxed": relaxed, "--suppress": suppress}.items():
         if value is not None:
@@ -92,38 +97,22 @@ def choose(
         typer.echo("\n".join(choice_lines(choice, map_, command)))
 
 
-def _ask(
-    folder: Path,
+def _question(
+    map_: Map,
     loss: float,
     relaxed: float | None,
     suppress: float | None,
     prefer: str | None,
     limits: dict[str, dict[str, float]],
-    as_json: bool,
-) -> None:
-    """Answer a question about a loss: the best releases within it, their neighbours, how to publish the first."""
-    from sfumato.errors import InfeasibleError
-    from sfumato.tradeoff import ask, read_map
+) -> Question:
+    """Put a question about a loss into the grammar; where nothing is preferred, what every release requires."""
+    from sfumato.tradeoff import Bound, Question
     from sfumato.tradeoff.choice.bounds import given_bounds
-    from sfumato.words.command import release_command
+    from sfumato.tradeoff.choice.question import SHARE
+    from sfumato.tradeoff.choice.reply import required
 
-    names = [name.strip() for name in (prefer or "").split(",") if name.strip()]
-    bounds = given_bounds(limits["max"], limits["min"])
-    answer = ask(read_map(folder), loss, relaxed, suppress, names, bounds)
-    commands = [release_command(folder, placed.point) for placed in answer.best]
-    if as_json:
-        points = {"best": answer.best, "bought": answer.bought}
-        sides = {"less_private": answer.cheaper, "next_step": answer.dearer}
-        print_json(
-            {"question": answer.question}
-            | {name: [placed.to_dict() for placed in some] for name, some in points.items()}
-            | {name: None if placed is None else placed.to_dict() for name, placed in sides.items()}
-            | {"commands": commands}
-        )
-        if not answer.best:
-            raise typer.Exit(1)
-        return
-    if not answer.best:
-        raise InfeasibleError(answer.text(str))
-    typer.echo(answer.text(str))
-    typer.echo(f"\nTo publish {'it' if len(commands) == 1 else 'the first of them'}:\n  {commands[0]}")
+    names = tuple(dict.fromkeys(name.strip() for name in (prefer or "").split(",") if name.strip()))
+    shares = [] if suppress is None else [Bound(SHARE, "max", suppress)]
+    bounds = (Bound("loss", "max", loss), *shares, *given_bounds(limits["max"], limits["min"]))
+    more = () if relaxed is None else (Bound("loss", "max", relaxed),)
+    return Question(names or required(map_), bounds, more)

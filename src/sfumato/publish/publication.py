@@ -24,7 +24,7 @@ from sfumato.publish.audit.anatomy_tables import joined_tables
 from sfumato.publish.audit.audit import Audit, audit
 from sfumato.publish.audit.original import STUDY
 from sfumato.publish.baskets.publication import leaving_baskets
-from sfumato.publish.cautions import cautions
+from sfumato.publish.cautions import cautions, is_exact
 from sfumato.publish.certificate import (
     Origin,
     certificate,
@@ -43,10 +43,16 @@ from sfumato.release.writing import GROUP, inputs_of, release_files, write_draft
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.requirements.predicates import SIZE
 from sfumato.tradeoff import Candidate, Map, Point, read_map
+from sfumato.tradeoff.choice.exposure import refusal
 from sfumato.tradeoff.exploration.folder import map_files
 from sfumato.tradeoff.study.study import of_table
 from sfumato.transactions.study import BasketStudy
 from sfumato.words.meanings import meanings as meanings_of
+
+EXACT_RECORDS = (
+    "WARNING: every record of this file is published as it is, sensitive values beside exact quasi-identifiers:\n"
+    "what is required holds of the table itself."
+)
 
 
 def publish_point(
@@ -89,6 +95,7 @@ def publish_point(
         leaving = LeavingDraw(maker.draw(table), maker, path, origin, point.measures, escape_formulas)
     else:
         release = assigned(maker.anonymize(table, candidate.requirement, candidate.form, candidate.suppress))
+        check_shown(release, id)
         meanings = meanings_of(Map(map_.study, (point,), map_.about))
         leaving = LeavingTable(release, candidate, path, origin, meanings, layout, escape_formulas)
     return publish(leaving, force, mapping)
@@ -98,10 +105,21 @@ def check_published(point: Point) -> None:
     """Raise unless a point is a release that was made and measured."""
     if point.status != "measured":
         raise BadInputError(f"point {point.id} was not made ({point.status}: {point.reason}); choose another")
-    maker = point.candidate.anonymizer
-    if not maker.is_release:
+    if why := refusal(point):
+        raise BadInputError(f"point {point.id} {why}")
+
+
+def check_shown(release: Release, id: str) -> None:
+    """Raise where somebody is alone in a release: decided by the release itself, whatever is said of its point.
+
+    Buckets, and what shows no sensitive value, publish exact quasi-identifiers on purpose, and say so.
+    """
+    without_sensitive = release.histograms is None and bool(release.table.roles.sensitive)
+    if release.form == "generalization" and not without_sensitive and (alone := int((release.sizes == 1).sum())):
+        what = "shows the table as it is" if is_exact(release) else "shows people who are alone in it"
         raise BadInputError(
-            f"point {point.id} is the {maker.in_words()}, the other end of the map: not a release to publish"
+            f"point {id} {what}: {counted(alone, 'record')} of {release.assignment.records:,} would stand in a group "
+            "of one (k is 1), so it is not a release to publish; choose another, such as with `sfumato ask`"
         )
 
 
@@ -176,7 +194,8 @@ class LeavingTable:
         """Say how much was published, and what was re-checked."""
         rows, groups = counted(self.release.assignment.records, "record"), counted(self.release.groups, "group")
         checked = f"Re-checked on the written file: {self.candidate.requirement}"
-        return [f"Published {self.path}: {rows} in {groups}.", checked]
+        first = [EXACT_RECORDS] if is_exact(self.release) and self.release.histograms is not None else []
+        return [*first, f"Published {self.path}: {rows} in {groups}.", checked]
 
 
 def columns_of(release: Release) -> Columns:

@@ -4,8 +4,9 @@ from sfumato.tradeoff.check import Check, check
 from sfumato.tradeoff.choice.answers import Answer
 from sfumato.tradeoff.choice.bounds import Bound, read_bounds
 from sfumato.tradeoff.choice.choice import BY, Choice, NothingFitsError
-from sfumato.tradeoff.choice.map_questions import ask
+from sfumato.tradeoff.choice.question import Question, read_question
 from sfumato.tradeoff.choice.recipients import RECIPIENTS, Recipient
+from sfumato.tradeoff.choice.reply import Reply, ask
 from sfumato.tradeoff.dominance import non_dominated
 from sfumato.tradeoff.exploration.exploration import explore
 from sfumato.tradeoff.exploration.folder import read_map
@@ -44,7 +45,9 @@ __all__ = [
     "Problem2",
     "Problem3",
     "Problem4",
+    "Question",
     "Recipient",
+    "Reply",
     "Scores",
     "Search",
     "Study",
@@ -61,6 +64,7 @@ __all__ = [
     "problem",
     "read_bounds",
     "read_map",
+    "read_question",
     "read_study",
     "tune",
     "with_suppression",

@@ -13,6 +13,8 @@ import pyarrow as pa
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
 from sfumato.tradeoff.choice.choice import Choice, choose
+from sfumato.tradeoff.choice.question import Question
+from sfumato.tradeoff.choice.reply import Reply, ask
 from sfumato.tradeoff.disagreements import Disagreements
 from sfumato.tradeoff.dominance import cost, non_dominated
 from sfumato.tradeoff.limit.limit import Limit
@@ -144,6 +146,10 @@ class Map:
     def scores(self, axes: Sequence[str] | None = None) -> Scores:
         """Return the scores of all releases, of each anonymizer's and of the limit, with who gives which part."""
         return scores(self, axes)
+
+    def ask(self, question: Question | str) -> Reply:
+        """Answer a question such as `k within loss 0.25` over all that may be published: `docs/choosing.md`."""
+        return ask(self, question)
 
     def choose(
         self,

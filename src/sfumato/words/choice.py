@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from sfumato.measures import MEASURES
-from sfumato.phrases import listed, number, wrapped
+from sfumato.phrases import listed, number, section, wrapped
 from sfumato.tradeoff import Choice, Map
 from sfumato.tradeoff.choice.curve import Step
+from sfumato.tradeoff.choice.exposure import is_unchanged
 from sfumato.tradeoff.choice.reasons import stretch
 from sfumato.words.disagreements import sentence
 from sfumato.words.points import settings
@@ -18,6 +19,8 @@ from sfumato.words.verdicts import advice
 def choice_lines(choice: Choice, map_: Map, command: str) -> Iterator[str]:
     """Write a choice as lines for the terminal."""
     point = choice.point
+    if is_unchanged(point):
+        yield wrapped(choice.warnings[0]).lstrip()
     yield f"Point {point.id}: {settings(point)}.\n"
     for name in [name for name in choice.compared if point.has([name])]:
         arrow = "^" if MEASURES[name].better == "higher" else "v"
@@ -26,16 +29,16 @@ def choice_lines(choice: Choice, map_: Map, command: str) -> Iterator[str]:
     steps = [_next_step(step, choice.axes) for step in choice.slope if step.start == point.id]
     others = [f"{by}: {id}" for by, id in choice.landmarks.items() if id not in (None, point.id)]
     neighbours = [f"{each.side}: {each.said} [{settings(map_[each.point])}]" for each in choice.neighbours]
-    yield from _section("Why this one", choice.why)
-    yield from _section("Is it worth it", [worth] if worth else [])
-    yield from _section("Do the axes agree", _disagreements(choice, map_))
-    yield from _section("Before you publish it", choice.warnings)
-    yield from _section(f"Its neighbours on the frontier of {listed(choice.axes)}", neighbours)
-    yield from _section(
+    yield from section("Why this one", choice.why)
+    yield from section("Is it worth it", [worth] if worth else [])
+    yield from section("Do the axes agree", _disagreements(choice, map_))
+    yield from section("Before you publish it", choice.warnings)
+    yield from section(f"Its neighbours on the frontier of {listed(choice.axes)}", neighbours)
+    yield from section(
         "What privacy costs along the frontier", [*steps, *(stretch(each, choice.axes) for each in choice.stretches)]
     )
-    yield from _section("Other ways to choose (--by) recommend within the same bounds", others)
-    yield from _section("The quadrant, points within the bounds on both axes", [choice.quadrant.said])
+    yield from section("Other ways to choose (--by) recommend within the same bounds", others)
+    yield from section("The quadrant, points within the bounds on both axes", [choice.quadrant.said])
     yield f"\nTo publish it:\n  {command}"
 
 
@@ -60,10 +63,3 @@ def _next_step(step: Step, axes: tuple[str, str]) -> str:
         f"The next step of privacy, to {step.end}, costs {number(step.cost)} of {second} for {number(step.gain)} of "
         f"{first}{rate}."
     )
-
-
-def _section(title: str, sentences: Sequence[str]) -> Iterator[str]:
-    """Write a title with its sentences, wrapped; nothing where there are none."""
-    if sentences:
-        yield f"\n{title}:"
-        yield from (wrapped(sentence, "- ") for sentence in sentences)

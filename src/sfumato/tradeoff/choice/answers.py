@@ -1,12 +1,12 @@
 """What a frontier offers within a loss: the best points, their neighbours, and what a little more loss would buy.
 
-The points may be those of a search over cuts (`questions`) or of any map (`map_questions`): all that is asked of them
-is their values by name, with `loss` and both its parts, and which others are privacy, of which more is better.
+The points are those of a search over cuts (`questions`): all that is asked of them is their values by name, with `loss`
+and both its parts, and which others are privacy, of which more is better. A map is asked by `reply`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Generic, Protocol, TypeVar
 
@@ -50,17 +50,15 @@ class Answer(Quiet, Generic[P]):
     frontier: Iterable[P]
 
     def __str__(self) -> str:
-        return self.text(lambda point: said(point.values))
-
-    def text(self, say: Callable[[P], str]) -> str:
-        """Write the answer, a line for every point as `say` puts it."""
         lines = [self.question]
-        lines += [f"  {say(point)}" for point in self.best] or ["  No release that was found keeps within this loss."]
+        lines += [f"  {said(point.values)}" for point in self.best] or [
+            "  No release that was found keeps within this loss."
+        ]
         if self.cheaper is not None:
-            lines.append(f"  With less privacy: {say(self.cheaper)}")
+            lines.append(f"  With less privacy: {said(self.cheaper.values)}")
         if self.dearer is not None:
-            lines.append(f"  The next step: {say(self.dearer)}")
-        lines += [f"  With the relaxed bound also: {say(point)}" for point in self.bought]
+            lines.append(f"  The next step: {said(self.dearer.values)}")
+        lines += [f"  With the relaxed bound also: {said(point.values)}" for point in self.bought]
         return "\n".join(lines)
 
 

@@ -45,6 +45,12 @@ class Bound:
         return f"--{self.side} {self.measure}={_outward(self)}"
 
     @property
+    def typed(self) -> str:
+        """What to type for it in a question, never stricter than the value."""
+        sign = "" if self.is_natural else f"{'<=' if self.side == 'max' else '>='} "
+        return f"{self.measure} {sign}{_outward(self)}"
+
+    @property
     def is_natural(self) -> bool:
         """Whether it cuts off the worse values, as bounds mostly do."""
         return (self.side == "max") == (MEASURES[self.measure].better == "lower")

@@ -26,6 +26,7 @@ from sfumato.tradeoff.choice.bounds import (
     relaxation,
 )
 from sfumato.tradeoff.choice.curve import Curve, Step, Stretch, rank
+from sfumato.tradeoff.choice.exposure import refusal, shows_exact, warnings
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
 from sfumato.tradeoff.dominance import cost
 
@@ -245,7 +246,7 @@ class _Answer(Quiet):
             recipient=asked.recipient,
             bounds=asked.bounds,
             why=(*why, *asked.notes),
-            warnings=tuple(reasons.warnings(point)),
+            warnings=(*warnings(point), *reasons.warnings(point)),
             neighbours=tuple(self._neighbours(curve, point)),
             slope=tuple(curve.steps()),
             stretches=tuple(curve.stretches()),
@@ -260,9 +261,7 @@ class _Answer(Quiet):
         return [
             point
             for point in self.map_.points
-            if point.has(self.question.needed)
-            and point.candidate.anonymizer.is_release
-            and (exact_allowed or not (point.form == "bucketization" or point.candidate.anonymizer.shows_exact))
+            if point.has(self.question.needed) and not refusal(point) and (exact_allowed or not shows_exact(point))
         ]
 
     def _within(self, point: Point) -> bool:
@@ -274,7 +273,8 @@ class _Answer(Quiet):
     def _curve(self) -> Curve:
         """Draw the frontier through all that satisfies the bounds beside the axes, so that bounds do not bend it.
 
-        The original is the end of it (publishing the table as it is, Loukides, section 5), unless it beats a release.
+        The original is the end of it (publishing the table as it is, Loukides, section 5), unless it beats a release;
+        what else may not be published has no place on it.
         """
         asked = self.question
         kept = [p for p in self._releases(asked.exact_allowed) if all(b.admits(p) for b in asked.other_bounds)]

@@ -9,6 +9,7 @@ from sfumato.measures import MEASURES, READ_NOISY
 from sfumato.phrases import counted, listed, number
 from sfumato.tradeoff.choice.bounds import Bound, Relaxation
 from sfumato.tradeoff.choice.curve import Curve, Stretch
+from sfumato.tradeoff.choice.exposure import refusal
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
 
 if TYPE_CHECKING:
@@ -187,21 +188,12 @@ def unusual(bound: Bound) -> str:
 
 
 def warnings(point: Point) -> list[str]:
-    """Say what a person should know before publishing this point."""
-    if point.form == "bucketization":
-        return [
-            "It does not hide who is in the table: the exact quasi-identifiers are published, and only the link to the "
-            "sensitive values is loosened."
-        ]
-    if point.candidate.anonymizer.caution:
-        return [point.candidate.anonymizer.caution]
-    if point.measures.get("are", 0) > 1:
+    """Say what else a person should know before publishing this point, besides what it shows."""
+    if not point.is_baseline and point.measures.get("are", 0) > 1:
         return [
             f"Its are is {number(point.measures['are'])}: an answer of 0 to every query of the workload would be "
             "nearer to the truth on average, which gets an are of 1."
         ]
-    if point.measures.get("k") == 1:
-        return ["Its k is 1: somebody's combination of quasi-identifiers occurs only once in it."]
     return []
 
 
@@ -243,6 +235,8 @@ def no_release(points: Sequence[Point], needed: Sequence[str], exact_allowed: bo
         return f"none of the {counted(len(points), 'point')} of this map was measured, so there is nothing to choose"
     if not any(point.candidate.anonymizer.is_release for point in measured):
         return "the original is the only measured point of this map, and it is not a release"
+    if all(refusal(point) for point in measured if point.has(needed)) and any(p.has(needed) for p in measured):
+        return f"every point of this map with {listed(needed)} shows somebody who is alone in it, so none is a release"
     if exact_allowed:
         return f"no release on this map has {listed(needed)}"
     return "every release on this map has exact quasi-identifiers; --min k=1 would admit them"

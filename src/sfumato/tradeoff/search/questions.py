@@ -7,7 +7,7 @@
 
 Loss is generalization and suppression loss together, so what is searched makes that sum small. Every answer comes with
 its neighbours on the frontier, and every point of it can be published (`point.candidate`). The same questions can be
-put to a map, where nothing is searched: `map_questions`.
+put to a map, where nothing is searched: `choice/reply`.
 """
 
 from __future__ import annotations

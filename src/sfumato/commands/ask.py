@@ -1,0 +1,120 @@
+"""`sfumato ask`: the publisher's questions, answered over a map; a study is explored first, and searched if wanted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfumato.commands.common import announce_first_run, folder_named, make_folder, print_json, progress, tell
+from sfumato.commands.groups import AsJson, Workers
+from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.process.interrupts import last_words
+
+if TYPE_CHECKING:
+    from sfumato.tradeoff import Map, Question, Reply, Study
+    from sfumato.tradeoff.study.explorable import Explorable
+
+
+def ask(
+    source: Annotated[
+        str,
+        typer.Argument(metavar="DIR|STUDY", help="The folder of a map; or a study, which is explored first."),
+    ],
+    question: Annotated[
+        str,
+        typer.Argument(
+            help='Such as "k within loss 0.25", "k, l_frequency within loss 0.25 and suppressed 5% or loss 0.3", '
+            '"u_loss within p_loss 0.3 by maker".'
+        ),
+    ],
+    search: Annotated[
+        str | None,
+        typer.Option(help="A time such as 60s: look for something better first; what is found stays on the map."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Of a study: the folder of its map; by default named after the study.")
+    ] = None,
+    workers: Workers = None,
+    as_json: AsJson = False,
+) -> None:
+    """Answer a question over all releases on a map: the best measure within bounds, its neighbours, how to publish it.
+
+    Exit code 1 where nothing fits.
+    """
+    from sfumato.tradeoff import read_map, read_question, read_study
+    from sfumato.tradeoff.search.tuner import read_budget
+
+    wanted = read_question(question)
+    seconds = None if search is None else read_budget(search)
+    folder = Path(source)
+    if folder.is_dir():
+        if out is not None:
+            raise BadInputError("--out names the folder of a study's map, and this is a map already; leave it out")
+        map_ = read_map(folder)
+        if seconds is not None:
+            map_ = _explored(map_.study, folder, wanted, seconds, workers)
+    else:
+        given = read_study(source)
+        folder = out or folder_named(given.name, "-map")
+        map_ = _explored(_grown(given, folder), folder, wanted, seconds, workers)
+    tell_reply(map_.ask(wanted), map_, folder, as_json)
+
+
+def tell_reply(reply: Reply, map_: Map, folder: Path, as_json: bool) -> None:
+    """Print a reply; where nothing fits, that and what to relax, exit code 1."""
+    from sfumato.words.question import nothing_fits, reply_lines, reply_values
+
+    if as_json:
+        print_json(reply_values(reply, map_, folder))
+        if reply.answer is None:
+            raise typer.Exit(1)
+    elif reply.answer is None:
+        raise InfeasibleError("\n  ".join(nothing_fits(reply)))
+    else:
+        typer.echo("\n".join(reply_lines(reply, map_, folder)))
+
+
+def _explored(given: Explorable, folder: Path, question: Question, seconds: float | None, workers: int | None) -> Map:
+    """Explore a study into a folder, resuming; with seconds, look for what answers the question better."""
+    from sfumato.report import save_map
+    from sfumato.tradeoff import explore, of_table, tune
+    from sfumato.tradeoff.exploration.cache import mend_cache
+
+    aimed = None if seconds is None else _aimed(of_table(given), question)
+    make_folder(folder)
+    cache = folder / "cache.jsonl"
+    if sentence := mend_cache(cache):
+        typer.echo(f"note: {sentence}", err=True)
+    announce_first_run()
+    with last_words("stopped; what was measured is kept, the same command goes on from there"):
+        with progress("releases" if seconds is None else "seconds") as report:
+            if aimed is None or seconds is None:
+                map_ = explore(given, cache, workers, report)
+            else:
+                found = tune(aimed, seconds, cache, workers, report)
+                map_ = replace(found, study=replace(of_table(found.study), axes=given.axes))
+        save_map(map_, folder)
+    tell(map_.about["notices"])
+    return map_
+
+
+def _aimed(study: Study, question: Question) -> Study:
+    """Return a study whose axes are what a question is about: what is asked, and what is bounded first."""
+    axes = (question.asked[0], question.bounds[0].measure if question.bounds else study.axes[1])
+    return replace(study, axes=axes) if axes[0] != axes[1] else study
+
+
+def _grown(given: Explorable, folder: Path) -> Explorable:
+    """Return a study with what earlier searches have added to its map in this folder, so that nothing gets lost."""
+    from sfumato.tradeoff import Study, read_study
+
+    kept = folder / "study.toml"
+    if not isinstance(given, Study) or not kept.is_file():
+        return given
+    before = read_study(str(kept))
+    if isinstance(before, Study) and before.scales == given.scales and before.grids[: len(given.grids)] == given.grids:
+        return replace(given, grids=before.grids)
+    return given

@@ -1,0 +1,74 @@
+"""Which points of a map are releases that a person may publish: decided by what they show, not by who made them.
+
+The unchanged table can come out under any maker's name, and so can a release in which somebody is alone: neither is an
+answer. Buckets and the trivial release without sensitive values show exact quasi-identifiers on purpose: they may be
+had, with their warning, where the question is not how well quasi-identifiers are hidden.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sfumato.tradeoff.map import Point
+
+ABOUT_HIDING = frozenset(
+    (
+        "k",
+        "smallest_group",
+        "prosecutor",
+        "marketer",
+        "weighted_k",
+        "average_group",
+        "discernibility",
+        "loss",
+        "generalization_loss",
+    )
+)
+"""Measures of how well quasi-identifiers are hidden, and at what loss: they say nothing of who does not hide them."""
+
+
+def shows_exact(point: Point) -> bool:
+    """Say whether a release shows exact quasi-identifiers on purpose."""
+    return point.form == "bucketization" or point.candidate.anonymizer.shows_exact
+
+
+def refusal(point: Point) -> str:
+    """Say why a measured point is no release to publish, behind its name; nothing where it may be."""
+    if not point.candidate.anonymizer.is_release:
+        what = point.candidate.anonymizer.in_words()
+        return f"is the {what}, the other end of the map: not a release to publish"
+    if point.is_noisy or shows_exact(point):
+        return ""
+    measures = point.measures
+    if min(measures.get("k", 2), measures.get("smallest_group", 2)) <= 1:
+        shown = "shows the table as it is" if is_unchanged(point) else "shows somebody who is alone in it"
+        return f"{shown}: of some group it publishes a single record (k is 1), so it is not a release to publish"
+    if is_unchanged(point) and measures.get("itemset_risk", 0) >= 1:
+        return "shows the baskets as they are, and somebody is alone with items of theirs: not a release to publish"
+    return ""
+
+
+def is_unchanged(point: Point) -> bool:
+    """Say whether a release shows every record as it is."""
+    names = ("loss",) if "loss" in point.measures else ("ncp", "items_suppressed", "occurrences_suppressed")
+    return (
+        not point.is_noisy
+        and not shows_exact(point)
+        and point.has(names)
+        and all(point.measures[name] == 0 for name in names)
+    )
+
+
+def warnings(point: Point) -> list[str]:
+    """Say what a person has to know of what a release shows, before anything else."""
+    if point.form == "bucketization":
+        return [
+            "It does not hide who is in the table: the exact quasi-identifiers are published, and only the link to the "
+            "sensitive values is loosened."
+        ]
+    if point.candidate.anonymizer.caution:
+        return [point.candidate.anonymizer.caution]
+    if is_unchanged(point):
+        return ["It shows every record as it is: what is required holds of the data themselves, so nothing is changed."]
+    return []

@@ -1,0 +1,183 @@
+"""The publisher's questions in one grammar: the best of some measures within bounds on others.
+
+    question = measures ["within" bounds] ["or" bounds] ["by" ways]
+    measures = measure {("," | "and") measure}
+    bounds   = bound {("," | "and") bound}
+    bound    = measure ["<=" | ">="] number ["%"]
+    ways     = ("maker" | "suppression") {("," | "and") ("maker" | "suppression")}
+
+A bound without a sign cuts off the worse values: it is the most where lower is better, the least where higher is.
+`suppressed` stands for the share of the records that are left out. Dewri et al. 2011, section 1, ask such questions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import NoReturn, TypeVar
+
+from sfumato.configuration import check_choice
+from sfumato.errors import BadInputError
+from sfumato.measures import MEASURES
+from sfumato.phrases import number
+from sfumato.tradeoff.choice.bounds import Bound, Side, check_measure
+
+T = TypeVar("T")
+EXAMPLES = '"k within loss 0.25", "k, l_frequency within loss 0.25 and suppressed 5% or loss 0.3", "k by maker"'
+SHARE, SUPPRESSED = "suppression_loss", "suppressed"
+"""The measure that is the share of suppressed records, and the word for it in a question."""
+
+WAYS = ("maker", "suppression")
+WORDS = ("within", "or", "by", "and")
+TOKENS = re.compile(r"\s*(<=|>=|≤|≥|[A-Za-z_]\w*|[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|\S)")
+SIGNS: dict[str, Side] = {"<=": "max", "≤": "max", ">=": "min", "≥": "min"}
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of a map."""
+
+    asked: tuple[str, ...]
+    """The measures to have as good as possible, the first before the others."""
+
+    bounds: tuple[Bound, ...] = ()
+    relaxed: tuple[Bound, ...] = ()
+    """Looser bounds: what would they buy?"""
+
+    by: tuple[str, ...] = ()
+    """maker: which maker gives what; suppression: how much suppressing records helps."""
+
+    def __post_init__(self) -> None:
+        if not self.asked:
+            raise BadInputError(f"a question asks for at least one measure, such as {EXAMPLES}")
+        for name in self.asked:
+            check_measure(name)
+            if self.asked.count(name) > 1:
+                raise BadInputError(f"{name} is asked for twice")
+        for way in self.by:
+            check_choice("by", way, WAYS)
+        for bounds in (self.bounds, self.relaxed):
+            _check_bounds(bounds)
+        given = {(bound.measure, bound.side): bound for bound in self.bounds}
+        for bound in self.relaxed:
+            before = given.get((bound.measure, bound.side))
+            if before is None or (bound.side == "max") != (bound.value > before.value) or bound.value == before.value:
+                kept = "none is given" if before is None else f"which is {number(before.value)}"
+                raise BadInputError(f"{bound} must be looser than the bound on {bound.measure} that it relaxes: {kept}")
+
+    def __str__(self) -> str:
+        parts = [", ".join(self.asked)]
+        parts += [f"{word} {' and '.join(map(_typed, bounds))}" for word, bounds in self._groups if bounds]
+        return " ".join([*parts, *([f"by {' and '.join(self.by)}"] if self.by else [])])
+
+    @property
+    def _groups(self) -> tuple[tuple[str, tuple[Bound, ...]], ...]:
+        return (("within", self.bounds), ("or", self.relaxed))
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """All measures that it is about, each once."""
+        return tuple(dict.fromkeys([*self.asked, *(bound.measure for bound in self.bounds)]))
+
+    @property
+    def loosened(self) -> tuple[Bound, ...]:
+        """The bounds, the relaxed ones in place of theirs."""
+        instead = {(bound.measure, bound.side): bound for bound in self.relaxed}
+        return tuple(instead.get((bound.measure, bound.side), bound) for bound in self.bounds)
+
+
+def read_question(text: str) -> Question:
+    """Read a question as a person types it.
+
+    >>> str(read_question("k, l_frequency within loss 25% and suppressed <= .05 or loss 0.3 by maker"))
+    'k, l_frequency within loss 0.25 and suppression_loss 0.05 or loss 0.3 by maker'
+    """
+    return _Reader(text).question()
+
+
+class _Reader:
+    """Walks through the words of a question."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.words, self.place = text, TOKENS.findall(text), 0
+
+    def question(self) -> Question:
+        asked = self.several(self.measure)
+        bounds = self.several(self.bound) if self.takes("within") else []
+        relaxed = self.several(self.bound) if self.takes("or") else []
+        by = self.several(self.way) if self.takes("by") else []
+        if self.next is not None:
+            self.fail(f"{self.next!r} is not expected there")
+        return Question(tuple(asked), tuple(bounds), tuple(relaxed), tuple(dict.fromkeys(by)))
+
+    @property
+    def next(self) -> str | None:
+        return self.words[self.place] if self.place < len(self.words) else None
+
+    def takes(self, *words: str) -> str | None:
+        """Step over the next word if it is one of these."""
+        word = self.next
+        if word is None or word.lower() not in words:
+            return None
+        self.place += 1
+        return word.lower()
+
+    def several(self, read: Callable[[], T]) -> list[T]:
+        parts = [read()]
+        while self.takes(",", "and"):
+            parts.append(read())
+        return parts
+
+    def measure(self) -> str:
+        word = self.next
+        if word is None or not re.match(r"[A-Za-z_]", word) or word in WORDS:
+            self.fail("a measure is expected" + (" at its end" if word is None else f", not {word!r}"))
+        self.place += 1
+        name = SHARE if word == SUPPRESSED else word
+        check_measure(name)
+        return name
+
+    def bound(self) -> Bound:
+        name = self.measure()
+        sign = self.takes(*SIGNS)
+        side: Side = SIGNS[sign] if sign else ("max" if MEASURES[name].better == "lower" else "min")
+        word = self.next
+        try:
+            value = float(word or "")
+        except ValueError:
+            self.fail(f"the bound on {name} must be a number" + (f", not {word!r}" if word else ""))
+        self.place += 1
+        return Bound(name, side, value / 100 if self.takes("%") else value)
+
+    def way(self) -> str:
+        word = self.next
+        if word not in WAYS:
+            self.fail(f"by {' or by '.join(WAYS)} is expected" + (f", not by {word!r}" if word else ""))
+        self.place += 1
+        return word
+
+    def fail(self, why: str) -> NoReturn:
+        raise BadInputError(f"the question {self.text!r} cannot be read: {why}; ask for example {EXAMPLES}")
+
+
+def _check_bounds(bounds: Sequence[Bound]) -> None:
+    """Raise where a measure is bounded twice, or by a value that it cannot have."""
+    seen: set[tuple[str, Side]] = set()
+    for bound in bounds:
+        if (bound.measure, bound.side) in seen:
+            raise BadInputError(f"{bound.measure} is bounded twice at its {bound.side}")
+        seen.add((bound.measure, bound.side))
+        measure = MEASURES[bound.measure]
+        if isfinite(measure.most) and not measure.least <= bound.value <= measure.most:
+            hint = "; write 0.25 or 25% for a quarter" if measure.most == 1 else ""
+            raise BadInputError(
+                f"{bound.measure} must be bounded between {number(measure.least)} and {number(measure.most)}, not by "
+                f"{number(bound.value)}{hint}"
+            )
+
+
+def _typed(bound: Bound) -> str:
+    sign = "" if bound.is_natural else f"{'<=' if bound.side == 'max' else '>='} "
+    return f"{bound.measure} {sign}{repr(float(bound.value)).removesuffix('.0')}"
