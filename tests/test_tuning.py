@@ -22,7 +22,7 @@ from sfumato.table import TableDeclaration, load
 from sfumato.tradeoff import Candidate, Grid, Point, Study, explore, read_study, tune
 from sfumato.tradeoff.choice.bounds import Bound
 from sfumato.tradeoff.limit.score import Frame
-from sfumato.tradeoff.search.aims import Aim, Question, Staircase
+from sfumato.tradeoff.search.aims import Aim, BestWithin, Staircase
 from sfumato.tradeoff.search.cuts import CountedCuts, SteppedCuts, cuts_of
 from sfumato.tradeoff.search.families import Dial, Family, dial_of, families_of
 from sfumato.tradeoff.search.pareto import exact
@@ -125,7 +125,7 @@ def test_a_question_is_answered_as_well_as_the_whole_dial_can(bound, shift):
 
 def test_a_question_hopes_only_where_the_bound_lies_between():
     seen = [{"k": 10, "loss": 0.1}, {"k": 40, "loss": 0.3}, {"k": 90, "loss": 0.5}]
-    question = Question(Aim(("k", "loss"), "k", (Bound("loss", "max", 0.2),)), seen)
+    question = BestWithin(Aim(("k", "loss"), "k", (Bound("loss", "max", 0.2),)), seen)
     assert question.between(seen[0], seen[1]) == pytest.approx(math.log(4))
     assert question.between(seen[1], seen[2]) == 0 and question.gain_of({"k": 20, "loss": 0.21}) == 0
     assert question.gain_of({"k": 20, "loss": 0.2}) == pytest.approx(math.log(2))

@@ -94,7 +94,8 @@ def _explored(given: Explorable, folder: Path, question: Question, seconds: floa
             if aimed is None or seconds is None:
                 map_ = explore(given, cache, workers, report)
             else:
-                found = tune(aimed, seconds, cache, workers, report)
+                best = question.asked[0] if question.bounds else None
+                found = tune(aimed, seconds, cache, workers, report, best=best, bounds=question.bounds)
                 map_ = replace(found, study=replace(of_table(found.study), axes=given.axes))
         save_map(map_, folder)
     tell(map_.about["notices"])

@@ -82,6 +82,7 @@ def frontier(
     from sfumato.tradeoff.search.questions import answer, check_question
     from sfumato.words.frontier import drawn_on, frontier_lines
     from sfumato.words.map import leaving
+    from sfumato.workers import Crew
 
     if points < 1:
         raise BadInputError(f"--points must be at least 1, not {points}")
@@ -99,7 +100,7 @@ def frontier(
     ending = _ending(wanted)
     folder = out or folder_named(given.name, ending)
     announce_first_run()
-    table = given.table.open()
+    table = Crew(workers).do(given.table.open)
     bound = None if constrained is None else [name.strip() for name in constrained.split(",") if name.strip()]
     space = cut_space(table.cells, bound, _levels(level))
     search = search_of(table, wanted, space, chosen_solver, workers, exact)

@@ -44,11 +44,11 @@ class Aim:
         """Say whether a point has finite values of all these measures."""
         return point.has(self.names) and all(isfinite(point.measures[name]) for name in self.names)
 
-    def judge(self, points: Sequence[Point]) -> Staircase | Question:
+    def judge(self, points: Sequence[Point]) -> Staircase | BestWithin:
         """Return what says how much a further point would gain."""
         seen = [point.measures for point in points if self.sees(point)]
         if self.best is not None:
-            return Question(self, seen)
+            return BestWithin(self, seen)
         return Staircase([place_of(measures, self.axes) for measures in seen], self.axes)
 
 
@@ -87,7 +87,7 @@ class Staircase:
         return 0.0 if self.frame is None else self.area - self.frame.area([*self.places, new])
 
 
-class Question:
+class BestWithin:
     """The best release within bounds so far, and what one between two others could add to it."""
 
     def __init__(self, aim: Aim, seen: Sequence[Mapping[str, float]]) -> None:
