@@ -594,6 +594,7 @@ PRINTING = {
     "init": ["t.csv", "--to", "new.toml"],
     "check": ["t.csv", *ROLES],
     "explore": ["study.toml", "--out", "map"],
+    "ask": ["map", "k"],
     "choose": ["map"],
     "release": ["map", "--point", "ID", "--to", "new.csv"],
     "apply": ["mapping.json", "t.csv", "--to", "new.csv"],
