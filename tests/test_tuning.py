@@ -27,6 +27,7 @@ from sfumato.tradeoff.search.cuts import CountedCuts, SteppedCuts, cuts_of
 from sfumato.tradeoff.search.families import Dial, Family, dial_of, families_of
 from sfumato.tradeoff.search.pareto import exact
 from sfumato.tradeoff.search.tuner import Tuner, read_budget
+from sfumato.tradeoff.study.study import baselines
 from test_explore import STUDY, folder, sfumato  # noqa: F401  (folder is a fixture)
 
 MONDRIAN = Study.from_toml(STUDY).candidates[0].anonymizer
@@ -141,14 +142,14 @@ def test_counted_cuts_reach_the_exact_frontier_of_a_small_space(tmp_path):
     lines = [f"{generator.randint(1, 6)},{generator.choice('abcd')},{generator.choice('pq')}" for _ in range(80)]
     (tmp_path / "t.csv").write_text("\n".join(["a,b,s", *lines]))
     declared = TableDeclaration(str(tmp_path / "t.csv"), ("a", "b"), ("s",))
-    study = Study("small", declared, (Grid(suppress=(0.1,)),), axes=("k", "loss"))
+    study = Study("small", declared, (Grid(suppress=(0.1,)), baselines()), axes=("k", "loss"))
     cuts = cuts_of(study, declared.open(), study.axes, 1)
     assert isinstance(cuts, CountedCuts)
     whole = exact(declared.open(), cuts.search.problem, cuts.search.space)
-    for _ in range(4):
-        cuts.next(lambda measures: 0.0, [], [], 1)
-    reached = cuts.search.run(generations=1)
-    assert {tuple(row) for row in reached.costs.round(9)} == {tuple(row) for row in whole.costs.round(9)}
+    map_ = tune(study, tries=60, workers=1)
+    made = [p.measures for p in map_.points if p.status == "measured" and p.form == "generalization"]
+    for k, loss in ((-row[0], row[1]) for row in whole.costs if -row[0] >= 2):
+        assert any(each["k"] >= k and each["loss"] <= loss + 1e-9 for each in made), (k, loss)
 
 
 @pytest.mark.parametrize("axes", [("k", "loss"), ("p_loss", "u_loss")])
@@ -226,6 +227,13 @@ def test_explore_budget_on_the_command_line(folder):  # noqa: F811
     assert chosen.returncode == 0, chosen.stderr
     refused = sfumato(folder, "explore", "study.toml", "--budget", "soon")
     assert refused.returncode == 2 and "write a time such as 60s" in refused.stderr
+
+
+def test_the_ends_of_the_map_are_there_however_little_time_there_is(folder):  # noqa: F811
+    ended = sfumato(folder, "explore", "study.toml", "--out", "hurry", "--budget", "0.01s")
+    assert ended.returncode == 0, ended.stderr
+    points = json.loads((folder / "hurry" / "points.json").read_text())["points"]
+    assert 0 < len(points) < 10 and "Time was up" in ended.stdout
 
 
 def test_the_report_draws_the_score_over_time(folder):  # noqa: F811

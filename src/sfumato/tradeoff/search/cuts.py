@@ -17,7 +17,8 @@ from sfumato.anonymizers import CutSpace, CutVector, cut_space
 from sfumato.anonymizers.cut_vector.space import Bits
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.table import Table
-from sfumato.tradeoff.search.pareto import NSGA2, Search
+from sfumato.tradeoff.search.archive import FrontierPoint
+from sfumato.tradeoff.search.pareto import NSGA2, Enumeration, Search
 from sfumato.tradeoff.search.problems import Problem2
 from sfumato.tradeoff.search.seeds import seeds
 from sfumato.tradeoff.search.variation import mutate, tree_of
@@ -25,6 +26,9 @@ from sfumato.tradeoff.study.study import Candidate, Study
 
 MOST_BITS = 4_000
 """In larger spaces neither a step nor a generation is cheap, and few cuts are worth anything."""
+
+FEW_VECTORS = 20_000
+"""A space of no more cut vectors is looked at as a whole."""
 
 GENERATIONS = 10
 """How far the evolutionary search goes before its archive is looked at again."""
@@ -39,16 +43,17 @@ Gain = Callable[[dict[str, float]], float]
 
 @dataclass
 class CountedCuts:
-    """The evolutionary search, for axes that are counted: a few generations at a time."""
+    """The search over cuts, for axes that are counted: a few generations at a time, or all of a small space at once."""
 
-    search: Search
+    search: Search | Enumeration
     idle: int = 0
+    whole: tuple[FrontierPoint, ...] | None = None
 
     def next(self, gain: Gain, known: Iterable[Candidate], frontier: Sequence[Candidate], most: int) -> list[Candidate]:
         """Search on, and return the candidates whose exact gain is the largest."""
         if self.idle >= PATIENCE:
             return []
-        points = self.search.run(generations=GENERATIONS).points
+        points = self.points()
         tried = set(known)
         found = [
             (gain(dict(point.values)), point.publishable)
@@ -58,6 +63,14 @@ class CountedCuts:
         best = sorted(((size, one) for size, one in found if size > 0), key=lambda each: (-each[0], each[1].id))[:most]
         self.idle = 0 if best else self.idle + 1
         return [one for _, one in best]
+
+    def points(self) -> tuple[FrontierPoint, ...]:
+        """Search on, and return the frontier so far."""
+        if isinstance(self.search, Search):
+            return self.search.run(generations=GENERATIONS).points
+        if self.whole is None:
+            self.whole = self.search.run().points
+        return self.whole
 
     def moved(self) -> None:
         """Take note that the frontier has moved, which makes no difference to what was counted."""
@@ -129,6 +142,8 @@ def cuts_of(study: Study, table: Table, axes: Sequence[str], workers: int | None
     if set(axes) <= {"k", "loss", "generalization_loss"} and "k" in axes:
         loss = next(name for name in axes if name != "k")
         problem = Problem2(suppress, minimize=loss)  # type: ignore[arg-type]
+        if space.count <= FEW_VECTORS:
+            return CountedCuts(Enumeration(table, problem, space, workers))
         solver = NSGA2(population=POPULATION, generations=1_000_000)
         return CountedCuts(Search(table, problem, space, solver, workers))
     least = min((part.k for one in own for part in one.requirement.parts if isinstance(part, KAnonymity)), default=2)

@@ -94,12 +94,13 @@ def tune(
     tuner = Tuner(aim, families_of(given, table), cuts_of(given, table, given.axes, workers))
     told = progress or (lambda done, total, last: None)
     history: list[tuple[float, str]] = []
-    batch: Sequence[Candidate] = [*own[:FIRST_OWN], *straight(aim, table), *own[FIRST_OWN:]]
-    while batch and time.monotonic() < started + seconds:
+    batch: Sequence[Candidate] = own[:FIRST_OWN]  # the ends of the map are there however little time there is
+    after: Sequence[Candidate] = [*straight(aim, table), *own[FIRST_OWN:]]
+    while batch and (after or time.monotonic() < started + seconds):
         kept = exploration.known_of(batch)
         fresh = (candidate for candidate in batch if candidate not in kept)
         with exploration.mapped_when_stopped(lambda: _points_of(own, kept, tuner.points)):  # noqa: B023
-            for candidate, point in exploration.measured(fresh, None if seconds == inf else started + seconds):
+            for candidate, point in exploration.measured(fresh, None if seconds == inf or after else started + seconds):
                 kept[candidate] = point
                 total = len(own) + (tries or 0) if seconds == inf else int(seconds)
                 told(len(tuner.points) if seconds == inf else int(time.monotonic() - started), total, str(candidate))
@@ -108,7 +109,7 @@ def tune(
                 tuner.learn(candidate, kept[candidate])
                 history.append((round(time.monotonic() - started, 3), candidate.id))
         left = AT_ONCE if tries is None else tries + len(own) - len(tuner.points)
-        batch = tuner.next()[: max(left, 0)]
+        batch, after = (after, ()) if after else (tuner.next()[: max(left, 0)], ())
     wanted = set(own)
     measured = {one: point for one, point in tuner.points.items() if one in wanted or point.status == "measured"}
     grown = replace(given, grids=(*given.grids, *_grids([one for one in measured if one not in wanted])))
