@@ -334,7 +334,7 @@ def test_no_value_shows_records_of_itself(explored: tuple[Path, Map], tmp_path: 
             shown,
             shown.public(),
             shown.choose(),
-            sfumato.ask(shown, 0.9),
+            sfumato.ask(shown, "k within loss 0.9"),
             sfumato.draft(str(folder.parent / "secret-name.csv")),
         ),
         *(sfumato.measure_baskets(recoded), shown.scores(), shown.frontier(), shown.chart(internal=True)),

@@ -44,7 +44,11 @@ def refusal(point: Point) -> str:
     if min(measures.get("k", 2), measures.get("smallest_group", 2)) <= 1:
         shown = "shows the table as it is" if is_unchanged(point) else "shows somebody who is alone in it"
         return f"{shown}: of some group it publishes a single record (k is 1), so it is not a release to publish"
-    if is_unchanged(point) and measures.get("itemset_risk", 0) >= 1:
+    if (
+        is_unchanged(point)
+        and measures.get("itemset_risk", 0) >= 1
+        and getattr(point.candidate.requirement, "k", 1) < 2
+    ):
         return "shows the baskets as they are, and somebody is alone with items of theirs: not a release to publish"
     return ""
 
