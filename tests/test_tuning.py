@@ -28,6 +28,7 @@ from sfumato.tradeoff.search.families import Dial, Family, dial_of, families_of
 from sfumato.tradeoff.search.pareto import exact
 from sfumato.tradeoff.search.tuner import Tuner, read_budget
 from sfumato.tradeoff.study.study import baselines
+from strategies import tries
 from test_explore import STUDY, folder, sfumato  # noqa: F401  (folder is a fixture)
 
 MONDRIAN = Study.from_toml(STUDY).candidates[0].anonymizer
@@ -110,6 +111,7 @@ def test_a_whole_dial_ends_where_no_value_is_left():
     assert values == sorted(set(values)) and len(tried) <= 8
 
 
+@tries(15)
 @given(st.floats(0.002, 0.049), st.integers(0, 3))
 def test_a_question_is_answered_as_well_as_the_whole_dial_can(bound, shift):
     """Brute force: every value of a coarse whole dial, of which the tuner looks at few."""
@@ -157,10 +159,10 @@ def test_cut_vectors_take_part_in_a_budget(folder, axes):  # noqa: F811
     study = small_study(folder, axes)
     kind = CountedCuts if axes == ("k", "loss") else SteppedCuts
     assert isinstance(cuts_of(study, study.table.open(), axes, 1), kind)
-    map_ = tune(study, tries=16, workers=1)
+    map_ = tune(study, tries=12, workers=1)
     made = [point for point in map_.points if point.candidate.anonymizer.name == "cut-vector"]
     assert made and all(point.status == "measured" and point.measures["k"] >= 2 for point in made)
-    longer = tune(study, tries=24, workers=2)
+    longer = tune(study, tries=16, workers=2)
     assert [point.id for point in longer.points][: len(map_.points)] == [point.id for point in map_.points]
     assert Study.from_toml(map_.study.to_toml()).candidates == map_.study.candidates
 
