@@ -384,3 +384,19 @@ def test_a_notebook_shows_the_public_chart_without_network(
     size = tab.evaluate("[document.images[0].complete, document.images[0].naturalWidth, document.images[0].width]")
     assert size[0] and size[1] > 600 and size[2] == metadata["image/png"]["width"]
     context.close()
+
+
+def test_what_a_search_found_in_the_records_is_not_public(tmp_path):
+    """Two tables that differ in one record, and so in the k that the same cuts reach: nobody outside can tell which."""
+    public = []
+    for last in ("21", "45"):
+        ages = ["21"] * 3 + ["45"] * 8 + [last]
+        path = tmp_path / "t.csv"
+        path.write_text("\n".join(["age,ill", *(f"{age},{'xy'[i % 2]}" for i, age in enumerate(ages))]))
+        reached = min(ages.count("21"), ages.count("45"))
+        maker, wanted = sfumato.anonymizer('cut-vector cuts="age=45"'), sfumato.requirement(f"k-anonymity k={reached}")
+        study = Study("found", TableDeclaration(str(path), ("age",), ("ill",)), (Grid((maker,), (wanted,)),))
+        map_ = sfumato.explore(study, workers=1)
+        assert [point.measures["k"] for point in map_.points] == [reached]
+        public.append((page(map_, True, date(2026, 5, 1)), map_.chart().png(), repr(map_.public())))
+    assert public[0] == public[1] and "cut-vector" not in public[0][0]

@@ -30,5 +30,8 @@ class ReleaseMaker(Configured):
     is_release: ClassVar[bool] = True
     """Whether it may be published at all; the original is only the other end of the map."""
 
+    is_found: ClassVar[bool] = False
+    """Whether its settings are found by looking at the records, so that the settings alone tell something of them."""
+
     shows_exact: ClassVar[bool] = False
     """Whether exact quasi-identifiers are shown, in whatever form."""

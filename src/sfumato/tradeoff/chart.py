@@ -197,10 +197,11 @@ def map_chart(map_: Map, x: str | None = None, y: str | None = None, title: str 
     reading = [READING, *([LIMIT_READING] if floor else []), *(line for note in notes for line in wrap(note, LINE))]
     spreads = intervals(base) if any(point.intervals for point in map_.points) else []
     below = limit_line(base) if floor else []
+    kinds = families(map_)
     layers = [
         _line(base, x),
         *spreads,
-        dots(base, families(map_), family_title(map_)),
+        *([dots(base, kinds, family_title(map_))] if kinds else []),  # a legend of nothing has no size
         *baselines(base),
         *marks,
         ring(base),

@@ -2,7 +2,8 @@
 
 The public page, the picture and what a notebook keeps are drawn from `public_map` alone. It takes over the settings of
 exact releases without seeds and file names, what became of them, and three kinds of measures. Nothing of noisy
-releases is in it, since no epsilon covers what was measured of them, nor of the original, which is no release.
+releases is in it, since no epsilon covers what was measured of them, nor of the original, which is no release, nor of
+cut vectors: a search finds them in the records, and the k that one requires is the size of its smallest group.
 
 - What the settings promise (`PROMISED`): no record enters it.
 - One risk and one utility that are means over many records, so that a single one moves them little (`WORTH`). Measures
@@ -107,7 +108,7 @@ def public_map(map_: Map) -> Map:
     exact = [
         (point, id)
         for point, id in zip(map_.points, public_ids(map_), strict=True)
-        if not point.is_noisy and point.candidate.anonymizer.is_release
+        if not point.is_noisy and point.candidate.anonymizer.is_release and not point.candidate.anonymizer.is_found
     ]
     steps = public_steps(map_, sum(point.status == "measured" for point, _ in exact))
     given = [_given(point, steps) for point, _ in exact]

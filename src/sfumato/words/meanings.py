@@ -25,7 +25,8 @@ PUBLIC = [
     (
         "What is not here",
         "How many records there are and how many were left out; what is true of the worst group only, since a single "
-        "record can change it; releases with noise, whose measures no epsilon covers; the original table.",
+        "record can change it; releases with noise, whose measures no epsilon covers; cut vectors, which a "
+        "search found by looking at the records; the original table.",
     ),
 ]
 """What must be known to read the public numbers."""
