@@ -54,7 +54,7 @@ class Burel(Anonymizer):
             raise infeasible(requirement, cells.baseline, "even all records in one group are not enough")
         place = find_sensitive(cells.sensitive, likeness.on)
         sensitive = cells.sensitive[place]
-        most = most_shares(likeness, sensitive.shares)
+        most = likeness.most_shares(sensitive.shares)
         worsts = []
         for room in ROOMS:
             bucket = fewest_buckets(sensitive.shares, sensitive.shares + room * (most - sensitive.shares))
@@ -62,15 +62,6 @@ class Burel(Anonymizer):
         worst, taken = most_groups(worsts)
         assignment = redistributed(cells, place, worst, taken, np.random.default_rng(self.seed))
         return published(table, assignment, len(taken), form)
-
-
-def most_shares(requirement: BetaLikeness, q: Numbers) -> Numbers:
-    """Return the largest share that every value may have in a group."""
-    gain = np.full(len(q), float(requirement.beta))
-    if requirement.variant == "enhanced":
-        gain = np.minimum(gain, -np.log(q))
-    most: Numbers = q * (1 + gain)
-    return most
 
 
 def fewest_buckets(q: Numbers, most: Numbers) -> Counts:

@@ -6,7 +6,6 @@ publishes, and the sensitive values of a bucket, where they are the classes to l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -84,7 +83,7 @@ class Validation:
 
     def fold(self, classifier: str, fold: int, seed: int) -> Fold:
         """Train on all folds but one and test on that."""
-        blocks = self.read(CLASSIFIERS[classifier][1])
+        blocks = self.readings[CLASSIFIERS[classifier][1]]
         weights = self.training_weights(fold)
         row, label = np.nonzero(weights)
         tested = self._per_row(self.test, self.test.counts[:, fold])
@@ -99,12 +98,9 @@ class Validation:
             return Fold(said, np.concatenate([tested[asked], missed[None, :]]))
         return Fold(said, tested[asked])
 
-    def read(self, reading: Reading) -> Sequence[Numbers]:
-        """Return the blocks in one reading, without columns that never differ."""
-        return self._readings[reading]
-
     @cached_property
-    def _readings(self) -> dict[Reading, list[Numbers]]:
+    def readings(self) -> dict[Reading, list[Numbers]]:
+        """The blocks in either reading, without columns that never differ."""
         return {
             "shown": [varying(block.shown) for block in self.blocks],
             "mass": [varying(block.mass) for block in self.blocks],

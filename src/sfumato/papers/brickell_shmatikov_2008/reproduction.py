@@ -277,10 +277,8 @@ def _gain_below_delta(study: BrickellShmatikov2008) -> Claim:
     for finding, sanitization in study.all:
         if sanitization.requirement.startswith("delta"):
             delta = float(sanitization.label.partition("=")[2])
-            gains[f"figure {finding.panel.figure}, {sanitization.label}"] = (
-                sanitization.measured["information_gain"],
-                delta,
-            )
+            name = f"figure {finding.panel.figure}, {sanitization.label}"
+            gains[name] = sanitization.measured["information_gain"], delta
     ours = {name: round(gain, 4) for name, (gain, _) in gains.items()}
     text = "delta-disclosure bounds what groups tell of the sensitive attribute: Gain(S, Q) < delta"
     return Claim("gain-below-delta", text, "< delta", ours, all_of(gain < delta for gain, delta in gains.values()))
@@ -468,18 +466,15 @@ def _table_2(study: BrickellShmatikov2008) -> Iterator[tuple[str, tuple[Learned,
         yield target, (baselines["original"], baselines["without-quasi"])
 
 
+def _bars(label: str, heights: Mapping[str, float]) -> Curve:
+    return Curve(label, [{"x": name, "y": height} for name, height in heights.items()], False)
+
+
 def _figure(finding: Finding) -> Figure:
     panel = finding.panel
-    curves = [
-        Curve(
-            "adversary (A_acc)",
-            [{"x": sanitization.label, "y": sanitization.adversary} for sanitization in finding.made],
-            False,
-        )
-    ]
+    curves = [_bars("adversary (A_acc)", {made.label: made.adversary for made in finding.made})]
     for name in PAPER_NAMES:
-        points = [{"x": sanitization.label, "y": finding.gain(sanitization, name)} for sanitization in finding.made]
-        curves.append(Curve(f"researcher, {name}", points, False))
+        curves.append(_bars(f"researcher, {name}", {made.label: finding.gain(made, name) for made in finding.made}))
     title = (
         f"Brickell & Shmatikov 2008, figure {panel.figure}: {panel.data!r}, learning {panel.target}; "
         f"U_base {finding.base:.2%}, U_max {finding.most:.2%}"
@@ -488,16 +483,14 @@ def _figure(finding: Finding) -> Figure:
 
 
 def _tables(study: BrickellShmatikov2008, table_2: Mapping[str, tuple[Learned, Learned]]) -> Iterator[Figure]:
-    with_quasi = Curve(
-        "with age, sex, race", [{"x": name, "y": pair[0].accuracy} for name, pair in table_2.items()], False
-    )
-    without = Curve("without", [{"x": name, "y": pair[1].accuracy} for name, pair in table_2.items()], False)
+    with_quasi = _bars("with age, sex, race", {name: whole.accuracy for name, (whole, _) in table_2.items()})
+    without = _bars("without", {name: rest.accuracy for name, (_, rest) in table_2.items()})
     title = "Brickell & Shmatikov 2008, table 2: accuracy of a decision tree"
     yield Figure("table-2", title, "", "accuracy", [with_quasi, without], bars=True)
     finding = study.findings["4"]
     rows = {"intact": finding.intact, **{sanitization.label: sanitization.measured for sanitization in finding.made}}
     curves = [
-        Curve(name, [{"x": of, "y": measured[measure]} for of, measured in rows.items()], False)
+        _bars(name, {label: measured[measure] for label, measured in rows.items()})
         for name, measure in (("A_acc", "a_acc"), ("A_know", "a_know"))
     ]
     title = "Brickell & Shmatikov 2008, table 3: what an adversary gains on 'Occupation'"
@@ -505,15 +498,10 @@ def _tables(study: BrickellShmatikov2008, table_2: Mapping[str, tuple[Learned, L
     replies = []
     for finding in study.findings.values():
         points = [
-            {
-                "x": sanitization.measured["p_loss"],
-                "y": sanitization.measured["u_loss"],
-                "parameter": sanitization.label,
-            }
-            for sanitization in finding.made
+            {"x": made.measured["p_loss"], "y": made.measured["u_loss"], "parameter": made.label}
+            for made in finding.made
         ]
-        replies.append(
-            Curve(f"figure {finding.panel.figure}: {finding.panel.data}, {finding.panel.target}", points, False)
-        )
+        panel = finding.panel
+        replies.append(Curve(f"figure {panel.figure}: {panel.data}, {panel.target}", points, False))
     title = "The same releases on the axes of Li & Li 2009"
     yield Figure("li-li", title, "P_loss (worst record)", "U_loss", replies)

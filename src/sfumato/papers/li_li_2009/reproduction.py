@@ -301,22 +301,12 @@ def _figures(study: LiLi2009) -> list[Figure]:
             ("baseline: original", study.original),
         )
     ]
+    in_buckets = [curve(name, name, "bucketization", "u_loss") for name in families]
+    queried = [curve(name, name, "bucketization", "query_error") for name in families]
+    title = "Li & Li 2009, figure"
     return [
-        Figure(
-            "2a",
-            "Li & Li 2009, figure 2a: requirements (bucketized)",
-            loss,
-            "U_loss",
-            [*(curve(name, name, "bucketization", "u_loss") for name in families), *ends, floor],
-            named,
-        ),
-        Figure("2b", "Li & Li 2009, figure 2b: forms", loss, "U_loss", [*two_forms, *ends, floor]),
-        Figure(
-            "3a",
-            "Li & Li 2009, figure 3a: queries, qd = 4, sel = .05",
-            loss,
-            error,
-            [curve(name, name, "bucketization", "query_error") for name in families],
-        ),
+        Figure("2a", f"{title} 2a: requirements (bucketized)", loss, "U_loss", [*in_buckets, *ends, floor], named),
+        Figure("2b", f"{title} 2b: forms", loss, "U_loss", [*two_forms, *ends, floor]),
+        Figure("3a", f"{title} 3a: queries, qd = 4, sel = .05", loss, error, queried),
         *query_figures(study, loss, error),
     ]
