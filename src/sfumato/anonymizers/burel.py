@@ -20,7 +20,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from sfumato.anonymizers.anonymizer import Anonymizer, check_nothing_suppressed, infeasible, published
+from sfumato.anonymizers.anonymizer import Anonymizer, check_feasible, check_nothing_suppressed, published
 from sfumato.anonymizers.redistribution import Worst, most_groups, own_part, redistributed, worst_of
 from sfumato.anonymizers.sabre import Sabre
 from sfumato.arrays import Counts, Numbers
@@ -50,8 +50,7 @@ class Burel(Anonymizer):
         likeness, k = own_part(requirement, BetaLikeness, self.name, "beta-likeness variant=basic or enhanced")
         assert isinstance(likeness, BetaLikeness)
         cells = table.cells
-        if not requirement.admits(cells.baseline)[0]:
-            raise infeasible(requirement, cells.baseline, "even all records in one group are not enough")
+        check_feasible(requirement, cells)
         place = find_sensitive(cells.sensitive, likeness.on)
         sensitive = cells.sensitive[place]
         most = likeness.most_shares(sensitive.shares)

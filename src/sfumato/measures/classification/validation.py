@@ -88,15 +88,15 @@ class Validation:
         row, label = np.nonzero(weights)
         tested = self._per_row(self.test, self.test.counts[:, fold])
         asked = np.flatnonzero(tested.sum(axis=1))
-        said = np.zeros((len(asked), self.classes))
+        chances = np.zeros((len(asked), self.classes))
         model = trained(classifier, seed, features(blocks, self.train.rows[row]), label, weights[row, label])
         if len(asked):
-            said[:, model.classes_] = model.predict_proba(features(blocks, self.test.rows[asked]))
+            chances[:, model.classes_] = model.predict_proba(features(blocks, self.test.rows[asked]))
         missed = self.unseen[:, fold].astype(np.float64)
         if missed.any():  # of records that are not published, the shares of the published ones are all one knows
-            said = np.concatenate([said, weights.sum(axis=0, keepdims=True) / weights.sum()])
-            return Fold(said, np.concatenate([tested[asked], missed[None, :]]))
-        return Fold(said, tested[asked])
+            chances = np.concatenate([chances, weights.sum(axis=0, keepdims=True) / weights.sum()])
+            return Fold(chances, np.concatenate([tested[asked], missed[None, :]]))
+        return Fold(chances, tested[asked])
 
     @cached_property
     def readings(self) -> dict[Reading, list[Numbers]]:
