@@ -139,9 +139,13 @@ def _whole(least: float | None) -> int:
     return -int(LARGEST) if least is None else int(least)
 
 
-@cache
 def described(kind: Any) -> Mapping[str, Described]:
     """List the fields of a configuration by name, each with its type and its option; fields without one are not."""
+    return _described(kind)
+
+
+@cache
+def _described(kind: Any) -> Mapping[str, Described]:
     hints = get_type_hints(kind, include_extras=True)
     known = {}
     for each in fields(kind):

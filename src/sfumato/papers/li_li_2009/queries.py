@@ -18,7 +18,7 @@ import numpy as np
 
 from sfumato.measures import Queries
 from sfumato.papers.li_li_2009.study import DIMENSIONS, LiLi2009, T
-from sfumato.papers.results import Claim, Curve, Figure
+from sfumato.papers.results import Claim, Curve, Figure, reported
 
 SEL = 0.05
 """The selectivity of figure 3c."""
@@ -63,7 +63,7 @@ def _realised(study: LiLi2009) -> Claim:
         "first), though sel stays; rounded to the nearest it does not"
     )
     over = _over_dimensions(f"sel = {SEL:g}, {study.queries.number:,} queries each")
-    return Claim("realised-selectivity", text, paper, shares, rises, "reported", reason, over)
+    return reported("realised-selectivity", text, paper, shares, rises, reason, over)
 
 
 def _rounded_to_nearest(study: LiLi2009) -> Claim:
@@ -76,7 +76,7 @@ def _rounded_to_nearest(study: LiLi2009) -> Claim:
         "paper itself gives for its trend"
     )
     falls, over = values[-1] < 0.9 * values[0], _over_dimensions(EIGHT)
-    return Claim("qd-rounded-to-nearest", text, "falls", means, falls, "reported", reason, over)
+    return reported("qd-rounded-to-nearest", text, "falls", means, falls, reason, over)
 
 
 def _literal_reading(study: LiLi2009) -> Claim:
@@ -86,7 +86,7 @@ def _literal_reading(study: LiLi2009) -> Claim:
     text = "under the literal reading (sel of the values of each attribute) the error would fall with qd"
     reason = "under this reading larger qd means smaller populations; most queries are empty from qd = 3 on"
     over = f"qd {LITERAL_DIMENSIONS[0]} to {LITERAL_DIMENSIONS[-1]}, {EIGHT}"
-    return Claim("literal-selectivity", text, "falls", means, last < first, "reported", reason, over)
+    return reported("literal-selectivity", text, "falls", means, last < first, reason, over)
 
 
 def _over_dimensions(more: str) -> str:
