@@ -241,7 +241,7 @@ def _heights(study: Cormode2013) -> Iterator[Claim]:
 
 
 def _census(study: Cormode2013) -> Iterator[Claim]:
-    census, rho = study.census, study.rho(CENSUS.name)
+    census, rho = study.outcomes[CENSUS.name], study.rho(CENSUS.name)
     breaches = {f"{k:g}": round(at(census[K], k).accuracy / rho - 1, 4) for k in (8, 1024)}
     yield reported(
         "census-k",
