@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 import plain_cuts
 import plain_twins as twins
 import sfumato
-from sfumato import cli
 from sfumato.anonymizers import cut_space
 from sfumato.anonymizers.anonymizer import loss_of
 from sfumato.anonymizers.curve import points_on_curve
@@ -35,6 +34,7 @@ from sfumato.table.weights import read_weights, scaled
 from sfumato.tradeoff import Grid, Problem2, Study, exact, explore, read_map
 from sfumato.tradeoff.study.study import study_from_toml
 from strategies import cells_of_tables, table_of, tries
+from test_choose import run  # noqa: F401  (a fixture)
 
 DOMAINS = {
     "age": numeric(20, 25),
@@ -334,18 +334,7 @@ def folder(tmp_path_factory):
     return path
 
 
-def run(monkeypatch, capsys, *words):
-    monkeypatch.setattr("sys.argv", ["sfumato", *map(str, words)])
-    try:
-        cli.main()
-        code = 0
-    except SystemExit as ended:
-        code = ended.code or 0
-    said = capsys.readouterr()
-    return code, said.out, said.err
-
-
-def test_a_map_keeps_its_weights_apart_and_says_them(folder, monkeypatch, capsys):
+def test_a_map_keeps_its_weights_apart_and_says_them(folder, run):  # noqa: F811
     heavy, plain = read_map(folder / "heavy"), read_map(folder / "plain")
     assert heavy.about["weights"] == {"age": 3, "sex": 0, "town": 1} and "weights" not in plain.about
     assert "weights" not in tomllib.loads((folder / "plain/study.toml").read_text())["table"]
@@ -359,10 +348,10 @@ def test_a_map_keeps_its_weights_apart_and_says_them(folder, monkeypatch, capsys
         heavy.merged(plain)
     said = "age 3, sex 0, town 1; what weighs 0 is protected like the others"
     for words in (("choose",), ("ask", "k within loss 0.9")):
-        code, out, _ = run(monkeypatch, capsys, words[0], folder / "heavy", *words[1:])
+        code, out, _ = run(words[0], folder / "heavy", *words[1:])
         assert code == 0 and said in " ".join(out.split())
-        assert "by these weights" not in run(monkeypatch, capsys, words[0], folder / "plain", *words[1:])[1]
-        values = run(monkeypatch, capsys, words[0], folder / "heavy", *words[1:], "--json")[1]
+        assert "by these weights" not in run(words[0], folder / "plain", *words[1:])[1]
+        values = run(words[0], folder / "heavy", *words[1:], "--json")[1]
         assert json.loads(values)["weights"] == heavy.about["weights"]
     assert said in (folder / "heavy/report.html").read_text()
 
@@ -385,17 +374,17 @@ def test_a_release_says_its_weights_and_new_data_is_recoded_by_them(folder, tmp_
     assert lost == pytest.approx(sorted(lost)) and len(lost) > 1
 
 
-def test_the_command_line_weighs(folder, tmp_path, monkeypatch, capsys):
+def test_the_command_line_weighs(folder, tmp_path, run):  # noqa: F811
     roles = ["--quasi", "age,sex,town", "--sensitive", "illness"]
     made = [folder / "t.csv", *roles, "--require", "k-anonymity k=4", "--with", "full-domain"]
     to = ["--to", tmp_path / "r.csv", "--force", "--json"]
-    code, out, _ = run(monkeypatch, capsys, "anonymize", *made, "--weight", "age=3,sex=0", *to)
+    code, out, _ = run("anonymize", *made, "--weight", "age=3,sex=0", *to)
     heavy = json.loads(out)
     assert code == 0 and heavy["weights"] == {"age": 3, "sex": 0, "town": 1}
     against = ["audit", tmp_path / "r.csv", *roles, "--original", folder / "t.csv", "--json"]
-    code, out, _ = run(monkeypatch, capsys, *against, "--weight", "age=3", "--weight", "sex=0")
+    code, out, _ = run(*against, "--weight", "age=3", "--weight", "sex=0")
     assert code == 0 and json.loads(out)["measures"]["loss"] == pytest.approx(heavy["loss"])
-    code, out, _ = run(monkeypatch, capsys, *against)
+    code, out, _ = run(*against)
     assert code == 0 and json.loads(out)["measures"]["loss"] != pytest.approx(heavy["loss"])
     for words, says in (
         (["anonymize", *made, "--weight", "agee=3", *to], "'agee' is no quasi-identifier; these are age, sex, town"),
@@ -406,5 +395,5 @@ def test_the_command_line_weighs(folder, tmp_path, monkeypatch, capsys):
             "leave the option out",
         ),
     ):
-        code, _, err = run(monkeypatch, capsys, *words)
+        code, _, err = run(*words)
         assert code == 2 and says in " ".join(err.split()), err
