@@ -226,9 +226,10 @@ USUAL = ("a_know", "u_loss")
 
 
 def _public_axes(study: Explorable, known: Sequence[str]) -> tuple[str, str] | None:
-    """Take the study's axes where they may be shown, otherwise the first of their kind; None if there is none."""
-    if all(axis in known for axis in study.axes):
-        return study.axes
+    """Take the study's first two axes where they may be shown, otherwise the first of their kind; None if there is none."""
+    x, y = study.axes[:2]
+    if x in known and y in known:
+        return x, y
     axes = [
         next((name for name in (*study.axes, *known) if name in known and MEASURES[name].kind == kind), None)
         for kind in ("risk", "utility")

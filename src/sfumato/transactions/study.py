@@ -14,7 +14,7 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from sfumato.configuration import check_choice, described
+from sfumato.configuration import described
 from sfumato.errors import BadInputError
 from sfumato.kernels import source_digest
 from sfumato.measures import MEASURES, Classification
@@ -23,6 +23,7 @@ from sfumato.rooms import up_to
 from sfumato.tradeoff.exploration.exploration import attempted
 from sfumato.tradeoff.map import Point
 from sfumato.tradeoff.study.texts import (
+    check_axes,
     known_keys,
     section_values,
     study_content,
@@ -153,21 +154,20 @@ class BasketGrid:
 
 @dataclass(frozen=True)
 class BasketStudy:
-    """What to explore: baskets, candidates, scales, and the two measures the map is drawn on."""
+    """What to explore: baskets, candidates, scales, and the measures that count: the map is drawn on the first two."""
 
     name: str
     baskets: BasketsDeclaration
     grids: tuple[BasketGrid, ...]
     scales: BasketScales = field(default_factory=BasketScales)
-    axes: tuple[str, str] = AXES
+    axes: tuple[str, ...] = AXES
 
     section: ClassVar[str] = "baskets"
     forms: ClassVar[tuple[str, ...]] = ("generalization",)
     facts: ClassVar[tuple[str, ...]] = ("digest", "records", "distinct", "items", "occurrences", "tree")
 
     def __post_init__(self) -> None:
-        for axis in self.axes:
-            check_choice("axes", axis, [name for name, measure in MEASURES.items() if measure.said_of == "baskets"])
+        check_axes(self.axes, [name for name, measure in MEASURES.items() if measure.said_of == "baskets"])
         if not self.candidates:
             raise BadInputError(f"the study {self.name!r} has no candidate; give it [[candidates]]")
 
@@ -331,7 +331,7 @@ def study_of(content: dict[str, Any], origin: str) -> BasketStudy:
         BasketsDeclaration.of(content["baskets"], Path(origin).parent),
         tuple(map(_grid, content["candidates"])),
         BasketScales(**section_values("[scales]", content["scales"], BasketScales, SCALES)),
-        (content["axes"][0], content["axes"][1]),
+        tuple(content["axes"]),
     )
 
 

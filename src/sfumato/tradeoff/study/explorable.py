@@ -94,8 +94,8 @@ class Explorable(Protocol):
         """How it is called."""
 
     @property
-    def axes(self) -> tuple[str, str]:
-        """The two measures that the map is drawn on."""
+    def axes(self) -> tuple[str, ...]:
+        """The measures that the frontier is of, two or more; the map is drawn on the first two."""
 
     @property
     def learned(self) -> Classification | None:

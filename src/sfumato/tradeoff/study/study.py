@@ -25,6 +25,7 @@ from sfumato.table.hierarchies.declared import Filed
 from sfumato.tradeoff.study.explorable import Explorable
 from sfumato.tradeoff.study.kinds import KINDS, kind
 from sfumato.tradeoff.study.texts import (
+    check_axes,
     known_keys,
     list_of,
     section_values,
@@ -120,21 +121,20 @@ def _transformations(candidate: Candidate, table: Table) -> list[Candidate]:
 
 @dataclass(frozen=True)
 class Study:
-    """What to explore: a table, candidates, scales, and the two measures the map is drawn on."""
+    """What to explore: a table, candidates, scales, and the measures that count: the map is drawn on the first two."""
 
     name: str
     table: TableDeclaration
     grids: tuple[Grid, ...]
     scales: Scales = field(default_factory=Scales)
-    axes: tuple[str, str] = ("p_loss", "u_loss")
+    axes: tuple[str, ...] = ("p_loss", "u_loss")
 
     section: ClassVar[str] = "table"
     forms: ClassVar[tuple[str, ...]] = FORMS
     facts: ClassVar[tuple[str, ...]] = ("digest", "records", "cells", "dropped", "quasi", "sensitive")
 
     def __post_init__(self) -> None:
-        for axis in self.axes:
-            check_choice("axes", axis, MEASURES)
+        check_axes(self.axes, MEASURES)
         if not self.candidates:
             raise BadInputError(f"the study {self.name!r} has no candidate; give it [[candidates]]")
         noisy = [candidate.anonymizer.name for candidate in self.candidates if candidate.anonymizer.noisy]
@@ -142,7 +142,7 @@ class Study:
         if noisy and lacking:
             raise BadInputError(
                 f"axes: {lacking[0]} is counted on the records of groups, and {noisy[0]} publishes noisy counts of "
-                f"boxes instead, so its releases would not be on the map; take two of {', '.join(READ_NOISY)}, such as "
+                f"boxes instead, so its releases would not be on the map; take of {', '.join(READ_NOISY)}, such as "
                 'axes = ["empirical_breach", "query_error_median"]'
             )
 
@@ -282,7 +282,7 @@ def study_of(content: dict[str, Any], origin: str) -> Study:
         _declaration(content["table"], origin),
         tuple(map(_grid, content["candidates"])),
         Scales(**section_values("[scales]", content["scales"], Scales, SCALES)),
-        (content["axes"][0], content["axes"][1]),
+        tuple(content["axes"]),
     )
 
 
