@@ -160,7 +160,7 @@ def labels_of(drawn: Sequence[Point], place: Callable[[Point], tuple[float, floa
 
 
 def drawn_axes(map_: Map) -> tuple[str, str]:
-    """Name the two measures the map opens on: the study's first, or the first of each kind where those are not measured."""
+    """Name the two measures the map opens on: the study's, or the first of each kind where those are not measured."""
     x, y = axes = map_.study.axes[:2]
     if any(point.has(axes) for point in map_.points):
         return x, y

@@ -22,6 +22,8 @@ from sfumato.phrases import percent
 from sfumato.rooms import up_to
 from sfumato.tradeoff.exploration.exploration import attempted
 from sfumato.tradeoff.map import Point
+from sfumato.tradeoff.search.aims import Aim
+from sfumato.tradeoff.search.families import Proposals
 from sfumato.tradeoff.study.texts import (
     check_axes,
     known_keys,
@@ -152,6 +154,10 @@ class BasketGrid:
         ]
 
 
+ENDS = BasketGrid((candidate_maker("one-item"), candidate_maker("original")), (NOTHING,))
+"""The two ends of a map: one item in place of all, and the original."""
+
+
 @dataclass(frozen=True)
 class BasketStudy:
     """What to explore: baskets, candidates, scales, and the measures that count: the map is drawn on the first two."""
@@ -184,6 +190,17 @@ class BasketStudy:
     def opened(self, data: Baskets | None = None) -> BasketWork:
         """Open the baskets, unless they are given, and list the candidates."""
         return BasketWork(self, data if data is not None else self.baskets.open())
+
+    def grown(self, candidates: Sequence[BasketCandidate]) -> BasketStudy:
+        """Return the same study with further candidates, in as few blocks as there are makers and policies."""
+        blocks: dict[tuple[object, ...], list[BasketCandidate]] = {}
+        for one in candidates:
+            blocks.setdefault((one.anonymizer, one.utility, one.limit), []).append(one)
+        grids = (
+            BasketGrid((maker,), tuple(one.requirement for one in block), (utility,), (limit,))  # type: ignore[arg-type]
+            for (maker, utility, limit), block in blocks.items()
+        )
+        return replace(self, grids=(*self.grids, *grids))
 
     def with_seed(self, seed: int) -> BasketStudy:
         """Return the same study with another seed of the random queries."""
@@ -262,6 +279,12 @@ class BasketWork:
         """Draw queries and persons; return what makes and measures one candidate."""
         return partial(measured_baskets, prepared=self.study.scales.prepare(self.baskets).ready())
 
+    def proposals(self, aim: Aim, workers: int | None) -> Proposals:
+        """Say what a tuner can try on the baskets beside the candidates, whatever it is after."""
+        from sfumato.transactions.families import basket_proposals  # it proposes candidates: not before them
+
+        return basket_proposals(self.study, self.baskets)
+
     def limit(self) -> None:
         """Return nothing: for sets of items no limit is proved."""
 
@@ -315,9 +338,9 @@ def usual_study(
     """Return a study of three anonymizers over some k, with both ends of the map."""
     asked = tuple(basket_requirement(f"km-anonymity k={k} m={m}") for k in ks)
     makers = tuple(candidate_maker(text) for text in ("aa", "coat", "pcta"))
-    ends = tuple(candidate_maker(text) for text in ("one-item", "original"))
-    grids = BasketGrid(makers, asked), BasketGrid(ends, (NOTHING,))
-    return BasketStudy(name, declared, grids, BasketScales(known=m, queries=queries or ItemQueries()))
+    return BasketStudy(
+        name, declared, (BasketGrid(makers, asked), ENDS), BasketScales(known=m, queries=queries or ItemQueries())
+    )
 
 
 # -- reading -----------------------------------------------------------------------------------------------

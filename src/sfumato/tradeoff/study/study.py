@@ -172,6 +172,24 @@ class Study:
         suppress = float(entry["parameters"].get("suppress", 0.0))
         return Candidate(anonymizer(entry["anonymizer"]), requirement(entry["requirement"]), entry["form"], suppress)
 
+    def grown(self, candidates: Sequence[Candidate]) -> Study:
+        """Return the same study with further candidates, in as few blocks as there are makers, forms and limits."""
+        blocks: dict[tuple[object, ...], list[Candidate]] = {}
+        for one in candidates:
+            several = one.anonymizer.noisy or one.anonymizer.is_found
+            maker: object = (one.anonymizer.name, one.requirement) if several else one.anonymizer
+            blocks.setdefault((maker, one.form, one.suppress), []).append(one)
+        grids = (
+            Grid(
+                tuple(dict.fromkeys(one.anonymizer for one in block)),
+                tuple(dict.fromkeys(one.requirement for one in block)),
+                (block[0].form,),
+                (block[0].suppress,),
+            )
+            for block in blocks.values()
+        )
+        return replace(self, grids=(*self.grids, *grids))
+
     def with_seed(self, seed: int) -> Study:
         """Return the same study with another seed of the random queries."""
         return replace(self, scales=replace(self.scales, queries=replace(self.scales.queries, seed=seed)))
