@@ -58,9 +58,8 @@ class Aim:
 
     def counts(self, point: Point) -> bool:
         """Say whether it sees a point that may also be an answer, where one is wanted."""
-        return self.sees(point) and not (
-            self.asked and (refusal(point) or (self.is_about_hiding and shows_exact(point)))
-        )
+        shows = self.is_about_hiding and shows_exact(point)
+        return self.sees(point) and not (self.asked and (shows or refusal(point)))
 
     @property
     def is_about_hiding(self) -> bool:

@@ -1,11 +1,11 @@
 """Tuning: a budget of time is spent where the frontier can still gain, or where a question can be answered better.
 
-The study's own candidates come first; beside a question they take turns with what may answer it. Then families of candidates (`families`) are tried at a few values each, and
-between two neighbouring values of a family whatever promises most is tried next: the point half way, a little better
-than the straight line, and what it would gain (`aims`), times how well promises of that family were kept so far. Cut vectors (`cuts`) take part as
-long as they gain their share. No clock has a say in what is tried next, only in when to stop: more time continues the
-same sequence, so the frontier never gets worse with a larger budget, and a run that was stopped goes on from what is
-kept.
+The study's own candidates come first; beside a question they take turns with what may answer it. Families of candidates
+(`families`) are tried at a few values each, and between two neighbouring values of a family whatever promises most is
+tried next: the point half way, a little better than the straight line, and what it would gain (`aims`), times how well
+promises of that family were kept so far. Cut vectors (`cuts`) take part as long as they gain their share. No clock has
+a say in what is tried next, only in when to stop: more time continues the same sequence, so the frontier never gets
+worse with a larger budget, and a run that was stopped goes on from what is kept.
 """
 
 from __future__ import annotations
@@ -81,9 +81,8 @@ def tune(
     if seconds == inf and tries is None:
         raise BadInputError("a tuner needs to know when to stop: give seconds, tries or both")
     given = read_study(study) if isinstance(study, str) else study
-    aim = (
-        Aim(given.axes) if best is None else Aim((best,) if isinstance(best, str) else tuple(best), tuple(bounds), True)
-    )
+    asked = (best,) if isinstance(best, str) else tuple(best or ())
+    aim = Aim(asked, tuple(bounds), asked=True) if asked else Aim(given.axes)
     exploration: Exploration[Any] = Exploration(given, cache, workers, table, cancel)
     tuning = _Tuning(exploration, aim, seconds, tries, progress or (lambda done, total, last: None))
     tuning.run()
