@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -14,7 +14,7 @@ from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.process.interrupts import last_words
 
 if TYPE_CHECKING:
-    from sfumato.tradeoff import Map, Question, Reply, Study
+    from sfumato.tradeoff import Map, Question, Reply
     from sfumato.tradeoff.study.explorable import Explorable
 
 
@@ -80,10 +80,9 @@ def tell_reply(reply: Reply, map_: Map, folder: Path, as_json: bool) -> None:
 def _explored(given: Explorable, folder: Path, question: Question, seconds: float | None, workers: int | None) -> Map:
     """Explore a study into a folder, resuming; with seconds, look for what answers the question better."""
     from sfumato.report import save_map
-    from sfumato.tradeoff import explore, of_table, tune
+    from sfumato.tradeoff import explore, tune
     from sfumato.tradeoff.exploration.cache import mend_cache
 
-    aimed = None if seconds is None else _aimed(of_table(given), question)
     make_folder(folder)
     cache = folder / "cache.jsonl"
     if sentence := mend_cache(cache):
@@ -91,31 +90,31 @@ def _explored(given: Explorable, folder: Path, question: Question, seconds: floa
     announce_first_run()
     with last_words("stopped; what was measured is kept, the same command goes on from there"):
         with progress("releases" if seconds is None else "seconds") as report:
-            if aimed is None or seconds is None:
+            if seconds is None:
                 map_ = explore(given, cache, workers, report)
             else:
-                best = question.asked[0] if question.bounds else None
-                found = tune(aimed, seconds, cache, workers, report, best=best, bounds=question.bounds)
-                map_ = replace(found, study=replace(of_table(found.study), axes=given.axes))
+                best = _aims(given, question)
+                map_ = tune(given, seconds, cache, workers, report, best=best, bounds=question.bounds)
         save_map(map_, folder)
     tell(map_.about["notices"])
     return map_
 
 
-def _aimed(study: Study, question: Question) -> Study:
-    """Return a study whose axes are what a question is about: what is asked, and what is bounded first."""
-    axes = (question.asked[0], question.bounds[0].measure if question.bounds else study.axes[1])
-    return replace(study, axes=axes) if axes[0] != axes[1] else study
+def _aims(study: Explorable, question: Question) -> tuple[str, ...]:
+    """Return what to look for: all that is asked; where that is one measure and nothing is bounded, the axes beside."""
+    alone = len(question.measures) == 1
+    return tuple(dict.fromkeys([*question.asked, *(study.axes if alone else ())]))
 
 
 def _grown(given: Explorable, folder: Path) -> Explorable:
     """Return a study with what earlier searches have added to its map in this folder, so that nothing gets lost."""
-    from sfumato.tradeoff import Study, read_study
+    from sfumato.tradeoff import read_study
 
-    kept = folder / "study.toml"
-    if not isinstance(given, Study) or not kept.is_file():
+    kept, study = folder / "study.toml", cast(Any, given)
+    if not kept.is_file():
         return given
-    before = read_study(str(kept))
-    if isinstance(before, Study) and before.scales == given.scales and before.grids[: len(given.grids)] == given.grids:
-        return replace(given, grids=before.grids)
+    before: Any = read_study(str(kept))
+    own = study.grids
+    if before.section == study.section and before.scales == study.scales and before.grids[: len(own)] == own:
+        return cast("Explorable", replace(study, grids=before.grids))
     return given

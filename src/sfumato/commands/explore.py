@@ -90,7 +90,7 @@ def explore(
             if seconds is None:
                 map_ = explored(given, folder / "cache.jsonl", workers, report)
             else:
-                map_ = tune(of_table(given), seconds, folder / "cache.jsonl", workers, report)
+                map_ = tune(given, seconds, folder / "cache.jsonl", workers, report)
         files = save_map(map_, folder)
     for notice in map_.about["notices"]:
         typer.echo(f"note: {notice}", err=True)

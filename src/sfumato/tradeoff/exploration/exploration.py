@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -28,6 +28,10 @@ from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.study.explorable import Explorable, Settings
 from sfumato.tradeoff.study.study import Candidate, Study, read_study
 from sfumato.workers import Crew
+
+if TYPE_CHECKING:
+    from sfumato.tradeoff.search.aims import Aim
+    from sfumato.tradeoff.search.families import Proposals
 
 Own = TypeVar("Own", bound=Settings)
 """The candidates of a kind of study."""
@@ -195,6 +199,14 @@ class TableWork:
     def prepared(self) -> Callable[[Candidate], Point]:
         """Make the scales ready; return what makes and measures one candidate."""
         return partial(measured_point, prepared=self._ready)
+
+    def proposals(self, aim: Aim, workers: int | None) -> Proposals:
+        """Say what a tuner can try on the table beside the candidates."""
+        from sfumato.tradeoff.search.families import (
+            table_proposals,
+        )  # it is about studies: not before them
+
+        return table_proposals(self.study, self.table, aim, workers)
 
     def limit(self) -> Limit | None:
         """Work out the line below which no truthful release of the table can lie."""

@@ -186,7 +186,7 @@ def _scored(map_: Map, points: Iterable[Point] | None, axes: Sequence[str]) -> l
 
 
 def _checked(map_: Map, axes: Sequence[str] | None) -> tuple[str, str]:
-    names = tuple(map_.study.axes if axes is None else axes)
+    names = tuple(map_.study.axes[:2] if axes is None else axes)
     if len(names) != 2 or names[0] == names[1]:
         raise BadInputError(f"a score needs two different measures, not {', '.join(names) or 'none'}")
     for name in names:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
 import tomlkit
 
-from sfumato.configuration import Configured, described, parse, value_text
+from sfumato.configuration import Configured, check_choice, described, parse, value_text
 from sfumato.errors import BadInputError
 
 SCHEMA = 1
@@ -29,7 +29,7 @@ def study_text(study: Any, entries: Mapping[str, Any], blocks: Iterable[Mapping[
     return tomlkit.dumps(document)
 
 
-def study_content(content: Mapping[str, Any], section: str, axes: tuple[str, str]) -> dict[str, Any]:
+def study_content(content: Mapping[str, Any], section: str, axes: tuple[str, ...]) -> dict[str, Any]:
     """Check what every study has, and fill in what is usual."""
     known_keys("the study", content, ("schema", "name", "axes", section, "scales", "candidates"))
     if content.get("schema", SCHEMA) != SCHEMA:
@@ -37,14 +37,22 @@ def study_content(content: Mapping[str, Any], section: str, axes: tuple[str, str
     if section not in content or "candidates" not in content:
         raise BadInputError(f"a study needs [{section}] and at least one [[candidates]]")
     whole = {"scales": {}, "axes": list(axes)} | dict(content)
-    if not isinstance(whole["axes"], list) or len(whole["axes"]) != 2:
-        raise BadInputError(f"axes must name two measures, not {whole['axes']!r}")
+    if not isinstance(whole["axes"], list):
+        raise BadInputError(f"axes must name two or more measures, not {whole['axes']!r}")
     if not isinstance(whole[section], dict) or not isinstance(whole["scales"], dict):
         raise BadInputError(f"{section} and scales must be TOML tables: [{section}], [scales]")
     blocks = whole["candidates"]
     if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
         raise BadInputError("candidates must be TOML tables: [[candidates]], in two brackets")
     return whole
+
+
+def check_axes(axes: Sequence[str], known: Iterable[str]) -> None:
+    """Raise unless axes name two or more different measures."""
+    for axis in axes:
+        check_choice("axes", axis, known)
+    if len(axes) < 2 or len(set(axes)) < len(axes):
+        raise BadInputError(f"axes must name two or more measures, each once, not {list(axes)!r}")
 
 
 def texts_of(block: Mapping[str, Any], key: str, usual: str) -> list[str]:
