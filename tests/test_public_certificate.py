@@ -23,8 +23,6 @@ from sfumato.tradeoff import Map, Point
 from sfumato.words.meanings import meanings
 from test_check_command import basket_study, mapped
 
-pytestmark = pytest.mark.quick
-
 ILLS = ("asthma", "cold", "flu", "gout")
 STUDY = """
 name = "small"
