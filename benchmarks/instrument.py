@@ -19,6 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from common import print_table, verdict
@@ -77,10 +78,10 @@ def cost(name: object, value: float) -> float:
 
 
 def hypervolume(places: Sequence[Place], low: Place, high: Place) -> float:
-    """Return which part of the box from the best corner to the worst is dominated, by its definition: strip by strip."""
+    """Return which part of the box from the best corner to the worst is dominated, by definition: strip by strip."""
     xs = sorted({min(max(x, low[0]), high[0]) for x, _ in places} | {high[0]})
     covered = 0.0
-    for left, right in zip(xs, xs[1:], strict=False):
+    for left, right in pairwise(xs):
         lowest = min((y for x, y in places if x <= left), default=high[1])
         covered += (right - left) * max(high[1] - max(lowest, low[1]), 0.0)
     return covered / ((high[0] - low[0]) * (high[1] - low[1]))
@@ -101,9 +102,7 @@ def compare(source: str, seconds: float, seeds: int, former: str) -> None:
         runs = {f"all makers, seed {seed}": ran(source, pair, "", seconds, seed, here) for seed in range(1, seeds + 1)}
         runs |= {maker: ran(source, pair, maker, seconds, 1, here) for maker in MAKERS}
         if former:
-            runs |= {
-                f"former tuner, seed {s}": ran(source, pair, "", seconds, s, former) for s in range(1, seeds + 1)
-            }
+            runs |= {f"former tuner, seed {s}": ran(source, pair, "", seconds, s, former) for s in range(1, seeds + 1)}
         reached = held(pair, runs)
         least = min(value for name, value in reached.items() if name.startswith("all makers"))
         best = max(value for name, value in reached.items() if not name.startswith("all makers"))
