@@ -78,7 +78,7 @@ def cost(name: object, value: float) -> float:
 
 
 def hypervolume(places: Sequence[Place], low: Place, high: Place) -> float:
-    """Return which part of the box from the best corner to the worst is dominated, by its definition: strip by strip."""
+    """Return which part of the box from the best corner to the worst is dominated, by definition: strip by strip."""
     xs = sorted({min(max(x, low[0]), high[0]) for x, _ in places} | {high[0]})
     covered = 0.0
     for left, right in pairwise(xs):

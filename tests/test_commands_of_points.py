@@ -80,7 +80,7 @@ BASKET_CANDIDATES = {
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def here(tmp_path, monkeypatch, undrawn):
     """A folder with tables and baskets in which commands run, and a shell in which `sfumato` is this very program."""
     text = HEADER + "\n" + "".join(";".join(f'"{cell}"' for cell in row) + "\n" for row in ROWS)
     for name, encoding in (("t.csv", "utf-8"), ("-t.csv", "utf-8"), ("latin.csv", "latin-1")):

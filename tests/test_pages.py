@@ -24,6 +24,8 @@ from sfumato.report.page import page
 from sfumato.rooms import up_to
 from sfumato.words.command import DECLARED
 
+pytestmark = pytest.mark.quick
+
 SOURCES = Path(sfumato.__file__).parent
 BAD = "<script>alert(1)</script>"
 FILE = "\"><img src=x onerror=alert(1)>'"

@@ -201,9 +201,8 @@ def _weakest(read: PublishedBaskets, counted: Counted) -> list[RareSet]:
 def _notices(read: PublishedBaskets) -> Iterable[str]:
     if read.empty:
         yield f"{read.empty:,} of {read.records:,} records show nothing; nobody finds a person among them by an item"
-    alone = sum(count for row, count in read.rows.items() if count == 1 and row)
-    if alone:
-        yield f"{alone:,} of {read.records:,} records show a basket that no other record shows"
+    if read.alone:
+        yield f"{read.alone:,} of {read.records:,} records show a basket that no other record shows"
 
 
 # -- requirements ------------------------------------------------------------------------------------------------
