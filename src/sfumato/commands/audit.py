@@ -105,8 +105,7 @@ def audit(
     as_json: AsJson = False,
 ) -> None:
     """Measure any published file from what stands in it: a second opinion that shares nothing with its maker."""
-    from sfumato.publish.audit_lines import audit_lines
-    from sfumato.publish.baskets.words import basket_audit_lines
+    from sfumato.publish.audit_lines import audit_lines, basket_audit_lines
 
     wanted = " & ".join(require) if require else None
     if not baskets.baskets:

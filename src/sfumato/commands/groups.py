@@ -188,7 +188,7 @@ class OfBaskets(Group):
 
     def declared_in(self, name: str) -> BasketsDeclaration:
         """Find out where baskets are: in a study, bundled, or in a file."""
-        from sfumato.publish.audit.original import study_file
+        from sfumato.publish.audit.question import study_file
         from sfumato.tradeoff import read_study
         from sfumato.transactions.files.declaration import BasketsDeclaration
         from sfumato.transactions.study import BasketStudy

@@ -7,6 +7,7 @@ certificate made of what is allowed, certificates and mapping named first, data 
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import isclose
@@ -15,10 +16,11 @@ from typing import Any, ClassVar, Protocol
 
 from sfumato.engines.formulas import formula_notice
 from sfumato.errors import BadInputError
+from sfumato.measures import MEASURES
+from sfumato.pages import render
 from sfumato.plain import json_text
 from sfumato.publish.certificate import certificate_files, internal
 from sfumato.publish.formulas import note_formulas
-from sfumato.publish.page import certificate_page
 from sfumato.quiet import Quiet
 from sfumato.release import check_targets, staged
 from sfumato.tradeoff import Map
@@ -156,3 +158,8 @@ def publish(leaving: Leaving, force: bool = False, mapping: str | Path | None = 
             draft.write_text(text, encoding="utf-8")
     notices = formula_notice(dict(cells), leaving.escape_formulas)
     return Publication(leaving, verdict, tuple(targets), tuple(notices), next(iter(mappings), None))
+
+
+def certificate_page(template: str, content: Mapping[str, Any]) -> str:
+    """Write a certificate as HTML, by the template for its kind of release."""
+    return render(template, certificate=content, measures=MEASURES, command=shlex.join(content["verify"]))

@@ -20,9 +20,9 @@ from sfumato.engines.formulas import check_escaping
 from sfumato.errors import BadInputError
 from sfumato.measures import measure
 from sfumato.phrases import counted
-from sfumato.publish.audit.anatomy_tables import joined_tables
 from sfumato.publish.audit.audit import Audit, audit
-from sfumato.publish.audit.original import STUDY
+from sfumato.publish.audit.counted import joined_tables
+from sfumato.publish.audit.question import STUDY
 from sfumato.publish.baskets.publication import leaving_baskets
 from sfumato.publish.cautions import cautions, is_exact
 from sfumato.publish.certificate import (

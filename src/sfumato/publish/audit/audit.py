@@ -18,14 +18,12 @@ import numpy as np
 from sfumato.arrays import Counts
 from sfumato.errors import BadInputError
 from sfumato.plain import json_text
-from sfumato.publish.audit.anatomy_tables import joined_tables
-from sfumato.publish.audit.counted import Counted, Source, TextColumn, open_published, open_source
+from sfumato.publish.audit.counted import Counted, Source, TextColumn, joined_tables, open_published, open_source
 from sfumato.publish.audit.coverage import Coverage, bucket_coverage, coverage
 from sfumato.publish.audit.losses import losses, observed_hierarchy, unreadable
 from sfumato.publish.audit.matching import Matching, misses_a_value
 from sfumato.publish.audit.notation import Notation
 from sfumato.publish.audit.notices import empty_notices, missing_notices, notices_of, star_notices
-from sfumato.publish.audit.original import opened_original, roles_in
 from sfumato.publish.audit.profile import Profile, baseline, size_measures, suppression_measures, worst_of
 from sfumato.publish.audit.question import (
     Attribute,
@@ -37,6 +35,8 @@ from sfumato.publish.audit.question import (
     canonical,
     given_hierarchies,
     group_sizes,
+    opened_original,
+    roles_in,
     worst_groups,
 )
 from sfumato.quiet import Quiet

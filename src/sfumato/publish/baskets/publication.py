@@ -31,7 +31,7 @@ from sfumato.transactions.measures.itemsets import Rows, itemset_spread
 from sfumato.transactions.measures.losses import ItemLosses
 from sfumato.transactions.measures.scales import BasketScales
 from sfumato.transactions.study import FILE, BasketCandidate, BasketStudy
-from sfumato.words.basket_meanings import basket_meanings
+from sfumato.words.meanings import basket_meanings
 
 
 def leaving_baskets(
