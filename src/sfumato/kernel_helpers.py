@@ -118,6 +118,13 @@ def first_from(ordered: Counts, start: int, end: int, wanted: int) -> int:
     return start
 
 
+@kernel
+def has_number(ordered: Counts, start: int, end: int, wanted: int) -> bool:
+    """Say whether a number is among the rising ones at start..end."""
+    at = first_from(ordered, start, end, wanted)
+    return bool(at < end and ordered[at] == wanted)
+
+
 # -- queues ----------------------------------------------------------------------------------------------------------
 
 

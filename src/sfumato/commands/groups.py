@@ -42,9 +42,6 @@ if TYPE_CHECKING:
 
 AsJson = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
 Workers = Annotated[int | None, typer.Option(help="Threads; by default one per core.")]
-StudyName = Annotated[
-    str, typer.Argument(help="A study.toml, or the bundled study of a bundled table such as adult.", metavar="STUDY")
-]
 MapFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder that `sfumato explore` wrote.")]
 ABOUT_TABLES = "is about tables, and these are baskets; leave it out"
 

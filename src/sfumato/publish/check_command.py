@@ -31,11 +31,6 @@ class Columns:
     """Sensitive columns whose order everybody sees: rising, for no other was declared."""
 
 
-def where_to_run(name: str) -> str:
-    """Say in which folder the command finds its files."""
-    return f"the folder that holds {name}"
-
-
 def seen_from(folder: Path, file: str | Path) -> str:
     """Name a file as seen from the folder of a release."""
     return os.path.relpath(file, folder)

@@ -59,6 +59,11 @@ class TextColumn:
         used, codes = np.unique(self.codes[kept], return_inverse=True)
         return TextColumn(tuple(self.texts[code] for code in used), codes.astype(np.int32))
 
+    def called(self, names: Sequence[str]) -> TextColumn:
+        """Give every text another name; texts that get the same one become one."""
+        known = {name: place for place, name in enumerate(dict.fromkeys(names))}
+        return TextColumn(tuple(known), np.array([known[name] for name in names], np.int32)[self.codes])
+
 
 @dataclass(frozen=True, eq=False)
 class Counted:

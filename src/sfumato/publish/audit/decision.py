@@ -7,7 +7,7 @@ definition allows it, otherwise with the one tolerance: `a <= b` is `a <= b + 1e
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import floor, log
 from typing import Any, ClassVar
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sfumato.arrays import Counts, Numbers
 from sfumato.errors import BadInputError
+from sfumato.plain import json_text
 from sfumato.publish.audit.profile import Profile
 from sfumato.quiet import Quiet
 from sfumato.requirements import AlphaK, BetaLikeness, DeltaDisclosure, KAnonymity, LDiversity, Requirement, TCloseness
@@ -48,6 +49,28 @@ class Failure(Quiet):
 
     achieved: str
     """What the file satisfies instead."""
+
+
+class Findings(Quiet):
+    """Base of what an audit found, of a table or of baskets: measures by name, and everything as plain values."""
+
+    measures: Mapping[str, float]
+
+    @property
+    def holds(self) -> bool:
+        """Whether everything that was asked for holds."""
+        raise NotImplementedError
+
+    def __getitem__(self, name: str) -> float:
+        return self.measures[name]
+
+    def content(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {"holds": self.holds, **asdict(self)}  # type: ignore[call-overload]
+
+    def to_json(self) -> str:
+        """Write everything as a JSON document."""
+        return json_text(self.content())
 
 
 def failures(

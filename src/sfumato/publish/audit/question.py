@@ -175,9 +175,7 @@ def canonical(name: str, column: TextColumn, hierarchy: Hierarchy | None) -> Tex
     if hierarchy is None:
         return column
     domain = hierarchy.with_missing() if "" in column.texts else hierarchy
-    labels = [domain.leaves[code] for code in leaf_codes(name, domain, column.texts)]
-    known = {label: place for place, label in enumerate(dict.fromkeys(labels))}
-    return TextColumn(tuple(known), np.array([known[label] for label in labels], np.int32)[column.codes])
+    return column.called([domain.leaves[code] for code in leaf_codes(name, domain, column.texts)])
 
 
 def group_sizes(attribute: Attribute) -> Counts:

@@ -48,6 +48,14 @@ class PublishedBaskets:
         """Everything that some record shows."""
         return tuple(sorted({label for row in self.rows for label in row}))
 
+    @cached_property
+    def supports(self) -> Counter[str]:
+        """How many records show each."""
+        records: Counter[str] = Counter()
+        for labels, n in self.rows.items():
+            records.update(dict.fromkeys(labels, n))
+        return records
+
     def itemsets(self, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Count the records of every set of `size` published items that occurs: the sets by place, their supports."""
         place = {label: number for number, label in enumerate(self.labels)}

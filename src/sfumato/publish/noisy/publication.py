@@ -17,6 +17,7 @@ from sfumato.errors import BadInputError
 from sfumato.phrases import counted
 from sfumato.publish.certificate import Origin
 from sfumato.publish.formulas import written_formulas
+from sfumato.publish.leaving import Leaving
 from sfumato.publish.noisy.cautions import alarms, columns_left_out, noisy_cautions, noisy_notices
 from sfumato.publish.noisy.certificate import guarantee_values, noisy_certificate, public_noisy_certificate
 from sfumato.release import NoisyRelease, format_of
@@ -41,10 +42,11 @@ def check_noisy_request(maker: Mechanism, id: str, layout: str, mapping: str | P
 
 
 @dataclass(frozen=True)
-class LeavingDraw:
+class LeavingDraw(Leaving):
     """A noisy release on its way out, as synthetic records."""
 
     template: ClassVar[str] = "certificate-noisy.html"
+    only_yours: ClassVar[str] = "it tells what only you may know of the table"
 
     release: NoisyRelease
     maker: Mechanism
@@ -54,11 +56,6 @@ class LeavingDraw:
     """Those of the map, for the publisher alone."""
 
     escape_formulas: bool = False
-
-    @property
-    def data(self) -> Sequence[Path]:
-        """One file of rows."""
-        return (self.path,)
 
     @property
     def inputs(self) -> Sequence[Path]:
@@ -81,11 +78,8 @@ class LeavingDraw:
     def certificates(self, drafts: Sequence[Path], verdict: None) -> tuple[dict[str, Any], dict[str, Any]]:
         """Make the public certificate of what went through the mechanism, and the publisher's beside it."""
         warnings = noisy_cautions(self.release, self.maker)
-        outside = public_noisy_certificate(self.release, self.maker, self.path, drafts, warnings)
+        outside = public_noisy_certificate(self.release, self.maker, self.path, drafts[0], warnings)
         return noisy_certificate(outside, self.release.table, self.origin, warnings, self.measures), outside
-
-    only_yours = "it tells what only you may know of the table"
-    use_of_mapping = ""
 
     def values(self, verdict: None) -> Mapping[str, Any]:
         """Return what a program reads of it."""

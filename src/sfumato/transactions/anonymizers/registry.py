@@ -10,7 +10,7 @@ import numpy as np
 from sfumato.configuration import parse
 from sfumato.errors import BadInputError
 from sfumato.transactions.anonymizers.aa import AA
-from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer, finished
+from sfumato.transactions.anonymizers.anonymizer import NOTHING, BasketAnonymizer, Task, finished
 from sfumato.transactions.anonymizers.coat import COAT
 from sfumato.transactions.anonymizers.lra import LRA
 from sfumato.transactions.anonymizers.partition import Partition
@@ -81,7 +81,8 @@ def sweep(
         if not warm or not isinstance(chosen, SetBased):
             yield chosen.anonymize(baskets, asked, utility, limit)
             continue
-        task = chosen.task(baskets, asked, utility, limit)
+        task = Task(baskets, asked, utility, limit or NOTHING)
+        chosen.check_task(task)
         made = chosen.released_from(task, start)
         yield finished(replace(made, maker=f"{chosen} (warm)"), task)
         start = made.recoding.parts.astype(np.int64)

@@ -114,7 +114,7 @@ class PreparedBaskets(Quiet):
         reader = BasketReader.of(release)
         errors, intervals = self._errors(reader)
         values = {
-            **self._risks(release, reader),
+            **self.spread(release, reader).measures(),
             **self.scales.linking.measure(reader, self.persons),
             **errors,
             **self.scales.losses.measure(release),
@@ -124,15 +124,6 @@ class PreparedBaskets(Quiet):
         ordered = {name: values[name] for name in MEASURES if name in values}
         matching = matching_distribution(reader.matches(self.persons)) if self.persons else {}
         return BasketMeasures(ordered, intervals, matching)
-
-    def _risks(self, release: BasketRelease, reader: BasketReader) -> dict[str, float]:
-        spread = self.spread(release, reader)
-        return {
-            "itemset_risk": spread.risk(),
-            "itemset_risk_99": spread.risk(0.99),
-            "itemset_risk_95": spread.risk(0.95),
-            "least_support": float(spread.least) if spread.least else inf,
-        }
 
     def spread(self, release: BasketRelease, reader: BasketReader | None = None) -> Spread:
         """Count the records that fit every set of items an attacker may know."""
