@@ -180,11 +180,10 @@ def _certified(file: Path, certificate: Path, wanted: str | None, as_json: bool)
     from sfumato.publish import read_certificate
     from sfumato.publish.audit_lines import certified_lines
     from sfumato.publish.certificate import check_certificate
-    from sfumato.publish.noisy.certificate import is_noisy_certificate
 
     content: dict[str, Any] = read_certificate(certificate)
     check_certificate(content, certificate, file)
-    if not is_noisy_certificate(content):
+    if "differential_privacy" not in content["promise"]:
         return False
     if wanted is not None:
         raise BadInputError(

@@ -173,9 +173,10 @@ def apply(mapping: Mapping, path: str | Path, rest: Rest = "refuse", **reading: 
     if rest == "refuse" and left_out.records > left_out.missing:
         raise _refusal(path, left_out)
     if not fitting.admitted.any():
-        said = "; ".join(left_out.reasons())
+        reasons = "; ".join(left_out.reasons())
         raise InfeasibleError(
-            f"{path}: no group of the mapping satisfies {mapping.requirement} in this data ({said}); make a new release"
+            f"{path}: no group of the mapping satisfies {mapping.requirement} in this data ({reasons}); make a new "
+            "release"
         )
     release = fitting.release()
     checked(release, mapping.requirement)
@@ -186,9 +187,9 @@ def apply(mapping: Mapping, path: str | Path, rest: Rest = "refuse", **reading: 
 def _refusal(path: str | Path, left_out: LeftOut) -> BadInputError | InfeasibleError:
     """Say everything that does not fit, and what to do; values that nobody knows are bad input."""
     error = BadInputError if left_out.unknown else InfeasibleError
-    said = "; ".join(left_out.reasons())
+    reasons = "; ".join(left_out.reasons())
     return error(
-        f"{path}: the mapping does not fit {left_out.records:,} of {left_out.of:,} records: {said}. Make a new "
+        f"{path}: the mapping does not fit {left_out.records:,} of {left_out.of:,} records: {reasons}. Make a new "
         f"release, or --rest drop leaves them out"
     )
 

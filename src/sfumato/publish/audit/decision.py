@@ -89,8 +89,8 @@ def failures(
         if len(failing):
             worst = int(failing[np.argmin(goodness[failing])])
             records = int(part_sizes[failing].sum())
-            said = (texts_of(column, worst), int(part_sizes[worst]), achieved)
-            failed.append(Failure(str(part), len(failing), len(part_sizes), records, *said))
+            example = (texts_of(column, worst), int(part_sizes[worst]), achieved)
+            failed.append(Failure(str(part), len(failing), len(part_sizes), records, *example))
     return failed
 
 
@@ -132,7 +132,7 @@ def _by_its_own_definition(part: Requirement, profile: Profile) -> Judged:
 
 def _diversity(part: LDiversity, profile: Profile) -> Judged:
     if part.variant == "distinct":
-        return profile.distinct >= part.l, profile.distinct.astype(np.float64), f"l={int(profile.distinct.min())}"
+        return profile.l_distinct >= part.l, profile.l_distinct.astype(np.float64), f"l={int(profile.l_distinct.min())}"
     if part.variant == "entropy":
         worst = np.exp(profile.entropy.min())
         return profile.entropy >= log(part.l) - TOLERANCE, profile.entropy, f"l={_down(worst)}"
@@ -146,7 +146,7 @@ def _diversity(part: LDiversity, profile: Profile) -> Judged:
     first, tail = profile.largest / profile.sizes, profile.tails(int(part.l)) / profile.sizes
     with np.errstate(divide="ignore"):
         needed = float((profile.largest / profile.tails(int(part.l))).max())
-    few = int(profile.distinct.min())
+    few = int(profile.l_distinct.min())
     achieved = f"only {few} values in a group" if needed == np.inf else f"l={int(part.l)} above c={_up(needed)}"
     return first < part.c * tail - TOLERANCE, part.c * tail - first, achieved
 

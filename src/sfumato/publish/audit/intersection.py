@@ -185,7 +185,7 @@ def intersect(
         p_loss=float(loss.max()),
         alone={
             "l_frequency": float(later.profile.l_frequency.min()),
-            "l_distinct": int(later.profile.distinct.min()),
+            "l_distinct": int(later.profile.l_distinct.min()),
             "p_loss": float(later.profile.t_js.max()),
         },
         unmatched_groups=len(later.profile.sizes) - len(_members(pairs, places)),

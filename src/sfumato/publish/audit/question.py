@@ -217,7 +217,7 @@ def _described(
     value, share = attribute.profile.dominant(place)
     by_measure = {
         "l_frequency": attribute.profile.l_frequency,
-        "l_distinct": attribute.profile.distinct,
+        "l_distinct": attribute.profile.l_distinct,
         "t_js": attribute.profile.t_js,
     }
     measures = {measure: values[place].item() for measure, values in by_measure.items()}

@@ -292,8 +292,8 @@ def covered(
         wanted[frozenset(shown_as[code] for code in codes if code in shown_as)] += weight
     beyond = Counter(read.rows) - wanted
     examples = tuple(f"{{{', '.join(sorted(row))}}}" for row in sorted(beyond, key=sorted)[:EXAMPLES])
-    said = "every record of the original, published item by item, against the records of the file"
-    return BasketCoverage(said, True, not beyond, sum(beyond.values()), examples)
+    checked = "every record of the original, published item by item, against the records of the file"
+    return BasketCoverage(checked, True, not beyond, sum(beyond.values()), examples)
 
 
 def _one_way(readings: Mapping[str, frozenset[int]]) -> dict[int, str] | None:
@@ -320,8 +320,8 @@ def _each_label(read: PublishedBaskets, original: Baskets, readings: Mapping[str
         if records[label] > most:
             beyond += records[label] - most
             examples.append(f"{label!r} is shown by {records[label]:,} records, and {most:,} have one of its items")
-    said = "for every published text that no more records show it than have one of its items"
-    return BasketCoverage(said, False, not examples, beyond, tuple(examples[:EXAMPLES]))
+    checked = "for every published text that no more records show it than have one of its items"
+    return BasketCoverage(checked, False, not examples, beyond, tuple(examples[:EXAMPLES]))
 
 
 def losses(read: PublishedBaskets, original: Baskets, readings: Mapping[str, frozenset[int]]) -> dict[str, float]:

@@ -104,11 +104,6 @@ def noisy_certificate(
     }
 
 
-def is_noisy_certificate(content: Mapping[str, Any]) -> bool:
-    """Say whether a certificate promises differential privacy."""
-    return "differential_privacy" in content["promise"]
-
-
 def _meanings(missing: str) -> list[tuple[str, str]]:
     treated = (
         "Records that miss a value were removed before anything was counted. Whether a record is removed depends on "

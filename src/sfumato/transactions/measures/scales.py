@@ -142,7 +142,7 @@ class PreparedBaskets(Quiet):
             against = np.maximum(true, asked.sanity * self.baskets.size)
             for name, estimate in zip(ESTIMATORS, estimates, strict=True):
                 errors[name].append(np.abs(estimate - true) / against)
-        means = {name: mean_error(by_workload) for name, by_workload in errors.items()}
+        means = {name: float(np.concatenate(by_workload).mean()) for name, by_workload in errors.items()}
         ends = {name: interval(by_workload, asked.seed) for name, by_workload in errors.items()}
         are = means[asked.estimator]
         values = {
@@ -160,11 +160,6 @@ class PreparedBaskets(Quiet):
         for name in ("half", "expanded"):
             intervals[f"utility_{name}"] = inverse(ends[name][1]), inverse(ends[name][0])
         return values, {name: bounds for name, bounds in intervals.items() if np.isfinite(bounds).all()}
-
-
-def mean_error(errors: list[Numbers]) -> float:
-    """Return the mean over all queries of all workloads."""
-    return float(np.concatenate(errors).mean())
 
 
 def interval(errors: list[Numbers], seed: int) -> tuple[float, float]:
