@@ -271,7 +271,7 @@ def test_the_public_certificate_depends_on_nothing_but_the_answers(kind, tmp_pat
         table = memory_table(rows, missing="drop")
         release = maker.draw(table, Deaf())
         about = noisy_cautions(release, maker)
-        made = public_noisy_certificate(release, maker, Path("out.csv"), [tmp_path / "out.csv"], about)
+        made = public_noisy_certificate(release, maker, Path("out.csv"), tmp_path / "out.csv", about)
         found.append({key: value for key, value in made.items() if key != "made"})
     assert found[0] == found[1] == found[2]
 
