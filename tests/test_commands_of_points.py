@@ -39,6 +39,7 @@ DECLARATIONS = {
         "hierarchies": "h",
         "hierarchy": {"age": {"type": "numeric", "lower": 20, "upper": 29, "intervals": [5]}},
     },
+    "weights": {"quasi": ("age", "zip, code"), "weights": {"zip, code": 0.25, "age": 3}},
     "missing": {"quasi": ("age", "zip, code"), "missing": "drop"},
     "na": {"quasi": ("age", "zip, code"), "na": ("n.a.", "?"), "missing": "drop"},
     "delimiter": {},

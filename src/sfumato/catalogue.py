@@ -128,10 +128,10 @@ def find(name: str) -> list[tuple[str, Entry | Measure]]:
 
 
 def property_of(each: Described) -> dict[str, Any]:
-    """Write one option as JSON Schema; a configuration is its text, hierarchies are an object."""
+    """Write one option as JSON Schema; a configuration is its text, hierarchies and weights are objects."""
     option = each.option
     types = {int: "integer", float: "number", bool: "boolean", str: "string"}
-    usual = "object" if each.option.takes == "hierarchies" else "string"
+    usual = "object" if each.option.takes in ("hierarchies", "weights") else "string"
     content: dict[str, Any] = {"type": types.get(each.type, usual)}
     if each.choices:
         content["enum"] = list(each.choices)
@@ -188,7 +188,7 @@ def values_in_words(each: Described) -> str:
     if each.choices:
         words = ", ".join(each.choices)
     elif each.type in (str, object):
-        articles = {"": "text", "hierarchies": "a table of hierarchies"}
+        articles = {"": "text", "hierarchies": "a table of hierarchies", "weights": "a table of numbers"}
         articles |= {kind: f"a {kind}" for kind in ("requirement", "file", "reader", "classification", "limit")}
         words = articles.get(option.takes, option.takes)
     elif each.type is bool:

@@ -293,6 +293,27 @@ def split_outside_quotes(text: str, separator: str) -> list[str]:
     return [*parts, current]
 
 
+def named_entries(field: str, text: str, example: str) -> list[tuple[str, str]]:
+    """Read `name=value, "other, name"=value`; `field` is what the text says of the names, in messages."""
+    entries: dict[str, str] = {}
+    for part in split_outside_quotes(text, ",") if text.strip() else []:
+        name, equals, value = part.strip().rpartition("=")
+        name = name.strip()
+        if len(name) > 1 and name[0] == name[-1] == '"':
+            name = name[1:-1].replace('""', '"')
+        if not equals or not name:
+            raise BadInputError(f"{field}: cannot read {part.strip()!r}; write for example {field}={example!r}")
+        if name in entries:
+            raise BadInputError(f"{field}: {name!r} stands twice")
+        entries[name] = value.strip()
+    return list(entries.items())
+
+
+def quoted_name(name: str) -> str:
+    """Put a name into quotes where `named_entries` needs them."""
+    return '"' + name.replace('"', '""') + '"' if any(mark in name for mark in ',="') or name != name.strip() else name
+
+
 def check_number(name: str, value: object, *, least: float, strict: bool = False, most: float = math.inf) -> None:
     """Raise unless the value is a finite number within its bounds."""
     good = False

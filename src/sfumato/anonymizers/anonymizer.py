@@ -146,7 +146,8 @@ def loss_of(release: Release) -> float:
     """Return the loss of a release: that of its boxes, and 1 for every suppressed record."""
     boxes, quasi = release.boxes, release.cells.quasi
     each = [
-        attribute.hierarchy.losses(boxes.lo[:, a], boxes.hi[:, a]) @ boxes.mass for a, attribute in enumerate(quasi)
+        release.cells.weights[a] * (attribute.hierarchy.losses(boxes.lo[:, a], boxes.hi[:, a]) @ boxes.mass)
+        for a, attribute in enumerate(quasi)
     ]
     return float(np.mean(each)) + release.suppressed
 

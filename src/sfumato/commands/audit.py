@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from sfumato.commands.common import say, tell
-from sfumato.commands.groups import AsJson, Group, Known, OfBaskets, TextFile, columns, refuse
+from sfumato.commands.groups import AsJson, Group, Known, OfBaskets, TextFile, columns, option, refuse
 from sfumato.errors import BadInputError
+from sfumato.vocabulary import WEIGHTS
 
 if TYPE_CHECKING:
     from sfumato.publish import Audit, BasketAudit
@@ -45,6 +46,9 @@ class AboutTable(Group):
     hierarchies: Annotated[
         Path | None, typer.Option(help="A TOML file, or a folder of level tables <table>_hierarchy_<column>.csv.")
     ] = None
+    weight: Annotated[list[str], option(WEIGHTS, "; of the original; repeat, or separate by commas")] = field(
+        default_factory=list
+    )
     earlier: Annotated[
         str | None, typer.Option("--with", help="An earlier release of the same people: what do both tell together?")
     ] = None
@@ -137,8 +141,11 @@ def _of_table(
     """Audit a published table."""
     from sfumato.publish import audit as audit_file
     from sfumato.publish.audit.counted import open_published
+    from sfumato.table.weights import read_weights
 
     source = open_published(file, text.delimiter, text.encoding, escaped)
+    values = about.values()
+    weights = read_weights(values.pop("weight"))
     names, second = [*source.engine.columns], about.sensitive_table
     names += [] if second is None else open_published(second, text.delimiter, text.encoding).engine.columns
     return audit_file(
@@ -146,7 +153,8 @@ def _of_table(
         quasi=columns(roles.quasi, names),
         sensitive=columns(roles.sensitive, names),
         require=wanted,
-        **about.values(),
+        weights=weights or None,
+        **values,
         **original.values(),
         **text.values(),
     )

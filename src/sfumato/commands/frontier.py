@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.commands.common import announce_first_run, folder_named, make_folder, print_json, progress, tell_undrawn
+from sfumato.commands.common import (
+    announce_first_run,
+    folder_named,
+    make_folder,
+    print_json,
+    progress,
+    tell,
+    tell_undrawn,
+)
 from sfumato.commands.groups import AsJson
 from sfumato.errors import BadInputError, InfeasibleError, StoppedError
 from sfumato.process.interrupts import ends_itself, last_words
@@ -75,6 +83,7 @@ def frontier(
     """
     from sfumato.anonymizers import cut_space
     from sfumato.report import DRAWN, PUBLIC_FILES, save_map
+    from sfumato.table.weights import weights_in_words
     from sfumato.tradeoff import MeasuredProblem, explore, of_table, read_study
     from sfumato.tradeoff import problem as read_problem
     from sfumato.tradeoff.exploration.cache import mend_cache
@@ -104,6 +113,7 @@ def frontier(
     bound = None if constrained is None else [name.strip() for name in constrained.split(",") if name.strip()]
     space = cut_space(table.cells, bound, _levels(level))
     search = search_of(table, wanted, space, chosen_solver, workers, exact)
+    tell(weights_in_words(dict(table.roles.weights)))
     make_folder(folder)
     _check_unused(folder, f"{given.name}{ending}")
     kept = folder / CHECKPOINT
@@ -145,6 +155,7 @@ def frontier(
             "evaluations": reached.evaluations,
             "exact": reached.exact,
             "stopped": reached.stopped,
+            "weights": dict(table.roles.weights),
         }
         print_json({**about, "frontier": values, "best": chosen, "bought": more, "files": list(map(str, files))})
         _leave(reached, asked)

@@ -33,6 +33,7 @@ from sfumato.vocabulary import (
     SENSITIVE,
     SEPARATOR,
     TREE,
+    WEIGHTS,
 )
 
 if TYPE_CHECKING:
@@ -211,18 +212,21 @@ class OfTable(Group):
     hierarchies: Annotated[list[Path], option(HIERARCHIES, "; of several, the last that knows a column decides")] = (
         field(default_factory=list)
     )
+    weight: Annotated[list[str], option(WEIGHTS, "; repeat, or separate by commas")] = field(default_factory=list)
     missing: Annotated[str, option(MISSING_VALUES)] = "value"
 
     def declaration(self, source: str, roles: Roles, reading: TextReading) -> TableDeclaration:
         """Say where the table is; its roles are those that need no look at its columns."""
         from sfumato.table import TableDeclaration
         from sfumato.table.hierarchies.declared import read_hierarchies
+        from sfumato.table.weights import read_weights
 
         return TableDeclaration(
             source=source,
             household=roles.household,
             hierarchies=str(self.hierarchies[0]) if self.hierarchies else None,
             hierarchy={name: tree for path in self.hierarchies[1:] for name, tree in read_hierarchies(path).items()},
+            weights=read_weights(self.weight),
             missing=self.missing,  # type: ignore[arg-type]
             na=tuple(reading.na),
             delimiter=reading.delimiter,

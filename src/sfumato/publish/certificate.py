@@ -49,7 +49,7 @@ EYES = (
     "For your eyes only: worked out with the table at hand, so it can tell of records that are not in the file. "
     "Measures and promise are here relative to the whole table."
 )
-PUBLIC_MEANINGS = ("One record is one person", "Groups", "Bucketization does not hide who is in the table")
+PUBLIC_MEANINGS = ("One record is one person", "Groups", "Bucketization does not hide who is in the table", "Weights")
 """Meanings of a map that depend on nothing but the settings, and are needed to read a certificate."""
 
 
@@ -104,6 +104,7 @@ def public_certificate(
             "quasi": list(columns.quasi),
             "sensitive": list(columns.sensitive),
             "neutral": list(columns.neutral),
+            **({"weights": dict(columns.weights)} if columns.weights else {}),
         },
         "relative_to": "the file",
         "measures": dict(alone.measures),

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from sfumato.release import format_of
 from sfumato.release.writing import GROUP
+from sfumato.table.weights import Weights
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,9 @@ class Columns:
 
     ordered: tuple[str, ...] = ()
     """Sensitive columns whose order everybody sees: rising, for no other was declared."""
+
+    weights: Weights = ()
+    """How much a loss in every quasi-identifier counted, where not all did alike."""
 
 
 def seen_from(folder: Path, file: str | Path) -> str:

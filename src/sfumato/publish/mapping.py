@@ -25,6 +25,7 @@ from sfumato.documents import (
     listed,
     mapped,
     named,
+    number,
     number_or_infinity,
     one_of,
     optional,
@@ -59,7 +60,7 @@ HIERARCHY = {
     "strange": listed(text),
 }
 COLUMN_ROLES = ("quasi", "sensitive", "neutral", "identifier")
-ROLES = fields(dict.fromkeys(COLUMN_ROLES, listed(text)), {"household": optional(text)})
+ROLES = fields(dict.fromkeys(COLUMN_ROLES, listed(text)), {"household": optional(text), "weights": mapped(number)})
 MAPPING = fields(
     {
         "requirement": text,
@@ -95,7 +96,8 @@ class Mapping(Quiet):
         content = {
             "kind": KIND,
             "requirement": str(self.requirement),
-            "roles": asdict(self.roles),
+            "roles": {role: columns for role, columns in asdict(self.roles).items() if role != "weights"}
+            | ({"weights": dict(self.roles.weights)} if self.roles.weights else {}),
             "missing": self.missing,
             "na": list(self.na),
             "levels": list(self.levels),
@@ -121,7 +123,8 @@ def mapping_of(release: Release | NoisyRelease, wanted: Requirement) -> Mapping:
     if release.levels:
         return Mapping(*reading, release.levels, boxes, boxes)
     losses = sum(
-        quasi.hierarchy.losses(release.boxes.lo[:, a], release.boxes.hi[:, a]) for a, quasi in enumerate(cells.quasi)
+        cells.weights[a] * quasi.hierarchy.losses(release.boxes.lo[:, a], release.boxes.hi[:, a])
+        for a, quasi in enumerate(cells.quasi)
     )
     order = np.lexsort((*release.boxes.lo.T[::-1], np.asarray(losses)))
     return Mapping(*reading, (), release.boxes.lo[order], release.boxes.hi[order])
@@ -145,7 +148,9 @@ def read_mapping(path: str | Path) -> Mapping:
     with named(str(path)):
         columns = content["roles"]
         quasi, sensitive, neutral, identifier = (tuple(columns[role]) for role in COLUMN_ROLES)
-        roles = Roles(quasi, sensitive, neutral, identifier, columns.get("household"))
+        roles = Roles(
+            quasi, sensitive, neutral, identifier, columns.get("household"), tuple(columns.get("weights", {}).items())
+        )
         hierarchies = {name: _hierarchy(name, entry) for name, entry in content["hierarchies"].items()}
         wanted = requirement(content["requirement"])
         width = len(roles.quasi)

@@ -204,7 +204,7 @@ def columns_of(release: Release) -> Columns:
     roles = release.table.roles
     sensitive = roles.sensitive if release.histograms is not None else ()
     ordered = tuple(name for name in sensitive if release.table.hierarchies[name].observed)
-    return Columns(roles.quasi, sensitive, roles.neutral, roles.household, ordered)
+    return Columns(roles.quasi, sensitive, roles.neutral, roles.household, ordered, roles.weights)
 
 
 def parts_on_the_file(release: Release, wanted: Requirement) -> tuple[Requirement, ...]:

@@ -110,6 +110,7 @@ def single_release(
         "by_sensitive": {name: dict(values) for name, values in measured.by_sensitive.items()},
         "files": [str(file) for file in files],
         "same_in_households": table.shared_names,
+        "weights": dict(table.roles.weights),
         "notices": notices,
         **clock.values(),
     }

@@ -43,7 +43,8 @@ def save_map(map_: Map, folder: Path) -> list[Path]:
             {
                 "study": map_.study.name,
                 "axes": list(map_.study.axes),
-                map_.study.section: {key: map_.about[key] for key in map_.study.facts} | floor.pop("table", {}),
+                map_.study.section: {key: map_.about[key] for key in map_.study.facts if key in map_.about}
+                | floor.pop("table", {}),
                 "points": points,
                 **floor,
                 **({} if scores is None else {"score": asdict(scores)}),

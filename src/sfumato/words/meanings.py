@@ -5,6 +5,7 @@ from __future__ import annotations
 from sfumato.measures import EmReader, Queries, Reader
 from sfumato.measures.of_baskets import ESTIMATORS
 from sfumato.phrases import counted, listed, percent
+from sfumato.table.weights import weights_in_words
 from sfumato.tradeoff import Map, of_table
 from sfumato.tradeoff.public import PublicStudy
 from sfumato.transactions.measures.queries import ItemQueries
@@ -69,7 +70,13 @@ def _of_table(map_: Map) -> list[tuple[str, str]]:
             )
         )
     entries += [("Missing values", _missing(map_)), ("Suppressed records", _suppressed(map_))]
+    entries += [("Weights", sentence) for sentence in weights_sentences(map_)]
     return [*entries, *_scales(map_), *_learning(map_), *_noise(map_)]
+
+
+def weights_sentences(map_: Map) -> list[str]:
+    """Say how the losses of the quasi-identifiers are weighted, where they do not all count alike."""
+    return [f"{words[0].upper()}{words[1:]}." for words in weights_in_words(map_.about.get("weights", {}))]
 
 
 def _noise(map_: Map) -> list[tuple[str, str]]:

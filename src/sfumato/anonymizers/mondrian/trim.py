@@ -102,12 +102,12 @@ def joined(like: Groups, pieces: list[Groups]) -> Groups:
 
 @kernel
 def loss(problem: CutProblem, attribute: int, lo: int, hi: int) -> float:
-    """Return the loss of publishing leaves lo..hi (the formula of `Hierarchy.loss`)."""
+    """Return the loss of publishing leaves lo..hi (the formula of `Hierarchy.loss`), times the attribute's weight."""
     leaves = problem.sizes[attribute]
     if lo == hi or leaves == 1:
         return 0.0
     share = width(problem, attribute, lo, hi) / domain_width(problem, attribute)
-    return max((share - 1 / leaves) / (1 - 1 / leaves), 0.0)
+    return float(problem.weights[attribute] * max((share - 1 / leaves) / (1 - 1 / leaves), 0.0))
 
 
 @kernel

@@ -36,6 +36,7 @@ from sfumato.publish.audit.question import (
     attribute_of,
     canonical,
     given_hierarchies,
+    given_weights,
     group_sizes,
     opened_original,
     roles_in,
@@ -44,6 +45,7 @@ from sfumato.publish.audit.question import (
 from sfumato.requirements import requirement
 from sfumato.table import Hierarchy, Table
 from sfumato.table.hierarchies.declared import Declared
+from sfumato.table.weights import weights_in_words
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,6 +94,7 @@ def audit(
     group: str | None = None,
     require: str | None = None,
     hierarchies: Mapping[str, Declared] | str | Path | None = None,
+    weights: Mapping[str, float] | None = None,
     earlier: str | Path | Any | None = None,
     suppressed: Suppressed | None = None,
     household: str | None = None,
@@ -113,21 +116,29 @@ def audit(
     of the same people. `household` names the original's column that says who lives together: do members show the same
     value of what they share? `missing="any"` lets a missing quasi-identifier match everything. `na` lists texts that
     mean missing in the original, and then in the file too; `encoding` is that of the published files.
-    `escaped_formulas` says that the file was written with formulas escaped.
+    `escaped_formulas` says that the file was written with formulas escaped. `weights` says how much a loss in a
+    quasi-identifier counts, 1 where nothing is said; a table or a study brings its own along.
     """
     if require is not None:
         requirement(require)
     original = opened_original(
-        original, **{"--na": na, "--original-encoding": original_encoding != "utf-8", "--hierarchies": hierarchies}
+        original,
+        **{
+            "--na": na,
+            "--original-encoding": original_encoding != "utf-8",
+            "--hierarchies": hierarchies,
+            "--weight": weights,
+        },
     )
     if sensitive_table is not None:
         if group is None:
             raise BadInputError("--sensitive-table lists the values of groups: name their column (--group)")
         path = joined_tables(Path(path), Path(sensitive_table), group, encoding, escaped_formulas)
     file = open_published(path, delimiter, encoding, escaped_formulas and sensitive_table is None)
+    roles = roles_in(file.engine.columns, _names(quasi), _names(sensitive), original)
     asked = Question(
         file,
-        *roles_in(file.engine.columns, _names(quasi), _names(sensitive), original),
+        *roles,
         None if original is None else open_source(original, encoding=original_encoding, na=na),
         group,
         suppressed,
@@ -135,6 +146,7 @@ def audit(
         missing,
         tuple(na),
         require is not None,
+        given_weights(roles[0], original, weights),
     )
     asked.check()
     given = given_hierarchies(asked, original, hierarchies)
@@ -168,10 +180,10 @@ def _answer(asked: Question, given: Mapping[str, Hierarchy], require: str | None
     checked = households = None
     if asked.original is not None:
         domains, words = _domains(asked, given)
-        measures |= losses(asked.covering(plain), asked.quasi, domains, suppressed or 0)
+        measures |= losses(asked.covering(plain), asked.quasi, domains, suppressed or 0, asked.weights)
         checked = _coverage(asked, domains, given)
         households = _households(asked, domains)
-        notices += [words, *unreadable(asked.covering(plain), asked.quasi, domains)]
+        notices += [words, *weights_in_words(asked.weights), *unreadable(asked.covering(plain), asked.quasi, domains)]
     notices += [*empty_notices(asked, plain, attributes), *missing_notices(asked, plain, matching)]
     notices += [*notices_of(asked, attributes, given)]
     ungrouped = matching if matching is not None and not grouped else None

@@ -7,7 +7,7 @@ the study of the original can forget none of it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -23,6 +23,7 @@ from sfumato.publish.audit.profile import Profile, baseline, leaf_codes
 from sfumato.quiet import Quiet
 from sfumato.table import DATASETS, Hierarchy, Table, bundled, read_hierarchies
 from sfumato.table.hierarchies.declared import declared
+from sfumato.table.weights import weights_of
 
 Suppressed = Literal["keep", "leave-out"]
 Missing = Literal["value", "any"]
@@ -46,6 +47,9 @@ class Question:
     na: tuple[str, ...] = ()
     gate: bool = False
     """Whether a requirement decides: then rows that show nothing are a group, unless it was said what they are."""
+
+    weights: Mapping[str, float] = field(default_factory=dict)
+    """How much a loss in every quasi-identifier counts; nothing where all count alike."""
 
     def check(self) -> None:
         """Raise unless all columns exist and each has one role."""
@@ -144,6 +148,18 @@ def given_hierarchies(asked: Question, original: Any, given: Any) -> dict[str, H
     entries = read_hierarchies(Path(given)) if isinstance(given, str | Path) else dict(given or {})
     wanted = {*asked.quasi, *asked.sensitive}
     return {name: declared(name, entry, _observed(asked, name)) for name, entry in entries.items() if name in wanted}
+
+
+def given_weights(quasi: tuple[str, ...], original: Any, given: Mapping[str, float] | None) -> dict[str, float]:
+    """Return the weights that were given, or those of the table that the original is."""
+    if given and original is None:
+        raise BadInputError(
+            "--weight says how much a loss counts, and what a file loses is measured against the table it was made of: "
+            "give that too (--original)"
+        )
+    if given is None and isinstance(original, Table):
+        given = {name: weight for name, weight in original.roles.weights if name in quasi}
+    return dict(weights_of(quasi, given or {}))
 
 
 def _observed(asked: Question, name: str) -> Any:

@@ -182,6 +182,7 @@ class TableWork:
             "dropped": table.dropped,
             "quasi": [quasi.name for quasi in table.cells.quasi],
             "sensitive": [sensitive.name for sensitive in table.cells.sensitive],
+            **({"weights": dict(table.roles.weights)} if table.roles.weights else {}),
             "notices": [*table.notices, *table.household_notices()],
             "digest": self.digest,
             "origin": table.engine.origin,

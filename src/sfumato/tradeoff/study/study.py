@@ -130,7 +130,7 @@ class Study:
 
     section: ClassVar[str] = "table"
     forms: ClassVar[tuple[str, ...]] = FORMS
-    facts: ClassVar[tuple[str, ...]] = ("digest", "records", "cells", "dropped", "quasi", "sensitive")
+    facts: ClassVar[tuple[str, ...]] = ("digest", "records", "cells", "dropped", "quasi", "sensitive", "weights")
 
     def __post_init__(self) -> None:
         for axis in self.axes:
@@ -332,7 +332,7 @@ def _table_entries(declared: TableDeclaration, folder: Path | None) -> dict[str,
     entries: dict[str, Any] = {}
     for setting in fields(declared):
         value = getattr(declared, setting.name)
-        if value is None or (setting.name == "hierarchy" and not value):
+        if value is None or value == {}:
             continue
         entries[setting.name] = list(value) if isinstance(value, tuple) else value
     if "hierarchy" in entries:
