@@ -23,7 +23,7 @@ from sfumato.tradeoff import Bound, explore, read_map, read_study, tune
 from sfumato.tradeoff.exploration.folder import point_values
 from sfumato.tradeoff.study.study import study_from_toml
 from sfumato.transactions import baskets_of
-from sfumato.transactions.anonymizers.candidates import candidate_maker
+from sfumato.transactions.anonymizers.registry import candidate_maker
 from sfumato.transactions.files.declaration import BasketsDeclaration
 from sfumato.transactions.measures.attacks import Linking
 from sfumato.transactions.measures.losses import ItemLosses

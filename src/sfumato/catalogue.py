@@ -20,7 +20,7 @@ from sfumato.table import TableDeclaration
 from sfumato.tradeoff.search.measured_problem import PROBLEMS
 from sfumato.tradeoff.search.pareto import NSGA2
 from sfumato.tradeoff.study.study import Grid
-from sfumato.transactions.anonymizers.candidates import CANDIDATES
+from sfumato.transactions.anonymizers.registry import CANDIDATES
 from sfumato.transactions.files.declaration import BasketsDeclaration
 from sfumato.transactions.measures.attacks import Linking
 from sfumato.transactions.measures.losses import ItemLosses

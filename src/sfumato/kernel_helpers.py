@@ -107,7 +107,7 @@ def sorted_together(keys: Counts, weights: Counts) -> tuple[Counts, Counts]:
 
 
 @kernel
-def first_from(ordered: Counts, start: int, end: int, wanted: int) -> int:
+def first_from(ordered: Codes | Counts, start: int, end: int, wanted: int) -> int:
     """Find the first of the rising numbers at start..end that is not below the wanted one; numpy's compiles longer."""
     while start < end:
         middle = (start + end) // 2
@@ -116,6 +116,13 @@ def first_from(ordered: Counts, start: int, end: int, wanted: int) -> int:
         else:
             end = middle
     return start
+
+
+@kernel
+def has_number(ordered: Codes | Counts, start: int, end: int, wanted: int) -> bool:
+    """Say whether a number is among the rising ones at start..end."""
+    at = first_from(ordered, start, end, wanted)
+    return bool(at < end and ordered[at] == wanted)
 
 
 # -- queues ----------------------------------------------------------------------------------------------------------

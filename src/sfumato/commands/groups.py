@@ -43,9 +43,6 @@ if TYPE_CHECKING:
 
 AsJson = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
 Workers = Annotated[int | None, typer.Option(help="Threads; by default one per core.")]
-StudyName = Annotated[
-    str, typer.Argument(help="A study.toml, or the bundled study of a bundled table such as adult.", metavar="STUDY")
-]
 MapFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder that `sfumato explore` wrote.")]
 ABOUT_TABLES = "is about tables, and these are baskets; leave it out"
 
@@ -189,7 +186,7 @@ class OfBaskets(Group):
 
     def declared_in(self, name: str) -> BasketsDeclaration:
         """Find out where baskets are: in a study, bundled, or in a file."""
-        from sfumato.publish.audit.original import study_file
+        from sfumato.publish.audit.question import study_file
         from sfumato.tradeoff import read_study
         from sfumato.transactions.files.declaration import BasketsDeclaration
         from sfumato.transactions.study import BasketStudy

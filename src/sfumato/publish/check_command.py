@@ -35,11 +35,6 @@ class Columns:
     """How much a loss in every quasi-identifier counted, where not all did alike."""
 
 
-def where_to_run(name: str) -> str:
-    """Say in which folder the command finds its files."""
-    return f"the folder that holds {name}"
-
-
 def seen_from(folder: Path, file: str | Path) -> str:
     """Name a file as seen from the folder of a release."""
     return os.path.relpath(file, folder)

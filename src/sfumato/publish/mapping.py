@@ -38,7 +38,7 @@ from sfumato.errors import BadInputError
 from sfumato.kernels import kernel
 from sfumato.plain import json_text
 from sfumato.quiet import Quiet
-from sfumato.release import NoisyRelease, Release, check_target, staged
+from sfumato.release import NoisyRelease, Release
 from sfumato.requirements import Requirement, requirement
 from sfumato.table import Hierarchy, Level, Roles
 from sfumato.table.table import Missing
@@ -91,16 +91,8 @@ class Mapping(Quiet):
     hi: Codes
     """The boxes, those that lose least first; none where there are levels."""
 
-    def to_json(self, path: str | Path, force: bool = False) -> Path:
-        """Write the mapping, all or nothing; it holds values that were suppressed, so its owner alone can read it."""
-        target = Path(path)
-        check_target(target, force)
-        with staged([target], private=[target]) as [draft]:
-            draft.write_text(self.to_text(), encoding="utf-8")
-        return target
-
     def to_text(self) -> str:
-        """Return the mapping as it is written to a file."""
+        """Return the mapping as it is written to a file; it holds values that were suppressed."""
         content = {
             "kind": KIND,
             "requirement": str(self.requirement),

@@ -20,9 +20,9 @@ from sfumato.engines.formulas import check_escaping
 from sfumato.errors import BadInputError
 from sfumato.measures import measure
 from sfumato.phrases import counted
-from sfumato.publish.audit.anatomy_tables import joined_tables
 from sfumato.publish.audit.audit import Audit, audit
-from sfumato.publish.audit.original import STUDY
+from sfumato.publish.audit.counted import joined_tables
+from sfumato.publish.audit.question import STUDY
 from sfumato.publish.baskets.publication import leaving_baskets
 from sfumato.publish.cautions import cautions, is_exact
 from sfumato.publish.certificate import (
@@ -124,10 +124,14 @@ def check_shown(release: Release, id: str) -> None:
 
 
 @dataclass(frozen=True)
-class LeavingTable:
+class LeavingTable(Leaving):
     """A release of a table in groups, on its way out."""
 
     template: ClassVar[str] = "certificate-exact.html"
+    only_yours: ClassVar[str] = "it tells what was suppressed"
+    use_of_mapping: ClassVar[str] = (
+        "To recode new data: sfumato apply {} NEW.csv --to FILE (keep the mapping to yourself)"
+    )
 
     release: Release
     candidate: Candidate
@@ -176,9 +180,6 @@ class LeavingTable:
             outside, release, candidate, self.origin, self.path, asked, verdict, warnings, self.meanings
         )
         return for_publisher, outside
-
-    only_yours = "it tells what was suppressed"
-    use_of_mapping = "To recode new data: sfumato apply {} NEW.csv --to FILE (keep the mapping to yourself)"
 
     def values(self, verdict: Audit) -> Mapping[str, Any]:
         """Return what a program reads of it."""

@@ -34,7 +34,7 @@ from sfumato.tradeoff.study.texts import (
     written_texts,
 )
 from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer
-from sfumato.transactions.anonymizers.candidates import candidate_maker
+from sfumato.transactions.anonymizers.registry import candidate_maker
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.details import basket_details
 from sfumato.transactions.files.bundled import BASKETS

@@ -64,6 +64,14 @@ class PublishedBaskets:
         """Records that show something that no other record shows just so."""
         return int(((self.weights == 1) & (np.diff(self.starts) > 0)).sum())
 
+    @cached_property
+    def supports(self) -> Counter[str]:
+        """How many records show each."""
+        records: Counter[str] = Counter()
+        for labels, n in self.rows.items():
+            records.update(dict.fromkeys(labels, n))
+        return records
+
     def itemsets(self, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Count the records of every set of `size` published items that occurs: the sets by place, their supports."""
         lengths = np.diff(self.starts)
