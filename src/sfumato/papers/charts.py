@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import cycle
+from typing import Any
 
 import altair as alt
 
@@ -156,7 +157,7 @@ def _leading(inset: Inset, x: alt.X, y: alt.Y) -> alt.Chart:
     return led
 
 
-def _inset(inset: Inset) -> alt.LayerChart:
+def _inset(inset: Inset) -> Any:
     """Draw a small plot with axes of its own on white ground; group sizes are many, so its x is logarithmic."""
     left, right, low, high = _corners(inset)
     ground = alt.Chart(alt.InlineData(values=[{}])).mark_rect(fill="white", stroke="#bbb")
@@ -166,7 +167,7 @@ def _inset(inset: Inset) -> alt.LayerChart:
         "y": alt.value(high - 20),
         "y2": alt.value(low + 34),
     }
-    small = {
+    small: dict[str, Any] = {
         "labelFontSize": 8,
         "titleFontSize": 9,
         "titleFontWeight": "normal",

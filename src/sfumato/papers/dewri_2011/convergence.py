@@ -68,13 +68,12 @@ def _mending(tree: Tree, rate: float) -> Any:
         """Crosses every attribute at one place, and mends the constrained ones."""
 
         def _do(self, problem: Any, x: NDArray[np.int16], *_: Any, random_state: Any = None, **__: Any) -> Any:
-            pairs = [np.ascontiguousarray(parents[:, :-1].astype(np.uint8)) for parents in x]
-            rolls = random_state.random((len(pairs[0]), len(tree.constrained), 2))
+            left, right = (np.ascontiguousarray(parents[:, :-1].astype(np.uint8)) for parents in x)
+            rolls = random_state.random((len(left), len(tree.constrained), 2))
             anywhere = tree._replace(constrained=np.zeros_like(tree.constrained))
-            cross(*pairs, anywhere, rolls, False)
+            cross(left, right, anywhere, rolls, False)
             crossed = x.copy()
-            for side, vectors in enumerate(pairs):
-                crossed[side, :, :-1] = mended(vectors, tree)
+            crossed[0, :, :-1], crossed[1, :, :-1] = mended(left, tree), mended(right, tree)
             return crossed
 
     return Mending(2, 2, prob=rate)

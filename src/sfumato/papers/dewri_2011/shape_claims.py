@@ -110,10 +110,10 @@ def _words(name: str) -> str:
 
 def rank_correlation(points: Sequence[FrontierPoint], one: str, other: str) -> float | None:
     """Return Spearman's correlation of two values; None where one of them does not vary."""
-    ranks = [_ranks(np.array([point.values[name] for point in points])) for name in (one, other)]
-    if len(points) < 2 or any(np.ptp(each) == 0 for each in ranks):
+    first, second = (_ranks(np.array([point.values[name] for point in points])) for name in (one, other))
+    if len(points) < 2 or not np.ptp(first) or not np.ptp(second):
         return None
-    return float(np.corrcoef(*ranks)[0, 1])
+    return float(np.corrcoef(first, second)[0, 1])
 
 
 def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
