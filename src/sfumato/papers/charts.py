@@ -15,7 +15,7 @@ INK = "#222"
 """What is no series of releases: the paper's own points, the limit."""
 
 WIDTH, HEIGHT = 560, 360
-INSET = (0.3, 0.36)
+INSET = (0.25, 0.26)
 """How wide and high an inset is, as shares of the figure."""
 
 
@@ -81,7 +81,9 @@ def _x(figure: Figure) -> alt.X:
 def _y(figure: Figure) -> alt.Y:
     if figure.whole:
         return alt.Y("y:Q", title=figure.y, axis=_counting(figure, "y"))
-    return alt.Y("y:Q", title=figure.y, scale=alt.Scale(type=figure.y_scale))
+    return alt.Y(
+        "y:Q", title=figure.y, scale=alt.Scale(type=figure.y_scale, **({} if figure.zero else {"zero": False}))
+    )
 
 
 def _counting(figure: Figure, name: str) -> alt.Axis:
@@ -112,10 +114,9 @@ def _series(figure: Figure, x: alt.X, y: alt.Y) -> list[alt.Chart]:
         for curve in figure.curves
         for i, point in enumerate(sorted(curve.points, key=lambda point: float(point["x"])))
     ]
-    colors = [
-        next_color if curve.marks else INK for curve, next_color in zip(figure.curves, cycle(PALETTE), strict=False)
-    ]
-    scale = alt.Scale(domain=[curve.label for curve in figure.curves], range=colors)
+    marked = {curve.label: curve.marks for curve in figure.curves}
+    colors = [next_color if marks else INK for marks, next_color in zip(marked.values(), cycle(PALETTE), strict=False)]
+    scale = alt.Scale(domain=list(marked), range=colors)
     color = alt.Color("label:N", title=None, scale=scale, legend=alt.Legend(labelLimit=0, symbolOpacity=1))
     base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, y=y, color=color)
     marks = base.transform_filter("datum.marks").mark_point(filled=True, size=45)

@@ -108,6 +108,9 @@ class Figure:
     """How x is drawn; symlog is logarithmic but for a stretch around 0."""
 
     y_scale: Literal["linear", "log"] = "linear"
+    zero: bool = True
+    """Whether y begins at 0."""
+
     bars: bool = False
     """Whether x are names, side by side, each with a bar for every curve."""
 

@@ -117,7 +117,8 @@ def _flat(study: Dewri2011, id: str, eta: float, status: str) -> Claim:
     text = f"eta {eta:.0%}: there are flat stretches: k grows by half or more for at most one point of loss"
     ours = [[round(value, 4) for value in stretch] for stretch in flat[:10]]
     holds = bool(flat) if large else None
-    return Claim(id, text, "k 14 to 36 for one point", ours, holds, status, where_flat(flat), over(large, "k"))
+    where = f"{over(large, 'k')}; {where_flat(flat)}"
+    return Claim(id, text, "k 14 to 36 for one point", ours, holds, status, WHY, where)
 
 
 def where_flat(flat: Sequence[Stretch]) -> str:
