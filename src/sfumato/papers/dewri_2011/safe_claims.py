@@ -27,6 +27,7 @@ from sfumato.publish import audit
 from sfumato.requirements import KAnonymity
 from sfumato.tradeoff import Frontier, FrontierPoint, Problem4
 from sfumato.tradeoff.search.questions import within
+from sfumato.workers.crew import Crew
 
 
 def safe_claims(study: Dewri2011) -> Iterator[Claim]:
@@ -54,7 +55,7 @@ def _sound(study: Dewri2011) -> Claim:
         for point in study.frontiers[problem]
         if point.values["loss"] <= SHOWN
     ]
-    confirmed = [_audited(study, problem, point) for problem, point in reported]
+    confirmed = Crew().all(lambda each: _audited(study, *each), reported)
     wrong = [dict(point.values) for (_, point), good in zip(reported, confirmed, strict=True) if not good]
     text = f"every (k, l) reported within a loss of {SHOWN:.0%} is confirmed by an audit of the written file"
     ours = {"reported": len(reported), "confirmed": sum(confirmed), "wrong": wrong[:3]}

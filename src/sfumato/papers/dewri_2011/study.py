@@ -11,12 +11,14 @@ quasi-identifiers and the columns that losses are a share of.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import product
+from typing import TypeVar
 
 from sfumato.anonymizers import CutSpace, CutVector, cut_space
-from sfumato.papers.dewri_2011.convergence import CROSSINGS, Run, converge
+from sfumato.papers.dewri_2011.convergence import CROSSINGS, Crossing, Run, converge
 from sfumato.release import Release
 from sfumato.table import Table, load
 from sfumato.tradeoff import (
@@ -31,6 +33,7 @@ from sfumato.tradeoff import (
     Search,
     pareto,
 )
+from sfumato.workers.crew import Crew
 
 UNCONSTRAINED = ("age", "education", "race", "sex", "salary")
 CONSTRAINED = ("workclass", "marital-status", "occupation", "native-country")
@@ -46,6 +49,8 @@ STEPS = (1, 10, 25, 50, 100, 175, 250)
 """Generations after which a run's frontier is looked at."""
 
 Progress = Callable[[int, int, str], None]
+Job = TypeVar("Job")
+Result = TypeVar("Result")
 
 
 class Dewri2011:
@@ -54,7 +59,7 @@ class Dewri2011:
     def __init__(self, progress: Progress | None = None, usual: NSGA2 = USUAL, large: NSGA2 = LARGE) -> None:
         self.progress = progress or (lambda done, total, last: None)
         self.usual, self.large = usual, large
-        self._steps_done = 0
+        self._searches = 0
         self.table = load("adult-train", quasi=(*UNCONSTRAINED, *CONSTRAINED), sensitive=())
         others = [name for name in CONSTRAINED if name != "occupation"]
         self.sensitive = load("adult-train", quasi=(*UNCONSTRAINED, *others), sensitive=("occupation",))
@@ -62,25 +67,32 @@ class Dewri2011:
     @cached_property
     def frontiers(self) -> dict[Problem, Frontier]:
         """All frontiers, by problem."""
-        frontiers: dict[Problem, Frontier] = {}
-        for problem, solver in self._wanted.items():
-            if not problem.publishable:
-                solver = replace(solver, operators="paper")
-            frontiers[problem] = pareto(self.table_of(problem), problem, self.space_of(problem), solver)
-            self._done(str(problem))
-        return frontiers
+        return dict(zip(self._wanted, self._each(self._searched, list(self._wanted)), strict=True))
 
     @cached_property
     def runs(self) -> tuple[Run, ...]:
         """Problem 2 with the paper's operators: Lunacek's crossover and Iyengar's, each with all seeds."""
-        runs = []
-        for crossing in CROSSINGS:
-            for seed in SEEDS:
-                solver = replace(self.usual, operators="paper", seed=seed)
-                search = Search(self.table, Problem2(ETA), self.space_of(Problem2(ETA)), solver)
-                runs.append(converge(search, self.steps, crossing))
-                self._done(f"{crossing} crossover, seed {seed}")
-        return tuple(runs)
+        return tuple(self._each(self._run, list(product(CROSSINGS, SEEDS))))
+
+    def _searched(self, problem: Problem) -> Frontier:
+        operators = self._wanted[problem].operators if problem.publishable else "paper"
+        solver = replace(self._wanted[problem], operators=operators)
+        return pareto(self.table_of(problem), problem, self.space_of(problem), solver)
+
+    def _run(self, which: tuple[Crossing, int]) -> Run:
+        crossing, seed = which
+        solver = replace(self.usual, operators="paper", seed=seed)
+        search = Search(self.table, Problem2(ETA), self.space_of(Problem2(ETA)), solver)
+        return converge(search, self.steps, crossing)
+
+    def _each(self, search: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Result]:
+        """Search for all jobs, several at once, since much of a search is work of one thread; tell of each."""
+        total, results = len(self._wanted) + len(CROSSINGS) * len(SEEDS), {}
+        for (place, job), result in Crew().each(lambda numbered: search(numbered[1]), enumerate(jobs)):
+            results[place] = result
+            self._searches += 1
+            self.progress(self._searches, total, " ".join(map(str, job)) if isinstance(job, tuple) else str(job))
+        return [results[place] for place in range(len(jobs))]
 
     @property
     def steps(self) -> tuple[int, ...]:
@@ -91,10 +103,6 @@ class Dewri2011:
     def _wanted(self) -> dict[Problem, NSGA2]:
         usual: dict[Problem, NSGA2] = dict.fromkeys((Problem1(), Problem2(ETA), Problem2(0.01)), self.usual)
         return usual | dict.fromkeys((Problem3(), FREQUENCY, DISTINCT, PAPER_L, PAPER_K), self.large)
-
-    def _done(self, last: str) -> None:
-        self._steps_done += 1
-        self.progress(self._steps_done, len(self._wanted) + len(CROSSINGS) * len(SEEDS), last)
 
     def space_of(self, problem: Problem) -> CutSpace:
         """Return the cut vectors of a problem."""
