@@ -71,7 +71,8 @@ def _x(figure: Figure) -> alt.X:
     if figure.whole:
         return alt.X("x:Q", title=figure.x, axis=_counting(figure, "x"))
     if figure.x_scale != "symlog":
-        return alt.X("x:Q", title=figure.x, scale=alt.Scale(type=figure.x_scale))
+        apart = alt.Axis(labelOverlap=True, labelSeparation=8)
+        return alt.X("x:Q", title=figure.x, scale=alt.Scale(type=figure.x_scale), axis=apart)
     ticks = [0, *(digit * power for power in (0.01, 0.1, 1.0, 10.0, 100.0) for digit in (1, 2, 5))]
     return alt.X(
         "x:Q", title=figure.x, scale=alt.Scale(type="symlog", constant=0.02), axis=alt.Axis(values=ticks, format="~r")
