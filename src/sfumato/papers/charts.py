@@ -83,7 +83,7 @@ def _y(figure: Figure) -> alt.Y:
     if figure.whole:
         return alt.Y("y:Q", title=figure.y, axis=_counting(figure, "y"))
     return alt.Y(
-        "y:Q", title=figure.y, scale=alt.Scale(type=figure.y_scale, **({} if figure.zero else {"zero": False}))
+        "y:Q", title=figure.y, scale=alt.Scale(type=figure.y_scale, zero=alt.Undefined if figure.zero else False)
     )
 
 
