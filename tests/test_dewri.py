@@ -140,8 +140,8 @@ def test_trends_are_rank_correlations():
     odd = points(names, (10, 0.1, 0.3), (50, 0.2, 0.5), (1000, 0.05, 0.7))
     assert [claim.holds for claim in shape_claims.trend_claims(odd)] == [True, False, False]
     assert [claim.holds for claim in shape_claims.trend_claims(usual[:1])] == [None, None, None]
-    tied = points(("a", "b"), (1, 1), (1, 2), (2, 3))  # ranks 1.5, 1.5, 3 and 1, 2, 3
-    assert shape_claims.rank_correlation(tied, "a", "b") == pytest.approx(np.sqrt(0.75))
+    tied = points(("a", "b"), (1, 1), (1, 2), (7, 3), (8, 4))  # ranks 1.5, 1.5, 3, 4 and 1, 2, 3, 4
+    assert shape_claims.rank_correlation(tied, "a", "b") == pytest.approx(4.5 / np.sqrt(4.5 * 5))
 
 
 def test_what_is_encircled_is_nearest_to_the_papers_point():
