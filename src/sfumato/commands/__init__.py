@@ -6,15 +6,31 @@ from sfumato.commands.ask import ask
 from sfumato.commands.audit import audit
 from sfumato.commands.check import check
 from sfumato.commands.choose import choose
-from sfumato.commands.datasets import datasets
 from sfumato.commands.explore import explore
 from sfumato.commands.frontier import frontier
+from sfumato.commands.hierarchy import hierarchy
 from sfumato.commands.init import init
-from sfumato.commands.options import options
+from sfumato.commands.lists.datasets import datasets
+from sfumato.commands.lists.options import options
 from sfumato.commands.release import release
 from sfumato.commands.reproduce import reproduce
 
-COMMANDS = (datasets, options, init, check, anonymize, explore, ask, frontier, choose, release, apply, audit, reproduce)
+COMMANDS = (
+    datasets,
+    options,
+    init,
+    hierarchy,
+    check,
+    anonymize,
+    explore,
+    ask,
+    frontier,
+    choose,
+    release,
+    apply,
+    audit,
+    reproduce,
+)
 """In the order in which `--help` lists them."""
 
 __all__ = ["COMMANDS"]

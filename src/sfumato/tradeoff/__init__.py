@@ -11,6 +11,7 @@ from sfumato.tradeoff.choice.reply import Reply, ask
 from sfumato.tradeoff.dominance import non_dominated
 from sfumato.tradeoff.exploration.exploration import explore
 from sfumato.tradeoff.exploration.folder import read_map
+from sfumato.tradeoff.levels import ColumnHierarchy, hierarchy
 from sfumato.tradeoff.limit.limit import Limit
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.search.archive import Frontier, FrontierPoint

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -66,7 +66,7 @@ def declared(column: str, given: Declared, observed: Observed) -> Hierarchy:
         if isinstance(given, str | Path):
             return read_level_table(Path(given))
         if isinstance(given, Mapping):
-            return _from_entry(dict(given), observed)
+            return from_entry(dict(given), observed)
         if isinstance(given, list | tuple):
             return tree(given)
         raise BadInputError(f"a table with a type, nested lists or a path is needed, not {given!r}")
@@ -86,7 +86,8 @@ def place_of(given: Declared | None) -> str:
     return "" if path is None else f" ({path})"
 
 
-def _from_entry(entry: dict[str, object], observed: Observed) -> Hierarchy:
+def from_entry(entry: dict[str, object], observed: Observed) -> Hierarchy:
+    """Build what a TOML entry declares."""
     name = entry.pop("type", None)
     if not isinstance(name, str) or name not in KINDS:
         raise BadInputError(f"unknown type {name!r}; known are {', '.join(KINDS)}")
@@ -94,7 +95,10 @@ def _from_entry(entry: dict[str, object], observed: Observed) -> Hierarchy:
     missing = entry.pop("missing", False)
     if not isinstance(missing, bool):
         raise BadInputError(f"missing must be true or false, not {missing!r}")
-    known = (*kind.needed, *kind.further, "missing")
+    observed_before = entry.pop("observed", False)
+    if not isinstance(observed_before, bool):
+        raise BadInputError(f"observed must be true or false, not {observed_before!r}")
+    known = (*kind.needed, *kind.further, "missing", "observed")
     unknown = sorted(set(entry) - set(known))
     if unknown:
         raise BadInputError(f"unknown key {unknown[0]!r} for type {name}; known are {', '.join(known)}")
@@ -113,6 +117,7 @@ def _from_entry(entry: dict[str, object], observed: Observed) -> Hierarchy:
         built = kind.build(**entry)
     except (TypeError, ValueError, ArithmeticError) as error:
         raise BadInputError(f"type {name} cannot be built from {', '.join(sorted(entry))}: {error}") from None
+    built = replace(built, observed=True) if observed_before else built
     return built.with_missing() if missing else built
 
 

@@ -346,6 +346,16 @@ class Hierarchy(Quiet):
         widths = (*self.widths, float(np.mean(self.widths)))
         return replace(self, levels=(*grown, root), widths=widths, missing=True)
 
+    def without_missing(self) -> Hierarchy:
+        """Return the same hierarchy without the leaf for missing values."""
+        if not self.missing:
+            return self
+        last = self.size - 1
+        levels = tuple(
+            Level(level.starts[:-1], level.labels[:-1]) if level.starts[-1] == last else level for level in self.levels
+        )
+        return replace(self, levels=levels if last > 1 else levels[:1], widths=self.widths[:-1], missing=False)
+
     def domain_in_words(self) -> str:
         """Describe the domain for a message."""
         if self.scale != "category":

@@ -1,0 +1,67 @@
+"""`sfumato hierarchy`: the tree of one column with counts, as editable TOML, and what each level would do to k."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import typer
+
+from sfumato.commands.common import announce_first_run, say, tell
+from sfumato.commands.groups import AsJson, Group, OfTable, Roles, TextReading, columns, option, refuse
+from sfumato.vocabulary import QUASI, SOURCE
+
+if TYPE_CHECKING:
+    from sfumato.table import TableDeclaration
+
+
+@dataclass(frozen=True)
+class Others(Group):
+    """What an outsider may know besides."""
+
+    panel: ClassVar[str | None] = "Columns"
+    quasi: Annotated[list[str], option(QUASI, "; repeat, or separate by commas")] = field(default_factory=list)
+
+
+def hierarchy(
+    table: Annotated[str, typer.Argument(help=f"A study.toml, or: {SOURCE.meaning}")],
+    column: Annotated[str, typer.Argument(help="The column whose hierarchy is looked at.")],
+    others: Others,
+    about: OfTable,
+    reading: TextReading,
+    level: Annotated[int | None, typer.Option(help="Show the tree down to this level; 0 is the values.")] = None,
+    to: Annotated[Path | None, typer.Option("--to", help="Write it as TOML that --hierarchies takes.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show the hierarchy of a column with counts, say what each level would do to k, write it as TOML to edit."""
+    from sfumato.release import check_targets
+    from sfumato.tradeoff import hierarchy as looked_at
+    from sfumato.words.hierarchy import hierarchy_in_words
+
+    declared = _declaration(table, column, others, about, reading)
+    if to is not None:
+        check_targets([to], force, declared.files)
+    announce_first_run()
+    view = looked_at(declared.open(), column)
+    tell(view.notices)
+    values, lines = view.to_dict(level), list(hierarchy_in_words(view, level))
+    if to is not None:
+        view.write(to, force, tuple(declared.files))
+        values["to"], lines = str(to), [*lines, "", f"{to}: edit it, then give it back with --hierarchies {to}"]
+    say(values, lines, as_json)
+
+
+def _declaration(name: str, column: str, others: Others, about: OfTable, reading: TextReading) -> TableDeclaration:
+    """Say where the table is and what else an outsider knows: a study says it itself."""
+    from sfumato.tradeoff import of_table, read_study
+
+    if name.lower().endswith(".toml"):
+        given = {**others.given(), **about.given(), **reading.given()}
+        refuse(given, f"belongs to a table; the study {name} says this itself, under [table]")
+        declared = of_table(read_study(name)).table
+    else:
+        declared = about.declaration(name, Roles(), reading)
+        declared = replace(declared, quasi=columns(others.quasi, declared.open_rows().columns))
+    return declared if declared.quasi or declared.is_bundled else replace(declared, quasi=(column,))

@@ -1,0 +1,1 @@
+"""What there is: the bundled data, and everything that can be chosen."""

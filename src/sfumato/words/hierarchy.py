@@ -1,0 +1,66 @@
+"""The hierarchy of a column in words: its tree with counts, and what each level would do to k."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sfumato.phrases import counted, listed
+from sfumato.tradeoff.levels import SMALL, ColumnHierarchy, Node
+
+FOLDED = 12
+"""A node shows at most so many of the nodes below it."""
+
+WIDEST = 40
+"""Letters of a label."""
+
+
+def hierarchy_in_words(looked_at: ColumnHierarchy, level: int | None = None) -> Iterator[str]:
+    """Write the tree down to a level, then what publishing the column at each level would do."""
+    tree = looked_at.hierarchy
+    yield (
+        f"{looked_at.table}, column {looked_at.column}: {counted(looked_at.records, 'record')}, "
+        f"{counted(tree.domain_size, 'value')}, {counted(tree.height, 'level')} above them."
+    )
+    yield "For the publisher's eyes: it counts records, also where few have a value. What no record has is not shown."
+    if tree.observed:
+        yield "The values were taken from the records: no domain that differential privacy could rely on."
+    yield ""
+    yield from _lines(looked_at.tree(level), "  ")
+    yield ""
+    yield from _effects(looked_at)
+
+
+def _effects(looked_at: ColumnHierarchy) -> Iterator[str]:
+    """Write a table of the levels: who would stand out by this column alone, and with the others."""
+    yield f"What publishing {looked_at.column} at a level would do: records in groups below {SMALL}, those of them that"
+    yield "are alone, and k, the size of the smallest group."
+    if looked_at.others:
+        yield f"The others, as they stand: {listed(looked_at.others)}."
+    examples = [_label(risk.example) for risk in looked_at.levels]
+    width = max(7, *map(len, examples))
+    heads = ["by it alone", *(["with the others"] if looked_at.others else [])]
+    yield ""
+    yield f"  {'':5}  {'':{width}}" + "".join(f"  {head:>31}" for head in heads)
+    yield f"  {'level':5}  {'such as':{width}}" + f"  {f'below {SMALL}':>11} {'alone':>9} {'k':>9}" * len(heads)
+    for risk, example in zip(looked_at.levels, examples, strict=True):
+        risks = [risk.alone, *([] if risk.together is None else [risk.together])]
+        columns = (f"  {each.below[SMALL]:>11,} {each.uniques:>9,} {each.smallest:>9,}" for each in risks)
+        yield f"  {risk.level:<5}  {example:{width}}{''.join(columns)}"
+
+
+def _lines(node: Node, indent: str) -> Iterator[str]:
+    """Write a node and, deeper, the nodes below it; of many the first ones."""
+    yield f"{indent}{_label(node.label):{max(1, 50 - len(indent))}} {node.records:>12,}"
+    shown = node.children if len(node.children) <= FOLDED + 1 else node.children[:FOLDED]
+    for child in shown:
+        yield from _lines(child, f"{indent}  ")
+    folded = node.children[len(shown) :]
+    if folded:
+        text = f"… {len(folded):,} more"
+        yield f"{indent}  {text:{max(1, 48 - len(indent))}} {sum(child.records for child in folded):>12,}"
+
+
+def _label(text: str) -> str:
+    from sfumato.table.guess.guess import shown
+
+    return shown(text, WIDEST) if text else "(missing)"
