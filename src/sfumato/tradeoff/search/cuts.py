@@ -145,7 +145,7 @@ def cuts_of(study: Study, table: Table, axes: Sequence[str], workers: int | None
         if space.count <= FEW_VECTORS:
             return CountedCuts(Enumeration(table, problem, space, workers))
         solver = NSGA2(population=POPULATION, generations=1_000_000)
-        return CountedCuts(Search(table, problem, space, solver, workers))
+        return CountedCuts(Search(table, problem, space, solver, workers, stages=False))
     least = min((part.k for one in own for part in one.requirement.parts if isinstance(part, KAnonymity)), default=2)
     made = seeds(table, space, suppress)
     return SteppedCuts(space, KAnonymity(max(least, 2)), suppress, list(made))
