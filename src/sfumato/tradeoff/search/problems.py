@@ -29,7 +29,7 @@ from sfumato.anonymizers.cut_vector.facts import GENERALIZED, LEAST, PRIVACY, SM
 from sfumato.anonymizers.cut_vector.space import Bits
 from sfumato.configuration import Configured, Option
 from sfumato.errors import BadInputError
-from sfumato.measures import MEASURES
+from sfumato.measures import MEASURES, Scales
 from sfumato.requirements import KAnonymity, LDiversity, Requirement
 from sfumato.table import Table
 from sfumato.table.cells import find_sensitive
@@ -83,6 +83,10 @@ class Problem(Configured, ABC):
     def several(self) -> bool:
         """Whether one vector may stand for several releases."""
         return False
+
+    def on_scales(self, scales: Scales) -> Problem:
+        """Return the problem on the scales of a study, where it measures anything."""
+        return self
 
     def stages(self, records: int) -> tuple[Problem, ...]:
         """Return the problems that a search solves one after the other, each beginning with what the last one found."""
