@@ -216,7 +216,7 @@ def default_in_words(each: Described) -> str:
     if each.default is MISSING:
         return "must be given"
     if each.several:
-        return ", ".join(str(value) for value in _plain(each.default)) or "none"
+        return ", ".join(str(value) for value in _plain(each.default or ())) or "none"
     if each.type is bool:
         return str(each.default).lower()
     return (

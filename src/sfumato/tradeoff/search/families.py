@@ -27,6 +27,7 @@ from sfumato.requirements import (
 from sfumato.requirements.requirement import All
 from sfumato.table import Sensitive, Table
 from sfumato.table.cells import find_sensitive
+from sfumato.tradeoff.study.plan import SearchPlan
 from sfumato.tradeoff.study.study import Candidate, Study
 
 EPSILONS = (0.01, 10.0)
@@ -91,6 +92,16 @@ class Family:
             parts[place] = replace(part, **{self.dial.field: value})
         return replace(example, requirement=parts[0] if len(parts) == 1 else All(tuple(parts)))
 
+    def requiring(self, plan: SearchPlan) -> Family:
+        """Return the family with what a plan requires in addition."""
+        wanted = plan.joined(self.example.requirement)
+        more = len(wanted.parts) - len(self.example.requirement.parts)
+        return replace(
+            self,
+            example=replace(self.example, requirement=wanted),
+            places=tuple(place + more for place in self.places),
+        )
+
     @property
     def key(self) -> str:
         """Name the family: the same for all its members."""
@@ -122,7 +133,11 @@ OFFERED: tuple[tuple[str, str], ...] = (
 
 
 def families_of(study: Study, table: Table) -> list[Family]:
-    """List the families of a study's own candidates, then what is offered in the forms and limits of the study."""
+    """List the families of a study's own candidates, then what is offered in the forms and limits of the study.
+
+    What its plan does not propose is left out; where it requires anything, noisy releases are, which it cannot bind.
+    """
+    plan = study.search or SearchPlan()
     own = [candidate for candidate in study.candidates_of(table) if _varies(candidate.anonymizer)]
     forms = tuple(dict.fromkeys(candidate.form for candidate in own)) or FORMS
     suppress = tuple(dict.fromkeys(candidate.suppress for candidate in own)) or (0.0,)
@@ -134,7 +149,9 @@ def families_of(study: Study, table: Table) -> list[Family]:
     )
     found: dict[str, Family] = {}
     for family in _families([*own, *offered], table):
-        found.setdefault(family.key, family)
+        maker = family.example.anonymizer
+        if plan.proposes(maker.name) and not (maker.noisy and plan.required is not None):
+            found.setdefault(family.requiring(plan).key, family.requiring(plan))
     return list(found.values())
 
 

@@ -33,6 +33,7 @@ from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.search.aims import Aim, scaled
 from sfumato.tradeoff.search.cuts import Cuts, cuts_of
 from sfumato.tradeoff.search.families import Family, families_of
+from sfumato.tradeoff.study.plan import SearchPlan
 from sfumato.tradeoff.study.study import Candidate, Grid, Study, of_table, read_study
 
 AT_ONCE = 4
@@ -90,12 +91,13 @@ def tune(
     table = table if table is not None else given.table.open()
     exploration: Exploration[Candidate] = Exploration(given, cache, workers, table, cancel)
     own = sorted(exploration.candidates, key=lambda one: not one.anonymizer.baseline)
-    aim = Aim(given.axes, best, tuple(bounds))
-    tuner = Tuner(aim, families_of(given, table), cuts_of(given, table, given.axes, workers))
+    plan = given.search or SearchPlan()
+    aim = Aim(given.axes, best, tuple(dict.fromkeys([*bounds, *plan.bounds])))
+    tuner = Tuner(aim, families_of(given, table), cuts_of(given, table, given.axes, workers), plan.points)
     told = progress or (lambda done, total, last: None)
     history: list[tuple[float, str]] = []
     batch: Sequence[Candidate] = own[:FIRST_OWN]  # the ends of the map are there however little time there is
-    after: Sequence[Candidate] = [*straight(aim, table), *own[FIRST_OWN:]]
+    after: Sequence[Candidate] = [*straight(aim, table, plan), *own[FIRST_OWN:]]
     while batch and (after or time.monotonic() < started + seconds):
         kept = exploration.known_of(batch)
         fresh = (candidate for candidate in batch if candidate not in kept)
@@ -126,12 +128,13 @@ def tune(
         return exploration.map(list(measured.values()), grown, {"tuning": tuning})
 
 
-def straight(aim: Aim, table: Table) -> list[Candidate]:
+def straight(aim: Aim, table: Table, plan: SearchPlan) -> list[Candidate]:
     """List candidates that answer a question directly: the largest k within a loss along the Hilbert curve."""
     losses = [bound.value for bound in aim.bounds if bound.measure in LOSSES and bound.side == "max"]
-    if aim.best != "k" or not losses or table.shared or table.cells.records < 2:
+    if aim.best != "k" or not losses or table.shared or table.cells.records < 2 or not plan.proposes(Hilbert.name):
         return []
-    return [Candidate(Hilbert(within=float(f"{min(max(min(losses), 0.0), 1.0):.6g}")), KAnonymity(2))]
+    maker = Hilbert(within=float(f"{min(max(min(losses), 0.0), 1.0):.6g}"))
+    return [Candidate(maker, plan.joined(KAnonymity(2)))]
 
 
 def _points_of(candidates: Sequence[Candidate], *known: Mapping[Candidate, Point]) -> list[Point]:
@@ -164,6 +167,9 @@ class Tuner:
     aim: Aim
     families: list[Family]
     cuts: Cuts | None = None
+    most_cuts: int | None = None
+    """At most so many cut vectors are tried."""
+
     points: dict[Candidate, Point] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -217,13 +223,14 @@ class Tuner:
         return FAIR * self._won[True] * self._tried[False] >= self._won[False] * self._tried[True]
 
     def _next_cuts(self, most: int) -> list[Candidate]:
-        if self.cuts is None or most < 1:
+        left = most if self.most_cuts is None else min(most, self.most_cuts - len(self._cut))
+        if self.cuts is None or left < 1:
             return []
         judge = self.aim.judge(list(self.points.values()))
-        measured = [(one, point) for one, point in self.points.items() if self.aim.sees(point)]
+        measured = [(one, point) for one, point in self.points.items() if self.aim.wants(point)]
         costs = [[scaled(name, point.measures[name]) for name in self.aim.axes] for _, point in measured]
         front = non_dominated(np.array(costs, np.float64).reshape(len(measured), len(self.aim.axes)))
-        chosen = self.cuts.next(judge.gain_of, self.points, [measured[i][0] for i in front], most)
+        chosen = self.cuts.next(judge.gain_of, self.points, [measured[i][0] for i in front], left)
         self._cut |= set(chosen)
         return chosen
 

@@ -68,7 +68,7 @@ class SearchPlan:
     points: Annotated[
         int | None,
         Option(
-            f"At most so many cut vectors are put on the map, evenly along the frontier of a problem ({POINTS} of one).",
+            f"At most so many cut vectors are put on the map; of a problem ({POINTS}) evenly along its frontier.",
             least=1,
         ),
     ] = None
