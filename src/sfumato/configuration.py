@@ -187,7 +187,7 @@ def check_options(value: Any) -> None:
         if other in values and given is None and each.option.needed:
             raise BadInputError(f"{on}={other} needs {each.key} as well, for example {each.key}={each.option.needed}")
         if other not in values and given != each.default:
-            allowed = " or ".join(f"{on}={own}" for own in values)
+            allowed = " or ".join(f"{on}={choice}" for choice in values)
             raise BadInputError(f"{each.key} belongs to {allowed}, not to {on}={other}")
 
 
@@ -209,24 +209,24 @@ class Configured:
 
     def _unusual(self) -> list[tuple[str, str]]:
         """List what differs from the defaults, as keys and texts."""
-        found = []
-        for field in fields(self):  # type: ignore[arg-type]
-            value = getattr(self, field.name)
-            if field.default is MISSING or value != field.default:
-                found.append((field.name.replace("_", "-"), value_text(value)))
-        return found
+        values = [(field, getattr(self, field.name)) for field in fields(self)]  # type: ignore[arg-type]
+        return [
+            (field.name.replace("_", "-"), value_text(value))
+            for field, value in values
+            if field.default is MISSING or value != field.default
+        ]
 
     def in_words(self) -> str:
         """Name it to people, with what is not usual about it in brackets."""
         known = described(type(self))
-        said = ""
+        phrases = ""
         for key, text in self._unusual():
             option = known.get(key.replace("-", "_"))
             words = {} if option is None else option.option.words
             phrase = words.get(text, words.get("", f"{key}={{}}")).format(text.strip('"'))
-            said += phrase if phrase.startswith(" ") or not said else f", {phrase}"
+            phrases += phrase if phrase.startswith(" ") or not phrases else f", {phrase}"
         title = self.title or self.name
-        return f"{title} ({said})" if said else title
+        return f"{title} ({phrases})" if phrases else title
 
 
 Kind = TypeVar("Kind", bound=Configured)
@@ -257,15 +257,15 @@ def parse(text: str, kinds: Iterable[type[Kind]], what: str) -> Kind:
 
 
 def _tokens(text: str, rest: str) -> list[tuple[str, str]]:
-    found, position = [], 0
+    tokens, position = [], 0
     while rest[position:].strip():
         match = TOKEN.match(rest, position)
         if match is None:
             raise BadInputError(f"{text.strip()!r}: cannot read {rest[position:].strip()!r}; write key=value")
         quoted = match["quoted"]
-        found.append((match["key"], match["plain"] if quoted is None else quoted.replace('""', '"')))
+        tokens.append((match["key"], match["plain"] if quoted is None else quoted.replace('""', '"')))
         position = match.end()
-    return found
+    return tokens
 
 
 def value_text(value: object) -> str:

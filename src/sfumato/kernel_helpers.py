@@ -60,11 +60,11 @@ def members_by(number: Codes | Counts, groups: int) -> tuple[Counts, Counts]:
 def sort_falling(order: Counts, keys: Counts) -> None:
     """Sort numbers by their keys, the largest first: by insertion, for few of them or where they hardly change."""
     for i in range(1, len(order)):
-        own, place = order[i], i
-        while place > 0 and keys[order[place - 1]] < keys[own]:
+        number, place = order[i], i
+        while place > 0 and keys[order[place - 1]] < keys[number]:
             order[place] = order[place - 1]
             place -= 1
-        order[place] = own
+        order[place] = number
 
 
 @kernel

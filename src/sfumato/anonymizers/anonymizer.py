@@ -15,7 +15,7 @@ from sfumato.release import FORMS, Form, Release, bucketization, generalization
 from sfumato.release.maker import ReleaseMaker
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.requirements.predicates import SIZE
-from sfumato.table import Assignment, Histograms, Table, ranges
+from sfumato.table import Assignment, Cells, Histograms, Table, ranges
 
 
 class Anonymizer(ReleaseMaker, ABC):
@@ -134,6 +134,12 @@ def checked_households(release: Release) -> None:
 def infeasible(requirement: Requirement, histograms: Histograms, what: str) -> InfeasibleError:
     """Say that even one single group fails, which part, and what would be feasible."""
     return InfeasibleError(f"{what}: {requirement.explain_failure(histograms, 0)}")
+
+
+def check_feasible(requirement: Requirement, cells: Cells, together: str = "group") -> None:
+    """Raise where the requirement does not even hold of all records together."""
+    if not requirement.admits(cells.baseline)[0]:
+        raise infeasible(requirement, cells.baseline, f"even all records in one {together} are not enough")
 
 
 def loss_of(release: Release) -> float:

@@ -54,6 +54,19 @@ class Claim:
         return {**asdict(self), "verdict": self.verdict}
 
 
+def reported(
+    id: str,
+    claim: str,
+    paper: Any,
+    ours: Any,
+    holds: bool | None,
+    reason: str | None = None,
+    tested_over: str | None = None,
+) -> Claim:
+    """Make a claim of which nothing depends: it is told with our number and the likely reason."""
+    return Claim(id, claim, paper, ours, holds, "reported", reason, tested_over)
+
+
 def all_of(comparisons: Iterable[bool | None]) -> bool | None:
     """Say whether all comparisons hold: no where one does not, None where one was not tested or there are none."""
     answers = list(comparisons)

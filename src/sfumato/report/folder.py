@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ from sfumato.report.limit import scores_of
 from sfumato.report.writing import picture_bytes, report_bytes
 from sfumato.tradeoff import Map, Point
 from sfumato.tradeoff.exploration.folder import limit_values, point_values
-from sfumato.tradeoff.limit.score import score_values
 
 PUBLIC_FILES = ("report-public.html", "map.png")
 """What may leave the house of the files in the folder; all others are internal."""
@@ -46,7 +46,7 @@ def save_map(map_: Map, folder: Path) -> list[Path]:
                 map_.study.section: {key: map_.about[key] for key in map_.study.facts} | floor.pop("table", {}),
                 "points": points,
                 **floor,
-                **({} if scores is None else {"score": score_values(scores)}),
+                **({} if scores is None else {"score": asdict(scores)}),
             }
         ),
         "timings.json": json_text(_timings(map_)),

@@ -167,12 +167,11 @@ class Table:
         if memberships is None:
             return []
         names = [quasi.name for quasi in self.cells.quasi]
-        said = f"members of a household ({column}) share no quasi-identifier, so each is treated by itself"
+        notice = f"members of a household ({column}) share no quasi-identifier, so each is treated by itself"
         if self.shared:
-            said = f"members of a household ({column}) show the same value of what they share: " + ", ".join(
-                self.shared_names
-            )
-        return [said] + [
+            names_shared = ", ".join(self.shared_names)
+            notice = f"members of a household ({column}) show the same value of what they share: {names_shared}"
+        return [notice] + [
             f"column {names[place]!r} differs within {few:,} households and is the same within all others: it is not "
             f"taken for shared; correct these records, or members may show different values of it"
             for place, few in nearly_shared(self.cells.codes, memberships).items()

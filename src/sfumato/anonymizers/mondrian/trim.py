@@ -92,11 +92,12 @@ def one_piece(groups: Groups, g: int) -> Groups:
 
 
 def joined(like: Groups, pieces: list[Groups]) -> Groups:
-    """Join single groups to many."""
+    """Join pieces of one or more groups each."""
     if not pieces:
         return Groups(like.cells[:0], like.counts[:0], like.offsets[:1], like.boxes[:0])
     cells, counts, _, boxes = (np.concatenate(column) for column in zip(*pieces, strict=True))
-    return Groups(cells, counts, np.cumsum([0, *(len(piece.cells) for piece in pieces)]), boxes)
+    sizes = np.concatenate([np.diff(piece.offsets) for piece in pieces])
+    return Groups(cells, counts, np.concatenate([[0], np.cumsum(sizes)]), boxes)
 
 
 @kernel

@@ -269,12 +269,12 @@ def _named(column: Column) -> Guess | None:
     meaning = column.meaning
     if meaning is None or meaning.role == "identifier":
         return None
-    said = f"named like {meaning.what}; {column.described()}"
+    reason = f"named like {meaning.what}; {column.described()}"
     if "comma" in column.nearly:
-        return _undecided(column, said, f"{meaning.role}? {column.nearly}: write them with a point in the table")
+        return _undecided(column, reason, f"{meaning.role}? {column.nearly}: write them with a point in the table")
     if not column.in_order and column.type == "categories" and column.is_almost_unique and column.facts.present >= 100:
-        return _identifier(column, said, 1)
-    return _coded(column, meaning.role, said, 2)
+        return _identifier(column, reason, 1)
+    return _coded(column, meaning.role, reason, 2)
 
 
 def _like_something(column: Column) -> Guess | None:

@@ -69,12 +69,9 @@ class Question:
 
     def __str__(self) -> str:
         parts = [", ".join(self.asked)]
-        parts += [f"{word} {' and '.join(map(_typed, bounds))}" for word, bounds in self._groups if bounds]
+        groups = (("within", self.bounds), ("or", self.relaxed))
+        parts += [f"{word} {' and '.join(map(_typed, bounds))}" for word, bounds in groups if bounds]
         return " ".join([*parts, *([f"by {' and '.join(self.by)}"] if self.by else [])])
-
-    @property
-    def _groups(self) -> tuple[tuple[str, tuple[Bound, ...]], ...]:
-        return (("within", self.bounds), ("or", self.relaxed))
 
     @property
     def measures(self) -> tuple[str, ...]:

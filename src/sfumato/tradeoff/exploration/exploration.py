@@ -17,7 +17,7 @@ import numpy as np
 from sfumato.anonymizers import Maker, Mechanism, UnsafeSeededNoise
 from sfumato.errors import InfeasibleError, SfumatoError, StoppedError, lacks_memory
 from sfumato.kernels import source_digest
-from sfumato.measures import Prepared, Worth, published_risks
+from sfumato.measures import Prepared, published_risks
 from sfumato.process.interrupts import Cancel, look
 from sfumato.rooms import up_to
 from sfumato.table import Table
@@ -211,12 +211,12 @@ def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
         release = maker.anonymize(prepared.table, candidate.requirement, candidate.form, candidate.suppress)
         look()
         measured = prepared.measure(release)
-        worth = worth_values(measured.worth)
+        worth = measured.worth
         return {
             "measures": dict(measured.values),
             "published": published_risks(release, candidate.requirement, candidate.suppress),
             "details": details(release, measured.losses),
-            "worth": worth,
+            "worth": None if worth is None else {**asdict(worth), "verdict": worth.verdict},
         }
 
     return attempted(Point(candidate.id, candidate, "measured"), measurement)
@@ -256,11 +256,6 @@ def over_draws(mechanism: Mechanism, candidate: Candidate, prepared: Prepared) -
         "intervals": {name: (min(draws), max(draws)) for name, draws in values.items()},
         "details": noisy_details(releases[0]),
     }
-
-
-def worth_values(worth: Worth | None) -> dict[str, Any] | None:
-    """Write what a release is worth as plain values, with the verdict."""
-    return None if worth is None else {**asdict(worth), "verdict": worth.verdict}
 
 
 def repeatable(candidate: Candidate) -> Maker:
