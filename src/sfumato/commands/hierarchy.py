@@ -64,4 +64,15 @@ def _declaration(name: str, column: str, others: Others, about: OfTable, reading
     else:
         declared = about.declaration(name, Roles(), reading)
         declared = replace(declared, quasi=columns(others.quasi, declared.open_rows().columns))
-    return declared if declared.quasi or declared.is_bundled else replace(declared, quasi=(column,))
+    return _with_role(declared, column)
+
+
+def _with_role(declared: TableDeclaration, column: str) -> TableDeclaration:
+    """Let a column be looked at that has no hierarchy by its role: as if an outsider could know it."""
+    quasi = declared.roles.quasi if declared.quasi or declared.is_bundled else ()
+    if quasi and column in (*quasi, *declared.roles.sensitive):
+        return declared
+    sensitive = tuple(name for name in declared.sensitive if name != column)
+    return replace(
+        declared, quasi=(column, *quasi), sensitive=sensitive, neutral=(), identifier=(), household=None, weights={}
+    )

@@ -109,12 +109,12 @@ def _numbers(hierarchy: Hierarchy) -> Entry:
 
 
 def _intervals(hierarchy: Hierarchy, edges: Sequence[Decimal], resolution: Decimal) -> list[int | float]:
-    """Find the width of every level's stretches: that between two edges inside, or the least that one allows."""
+    """Find the width of every level's stretches: the largest between two edges inside, or the least that one allows."""
     widths: list[Decimal] = [resolution]
     for level in hierarchy.levels[1:-1]:
         inside = [edges[start] for start in level.starts[1:] if start < hierarchy.domain_size]
         if len(inside) > 1:
-            widths.append(inside[1] - inside[0])
+            widths.append(max(b - a for a, b in pairwise(inside)))
             continue
         edge = inside[0] if inside else edges[0]
         width = widths[-1] * 2
