@@ -281,11 +281,11 @@ def _hierarchy(engine: Engine, name: str, quasi: bool, given: Declared | None, d
     if given is None:
         _check_finite(engine, name, present, distinct)
     with named(given.origin if isinstance(given, Filed) else engine.origin):
+        counts = [int(n) for v, n in zip(distinct.values, distinct.counts, strict=True) if v is not None]
         if given is not None:
-            counts = [int(n) for v, n in zip(distinct.values, distinct.counts, strict=True) if v is not None]
             return declared(name, given, lambda: (present, counts))
         if quasi:
-            return automatic(name, present)
+            return automatic(name, present, counts)
         return _flat_sensitive(name, present)
 
 

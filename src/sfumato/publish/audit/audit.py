@@ -241,9 +241,9 @@ def _domains(asked: Question, given: Mapping[str, Hierarchy]) -> tuple[dict[str,
     assert asked.original is not None
     domains = {}
     for name in asked.quasi:
-        values = asked.original.count((name,)).columns[name].texts
-        domain = given[name] if name in given else observed_hierarchy(name, values)
-        domains[name] = domain.with_missing() if "" in values else domain
+        original = asked.original.count((name,))
+        domain = given[name] if name in given else observed_hierarchy(name, original)
+        domains[name] = domain.with_missing() if "" in original.columns[name].texts else domain
     observed = [name for name in asked.quasi if name not in given]
     words = "loss is measured by the hierarchies given"
     if observed:

@@ -9,17 +9,20 @@ import numpy as np
 from sfumato.errors import BadInputError
 from sfumato.publish.audit.counted import Counted
 from sfumato.publish.audit.notation import Meaning, Notation, leaves_covered
-from sfumato.table import Hierarchy, flat
+from sfumato.table import Hierarchy, flat, weighted_counts
 from sfumato.table.hierarchies.automatic import automatic
 
 
-def observed_hierarchy(name: str, values: Sequence[str]) -> Hierarchy:
-    """Build the domain of a column without a hierarchy from the original's values."""
-    present = [value for value in values if value]
+def observed_hierarchy(name: str, original: Counted) -> Hierarchy:
+    """Build the domain of a column without a hierarchy from the original's values and how often each occurs."""
+    column = original.columns[name]
+    sizes = weighted_counts(column.codes, original.counts, len(column.texts)).tolist()
+    present = sorted((text, size) for text, size in zip(column.texts, sizes, strict=True) if text)
+    texts = [text for text, _ in present]
     try:
-        return automatic(name, sorted(present))
+        return automatic(name, texts, [size for _, size in present])
     except BadInputError:
-        return flat(present or ["none"], observed=True)
+        return flat(texts or ["none"], observed=True)
 
 
 def losses(

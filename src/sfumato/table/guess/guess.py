@@ -28,6 +28,7 @@ from sfumato.table.hierarchies.automatic import (
     FINEST,
     MOST_CATEGORIES,
     MOST_CODES,
+    Core,
     looks_like_codes,
     looks_numeric,
     rounded_span,
@@ -53,9 +54,6 @@ MOST_SENSITIVE = 3
 MOST_SENSITIVE_VALUES = 2_000
 QUASI_LEAVES = 1_000
 SENSITIVE_LEAVES = 20
-TAIL = 0.98
-"""Where the largest numbers are far from this share of all, they become one open-ended leaf."""
-
 OLDEST = 90
 """Ages from here on are one value in an age column, as the rules for health data in the US have it."""
 
@@ -388,36 +386,23 @@ def _sensitive_entry(column: Column) -> tuple[Entry, str]:
 
 
 def _numeric_entry(column: Column, leaves: int, levels: bool) -> Entry:
-    """Declare rounded bounds, a resolution, and (for a quasi-identifier) a few intervals, a long tail as one leaf."""
+    """Declare rounded bounds, a resolution, (for a quasi-identifier) round intervals, and long tails as one leaf."""
     facts = column.facts
-    low, high = _decimal(facts.lowest), _decimal(facts.highest)
+    core = _core(column, _decimal(facts.lowest), _decimal(facts.highest))
     is_age = column.meaning is not None and column.meaning.what == "an age"
-    tail = Decimal(OLDEST) if is_age and low < OLDEST <= high < 150 else _tail(column, low, high)
-    span = rounded_span(low, high if tail is None else max(tail, low + 1), -facts.decimals, leaves)
-    entry: dict[str, object] = {"type": "numeric", "lower": _plain(span.lower), "upper": _plain(span.upper)}
-    if span.resolution != 1:
-        entry["resolution"] = _plain(span.resolution)
-    if levels and span.intervals:
-        intervals = span.intervals if len(span.intervals) <= 3 else span.intervals[::-1][::2][::-1]
-        entry["intervals"] = [_plain(width) for width in intervals]
-    if tail is not None:
-        end = tail if is_age and tail == OLDEST else span.end
-        entry["upper"] = entry["open_above"] = _plain(end)
-    if span.continuous:
-        entry["continuous"] = True
-    return entry
+    if is_age and core.low < OLDEST <= core.high < 150:
+        entry = replace(core, high=Decimal(OLDEST - 1)).entry(-facts.decimals, leaves, levels)
+        return entry | {"upper": OLDEST, "open_above": OLDEST}
+    return core.entry(-facts.decimals, leaves, levels)
 
 
-def _tail(column: Column, low: Decimal, high: Decimal) -> Decimal | None:
-    """Find where a long thin tail of large numbers begins; None where there is none."""
-    numbers = np.array([float(value) for value in column.values if looks_numeric([value])])
-    counts = np.array([n for v, n in zip(column.sampled.values, column.sampled.counts, strict=True) if v is not None])
-    if len(numbers) != len(counts) or len(numbers) <= FEW:
-        return None
-    order = np.argsort(numbers)
-    place = np.searchsorted(np.cumsum(counts[order]), TAIL * counts.sum())
-    begin = Decimal(repr(float(numbers[order][min(int(place), len(order) - 1)])))
-    return begin if low < begin and (high - low) > 2 * (begin - low) else None
+def _core(column: Column, low: Decimal, high: Decimal) -> Core:
+    """Find the tails in the sample, but the ends in the whole column."""
+    counted = zip(column.sampled.values, column.sampled.counts.tolist(), strict=True)
+    numbers = [(Decimal(value.strip()), n) for value, n in counted if value is not None and looks_numeric([value])]
+    if not numbers:
+        return Core(low, high)
+    return Core.of([low, *(number for number, _ in numbers), high], [0, *(n for _, n in numbers), 0], FEW + 2)
 
 
 def _is_postal(column: Column) -> bool:
@@ -475,7 +460,3 @@ def _holds(number: float | None) -> bool:
 
 def _decimal(number: float | None) -> Decimal:
     return Decimal(repr(number or 0.0))
-
-
-def _plain(number: Decimal) -> int | float:
-    return int(number) if number == number.to_integral_value() else float(number)

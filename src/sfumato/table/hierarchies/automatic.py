@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import accumulate, cycle
 from math import isfinite
 
 from sfumato.errors import BadInputError
 from sfumato.table.hierarchies.categories import flat, prefixes
+from sfumato.table.hierarchies.declared import from_entry
 from sfumato.table.hierarchies.hierarchy import Hierarchy, read_date
-from sfumato.table.hierarchies.ranges import dates, numeric
+from sfumato.table.hierarchies.ranges import dates
 
 MOST_CATEGORIES = 10_000
 """A text column with more distinct values than this gets no automatic hierarchy."""
@@ -26,6 +29,12 @@ FINEST = 100_000
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|nan|inf|infinity)\s*", re.IGNORECASE)
 LEADING_ZERO = re.compile(r"0\d+")
 CODE = re.compile(r"(?=.*\d)[0-9A-Za-z]{3,12}")
+BROADEST = 6
+"""The coarsest intervals of numbers cut their stretch into at most so many."""
+
+TAIL = Decimal("0.02")
+"""At most this share of the records is a tail of small or of large numbers."""
+
 FEW = 20
 """Up to this many distinct codes are shown as plain categories."""
 
@@ -45,13 +54,13 @@ def looks_like_codes(values: Sequence[str]) -> bool:
     return len(values) > FEW and len({len(value) for value in values}) == 1 and all(map(CODE.fullmatch, values))
 
 
-def automatic(column: str, values: Sequence[str]) -> Hierarchy:
-    """Build the hierarchy of a quasi-identifier from its distinct values."""
+def automatic(column: str, values: Sequence[str], counts: Sequence[int] = ()) -> Hierarchy:
+    """Build the hierarchy of a quasi-identifier from its distinct values; with their counts, tails become one value."""
     if not values:
         raise BadInputError(f"column {column!r} has no value at all; leave it out of the quasi-identifiers")
     if looks_numeric(values):
         try:
-            return _numbers(values)
+            return _numbers(values, counts)
         except BadInputError as error:
             raise BadInputError(f"column {column!r}: {error}") from None
     if looks_like_dates(values):
@@ -67,16 +76,56 @@ def automatic(column: str, values: Sequence[str]) -> Hierarchy:
     return flat(values, observed=True)
 
 
-def _numbers(values: Sequence[str]) -> Hierarchy:
+# -- numbers -------------------------------------------------------------------------------------------------------
+
+
+def _numbers(values: Sequence[str], counts: Sequence[int]) -> Hierarchy:
     """Leaves at the resolution of the data, or coarser where these would be too many."""
     numbers = [Decimal(value.strip()) for value in values]
-    low, high = min(numbers), max(numbers)
-    if low == high:
+    if min(numbers) == max(numbers):
         return flat(values, observed=True)
-    span = rounded_span(low, high, min(_last_digit(number) for number in numbers), FINEST)
-    return numeric(
-        span.lower, span.upper, span.resolution, intervals=span.intervals, continuous=span.continuous, observed=True
-    )
+    exponent = min(_last_digit(number) for number in numbers)
+    core = Core.of(numbers, counts) if counts else Core(min(numbers), max(numbers))
+    return from_entry(core.entry(exponent, FINEST) | {"observed": True}, lambda: ((), ()))
+
+
+@dataclass(frozen=True)
+class Core:
+    """The stretch in which nearly all numbers of a column are, and on which sides a long thin tail leaves it."""
+
+    low: Decimal
+    high: Decimal
+    below: bool = False
+    above: bool = False
+
+    @staticmethod
+    def of(numbers: Sequence[Decimal], counts: Sequence[int], enough: int = FEW) -> Core:
+        """Find it: a tail is a share of at most `TAIL` of the records that reaches farther than all the others."""
+        ordered = sorted(zip(numbers, counts, strict=True))
+        low, high = ordered[0][0], ordered[-1][0]
+        if len(ordered) <= enough:
+            return Core(low, high)
+        summed = list(accumulate(count for _, count in ordered))
+        first = ordered[bisect_right(summed, TAIL * summed[-1])][0]
+        last = ordered[bisect_left(summed, (1 - TAIL) * summed[-1])][0]
+        below, above = Decimal(0) < last - first < first - low, Decimal(0) < last - first < high - last
+        return Core(first if below else low, last if above else high, below, above)
+
+    def entry(self, exponent: int, most: int, levels: bool = True) -> dict[str, object]:
+        """Declare numbers whose last digits stand at 10^exponent: round bounds and intervals, tails as one leaf."""
+        span = rounded_span(self.low, self.high, exponent, most)
+        entry: dict[str, object] = {"type": "numeric", "lower": plain(span.lower), "upper": plain(span.upper)}
+        if span.resolution != 1:
+            entry["resolution"] = plain(span.resolution)
+        if levels and span.intervals:
+            entry["intervals"] = [plain(width) for width in span.intervals]
+        if self.below:
+            entry["open_below"] = plain(span.lower)
+        if self.above:
+            entry["upper"] = entry["open_above"] = plain(span.end)
+        if span.continuous:
+            entry["continuous"] = True
+        return entry
 
 
 @dataclass(frozen=True)
@@ -94,23 +143,43 @@ class Span:
 
 
 def rounded_span(low: Decimal, high: Decimal, exponent: int, most: int) -> Span:
-    """Cover numbers whose last digits stand at 10^exponent: fewer leaves than `most`, and levels x5, x2, x5, ...
+    """Cover numbers whose last digits stand at 10^exponent: fewer leaves than `most`, and levels of round intervals.
 
     The bounds are multiples of the coarsest interval, so that no label tells the smallest or largest value.
+
+    >>> [int(width) for width in rounded_span(Decimal(17), Decimal(90), 0, 1000).intervals]
+    [5, 10, 20]
     """
     finest = Decimal(1).scaleb(max(exponent, -6))
     step = finest
-    factors = _factors()
+    factors = cycle((5, 2))
     while (high - low) / step >= most:
         step *= next(factors)
     continuous = exponent < -6 or (step > finest and finest < 1)
-    widths = [step]
-    while widths[-1] * 2 < high - low:
-        widths.append(widths[-1] * next(factors))
+    widths = (step, *_round_widths(high - low, step))
     bottom = (low / widths[-1]).to_integral_value("ROUND_FLOOR") * widths[-1]
     top = ((high / widths[-1]).to_integral_value("ROUND_FLOOR") + 1) * widths[-1]
     upper = top if continuous else top - (Decimal(1) if finest >= 1 else finest)
-    return Span(bottom, upper, top, step, tuple(widths[1:]), continuous)
+    return Span(bottom, upper, top, step, widths[1:], continuous)
+
+
+def _round_widths(reach: Decimal, step: Decimal) -> list[Decimal]:
+    """Choose the widths of levels as a person would: up to `BROADEST` groups at the top, halves of these, tens below.
+
+    These are 5, 10 and 20; 5, 10 and 50; 5, 25, 50 and 100; or the same with zeros behind them.
+    """
+    if reach <= 2 * step:
+        return []
+    ten = Decimal(1).scaleb((reach / BROADEST).adjusted())
+    top = max(next(width for width in (ten, 2 * ten, 5 * ten, 10 * ten) if reach <= BROADEST * width), 5 * step)
+    if top.normalize().as_tuple().digits == (1,):
+        quarter = top / 4 % step == 0
+        widths = [top, top / 2, *([top / 4, top / 20] if quarter else [top / 10])]
+    else:
+        widths = [top, *([top / 2, top / 4] if top.normalize().as_tuple().digits == (2,) else [top / 5, top / 10])]
+    while widths[-1] / 10 > step:
+        widths.append(Decimal(1).scaleb((widths[-1] / 2).adjusted()))
+    return sorted(width for width in widths if width > step and width % step == 0)
 
 
 def _last_digit(number: Decimal) -> int:
@@ -119,7 +188,6 @@ def _last_digit(number: Decimal) -> int:
     return min(int(exponent), 0)
 
 
-def _factors() -> Iterator[int]:
-    while True:
-        yield 5
-        yield 2
+def plain(number: Decimal) -> int | float:
+    """Write a number as a TOML file would."""
+    return int(number) if number == number.to_integral_value() else float(number)

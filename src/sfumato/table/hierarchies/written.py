@@ -12,6 +12,7 @@ from itertools import groupby, pairwise
 from math import isfinite
 
 from sfumato.errors import BadInputError
+from sfumato.table.hierarchies.automatic import plain
 from sfumato.table.hierarchies.declared import from_entry
 from sfumato.table.hierarchies.hierarchy import Hierarchy, write_date
 from sfumato.table.hierarchies.ranges import DATE_LEVELS
@@ -93,16 +94,16 @@ def _numbers(hierarchy: Hierarchy) -> Entry:
     widths = [_decimal(width) * (unit or 1) for width in hierarchy.widths[:size]]
     edges = [starts[1] - widths[0] if below else starts[0], *starts[1:], starts[-1] + widths[-1]]
     steps = [b - a for a, b in pairwise(edges[int(below) : size + 1 - int(above)])]
-    entry: Entry = {"type": "numeric", "lower": _plain(edges[0]), "upper": _plain(edges[-1] - unit)}
+    entry: Entry = {"type": "numeric", "lower": plain(edges[0]), "upper": plain(edges[-1] - unit)}
     resolution = max(steps, default=Decimal(1))
     if resolution != 1:
-        entry["resolution"] = _plain(resolution)
+        entry["resolution"] = plain(resolution)
     if hierarchy.height > 1:
         entry["intervals"] = _intervals(hierarchy, edges, resolution)
     if below:
-        entry["open_below"] = _plain(edges[1])
+        entry["open_below"] = plain(edges[1])
     if above:
-        entry["open_above"] = _plain(edges[-2])
+        entry["open_above"] = plain(edges[-2])
     if hierarchy.continuous:
         entry["continuous"] = True
     return entry
@@ -123,12 +124,8 @@ def _intervals(hierarchy: Hierarchy, edges: Sequence[Decimal], resolution: Decim
             if width > max(abs(edges[0]), abs(edges[-1])) * 2:
                 break
         widths.append(width)
-    return [_plain(width) for width in widths[1:]]
+    return [plain(width) for width in widths[1:]]
 
 
 def _decimal(number: float) -> Decimal:
     return Decimal(repr(float(number)))
-
-
-def _plain(number: Decimal) -> int | float:
-    return int(number) if number == number.to_integral_value() else float(number)
