@@ -5,6 +5,9 @@ from decimal import Decimal
 import pytest
 
 from sfumato.table.hierarchies.automatic import automatic, rounded_span
+from sfumato.table.structures.countries import _names, countries
+from sfumato.table.structures.education import ORDER
+from sfumato.table.structures.icd import NINTH, TENTH
 
 LADDERS = {
     (17, 90): [5, 10, 20],
@@ -52,3 +55,76 @@ def test_a_long_thin_tail_is_one_value_and_a_short_one_is_not():
         assert made.observed
     few = {str(n): 100 for n in range(10)} | {"5000": 1}
     assert automatic("n", list(few), list(few.values())).leaves[-1] == "5999"
+
+
+def above(hierarchy, value):
+    """The labels of all groups of a value, from fine to coarse."""
+    leaf = hierarchy.leaves.index(value)
+    return [level.labels[node] for level, node in zip(hierarchy.levels, hierarchy.ancestors[:, leaf], strict=True)][1:]
+
+
+def test_countries_are_grouped_by_region_in_names_and_codes():
+    names = ["Germany", "Austria", "Poland", "Japan", "United-States", "Trinidad&Tobago", "South"]
+    made = automatic("native", names)
+    assert above(made, "Germany") == above(made, "Austria") == ["Western Europe", "Europe", "*"]
+    assert above(made, "United-States") == ["Northern America", "Americas", "*"]
+    assert above(made, "Trinidad&Tobago")[1] == "Americas"
+    assert above(made, "South") == ["South", "South", "*"]  # nobody knows which one: it stays by itself
+    assert above(automatic("land", ["Österreich", "Schweiz", "Türkei", "Japan"]), "Schweiz")[0] == "Western Europe"
+    codes = ["DE", "CA", "IN", "PA"]
+    assert above(automatic("country", codes), "DE") == ["Europe", "*"]  # the parts of these regions would join nothing
+    assert automatic("state", codes).height == 1  # Delaware, California, Indiana, Pennsylvania
+
+
+def test_every_country_has_one_region_and_codes_are_their_own():
+    entries = list(_names())
+    places = {}
+    for region, part, name in entries:
+        assert places.setdefault(name, (region, part)) == (region, part), name
+    codes = [name for _, _, name in entries if len(name) == 2]
+    assert len(codes) == len(set(codes)) + 1 and len(set(codes)) > 190  # the United Kingdom is "UK" besides
+
+
+def test_diagnoses_are_grouped_by_block_and_chapter():
+    made = automatic("diagnosis", ["E11.9", "E11.65", "E10.1", "E05", "J45.0", "C50.1", "E08.2"])
+    assert above(made, "E11.65") == ["E11.-", "E10-E14", "E00-E90", "*"]
+    assert above(made, "C50.1") == ["C50.-", "C50.-", "C00-D48", "*"]
+    assert above(made, "E08.2") == ["E08.-", "E08.-", "E00-E90", "*"]  # ICD-10-CM only: in no block
+    old = automatic("diag_1", ["250.83", "250.01", "8", "428", "V27", "E909", "414", "410", "401.9", "786.5", "99.1"])
+    assert above(old, "250.83")[-3:] == ["249-259", "240-279", "*"]
+    assert above(old, "8")[-2] == "001-139" and above(old, "V27")[-2] == "V01-V91"
+    assert automatic("number_diagnoses", list(map(str, range(1, 17)))).scale == "number"
+    assert automatic("room", [f"A{n}" for n in range(10, 40)]).levels[1].labels[0] == "A1*"
+
+
+@pytest.mark.parametrize("ranges", [*TENTH, *NINTH])
+def test_ranges_of_diagnoses_rise_and_do_not_overlap(ranges):
+    ends = [end for pair in zip(ranges.firsts, ranges.lasts, strict=True) for end in pair]
+    assert ends == sorted(ends)
+    assert all(first <= last for first, last in zip(ranges.firsts, ranges.lasts, strict=True))
+    strict = zip(ranges.lasts, ranges.firsts[1:], strict=False)
+    assert all(last < first for last, first in strict)
+
+
+@pytest.mark.parametrize("pair", [TENTH, NINTH])
+def test_every_block_lies_in_one_chapter(pair):
+    chapters, blocks = pair
+    for first, last in zip(blocks.firsts, blocks.lasts, strict=True):
+        assert chapters.around(first) == chapters.around(last) is not None, first
+
+
+def test_education_is_grouped_by_level():
+    adult = ["Preschool", "1st-4th", "9th", "12th", "HS-grad", "Some-college", "Assoc-voc", "Bachelors", "Masters"]
+    adult += ["Prof-school", "Doctorate"]
+    made = automatic("education", adult)
+    assert list(made.levels[1].labels) == list(ORDER)
+    assert above(made, "12th") == ["secondary school", "up to secondary school", "*"]
+    assert above(made, "Prof-school") == ["master", "beyond secondary school", "*"]
+    german = automatic("bildung", ["Abitur", "Realschule", "Ausbildung", "Diplom", "ohne Abschluss", "Promotion"])
+    assert above(german, "Abitur") == above(german, "Realschule")
+    assert automatic("c_charge_degree", ["(F1)", "(M1)", "(CO3)", "(X)"]).height == 1
+
+
+def test_a_group_named_like_a_value_is_told_apart():
+    made = countries(["Germany", "France", "Poland", "Japan", "Europe", "Asia"])
+    assert above(made, "Germany")[1] == "Europe (group)" and above(made, "Europe")[1] == "Europe"

@@ -32,6 +32,7 @@ from sfumato.table.hierarchies.automatic import (
     looks_like_codes,
     looks_numeric,
     rounded_span,
+    structure_of,
 )
 from sfumato.table.hierarchies.hierarchy import read_date, read_number
 from sfumato.table.hierarchies.ranges import LARGEST
@@ -358,6 +359,9 @@ def _quasi_entry(column: Column) -> tuple[Entry, str]:
         first, last = _rounded_days(facts.first, facts.last)
         levels = ["month", "year", "decade"] if first.year // 10 < last.year // 10 else ["month", "year"]
         return {"type": "dates", "first": first, "last": last, "levels": levels}, ""
+    structure = structure_of(column.name, column.values)
+    if structure is not None:
+        return {"type": structure}, ""
     if _is_postal(column) and facts.longest > 1 and facts.distinct > 2:
         lengths = f"{facts.shortest} to {facts.longest} characters: has a leading zero been lost?"
         return {"type": "prefixes", "keep": _kept(facts.longest)}, lengths if facts.shortest < facts.longest else ""

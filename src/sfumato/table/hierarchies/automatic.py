@@ -16,6 +16,9 @@ from sfumato.table.hierarchies.categories import flat, prefixes
 from sfumato.table.hierarchies.declared import from_entry
 from sfumato.table.hierarchies.hierarchy import Hierarchy, read_date
 from sfumato.table.hierarchies.ranges import dates
+from sfumato.table.structures.countries import looks_like_countries
+from sfumato.table.structures.education import looks_like_education
+from sfumato.table.structures.icd import looks_like_icd
 
 MOST_CATEGORIES = 10_000
 """A text column with more distinct values than this gets no automatic hierarchy."""
@@ -58,6 +61,9 @@ def automatic(column: str, values: Sequence[str], counts: Sequence[int] = ()) ->
     """Build the hierarchy of a quasi-identifier from its distinct values; with their counts, tails become one value."""
     if not values:
         raise BadInputError(f"column {column!r} has no value at all; leave it out of the quasi-identifiers")
+    structure = structure_of(column, values)
+    if structure is not None:
+        return from_entry({"type": structure}, lambda: (values, counts))
     if looks_numeric(values):
         try:
             return _numbers(values, counts)
@@ -74,6 +80,17 @@ def automatic(column: str, values: Sequence[str], counts: Sequence[int] = ()) ->
             "or give it another role: --identifier drops it, --neutral publishes it as it is"
         )
     return flat(values, observed=True)
+
+
+STRUCTURES = {"icd": looks_like_icd, "countries": looks_like_countries, "education": looks_like_education}
+"""Types of entries for values that the world has put in order, and what tells them."""
+
+
+def structure_of(column: str, values: Sequence[str]) -> str | None:
+    """Name the type of entry for values that the world has put in order; None where they are no such values."""
+    if len(values) > MOST_CATEGORIES:
+        return None
+    return next((name for name, fits in STRUCTURES.items() if fits(column, values)), None)
 
 
 # -- numbers -------------------------------------------------------------------------------------------------------

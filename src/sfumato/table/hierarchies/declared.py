@@ -15,6 +15,9 @@ from sfumato.errors import BadInputError
 from sfumato.table.hierarchies.categories import flat, from_level_table, prefixes, tree
 from sfumato.table.hierarchies.hierarchy import Hierarchy, read_number
 from sfumato.table.hierarchies.ranges import dates, numeric
+from sfumato.table.structures.countries import countries
+from sfumato.table.structures.education import education
+from sfumato.table.structures.icd import icd
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,9 @@ KINDS: dict[str, Kind] = {
     "dates": Kind(dates, ("first", "last"), ("levels",)),
     "prefixes": Kind(prefixes, (), ("values", "keep")),
     "flat": Kind(flat, (), ("values",)),
+    "icd": Kind(icd, (), ("values",)),
+    "countries": Kind(countries, (), ("values",)),
+    "education": Kind(education, (), ("values",)),
     "tree": Kind(lambda children: tree(children), ("children",)),
     "level-table": Kind(lambda rows: from_level_table(rows), ("rows",)),
 }
@@ -105,7 +111,7 @@ def from_entry(entry: dict[str, object], observed: Observed) -> Hierarchy:
     lacking = [key for key in kind.needed if key not in entry]
     if lacking:
         raise BadInputError(f"type {name} needs {' and '.join(lacking)} as well")
-    if name in ("prefixes", "flat") and "values" not in entry:
+    if "values" in kind.further and "values" not in entry:
         entry["values"], entry["observed"] = observed()[0], True
     if "quantiles" in entry:
         values, counts = observed()

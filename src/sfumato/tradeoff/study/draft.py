@@ -22,6 +22,7 @@ from sfumato.release import check_targets, staged
 from sfumato.table import Guess, TableDeclaration, bundled, guess
 from sfumato.table.guess.guess import SAMPLE, shown
 from sfumato.table.guess.names import HOUSEHOLD, Role, meaning_of
+from sfumato.table.hierarchies.automatic import STRUCTURES
 from sfumato.tradeoff.study.study import Study
 from sfumato.tradeoff.study.texts import SCHEMA, seen_from
 
@@ -310,6 +311,9 @@ def _about_entry(guess_: Guess) -> list[str]:
         "dates": "days, with these levels above them",
         "prefixes": "levels that keep so many leading characters",
         "flat": "every value by itself, and `*`",
+        "icd": "codes by category, block and chapter of the ICD",
+        "countries": "countries by the regions of the United Nations",
+        "education": "by level of education, told by keywords",
     }
     assert guess_.hierarchy is not None
     says = known[str(guess_.hierarchy["type"])]
@@ -324,7 +328,7 @@ def _height(guess_: Guess) -> int:
     """The number of levels that full-domain can choose from."""
     entry = guess_.hierarchy or {}
     listed = next((entry[key] for key in ("intervals", "levels", "keep") if key in entry), ())
-    return 2 + len(listed)  # type: ignore[arg-type]
+    return 2 + (2 if entry.get("type") in STRUCTURES else len(listed))  # type: ignore[arg-type]
 
 
 def _leaves(guess_: Guess) -> int:
