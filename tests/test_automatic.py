@@ -128,3 +128,11 @@ def test_education_is_grouped_by_level():
 def test_a_group_named_like_a_value_is_told_apart():
     made = countries(["Germany", "France", "Poland", "Japan", "Europe", "Asia"])
     assert above(made, "Germany")[1] == "Europe (group)" and above(made, "Europe")[1] == "Europe"
+
+
+def test_dates_of_few_years_have_quarters_and_those_of_many_decades():
+    short = automatic("seen", ["2019-03-31", "2019-04-01", "2020-12-31"])
+    assert above(short, "2019-03-31")[1:] == ["2019-Q1", "2019", "2010-2019", "*"]
+    assert above(short, "2019-04-01")[1] == "2019-Q2" and above(short, "2020-12-31")[1] == "2020-Q4"
+    assert above(automatic("born", ["1959-01-01", "2001-05-05"]), "1959-01-01") == ["1959-01", "1959", "1950-1959", "*"]
+    assert above(automatic("seen", ["1968-02-03"]), "1968-02-03") == ["1968-02", "1968-Q1", "1968", "*"]

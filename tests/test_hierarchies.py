@@ -498,7 +498,7 @@ def test_dates_may_have_some_levels_only():
 def test_bad_dates_are_refused():
     refuses(lambda: sfumato.dates("soon", "2020-01-01"), "first", "'soon'", "ISO")
     refuses(lambda: sfumato.dates("2020-01-02", "2020-01-01"), "first", "last")
-    refuses(lambda: sfumato.dates("2020-01-01", "2020-01-02", ["week"]), "month, year, decade")
+    refuses(lambda: sfumato.dates("2020-01-01", "2020-01-02", ["week"]), "month, quarter, year, decade")
     refuses(lambda: sfumato.dates("0001-01-01", "9999-12-31"), "days", "narrow")
 
 

@@ -81,6 +81,7 @@ def test_wide_trees_are_folded_and_nothing_is_lost_in_the_sum(tmp_path):
         numeric(5, 6),
         dates("2019-12-30", "2020-03-02"),
         dates("2019-01-01", "2020-12-31", ["month", "year"]),
+        dates("2019-01-01", "2020-12-31", ["quarter", "year", "decade"]),
         prefixes(["81667", "81675", "81925", "8"], keep=[3, 1]),
         flat(["b", "a", "10"], observed=True),
         flat([3, 1, 2]),

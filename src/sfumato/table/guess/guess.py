@@ -29,6 +29,7 @@ from sfumato.table.hierarchies.automatic import (
     MOST_CATEGORIES,
     MOST_CODES,
     Core,
+    date_levels,
     looks_like_codes,
     looks_numeric,
     rounded_span,
@@ -357,8 +358,7 @@ def _quasi_entry(column: Column) -> tuple[Entry, str]:
     facts = column.facts
     if column.type == "dates" and facts.first and facts.last:
         first, last = _rounded_days(facts.first, facts.last)
-        levels = ["month", "year", "decade"] if first.year // 10 < last.year // 10 else ["month", "year"]
-        return {"type": "dates", "first": first, "last": last, "levels": levels}, ""
+        return {"type": "dates", "first": first, "last": last, "levels": date_levels(first.year, last.year)}, ""
     structure = structure_of(column.name, column.values)
     if structure is not None:
         return {"type": structure}, ""

@@ -32,6 +32,9 @@ FINEST = 100_000
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|nan|inf|infinity)\s*", re.IGNORECASE)
 LEADING_ZERO = re.compile(r"0\d+")
 CODE = re.compile(r"(?=.*\d)[0-9A-Za-z]{3,12}")
+FEW_YEARS = 5
+"""Dates of fewer years than this are grouped by quarters as well."""
+
 BROADEST = 6
 """The coarsest intervals of numbers cut their stretch into at most so many."""
 
@@ -71,7 +74,8 @@ def automatic(column: str, values: Sequence[str], counts: Sequence[int] = ()) ->
             raise BadInputError(f"column {column!r}: {error}") from None
     if looks_like_dates(values):
         years = [datetime.date.fromordinal(int(read_date(value))).year for value in values]
-        return dates(datetime.date(min(years), 1, 1), datetime.date(max(years), 12, 31), observed=True)
+        first, last = datetime.date(min(years), 1, 1), datetime.date(max(years), 12, 31)
+        return dates(first, last, date_levels(min(years), max(years)), observed=True)
     if looks_like_codes(values) and len(values) <= MOST_CODES:
         return prefixes(values, observed=True)
     if len(values) > MOST_CATEGORIES:
@@ -91,6 +95,12 @@ def structure_of(column: str, values: Sequence[str]) -> str | None:
     if len(values) > MOST_CATEGORIES:
         return None
     return next((name for name, fits in STRUCTURES.items() if fits(column, values)), None)
+
+
+def date_levels(first: int, last: int) -> list[str]:
+    """Choose the levels above days, given the first and the last year: quarters where there are few years."""
+    quarters = ["quarter"] if last - first < FEW_YEARS else []
+    return ["month", *quarters, "year", *(["decade"] if first // 10 < last // 10 else [])]
 
 
 # -- numbers -------------------------------------------------------------------------------------------------------

@@ -24,7 +24,8 @@ MOST_LEAVES = 2_000_000
 LARGEST = 2**53
 """Beyond this whole numbers have no exact floating-point form."""
 
-DATE_LEVELS = ("month", "year", "decade")
+DATE_LEVELS = ("month", "quarter", "year", "decade")
+USUAL_DATE_LEVELS = ("month", "year", "decade")
 
 
 def numeric(
@@ -87,13 +88,15 @@ def numeric(
 def dates(
     first: datetime.date | str,
     last: datetime.date | str,
-    levels: Sequence[str] = DATE_LEVELS,
+    levels: Sequence[str] = USUAL_DATE_LEVELS,
     observed: bool = False,
 ) -> Hierarchy:
-    """Build the hierarchy of the days from first to last, with months, years and decades above them.
+    """Build the hierarchy of the days from first to last, with months, years and decades (or quarters) above them.
 
     >>> dates("2019-12-30", "2020-01-02").levels[2].labels
     ('2019', '2020')
+    >>> dates("2020-06-30", "2020-07-01", ["quarter"]).levels[1].labels
+    ('2020-Q2', '2020-Q3')
     """
     start, end = _date("first", first), _date("last", last)
     unknown = [level for level in levels if level not in DATE_LEVELS]
@@ -104,7 +107,9 @@ def dates(
         raise BadInputError(f"{len(days)} days from {start} to {end} are too many; narrow the bounds")
     every = np.datetime64(start.isoformat()) + np.arange(len(days))
     years = every.astype("datetime64[Y]").astype(np.int64) + 1970
-    parts = {"month": every.astype("datetime64[M]"), "year": years, "decade": years // 10 * 10}
+    months = every.astype("datetime64[M]")
+    quarters = months.astype(np.int64) // 3
+    parts = {"month": months, "quarter": quarters, "year": years, "decade": years // 10 * 10}
     grown = [Level(tuple(range(len(days))), tuple(np.datetime_as_string(every).tolist()))]
     for level in levels:
         starts = np.flatnonzero(np.append(True, parts[level][1:] != parts[level][:-1]))
@@ -115,9 +120,11 @@ def dates(
 
 
 def _date_labels(level: str, parts: NDArray[Any]) -> tuple[str, ...]:
-    """Write months, years or decades."""
+    """Write months, quarters (counted from 1970 on), years or decades."""
     if level == "month":
         return tuple(np.datetime_as_string(parts).tolist())
+    if level == "quarter":
+        return tuple(f"{1970 + quarter // 4:04}-Q{quarter % 4 + 1}" for quarter in parts.tolist())
     return tuple(f"{year:04}" if level == "year" else f"{year:04}-{year + 9:04}" for year in parts.tolist())
 
 

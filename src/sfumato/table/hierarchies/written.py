@@ -79,7 +79,7 @@ def _dates(hierarchy: Hierarchy) -> Entry:
     """Read the bounds and the levels off the days."""
     entry: Entry = {"type": "dates"}
     entry |= {"first": write_date(hierarchy.firsts[0]), "last": write_date(hierarchy.lasts[-1])}
-    every = from_entry(dict(entry), lambda: ((), ()))
+    every = from_entry({**entry, "levels": list(DATE_LEVELS)}, lambda: ((), ()))
     present = {level.labels[0] for level in hierarchy.levels[1:]}
     levels = zip(DATE_LEVELS, every.levels[1:-1], strict=True)
     return entry | {"levels": [name for name, level in levels if level.labels[0] in present]}
