@@ -23,7 +23,7 @@ from sfumato.table.hierarchies.hierarchy import (
 
 def flat(values: Iterable[object], observed: bool = False) -> Hierarchy:
     """Build a hierarchy of one level: every value a leaf, in ascending order (numbers as numbers), and the root."""
-    leaves = in_order([_text(value) for value in _listed("values", values)])
+    leaves = in_order([value_text(value) for value in listed("values", values)])
     return from_level_table([[leaf, ROOT] for leaf in leaves], observed=observed)
 
 
@@ -34,7 +34,7 @@ def tree(children: Sequence[object]) -> Hierarchy:
     ('Federal', 'State', 'Private')
     """
     paths: list[list[str]] = []
-    for child in _listed("children", children):
+    for child in listed("children", children):
         _walk(child, [], paths)
     depth = max((len(path) for path in paths), default=0)
     rows = []
@@ -49,19 +49,19 @@ def _walk(node: object, above: list[str], paths: list[list[str]]) -> None:
         if len(node) < 2 or isinstance(node[0], list | tuple):
             raise BadInputError(f"a node of a tree is a list of its label and its children, not {node!r}")
         for child in node[1:]:
-            _walk(child, [*above, _text(node[0])], paths)
+            _walk(child, [*above, value_text(node[0])], paths)
     else:
-        paths.append([*above, _text(node)])
+        paths.append([*above, value_text(node)])
 
 
-def _listed(name: str, given: object) -> list[object]:
+def listed(name: str, given: object) -> list[object]:
     """Return a list that was given as one; a single text is not."""
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise BadInputError(f"{name} must be a list, not {given!r}")
     return list(given)
 
 
-def _text(value: object) -> str:
+def value_text(value: object) -> str:
     """Write a value of a TOML file or a list the way a table would show it."""
     if isinstance(value, bool):
         return str(value).lower()
@@ -73,7 +73,7 @@ def from_level_table(table: Sequence[Sequence[object]], observed: bool = False, 
 
     Values that all are numbers become a numeric domain, unless `numbers` is false.
     """
-    rows = [[_text(label) for label in _listed("a row", row)] for row in _listed("rows", table)]
+    rows = [[value_text(label) for label in listed("a row", row)] for row in listed("rows", table)]
     _check_level_table(rows)
     if len({row[-1] for row in rows}) > 1 or len(rows[0]) == 1:
         rows = [[*row, ROOT] for row in rows]
@@ -153,7 +153,7 @@ def prefixes(values: Iterable[object], keep: Sequence[int] | None = None, observ
     >>> prefixes(["81667", "81675", "81925"], keep=[3, 1]).levels[1].labels
     ('816**', '819**')
     """
-    codes = sorted(_text(value) for value in _listed("values", values))
+    codes = sorted(value_text(value) for value in listed("values", values))
     longest = max((len(code) for code in codes), default=0)
     keep = list(range(longest - 1, 0, -1)) if keep is None else list(keep)
     if any(not 0 < length < longest for length in keep) or any(a <= b for a, b in pairwise(keep)):

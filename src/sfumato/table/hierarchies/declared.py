@@ -53,11 +53,11 @@ KINDS: dict[str, Kind] = {
     "dates": Kind(dates, ("first", "last"), ("levels",)),
     "prefixes": Kind(prefixes, (), ("values", "keep")),
     "flat": Kind(flat, (), ("values",)),
+    "tree": Kind(lambda children: tree(children), ("children",)),
+    "level-table": Kind(lambda rows: from_level_table(rows), ("rows",)),
     "icd": Kind(icd, (), ("values",)),
     "countries": Kind(countries, (), ("values",)),
     "education": Kind(education, (), ("values",)),
-    "tree": Kind(lambda children: tree(children), ("children",)),
-    "level-table": Kind(lambda rows: from_level_table(rows), ("rows",)),
 }
 
 

@@ -10,6 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
+from sfumato.table.hierarchies.categories import listed, value_text
 from sfumato.table.hierarchies.hierarchy import Hierarchy
 from sfumato.table.structures.structure import Place, grouped, share_known
 
@@ -83,7 +84,7 @@ def icd(values: Iterable[object], observed: bool = False) -> Hierarchy:
     >>> [level.labels[0] for level in icd(["E11.9", "E11.65", "E05", "J45.0"]).levels]
     ['E05', 'E05.-', 'E00-E07', 'E00-E90', '*']
     """
-    texts = [str(value) for value in values]
+    texts = [value_text(value) for value in listed("values", values)]
     tenth = share_known(texts, _place_10) >= share_known(texts, _place_9)
     return grouped(texts, _place_10 if tenth else _place_9, observed)
 

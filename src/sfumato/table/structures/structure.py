@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from sfumato.table.hierarchies.categories import from_level_table
+from sfumato.table.hierarchies.categories import from_level_table, listed, value_text
 from sfumato.table.hierarchies.hierarchy import Hierarchy
 
 Place = tuple[tuple[object, ...], tuple[str, ...]]
@@ -13,7 +13,7 @@ Place = tuple[tuple[object, ...], tuple[str, ...]]
 
 def grouped(values: Iterable[object], place: Callable[[str], Place | None], observed: bool) -> Hierarchy:
     """Build the hierarchy of values by their places; a level that joins nothing more than the one below is left out."""
-    taken = {str(value) for value in values}
+    taken = {value_text(value) for value in listed("values", values)}
     texts = sorted(taken)
     places = {text: found for text in texts if (found := place(text)) is not None}
     levels = max((len(labels) for _, labels in places.values()), default=0)
