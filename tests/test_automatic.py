@@ -2,12 +2,16 @@
 
 from decimal import Decimal
 
+import pyarrow as pa
 import pytest
 
+import sfumato
 from sfumato.table.hierarchies.automatic import automatic, rounded_span
+from sfumato.table.hierarchies.declared import from_entry
 from sfumato.table.structures.countries import _names, countries
 from sfumato.table.structures.education import ORDER
 from sfumato.table.structures.icd import NINTH, TENTH
+from sfumato.table.structures.similar import similar_groups
 
 LADDERS = {
     (17, 90): [5, 10, 20],
@@ -136,3 +140,57 @@ def test_dates_of_few_years_have_quarters_and_those_of_many_decades():
     assert above(short, "2019-04-01")[1] == "2019-Q2" and above(short, "2020-12-31")[1] == "2020-Q4"
     assert above(automatic("born", ["1959-01-01", "2001-05-05"]), "1959-01-01") == ["1959-01", "1959", "1950-1959", "*"]
     assert above(automatic("seen", ["1968-02-03"]), "1968-02-03") == ["1968-02", "1968-Q1", "1968", "*"]
+
+
+@pytest.fixture
+def jobs():
+    """Eight jobs: the first four are done by the young in the north, the others by the old in the south; one is rare."""
+    rows = [
+        (f"job {n}", 20 + i % 10 + 40 * (n > 3), "north" if n < 4 else "south") for n in range(8) for i in range(30)
+    ]
+    rows += [("spy", 25, "north")] * 19
+    job, age, place = zip(*rows, strict=True)
+    return pa.table({"job": job, "age": age, "place": place, "illness": [f"i{i % 8}" for i in range(len(rows))]})
+
+
+def test_frequent_categories_are_grouped_by_the_others_and_rare_ones_stay_alone(jobs):
+    table = sfumato.read(jobs, quasi=["job", "age", "place"], sensitive=["illness"])
+    groups = similar_groups(table.cells, "job")
+    young, old = {f"job {n}" for n in range(4)}, {f"job {n}" for n in range(4, 8)}
+    assert groups and all(set(members) <= young or set(members) <= old for _, *members in groups)
+    assert all(label == f"similar: {', '.join(members)}" for label, *members in groups)
+    assert "spy" not in {value for _, *members in groups for value in members}
+    made = sfumato.hierarchy(table, "job", similar=True)
+    assert above(made.hierarchy, "spy") == ["spy", "*"]
+    assert made.hierarchy.observed  # so that differential privacy refuses it
+    assert from_entry(made.entry(), lambda: ((), ())) == made.hierarchy
+
+
+def test_groups_do_not_depend_on_sensitive_values_or_the_order_of_rows(jobs):
+    plain = similar_groups(sfumato.read(jobs, quasi=["job", "age", "place"]).cells, "job")
+    turned = jobs.take(list(range(len(jobs)))[::-1])
+    by_illness = sfumato.read(turned, quasi=["place", "job", "age"], sensitive=["illness"])
+    assert similar_groups(by_illness.cells, "job") == plain
+
+
+def test_groups_take_enough_values_and_other_columns(jobs):
+    with pytest.raises(sfumato.BadInputError, match="cannot be grouped by similarity"):
+        sfumato.hierarchy(sfumato.read(jobs, quasi=["job"]), "job", similar=True)
+    with pytest.raises(sfumato.BadInputError, match="cannot be grouped by similarity"):
+        sfumato.hierarchy(sfumato.read(jobs, quasi=["age", "job"]), "age", similar=True)
+    for entry in ([["a"]], 3, [["x", "job 1"], ["y", "job 1"]]):
+        with pytest.raises(sfumato.BadInputError, match=r"'job'.*(a group is|must be a list|in two groups)"):
+            sfumato.read(jobs, quasi=["job"], hierarchies={"job": {"type": "groups", "groups": entry}})
+
+
+def test_a_draft_groups_plain_categories_and_shows_no_rare_one(jobs, tmp_path):
+    from pyarrow import csv
+
+    csv.write_csv(jobs.rename_columns(["occupation", "age", "region", "illness"]), tmp_path / "t.csv")
+    draft = sfumato.draft(str(tmp_path / "t.csv"))
+    entry = next(guess.hierarchy for guess in draft.guesses if guess.column == "occupation")
+    assert entry["type"] == "groups"
+    text = draft.to_toml()
+    assert "spy" not in text and "similar: job 0" in text
+    table = sfumato.Study.from_toml(text).table.open()
+    assert table.hierarchies["occupation"].height == 2

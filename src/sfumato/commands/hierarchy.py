@@ -31,6 +31,10 @@ def hierarchy(
     about: OfTable,
     reading: TextReading,
     level: Annotated[int | None, typer.Option(help="Show the tree down to this level; 0 is the values.")] = None,
+    similar: Annotated[
+        bool,
+        typer.Option("--similar", help="Group frequent categories by how alike their records are in the others."),
+    ] = False,
     to: Annotated[Path | None, typer.Option("--to", help="Write it as TOML that --hierarchies takes.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     as_json: AsJson = False,
@@ -44,7 +48,7 @@ def hierarchy(
     if to is not None:
         check_targets([to], force, declared.files)
     announce_first_run()
-    view = looked_at(declared.open(), column)
+    view = looked_at(declared.open(), column, similar)
     tell(view.notices)
     values, lines = view.to_dict(level), list(hierarchy_in_words(view, level))
     if to is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.commands.common import print_json, say, tell
+from sfumato.commands.common import announce_first_run, print_json, say, tell
 from sfumato.commands.groups import AsJson, OfBaskets, TextReading
 from sfumato.phrases import counted
 from sfumato.vocabulary import SOURCE
@@ -42,6 +42,7 @@ def init(
         return
     baskets.refuse_for_table()
     declared = TableDeclaration(table, na=tuple(reading.na), delimiter=reading.delimiter, encoding=reading.encoding)
+    announce_first_run()
     drafted = draft(declared, sample)
     drafted.write(to, force)
     if as_json:

@@ -14,11 +14,15 @@ import numpy as np
 
 from sfumato.arrays import Codes, Counts
 from sfumato.configuration import check_whole
+from sfumato.errors import BadInputError
 from sfumato.measures.disclosure.group_risk import GroupRisk, group_risk
+from sfumato.phrases import percent
 from sfumato.quiet import Quiet
 from sfumato.release import check_targets, staged
 from sfumato.table import Hierarchy, Roles, Table, distinct_rows, weighted_counts
+from sfumato.table.hierarchies.declared import Declared
 from sfumato.table.hierarchies.written import entry_of
+from sfumato.table.structures.similar import FEWEST, LEAST_RECORDS, LEAST_SHARE, similar_groups
 from sfumato.table.table import with_roles
 
 SMALL = 5
@@ -171,14 +175,18 @@ class ColumnHierarchy(Quiet):
         }
 
 
-def hierarchy(table: Table, column: str) -> ColumnHierarchy:
+def hierarchy(table: Table, column: str, similar: bool = False) -> ColumnHierarchy:
     """Look at the hierarchy of a column: its tree with counts, and what publishing it at each level would do to k.
 
     The other quasi-identifiers of the table are taken as they stand. A column without a hierarchy, whatever its role,
-    gets the automatic one that it would have as a quasi-identifier.
+    gets the automatic one that it would have as a quasi-identifier; with `similar`, groups of frequent values whose
+    records are alike in the other quasi-identifiers, in place of the one it has.
     """
     others = tuple(name for name in sorted(table.roles.quasi) if name != column)
     looked_at = with_roles(table.engine, Roles((column, *others)), table.hierarchies, table.missing)
+    if similar:
+        given: dict[str, Declared] = {**table.hierarchies, column: _similar(looked_at, column)}
+        looked_at = with_roles(table.engine, looked_at.roles, given, table.missing)
     cells, tree = looked_at.cells, looked_at.hierarchies[column]
     place = [quasi.name for quasi in cells.quasi].index(column)
     codes, rest = cells.codes[:, place], np.delete(cells.codes, place, axis=1)
@@ -192,6 +200,18 @@ def hierarchy(table: Table, column: str) -> ColumnHierarchy:
     notices = tuple(notice for notice in looked_at.notices if notice.startswith(f"column {column!r}"))
     grown = column in looked_at.grown or column in table.grown
     return ColumnHierarchy(table.engine.origin, column, tree, counts, grown, others, tuple(levels), notices)
+
+
+def _similar(table: Table, column: str) -> dict[str, object]:
+    """Declare the groups that the other quasi-identifiers suggest."""
+    scale = table.hierarchies[column].scale
+    groups = similar_groups(table.cells, column) if scale == "category" else []
+    if not groups:
+        raise BadInputError(
+            f"column {column!r} cannot be grouped by similarity: that takes categories, {FEWEST} of them in at least "
+            f"{LEAST_RECORDS} records and {percent(LEAST_SHARE, 3)} of all each, and other quasi-identifiers (--quasi)"
+        )
+    return {"type": "groups", "groups": groups}
 
 
 def _sized(sizes: Counts) -> GroupRisk:

@@ -18,6 +18,7 @@ from sfumato.table.hierarchies.ranges import dates, numeric
 from sfumato.table.structures.countries import countries
 from sfumato.table.structures.education import education
 from sfumato.table.structures.icd import icd
+from sfumato.table.structures.similar import groups
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ KINDS: dict[str, Kind] = {
     "icd": Kind(icd, (), ("values",)),
     "countries": Kind(countries, (), ("values",)),
     "education": Kind(education, (), ("values",)),
+    "groups": Kind(groups, ("groups",), ("values",)),
 }
 
 

@@ -16,6 +16,8 @@ import tomlkit
 from tomlkit.items import Array, Table
 
 from sfumato.configuration import check_whole
+from sfumato.engines import Engine
+from sfumato.errors import BadInputError
 from sfumato.measures import Queries
 from sfumato.quiet import Quiet
 from sfumato.release import check_targets, staged
@@ -23,6 +25,7 @@ from sfumato.table import Guess, TableDeclaration, bundled, guess
 from sfumato.table.guess.guess import SAMPLE, shown
 from sfumato.table.guess.names import HOUSEHOLD, Role, meaning_of
 from sfumato.table.hierarchies.automatic import STRUCTURES
+from sfumato.table.structures.similar import similar_groups
 from sfumato.tradeoff.study.study import Study
 from sfumato.tradeoff.study.texts import SCHEMA, seen_from
 
@@ -59,6 +62,7 @@ UNDECIDED = (
     "UNDECIDED: write each of these names into one of the lists above.",
     "As long as a column stands in no list it is not published.",
 )
+SIMILAR = "grouped by similarity, which the records suggest and nobody has looked at: give the groups a meaning"
 NO_QUASI = (
     "No column looks like something an outsider may know. Write at least one name here,",
     "or `sfumato explore` will refuse this study: without quasi-identifiers there is nothing to generalize.",
@@ -266,7 +270,29 @@ def draft(declaration: TableDeclaration | str, sample: int = SAMPLE) -> Draft:
         guesses = tuple(
             replace(guess_, advice="") if guess_.role and guess_.column in known else guess_ for guess_ in guesses
         )
+    elif rows.row_count <= sample:
+        guesses = _with_similar(declared, rows, guesses)
     return Draft(declared, rows.row_count, rows.row_count > sample, guesses, tuple(sorted(missing)))
+
+
+def _with_similar(declared: TableDeclaration, rows: Engine, guesses: tuple[Guess, ...]) -> tuple[Guess, ...]:
+    """Group the categories of quasi-identifiers that would have none by how alike they are in the others."""
+    quasi = {each.column: each.hierarchy for each in guesses if each.role == "quasi" and each.hierarchy is not None}
+    plain = [name for name, entry in quasi.items() if entry["type"] == "flat"]
+    if not plain or len(quasi) < 2:
+        return guesses
+    try:
+        table = replace(declared, quasi=tuple(quasi), hierarchy=quasi).open(rows)
+        cells = table.cells
+    except BadInputError:  # `check` will say it of the study, where it can be corrected
+        return guesses
+    groups = {name: similar_groups(cells, name) for name in plain if table.hierarchies[name].scale == "category"}
+    return tuple(
+        replace(each, hierarchy={"type": "groups", "groups": groups[each.column]}, advice=SIMILAR)
+        if each.role == "quasi" and groups.get(each.column)
+        else each
+        for each in guesses
+    )
 
 
 # -- words ----------------------------------------------------------------------------------------------------------
@@ -314,6 +340,7 @@ def _about_entry(guess_: Guess) -> list[str]:
         "icd": "codes by category, block and chapter of the ICD",
         "countries": "countries by the regions of the United Nations",
         "education": "by level of education, told by keywords",
+        "groups": "frequent values whose records are alike in the other quasi-identifiers; all others by themselves",
     }
     assert guess_.hierarchy is not None
     says = known[str(guess_.hierarchy["type"])]
@@ -328,7 +355,9 @@ def _height(guess_: Guess) -> int:
     """The number of levels that full-domain can choose from."""
     entry = guess_.hierarchy or {}
     listed = next((entry[key] for key in ("intervals", "levels", "keep") if key in entry), ())
-    return 2 + (2 if entry.get("type") in STRUCTURES else len(listed))  # type: ignore[arg-type]
+    if entry.get("type") in STRUCTURES:
+        return 4
+    return 2 + (1 if "groups" in entry else len(listed))  # type: ignore[arg-type]
 
 
 def _leaves(guess_: Guess) -> int:
