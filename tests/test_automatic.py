@@ -144,7 +144,7 @@ def test_dates_of_few_years_have_quarters_and_those_of_many_decades():
 
 @pytest.fixture
 def jobs():
-    """Eight jobs: the first four are done by the young in the north, the others by the old in the south; one is rare."""
+    """Eight jobs: four are done by the young in the north, four by the old in the south; a ninth one is rare."""
     rows = [
         (f"job {n}", 20 + i % 10 + 40 * (n > 3), "north" if n < 4 else "south") for n in range(8) for i in range(30)
     ]
