@@ -174,16 +174,14 @@ def test_automatic_hierarchies_have_the_same_loss(tmp_path):
             {
                 "age": generator.integers(17, 90, n),
                 "weight": generator.integers(400, 1200, n) / 10,
-                "income": [*generator.integers(1000, 3000, n - 2), 90_000, -20_000],  # one value at either end
                 "born": [f"19{generator.integers(10, 99)}-0{generator.integers(1, 9)}-1{i % 10}" for i in range(n)],
                 "zip": [f"{generator.integers(80000, 80400)}" for _ in range(n)],
                 "s": [f"v{i % 4}" for i in range(n)],
             }
         ),
-        quasi=["age", "weight", "income", "born", "zip"],
+        quasi=["age", "weight", "born", "zip"],
         sensitive=["s"],
     )
-    assert (table.hierarchies["income"].leaves[0], table.hierarchies["income"].leaves[-1]) == ("<1000", "3000+")
     for maker in ("mondrian", "mondrian publish=node", "mondrian mode=relaxed", "full-domain"):
         release = sfumato.anonymize(table, "k-anonymity k=4", maker, suppress=0.1)
         path = release.to_csv(tmp_path / "out.csv", force=True)[0]

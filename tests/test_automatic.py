@@ -2,10 +2,13 @@
 
 from decimal import Decimal
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import sfumato
+from sfumato.publish.audit.counted import Counted, TextColumn
+from sfumato.publish.audit.losses import observed_hierarchy
 from sfumato.table.hierarchies.automatic import automatic, rounded_span
 from sfumato.table.hierarchies.declared import from_entry
 from sfumato.table.structures.countries import _names, countries
@@ -59,6 +62,17 @@ def test_a_long_thin_tail_is_one_value_and_a_short_one_is_not():
         assert made.observed
     few = {str(n): 100 for n in range(10)} | {"5000": 1}
     assert automatic("n", list(few), list(few.values())).leaves[-1] == "5999"
+
+
+def test_an_auditor_builds_the_domain_that_the_publisher_had():
+    """From the texts of the original and their counts, one tuple per row here, a missing value among them."""
+    incomes = [*map(str, range(1000, 3000, 50)), *["1000"] * 30, "90000", ""]
+    texts = tuple(dict.fromkeys(incomes))
+    codes = np.array([texts.index(text) for text in incomes], np.int32)
+    domain = observed_hierarchy("income", Counted({"income": TextColumn(texts, codes)}, np.ones(len(codes), np.int64)))
+    table = sfumato.read(pa.table({"income": [text or None for text in incomes]}), quasi=["income"])
+    assert domain.leaves[-1] == "3000+"
+    assert domain.with_missing() == table.hierarchies["income"]
 
 
 def above(hierarchy, value):
@@ -148,7 +162,7 @@ def jobs():
     rows = [
         (f"job {n}", 20 + i % 10 + 40 * (n > 3), "north" if n < 4 else "south") for n in range(8) for i in range(30)
     ]
-    rows += [("spy", 25, "north")] * 19
+    rows += [("spy", 20 + i % 10, "north") for i in range(19)]
     job, age, place = zip(*rows, strict=True)
     return pa.table({"job": job, "age": age, "place": place, "illness": [f"i{i % 8}" for i in range(len(rows))]})
 
