@@ -159,10 +159,8 @@ def test_dates_of_few_years_have_quarters_and_those_of_many_decades():
 @pytest.fixture
 def jobs():
     """Eight jobs: four are done by the young in the north, four by the old in the south; a ninth one is rare."""
-    rows = [
-        (f"job {n}", 20 + i % 10 + 40 * (n > 3), "north" if n < 4 else "south") for n in range(8) for i in range(30)
-    ]
-    rows += [("spy", 20 + i % 10, "north") for i in range(19)]
+    rows = [(f"job {n}", *((25, "north") if n < 4 else (65, "south"))) for n in range(8) for _ in range(30)]
+    rows += [("spy", 25, "north")] * 19
     job, age, place = zip(*rows, strict=True)
     return pa.table({"job": job, "age": age, "place": place, "illness": [f"i{i % 8}" for i in range(len(rows))]})
 
