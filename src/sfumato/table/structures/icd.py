@@ -81,8 +81,8 @@ TENTH, NINTH = (Ranges(CHAPTERS_10), Ranges(BLOCKS_10)), (Ranges(CHAPTERS_9), Ra
 def icd(values: Iterable[object], observed: bool = False) -> Hierarchy:
     """Build the hierarchy of diagnoses: codes of ICD-10, or of ICD-9-CM, by category, block and chapter.
 
-    >>> [level.labels[0] for level in icd(["E11.9", "E11.65", "E05", "J45.0"]).levels]
-    ['E05', 'E05.-', 'E00-E07', 'E00-E90', '*']
+    >>> [level.labels[-1] for level in icd(["E05.0", "E10.1", "E11.65", "E11.9"]).levels]
+    ['E11.9', 'E11.-', 'E10-E14', '*']
     """
     texts = [value_text(value) for value in listed("values", values)]
     tenth = share_known(texts, _place_10) >= share_known(texts, _place_9)
