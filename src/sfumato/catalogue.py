@@ -19,6 +19,7 @@ from sfumato.requirements import REQUIREMENTS
 from sfumato.table import TableDeclaration
 from sfumato.tradeoff.search.measured_problem import PROBLEMS
 from sfumato.tradeoff.search.pareto import NSGA2
+from sfumato.tradeoff.study.plan import SearchPlan
 from sfumato.tradeoff.study.study import Grid
 from sfumato.transactions.anonymizers.registry import CANDIDATES
 from sfumato.transactions.files.declaration import BasketsDeclaration
@@ -103,7 +104,12 @@ def sections() -> Mapping[str, tuple[Entry, ...]]:
         "scales of baskets": (ItemQueries, Linking, ItemLosses),
     }
     studies = {
-        "sections of a study": {"[table]": TableDeclaration, "[scales]": Scales, "[[candidates]]": Grid},
+        "sections of a study": {
+            "[table]": TableDeclaration,
+            "[scales]": Scales,
+            "[search]": SearchPlan,
+            "[[candidates]]": Grid,
+        },
         "sections of a study of baskets": {
             "[baskets]": BasketsDeclaration,
             "[scales]": BasketScales,
@@ -189,7 +195,10 @@ def values_in_words(each: Described) -> str:
         words = ", ".join(each.choices)
     elif each.type in (str, object):
         articles = {"": "text", "hierarchies": "a table of hierarchies", "weights": "a table of numbers"}
-        articles |= {kind: f"a {kind}" for kind in ("requirement", "file", "reader", "classification", "limit")}
+        articles |= {
+            kind: f"a {kind}"
+            for kind in ("requirement", "file", "reader", "classification", "limit", "problem", "solver")
+        }
         words = articles.get(option.takes, option.takes)
     elif each.type is bool:
         words = "true, false"
@@ -207,7 +216,7 @@ def default_in_words(each: Described) -> str:
     if each.default is MISSING:
         return "must be given"
     if each.several:
-        return ", ".join(str(value) for value in _plain(each.default)) or "none"
+        return ", ".join(str(value) for value in _plain(each.default or ())) or "none"
     if each.type is bool:
         return str(each.default).lower()
     return (

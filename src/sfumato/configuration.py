@@ -163,11 +163,13 @@ def _described(kind: Any) -> Mapping[str, Described]:
 def _shape(hint: Any) -> tuple[type, bool, tuple[str, ...], bool]:
     """Read off a hint the plain type, whether there are several, the choices, and whether it may be None."""
     optional = NoneType in get_args(hint)
+    if optional and (lists := [each for each in get_args(hint) if get_origin(each) is tuple]):
+        hint = lists[0]
     several = get_origin(hint) is tuple
     if several:
         hint = get_args(hint)[0]
     kinds = [each for each in get_args(hint) if each is not NoneType]
-    one = kinds[0] if optional or NoneType in get_args(hint) else hint
+    one = kinds[0] if NoneType in get_args(hint) else hint
     choices = get_args(one) if get_origin(one) is Literal else ()
     return str if choices else one if one in (int, float, bool, str) else object, several, choices, optional
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from sfumato.commands.common import announce_first_run, folder_named, make_folder, print_json, progress, tell
+from sfumato.commands.common import explored_into, folder_named, print_json
 from sfumato.commands.groups import AsJson, Workers
 from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.process.interrupts import last_words
 
 if TYPE_CHECKING:
     from sfumato.tradeoff import Map, Question, Reply
@@ -55,11 +54,11 @@ def ask(
             raise BadInputError("--out names the folder of a study's map, and this is a map already; leave it out")
         map_ = read_map(folder)
         if seconds is not None:
-            map_ = _explored(map_.study, folder, wanted, seconds, workers)
+            map_ = _asked_of(map_.study, folder, wanted, seconds, workers)
     else:
         given = read_study(source)
         folder = out or folder_named(given.name, "-map")
-        map_ = _explored(_grown(given, folder), folder, wanted, seconds, workers)
+        map_ = _asked_of(_grown(given, folder), folder, wanted, seconds, workers)
     tell_reply(map_.ask(wanted), map_, folder, as_json)
 
 
@@ -77,33 +76,12 @@ def tell_reply(reply: Reply, map_: Map, folder: Path, as_json: bool) -> None:
         typer.echo("\n".join(reply_lines(reply, map_, folder)))
 
 
-def _explored(given: Explorable, folder: Path, question: Question, seconds: float | None, workers: int | None) -> Map:
-    """Explore a study into a folder, resuming; with seconds, look for what answers the question better."""
-    from sfumato.report import save_map
-    from sfumato.tradeoff import explore, tune
-    from sfumato.tradeoff.exploration.cache import mend_cache
-
-    make_folder(folder)
-    cache = folder / "cache.jsonl"
-    if sentence := mend_cache(cache):
-        typer.echo(f"note: {sentence}", err=True)
-    announce_first_run()
-    with last_words("stopped; what was measured is kept, the same command goes on from there"):
-        with progress("releases" if seconds is None else "seconds") as report:
-            if seconds is None:
-                map_ = explore(given, cache, workers, report)
-            else:
-                best = _aims(given, question)
-                map_ = tune(given, seconds, cache, workers, report, best=best, bounds=question.bounds)
-        save_map(map_, folder)
-    tell(map_.about["notices"])
-    return map_
-
-
-def _aims(study: Explorable, question: Question) -> tuple[str, ...]:
-    """Return what to look for: all that is asked; where that is one measure and nothing is bounded, the axes beside."""
-    alone = len(question.measures) == 1
-    return tuple(dict.fromkeys([*question.asked, *(study.axes if alone else ())]))
+def _asked_of(study: Explorable, folder: Path, question: Question, seconds: float | None, workers: int | None) -> Map:
+    """Explore a study into a folder, with what answers the question best."""
+    outcome, _ = explored_into(folder, study, seconds, workers, question)
+    if outcome.map_ is None:
+        raise InfeasibleError("what this study searches for may not be published, so there is no map to ask")
+    return outcome.map_
 
 
 def _grown(given: Explorable, folder: Path) -> Explorable:

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from sfumato.tradeoff.search.families import Dial, Family, Proposals
-from sfumato.transactions.anonymizers.candidates import candidate_maker
-from sfumato.transactions.anonymizers.registry import DEFAULT_MAKER
+from sfumato.transactions.anonymizers.registry import DEFAULT_MAKER, candidate_maker
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.policy import CompleteKAnonymity, KMAnonymity, SuppressionLimit
 from sfumato.transactions.study import ENDS, BasketCandidate, BasketStudy

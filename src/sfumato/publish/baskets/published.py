@@ -6,6 +6,7 @@ as text: only where an original is given does the audit ask which items a text s
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

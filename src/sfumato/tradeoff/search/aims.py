@@ -71,8 +71,9 @@ class Aim:
         return not self.missed(measures)
 
     def missed(self, measures: Measures) -> set[Bound]:
-        """Return the bounds that measures do not keep."""
-        return {bound for bound in self.bounds if bound.outside(measures[bound.measure]) > 0.0}
+        """Return the bounds that measures do not keep; one on a measure that is not known yet may be kept."""
+        known = (bound for bound in self.bounds if bound.measure in measures)
+        return {bound for bound in known if bound.outside(measures[bound.measure]) > 0.0}
 
     def place(self, measures: Measures) -> Numbers:
         """Return where measures lie on the axes, as costs."""
@@ -114,8 +115,8 @@ class Judge:
         return self.gain((1 - share) * (here + there) / 2 + share * np.minimum(here, there))
 
     def gain_of(self, measures: Measures) -> float:
-        """Say what a release of these measures would gain; nothing where one that counts is not known."""
-        known = all(name in measures for name in self.aim.names)
+        """Say what a release of these measures would gain; nothing where its place is not known."""
+        known = all(name in measures for name in self.aim.axes)
         return self.gain(self.aim.place(measures)) if known and self.aim.fits(measures) else 0.0
 
     def gain(self, new: Numbers) -> float:

@@ -30,6 +30,7 @@ from sfumato.table import Sensitive, Table
 from sfumato.table.cells import find_sensitive
 from sfumato.tradeoff.search.aims import Aim
 from sfumato.tradeoff.search.cuts import Cuts, cuts_of
+from sfumato.tradeoff.study.plan import SearchPlan
 from sfumato.tradeoff.study.study import Candidate, Study, baselines
 
 EPSILONS = (0.01, 10.0)
@@ -96,6 +97,16 @@ class Family:
             parts[place] = replace(part, **{self.dial.field: value})
         return replace(example, requirement=parts[0] if len(parts) == 1 else All(tuple(parts)))
 
+    def requiring(self, plan: SearchPlan) -> Family:
+        """Return the family with what a plan requires in addition."""
+        wanted = plan.joined(self.example.requirement)
+        more = len(wanted.parts) - len(self.example.requirement.parts)
+        return replace(
+            self,
+            example=replace(self.example, requirement=wanted),
+            places=tuple(place + more for place in self.places),
+        )
+
     @property
     def key(self) -> str:
         """Name the family: the same for all its members."""
@@ -128,24 +139,30 @@ class Proposals:
     cuts: Callable[[], Cuts | None] = no_cuts
     """Begins the search over cut vectors, which takes a while."""
 
+    most_cuts: int | None = None
+    """At most so many cut vectors are tried."""
+
 
 def table_proposals(study: Study, table: Table, aim: Aim, workers: int | None) -> Proposals:
-    """Propose what can be tried on a table."""
+    """Propose what can be tried on a table, as far as the plan of the study allows it."""
+    plan = study.search or SearchPlan()
     exact = ("bucketization",) if aim.is_about_hiding else ()
     return Proposals(
         tuple(baselines().candidates),
         tuple(family for family in families_of(study, table) if family.example.form not in exact),
-        tuple(straight(aim, table)),
+        tuple(straight(aim, table, plan)),
         lambda: cuts_of(study, table, aim.names, workers),
+        plan.points,
     )
 
 
-def straight(aim: Aim, table: Table) -> list[Candidate]:
+def straight(aim: Aim, table: Table, plan: SearchPlan) -> list[Candidate]:
     """List candidates that answer a question directly: the largest k within a loss along the Hilbert curve."""
     losses = [bound.value for bound in aim.bounds if bound.measure in LOSSES and bound.side == "max"]
     if "k" not in aim.axes or not losses or table.shared or table.cells.records < 2:
         return []
-    return [Candidate(Hilbert(within=float(f"{min(max(min(losses), 0.0), 1.0):.6g}")), KAnonymity(2))]
+    maker = Hilbert(within=float(f"{min(max(min(losses), 0.0), 1.0):.6g}"))
+    return [Candidate(maker, plan.joined(KAnonymity(2)))] if plan.proposes(maker.name) else []
 
 
 OFFERED: tuple[tuple[str, str], ...] = (
@@ -168,7 +185,11 @@ OFFERED: tuple[tuple[str, str], ...] = (
 
 
 def families_of(study: Study, table: Table) -> list[Family]:
-    """List the families of a study's own candidates, then what is offered in the forms and limits of the study."""
+    """List the families of a study's own candidates, then what is offered in the forms and limits of the study.
+
+    What its plan does not propose is left out; where it requires anything, noisy releases are, which it cannot bind.
+    """
+    plan = study.search or SearchPlan()
     own = [candidate for candidate in study.candidates_of(table) if _varies(candidate.anonymizer)]
     forms = tuple(dict.fromkeys(candidate.form for candidate in own)) or FORMS
     suppress = tuple(dict.fromkeys(candidate.suppress for candidate in own)) or (0.0,)
@@ -180,7 +201,9 @@ def families_of(study: Study, table: Table) -> list[Family]:
     )
     found: dict[str, Family] = {}
     for family in _families([*own, *offered], table):
-        found.setdefault(family.key, family)
+        maker = family.example.anonymizer
+        if plan.proposes(maker.name) and not (maker.noisy and plan.required is not None):
+            found.setdefault(family.requiring(plan).key, family.requiring(plan))
     return list(found.values())
 
 

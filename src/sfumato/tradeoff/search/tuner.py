@@ -31,10 +31,11 @@ from sfumato.tradeoff.search.aims import Aim, Judge, scaled
 from sfumato.tradeoff.search.cuts import Cuts
 from sfumato.tradeoff.search.families import Family, Proposals
 from sfumato.tradeoff.study.explorable import Explorable
-from sfumato.tradeoff.study.study import read_study
+from sfumato.tradeoff.study.plan import SearchPlan
+from sfumato.tradeoff.study.study import Study, read_study
 
 AT_ONCE = 4
-"""Anys that are decided on together; fixed, so that the number of workers has no say."""
+"""Candidates that are decided on together; fixed, so that the number of workers has no say."""
 
 DOUBT = 0.002
 """Area of promises, as a share of the whole, after which a family is judged by what it kept of them."""
@@ -82,7 +83,9 @@ def tune(
         raise BadInputError("a tuner needs to know when to stop: give seconds, tries or both")
     given = read_study(study) if isinstance(study, str) else study
     asked = (best,) if isinstance(best, str) else tuple(best or ())
-    aim = Aim(asked, tuple(bounds), asked=True) if asked else Aim(given.axes)
+    plan = (given.search if isinstance(given, Study) else None) or SearchPlan()
+    within = tuple(dict.fromkeys([*bounds, *plan.bounds]))
+    aim = Aim(asked, within, asked=True) if asked else Aim(given.axes, within)
     exploration: Exploration[Any] = Exploration(given, cache, workers, table, cancel)
     tuning = _Tuning(exploration, aim, seconds, tries, progress or (lambda done, total, last: None))
     tuning.run()
@@ -105,7 +108,7 @@ class _Tuning:
         self.own = sorted(exploration.candidates, key=lambda one: not one.anonymizer.baseline)
         self.wanted = set(self.own)
         self.proposals: Proposals = exploration.work.proposals(aim, exploration.crew.workers)
-        self.tuner = Tuner(aim, list(self.proposals.families))
+        self.tuner = Tuner(aim, list(self.proposals.families), most_cuts=self.proposals.most_cuts)
         self.order: list[tuple[float, str]] = []
 
     def run(self) -> None:
@@ -191,6 +194,9 @@ class Tuner:
     aim: Aim
     families: list[Family]
     cuts: Cuts | None = None
+    most_cuts: int | None = None
+    """At most so many cut vectors are tried."""
+
     points: dict[Any, Point] = field(default_factory=dict)
     ends: list[Point] = field(default_factory=list)
     """The trivial release and the original, which the frame of the map reaches between."""
@@ -253,13 +259,14 @@ class Tuner:
         return FAIR * self._won[True] * self._tried[False] >= self._won[False] * self._tried[True]
 
     def _next_cuts(self, most: int) -> list[Any]:
-        if self.cuts is None or most < 1:
+        left = most if self.most_cuts is None else min(most, self.most_cuts - len(self._cut))
+        if self.cuts is None or left < 1:
             return []
         names = self.aim.names
         measured = [(one, point) for one, point in self.points.items() if self.aim.counts(point)]
         costs = [[scaled(name, point.measures[name]) for name in names] for _, point in measured]
         front = non_dominated(np.array(costs, np.float64).reshape(len(measured), len(names)))
-        chosen = self.cuts.next(self._judge().gain_of, self.points, [measured[i][0] for i in front], most)
+        chosen = self.cuts.next(self._judge().gain_of, self.points, [measured[i][0] for i in front], left)
         self._cut |= set(chosen)
         return chosen
 

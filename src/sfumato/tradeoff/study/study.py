@@ -24,6 +24,7 @@ from sfumato.table import DATASETS, Hierarchy, Table, TableDeclaration
 from sfumato.table.hierarchies.declared import Filed
 from sfumato.tradeoff.study.explorable import Explorable
 from sfumato.tradeoff.study.kinds import KINDS, kind
+from sfumato.tradeoff.study.plan import SearchPlan
 from sfumato.tradeoff.study.texts import (
     check_axes,
     known_keys,
@@ -128,6 +129,8 @@ class Study:
     grids: tuple[Grid, ...]
     scales: Scales = field(default_factory=Scales)
     axes: tuple[str, ...] = ("p_loss", "u_loss")
+    search: SearchPlan | None = None
+    """How time is spent on candidates beside these; None: as `SearchPlan()` says, where a budget is given."""
 
     section: ClassVar[str] = "table"
     forms: ClassVar[tuple[str, ...]] = FORMS
@@ -294,13 +297,16 @@ def bundled_study(name: str) -> Study:
 
 def study_of(content: dict[str, Any], origin: str) -> Study:
     """Read a study of a table from the content of its file."""
-    content = study_content(content, "table", ("p_loss", "u_loss"))
+    content = study_content(content, "table", ("p_loss", "u_loss"), ("search",))
+    plan = section_values("[search]", content["search"], SearchPlan, {}) if "search" in content else None
+    only_ends = (baselines(),) if plan is not None else ()
     return Study(
         str(content.get("name", Path(origin).stem)),
         _declaration(content["table"], origin),
-        tuple(map(_grid, content["candidates"])),
+        tuple(map(_grid, content["candidates"])) or only_ends,
         Scales(**section_values("[scales]", content["scales"], Scales, SCALES)),
         tuple(content["axes"]),
+        None if plan is None else SearchPlan(**plan),
     )
 
 
