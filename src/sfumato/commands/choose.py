@@ -46,7 +46,10 @@ def choose(
     ] = None,
     by: Annotated[
         str | None,
-        typer.Option(help="knee (by angle), kneedle, ideal (the closest to the ideal corner), best (see --prefer)."),
+        typer.Option(
+            help="knee (of the whole frontier), angle (the sharpest bend), kneedle, ideal (the closest to the ideal "
+            "corner), best (see --prefer)."
+        ),
     ] = None,
     axes: Annotated[
         str | None, typer.Option(metavar="RISK,UTILITY", help="Two measures, instead of those of the study.")

@@ -162,7 +162,7 @@ class Map:
     ) -> Choice:
         """Recommend one point and say why: `docs/choosing.md` explains the ways. Raises InfeasibleError if none fits.
 
-        `by` is knee, kneedle, ideal or best (by the measure `prefer`); with bounds it is best, otherwise the knee.
+        `by` is knee, angle, kneedle, ideal or best (by the measure `prefer`); with bounds it is best, else the knee.
         """
         return choose(self, max, min, prefer, by, recipient, axes, sensitivity)
 

@@ -20,7 +20,8 @@ from sfumato.words.verdicts import advice
 def choice_lines(choice: Choice, map_: Map, command: str) -> Iterator[str]:
     """Write a choice as lines for the terminal."""
     point = choice.point
-    if is_unchanged(point):
+    trivial = choice.kept is not None and choice.kept.is_trivial
+    if is_unchanged(point) or trivial:
         yield wrapped(choice.warnings[0]).lstrip()
     yield f"Point {point.id}: {settings(point)}.\n"
     for name in [name for name in choice.compared if point.has([name])]:
@@ -29,7 +30,8 @@ def choice_lines(choice: Choice, map_: Map, command: str) -> Iterator[str]:
     yield from (f"\n{wrapped(sentence).lstrip()}" for sentence in weights_sentences(map_))
     worth = advice(map_, point)
     steps = [_next_step(step, choice.axes) for step in choice.slope if step.start == point.id]
-    others = [f"{by}: {id}" for by, id in choice.landmarks.items() if id not in (None, point.id)]
+    ways = choice.landmarks.items() if choice.by == "best" else ()  # else the reasons say where they disagree
+    others = [f"{by}: {id}" for by, id in ways if id not in (None, point.id)]
     neighbours = [f"{each.side}: {each.said} [{settings(map_[each.point])}]" for each in choice.neighbours]
     yield from section("Why this one", choice.why)
     yield from section("Is it worth it", [worth] if worth else [])

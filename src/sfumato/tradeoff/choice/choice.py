@@ -1,4 +1,4 @@
-"""Choosing one point of a map: by the knee, the ideal corner, bounds, or the recipient; and saying why.
+"""Choosing one point of a map: by the knee of the whole frontier, bounds, or the recipient; and saying why.
 
 Loukides et al. 2012 (knee, quadrant), Cormode et al. 2013 (ideal corner, recipients), Dewri et al. 2011 (flat and
 steep stretches). Only measured points count. The original is the end of many frontiers, so it helps to find the
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from math import inf
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfumato.configuration import check_choice, check_number
@@ -27,13 +27,14 @@ from sfumato.tradeoff.choice.bounds import (
 )
 from sfumato.tradeoff.choice.curve import Curve, Step, Stretch, rank
 from sfumato.tradeoff.choice.exposure import refusal, shows_exact, warnings
+from sfumato.tradeoff.choice.hull import Kept, Scale
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
 from sfumato.tradeoff.dominance import cost
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Map, Point
 
-BY = ("knee", "kneedle", "ideal", "best")
+BY = ("knee", "angle", "kneedle", "ideal", "best")
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,6 +84,9 @@ class Choice(Quiet):
     quadrant: Quadrant
     landmarks: Mapping[str, str | None]
     """What each way of choosing that needs no preference would recommend within the bounds."""
+
+    kept: Kept | None
+    """What the point keeps of the original's risk and utility; None where the map has not both of its ends."""
 
     @property
     def compared(self) -> tuple[str, ...]:
@@ -233,7 +237,9 @@ class _Answer(Quiet):
         if not inside:
             raise self._nothing_fits()
         curve = self._curve()
-        point, why = self._best(inside) if asked.by == "best" else self._on(curve, inside)
+        scale = Scale.of(self.map_.points, curve)
+        ways = self._ways(curve, scale, inside)
+        point, why = self._best(inside) if asked.by == "best" else self._on(curve, scale, inside, ways)
         if asked.recipient:
             left_out = [] if asked.exact_allowed else [reasons.left_out(asked.recipient)]
             why = [reasons.recipient(asked.recipient, asked.bounds), *why, *left_out]
@@ -246,12 +252,13 @@ class _Answer(Quiet):
             recipient=asked.recipient,
             bounds=asked.bounds,
             why=(*why, *asked.notes),
-            warnings=(*warnings(point), *reasons.warnings(point)),
+            warnings=(*self._exposure(scale, point, inside), *reasons.warnings(point)),
             neighbours=tuple(self._neighbours(curve, point)),
             slope=tuple(curve.steps()),
             stretches=tuple(curve.stretches()),
             quadrant=self._quadrant(inside),
-            landmarks=self._landmarks(curve, inside),
+            landmarks={by: points[0].id if points else None for by, points in ways.items()},
+            kept=self._kept(scale, point),
         )
 
     # -- which points count
@@ -295,38 +302,61 @@ class _Answer(Quiet):
         others = reasons.best_of_others(order, asked.prefer)
         return order[0], [reasons.best(order, asked.prefer, asked.bounds), *([others] if others else [])]
 
-    def _on(self, curve: Curve, inside: list[Point]) -> tuple[Point, list[str]]:
+    def _on(
+        self, curve: Curve, scale: Scale | None, inside: list[Point], ways: Mapping[str, list[Point]]
+    ) -> tuple[Point, list[str]]:
         """Take the knee, or where there is none, the point closest to the ideal corner."""
-        by, ways = self.question.by, self._ways(curve, inside)
+        by, asked = self.question.by, self.question
+        point = (ways[by] or ways["ideal"])[0]
+        disagreeing = {way: points[0] for way, points in ways.items() if way != by and points and points[0] != point}
+        others = [reasons.other_ways(disagreeing, asked.axes)] if disagreeing else []
         if by == "ideal":
-            return ways["ideal"][0], [reasons.ideal(curve, ways["ideal"][0])]
-        every = curve.knees() if by == "knee" else curve.kneedle(self.question.sensitivity)
+            return point, [reasons.ideal(curve, point), *others]
+        every = self._knees(curve, scale)[by]
         if not ways[by]:
-            point = ways["ideal"][0]
-            return point, [reasons.no_knee(curve, by, bool(every)), reasons.ideal(curve, point)]
-        point = ways[by][0]
-        strongest, sensitivity = point is every[0], self.question.sensitivity
-        if by == "knee":
-            reason = reasons.knee(curve, point, strongest)
+            return point, [reasons.no_knee(curve, by, bool(every)), reasons.ideal(curve, point), *others]
+        strongest = point is every[0]
+        if by == "kneedle":
+            reason = reasons.kneedle(curve, point, asked.sensitivity, strongest)
+        elif by == "angle" or scale is None:
+            reason = reasons.angle(curve, point, strongest)
         else:
-            reason = reasons.kneedle(curve, point, sensitivity, strongest)
-        return point, [reason] if strongest else [reason, reasons.knee_outside(every[0], by, self.question.bounds)]
+            reason = reasons.knee(curve, scale, point, [p for p in inside if p in curve.finite], strongest)
+        outside = [] if strongest else [reasons.knee_outside(every[0], by, asked.bounds)]
+        return point, [reason, *outside, *others]
 
-    def _ways(self, curve: Curve, inside: list[Point]) -> dict[str, list[Point]]:
+    def _knees(self, curve: Curve, scale: Scale | None) -> dict[str, list[Point]]:
+        """List the knees of the frontier by each way to find them, the strongest first."""
+        return {
+            "knee": scale.knees(curve) if scale else [],
+            "angle": curve.knees(),
+            "kneedle": curve.kneedle(self.question.sensitivity),
+        }
+
+    def _ways(self, curve: Curve, scale: Scale | None, inside: list[Point]) -> dict[str, list[Point]]:
         """List what each way of choosing finds within the bounds, the best first."""
         ids = {point.id for point in inside}
         placed = [point for point in curve.points if point.id in ids]
         placed = placed or list(Curve.through(inside, self.question.axes).points)
-        return {
-            "knee": [point for point in curve.knees() if point.id in ids],
-            "kneedle": [point for point in curve.kneedle(self.question.sensitivity) if point.id in ids],
-            "ideal": sorted(placed, key=lambda point: round(curve.distance(point), 9)),
-        }
-
-    def _landmarks(self, curve: Curve, inside: list[Point]) -> dict[str, str | None]:
-        return {by: points[0].id if points else None for by, points in self._ways(curve, inside).items()}
+        knees = {by: [p for p in points if p.id in ids] for by, points in self._knees(curve, scale).items()}
+        return knees | {"ideal": sorted(placed, key=lambda point: round(curve.distance(point), 9))}
 
     # -- around the chosen point
+
+    def _kept(self, scale: Scale | None, point: Point) -> Kept | None:
+        """Say what a point keeps of the original, where the map has both ends of that scale and a place for it."""
+        placed = point.has(self.question.axes) and all(isfinite(point.measures[axis]) for axis in self.question.axes)
+        return scale.kept(point) if scale is not None and scale.is_absolute and placed else None
+
+    def _exposure(self, scale: Scale | None, point: Point, inside: list[Point]) -> list[str]:
+        """Say first where a point is no better than publishing nothing or no safer than the original."""
+        kept, shown = self._kept(scale, point), warnings(point)
+        if kept is None or not kept.is_trivial:
+            return shown
+        places = {other.id: self._kept(scale, other) for other in inside}
+        better = {id: place for id, place in places.items() if place and not place.is_trivial}
+        hardly = reasons.trivial(kept, self.question.axes, len(inside), better)
+        return [*shown, hardly] if point.is_baseline else [hardly, *shown]
 
     def _place(self, curve: Curve, point: Point) -> list[str]:
         """Say so where the chosen point is not on the frontier of the axes."""

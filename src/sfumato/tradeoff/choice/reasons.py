@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from sfumato.measures import MEASURES, READ_NOISY
@@ -10,6 +11,7 @@ from sfumato.phrases import counted, listed, number
 from sfumato.tradeoff.choice.bounds import Bound, Relaxation
 from sfumato.tradeoff.choice.curve import Curve, Stretch
 from sfumato.tradeoff.choice.exposure import refusal
+from sfumato.tradeoff.choice.hull import Kept, Scale
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
 
 if TYPE_CHECKING:
@@ -66,12 +68,60 @@ def best_of_others(order: Sequence[Point], prefer: str) -> str:
     return f"Within the same bounds the best {prefer} of the others is: {values}."
 
 
-def knee(curve: Curve, point: Point, strongest: bool = True) -> str:
+def kept(share: Kept) -> str:
+    """Say what a release keeps of the original: shares below 0 and above 1 are beyond its ends."""
+    return f"{_share(share.utility)} of the utility at {_share(share.risk)} of the risk"
+
+
+def _share(share: float) -> str:
+    return f"{100 * share:.0f} %" if abs(share) < 0.005 or share > 0 else f"less than none ({100 * share:.0f} %)"
+
+
+def knee(curve: Curve, scale: Scale, point: Point, others: Sequence[Point], strongest: bool = True) -> str:
+    """Say what the knee of the whole frontier keeps, on which scale, and for whom it stays the first."""
+    ends = (
+        f"0 % is the trivial release ({scale.private.id}), 100 % the original ({scale.useful.id})"
+        if scale.is_absolute
+        else f"0 % and 100 % are the ends of the frontier, {scale.private.id} and {scale.useful.id}, since the map has "
+        f"no trivial release and original to compare {listed(curve.axes)} with"
+    )
+    least, most = scale.weights(point, others)
+    upto = f"between {number(least, 2)} and {number(most, 2)}" if isfinite(most) else f"at least {number(least, 2)}"
+    return (
+        f"It is the knee{'' if strongest else ' within the bounds'} of the whole frontier of {listed(curve.axes)}: it "
+        f"keeps {kept(scale.kept(point))}, and no other release has more utility beyond its risk ({ends}). It stays "
+        f"the first for whoever counts one percent of risk as much as {upto} percent of utility."
+    )
+
+
+def other_ways(points: Mapping[str, Point], axes: tuple[str, str]) -> str:
+    """Say in one sentence what the other ways of choosing would take."""
+    values = [
+        f"{way} takes {point.id} ({listed(f'{axis} {number(point.measures[axis])}' for axis in axes)})"
+        for way, point in points.items()
+    ]
+    return f"Other ways to choose (--by) disagree: {listed(values)}."
+
+
+def trivial(share: Kept, axes: tuple[str, str], inside: int, better: Mapping[str, Kept]) -> str:
+    """Say that a release is as good as publishing nothing, or as risky as the original, and what there is instead."""
+    risk, utility = axes
+    useless = f"by {utility} it is no more useful than publishing nothing (it keeps {_share(share.utility)})"
+    open_ = f"by {risk} it is as risky as the original ({_share(share.risk)} of its risk)"
+    text = listed([*([useless] if share.is_useless else []), *([open_] if share.is_open else [])])
+    best = max(better.items(), key=lambda each: each[1].advantage, default=None)
+    if best is None:
+        many = "it is the only release" if inside == 1 else f"that holds of all {inside:,} releases"
+        return f"This is hardly a release to publish: {text}; {many} within what was asked for."
+    return f"This is hardly a release to publish: {text}. {best[0]} keeps {kept(best[1])}."
+
+
+def angle(curve: Curve, point: Point, strongest: bool = True) -> str:
     """Say how sharp the knee is, and what privacy costs on its two sides."""
     angle = f"{curve.angles[point.id]:.0f}"
     return (
-        f"It is the knee{'' if strongest else ' within the bounds'}: here the frontier of {listed(curve.axes)} bends "
-        f"most sharply (an angle of {angle} degrees, "
+        f"It is the knee{'' if strongest else ' within the bounds'} by angle: here the frontier of "
+        f"{listed(curve.axes)} bends most sharply (an angle of {angle} degrees, "
         f"180 is straight, both axes scaled to 0..1). {_sides(curve, point)}"
     )
 
@@ -118,7 +168,7 @@ def no_knee(curve: Curve, by: str, elsewhere: bool) -> str:
     if len(curve.finite) < 3:
         return f"{name}: it takes three points, and the frontier has {counted(len(curve.finite), 'point')} to draw."
     shape = "is straight or bends away from the ideal corner"
-    return f"{name}: the frontier {shape if by == 'knee' else 'does not stand out from the line between its ends'}."
+    return f"{name}: the frontier {'does not stand out from the line between its ends' if by == 'kneedle' else shape}."
 
 
 def knee_outside(point: Point, by: str, bounds: Sequence[Bound]) -> str:
