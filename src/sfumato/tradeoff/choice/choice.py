@@ -25,6 +25,7 @@ from sfumato.tradeoff.choice.bounds import (
     nearest_point,
     relaxation,
 )
+from sfumato.tradeoff.choice.ceiling import impossible
 from sfumato.tradeoff.choice.curve import Curve, Step, Stretch, rank
 from sfumato.tradeoff.choice.exposure import refusal, shows_exact, warnings
 from sfumato.tradeoff.choice.hull import Kept, Scale
@@ -104,9 +105,15 @@ class Choice(Quiet):
 class NothingFitsError(InfeasibleError):
     """No point satisfies the bounds: knows what would have to be relaxed."""
 
-    def __init__(self, message: str, relax: Sequence[Relaxation] = (), nearest: Point | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        relax: Sequence[Relaxation] = (),
+        nearest: Point | None = None,
+        impossible: Sequence[str] = (),
+    ) -> None:
         super().__init__(message)
-        self.relax, self.nearest = tuple(relax), nearest
+        self.relax, self.nearest, self.impossible = tuple(relax), nearest, tuple(impossible)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
@@ -119,6 +126,7 @@ class NothingFitsError(InfeasibleError):
         return {
             "point": None,
             "why": [line.strip() for line in str(self).splitlines()],
+            "impossible": list(self.impossible),
             "relax": relax,
             "nearest": nearest,
         }
@@ -407,8 +415,9 @@ class _Answer(Quiet):
             others = [other for other in asked.bounds if other is not bound]
             relax.append(relaxation(self._fits_at(bound, releases), bound, others))
         nearest = nearest_point(releases, asked.bounds)
-        reason = reasons.nothing_fits(asked.bounds, relax, nearest, asked.recipient, asked.exact_allowed)
-        return NothingFitsError(reason, relax, nearest)
+        never = [sentence for bound in asked.bounds if (sentence := impossible(self.map_, bound))]
+        reason = reasons.nothing_fits(asked.bounds, relax, nearest, asked.recipient, asked.exact_allowed, never)
+        return NothingFitsError(reason, relax, nearest, never)
 
     def _fits_at(self, bound: Bound, releases: list[Point]) -> list[tuple[float, Point]]:
         """List at which value a bound admits each release; exact ones only at a k below the recipient's."""

@@ -298,9 +298,12 @@ def nothing_fits(
     nearest: Point | None,
     recipient: str | None,
     exact_allowed: bool,
+    never: Sequence[str] = (),
 ) -> str:
-    """Say what would have to be relaxed, one bound at a time, and which point comes nearest."""
-    lines = [f"no point of this map fits {listed(bounds)}{f' (for {recipient!r})' if recipient else ''}."]
+    """Say what no release can have, what would have to be relaxed, one bound at a time, and which point is nearest."""
+    asked = f"{listed(bounds)}{f' (for {recipient!r})' if recipient else ''}"
+    lines = [f"no point of this map fits {asked}{', and no release of this table can' if never else ''}."]
+    lines += [f"  {sentence}" for sentence in never]
     if not exact_allowed:
         lines.append(f"  {left_out(recipient or '')}")
     alone = len(bounds) == 1
