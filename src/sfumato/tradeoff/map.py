@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.configuration import check_whole
 from sfumato.errors import BadInputError
+from sfumato.process.interrupts import Cancel
 from sfumato.tradeoff.choice.bounds import check_measure
 from sfumato.tradeoff.choice.choice import Choice, choose
 from sfumato.tradeoff.choice.question import Question
 from sfumato.tradeoff.choice.reply import Reply, ask
+from sfumato.tradeoff.choice.robust import Resampled
 from sfumato.tradeoff.disagreements import Disagreements
 from sfumato.tradeoff.dominance import cost, non_dominated
 from sfumato.tradeoff.limit.limit import Limit
@@ -159,12 +162,24 @@ class Map:
         recipient: str | None = None,
         axes: Sequence[str] | None = None,
         sensitivity: float | None = None,
+        resamples: int = 0,
+        workers: int | None = None,
+        cancel: Cancel | None = None,
     ) -> Choice:
         """Recommend one point and say why: `docs/choosing.md` explains the ways. Raises InfeasibleError if none fits.
 
         `by` is knee, angle, kneedle, ideal or best (by the measure `prefer`); with bounds it is best, else the knee.
+        With `resamples` the table is opened and resampled so often, by so many `workers`, until `cancel` is set: the
+        choice then has intervals, and of near-equal knees it is the one that loses least.
         """
-        return choose(self, max, min, prefer, by, recipient, axes, sensitivity)
+        check_whole("resamples", resamples, least=0)
+        judge = partial(self._resampled, resamples=resamples, workers=workers, cancel=cancel) if resamples else None
+        return choose(self, max, min, prefer, by, recipient, axes, sensitivity, judge)
+
+    def _resampled(self, points: Sequence[Point], measures: Sequence[str], **how: Any) -> Resampled:
+        from sfumato.tradeoff.exploration.resampling import resampled  # it makes releases: seldom asked for
+
+        return resampled(self, points, measures, **how)
 
     @cached_property
     def verdicts(self) -> Verdicts | None:

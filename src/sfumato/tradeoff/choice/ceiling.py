@@ -61,9 +61,9 @@ def _too_common(map_: Map, bound: Bound, most: float) -> str:
     gone = common - kept
     return (
         f"No release of this table can have {bound} unless at least {counted(gone, 'record')} "
-        f"({percent(gone / records)}) are left out: {percent(common / records)} of the {records:,} records have the same "
-        f"value of {_column(map_)}, so in some group of every release that keeps them at least that share has it, and a guess is right that "
-        f"often. {_instead(map_)}"
+        f"({percent(gone / records)}) are left out: {percent(common / records)} of the {records:,} records have the "
+        f"same value of {_column(map_)}, so in some group of every release that keeps them at least that share has it, "
+        f"and a guess is right that often. {_instead(map_)}"
     )
 
 

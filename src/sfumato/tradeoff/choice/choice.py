@@ -30,6 +30,7 @@ from sfumato.tradeoff.choice.curve import Curve, Step, Stretch, rank
 from sfumato.tradeoff.choice.exposure import refusal, shows_exact, warnings
 from sfumato.tradeoff.choice.hull import Kept, Scale
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
+from sfumato.tradeoff.choice.robust import Judge, Resampled, near_equal
 from sfumato.tradeoff.dominance import cost
 
 if TYPE_CHECKING:
@@ -89,6 +90,9 @@ class Choice(Quiet):
     kept: Kept | None
     """What the point keeps of the original's risk and utility; None where the map has not both of its ends."""
 
+    resampled: Resampled | None
+    """What it and its near-equal rivals measure on resampled tables; None where that was not asked for."""
+
     @property
     def compared(self) -> tuple[str, ...]:
         """The measures that the choice is about: the axes, what is preferred, and those with a bound."""
@@ -99,7 +103,8 @@ class Choice(Quiet):
         content = asdict(self)
         point = {name: getattr(self.point, name) for name in ("id", "anonymizer", "form", "requirement", "measures")}
         stretches = [asdict(stretch) | {"said": reasons.stretch(stretch, self.axes)} for stretch in self.stretches]
-        return content | {"point": point, "stretches": stretches}
+        told = None if self.resampled is None else self.resampled.to_dict()
+        return content | {"point": point, "stretches": stretches, "resampled": told}
 
 
 class NothingFitsError(InfeasibleError):
@@ -141,10 +146,14 @@ def choose(
     recipient: str | None = None,
     axes: Sequence[str] | None = None,
     sensitivity: float | None = None,
+    judge: Judge | None = None,
 ) -> Choice:
-    """Recommend one point: the knee, or where bounds, a recipient or a preference are given, the best within."""
+    """Recommend one point: the knee, or where bounds, a recipient or a preference are given, the best within.
+
+    The judge says what points measure on resampled tables, and of near-equal knees the one that loses least is taken.
+    """
     question = _question(map_, given_bounds(largest, least), prefer, by, recipient, axes, sensitivity)
-    return _Answer(map_, question).choice()
+    return _Answer(map_, question, judge).choice()
 
 
 @dataclass(frozen=True, repr=False)
@@ -237,6 +246,7 @@ class _Answer(Quiet):
 
     map_: Map
     question: _Question
+    judge: Judge | None
 
     def choice(self) -> Choice:
         """Find the point and say why."""
@@ -248,6 +258,8 @@ class _Answer(Quiet):
         scale = Scale.of(self.map_.points, curve)
         ways = self._ways(curve, scale, inside)
         point, why = self._best(inside) if asked.by == "best" else self._on(curve, scale, inside, ways)
+        told, point, why = self._robust(curve, scale, inside, point, why)
+        why += [] if asked.by == "best" else reasons.other_ways(ways, asked.by, point, asked.axes)
         if asked.recipient:
             left_out = [] if asked.exact_allowed else [reasons.left_out(asked.recipient)]
             why = [reasons.recipient(asked.recipient, asked.bounds), *why, *left_out]
@@ -267,6 +279,7 @@ class _Answer(Quiet):
             quadrant=self._quadrant(inside),
             landmarks={by: points[0].id if points else None for by, points in ways.items()},
             kept=self._kept(scale, point),
+            resampled=told,
         )
 
     # -- which points count
@@ -316,13 +329,11 @@ class _Answer(Quiet):
         """Take the knee, or where there is none, the point closest to the ideal corner."""
         by, asked = self.question.by, self.question
         point = (ways[by] or ways["ideal"])[0]
-        disagreeing = {way: points[0] for way, points in ways.items() if way != by and points and points[0] != point}
-        others = [reasons.other_ways(disagreeing, asked.axes)] if disagreeing else []
         if by == "ideal":
-            return point, [reasons.ideal(curve, point), *others]
+            return point, [reasons.ideal(curve, point)]
         every = self._knees(curve, scale)[by]
         if not ways[by]:
-            return point, [reasons.no_knee(curve, by, bool(every)), reasons.ideal(curve, point), *others]
+            return point, [reasons.no_knee(curve, by, bool(every)), reasons.ideal(curve, point)]
         strongest = point is every[0]
         if by == "kneedle":
             reason = reasons.kneedle(curve, point, asked.sensitivity, strongest)
@@ -331,7 +342,28 @@ class _Answer(Quiet):
         else:
             reason = reasons.knee(curve, scale, point, [p for p in inside if p in curve.finite], strongest)
         outside = [] if strongest else [reasons.knee_outside(every[0], by, asked.bounds)]
-        return point, [reason, *outside, *others]
+        return point, [reason, *outside]
+
+    def _robust(
+        self, curve: Curve, scale: Scale | None, inside: list[Point], point: Point, why: list[str]
+    ) -> tuple[Resampled | None, Point, list[str]]:
+        """Ask the judge about the point and its near-equal rivals; take the one that keeps most when resampled.
+
+        Who is near-equal does not hang on bounds on the axes, so that a tighter one moves the choice only by cutting
+        it off.
+        """
+        if self.judge is None:
+            return None, point, why
+        knees = scale.knees(curve) if scale and self.question.by == "knee" else []
+        rivals = [rival for rival in near_equal(knees, scale) if rival in inside] if scale and knees else []
+        told = self.judge(rivals or [point], self.question.axes)
+        if scale is None or len(rivals) < 2:
+            return told, point, why
+        left = {rival.id: told.advantage(rival, scale) for rival in rivals}
+        firm = max(rivals, key=lambda rival: -inf if (worth := left[rival.id]) is None else round(worth, 9))
+        if firm is point or left[point.id] is None:
+            return told, point, why
+        return told, firm, [reasons.firm(scale, firm, point, left), *why[1:]]
 
     def _knees(self, curve: Curve, scale: Scale | None) -> dict[str, list[Point]]:
         """List the knees of the frontier by each way to find them, the strongest first."""

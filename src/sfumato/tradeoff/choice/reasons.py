@@ -7,12 +7,13 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from sfumato.measures import MEASURES, READ_NOISY
-from sfumato.phrases import counted, listed, number
+from sfumato.phrases import counted, listed, number, percent
 from sfumato.tradeoff.choice.bounds import Bound, Relaxation
 from sfumato.tradeoff.choice.curve import Curve, Stretch
 from sfumato.tradeoff.choice.exposure import refusal
 from sfumato.tradeoff.choice.hull import Kept, Scale
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
+from sfumato.tradeoff.choice.robust import MIDDLE, NEAR_EQUAL, Resampled
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Point
@@ -94,13 +95,39 @@ def knee(curve: Curve, scale: Scale, point: Point, others: Sequence[Point], stro
     )
 
 
-def other_ways(points: Mapping[str, Point], axes: tuple[str, str]) -> str:
-    """Say in one sentence what the other ways of choosing would take."""
-    values = [
-        f"{way} takes {point.id} ({listed(f'{axis} {number(point.measures[axis])}' for axis in axes)})"
-        for way, point in points.items()
+def firm(scale: Scale, point: Point, first: Point, left: Mapping[str, float | None]) -> str:
+    """Say that of near-equal knees one loses less than the first when the table is resampled."""
+    mine, other = (f"{100 * (left[each.id] or 0):.1f} %" for each in (point, first))
+    return (
+        f"It is as good a knee of the whole frontier of {listed(scale.axes)} as {first.id}, within "
+        f"{percent(NEAR_EQUAL, 3)}: it keeps {kept(scale.kept(point))}, {first.id} {kept(scale.kept(first))}. But it "
+        f"loses less when the table is resampled: in all but the worst {percent((1 - MIDDLE) / 2, 3)} of the resamples "
+        f"it keeps {mine} more of the utility than of the risk, {first.id} {other}."
+    )
+
+
+def interval(told: Resampled, point: Point) -> list[str]:
+    """Say what a point measures on resampled tables, and what is not known of it."""
+    parts = [
+        f"{name} between {' and '.join(both(*ends)) if ends[0] != ends[1] else number(ends[0])} "
+        f"(here {number(point.measures[name])})"
+        for name, ends in told.intervals.get(point.id, {}).items()
     ]
-    return f"Other ways to choose (--by) disagree: {listed(values)}."
+    text = (
+        f"In {percent(MIDDLE, 3)} of {told.resamples:,} resampled tables (as many records, drawn with replacement and "
+        f"recoded in the same way; seed {told.seed}) it has {listed(parts)}."
+    )
+    return [*([text] if parts else []), *([told.note] if told.note else [])]
+
+
+def other_ways(ways: Mapping[str, Sequence[Point]], by: str, point: Point, axes: tuple[str, str]) -> list[str]:
+    """Say in one sentence what the other ways of choosing would take; nothing where they agree."""
+    values = [
+        f"{way} takes {points[0].id} ({listed(f'{axis} {number(points[0].measures[axis])}' for axis in axes)})"
+        for way, points in ways.items()
+        if way != by and points and points[0] != point
+    ]
+    return [f"Other ways to choose (--by) disagree: {listed(values)}."] if values else []
 
 
 def trivial(share: Kept, axes: tuple[str, str], inside: int, better: Mapping[str, Kept]) -> str:
