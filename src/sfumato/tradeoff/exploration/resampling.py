@@ -22,7 +22,7 @@ from sfumato.process.interrupts import Cancel, look
 from sfumato.release import Release
 from sfumato.tradeoff.choice.robust import Resampled
 from sfumato.tradeoff.exploration.exploration import TableWork, repeatable
-from sfumato.tradeoff.study.study import Candidate
+from sfumato.tradeoff.study.study import Candidate, Study
 from sfumato.workers import Crew
 
 if TYPE_CHECKING:
@@ -44,20 +44,20 @@ def resampled(
     cancel: Cancel | None = None,
 ) -> Resampled:
     """Measure points of a map on resampled tables; what cannot be is left out, with a note that says why."""
-    crew = Crew(workers, cancel)
+    study, crew = map_.study, Crew(workers, cancel)
+    if not isinstance(study, Study):
+        return _nothing(resamples, "Only tables are resampled, so there is no interval.")
     try:
-        work = crew.do(lambda: map_.study.opened(None))
+        work = crew.do(lambda: TableWork.of(study, study.table.open()))
     except StoppedError:
         raise
     except (SfumatoError, OSError) as error:
         return _nothing(resamples, f"The table is not at hand, so there is no interval: {error}")
-    if not isinstance(work, TableWork):
-        return _nothing(resamples, "Only tables are resampled, so there is no interval.")
     if work.digest != map_.about.get("digest"):
         return _nothing(
             resamples, f"{work.table.engine.origin} has changed since the map was made, so there is no interval."
         )
-    return crew_resampled(crew, Prepared(work.table, work.study.scales), points, measures, resamples)
+    return crew_resampled(crew, Prepared(work.table, study.scales), points, measures, resamples)
 
 
 def crew_resampled(
