@@ -147,8 +147,8 @@ ANY = Study(
 
 
 def near_map():
-    """Two near-equal knees (advantages 0.60 and 0.595) and one that is not (0.5); ends at (0, 1) and (0.5, 0)."""
-    places = {"first": (0.1, 0.2), "second": (0.05, 0.305), "third": (0.2, 0.1)}
+    """Two near-equal knees (advantages 0.60 and 0.595), two that are not (0.578, 0.5); ends at (0, 1) and (0.5, 0)."""
+    places = {"first": (0.1, 0.2), "second": (0.05, 0.305), "third": (0.2, 0.1), "fourth": (0.02, 0.382)}
     makers = {"without-quasi": (0, 1), "original": (0.5, 0)}
     return Map(
         ANY,
@@ -194,7 +194,7 @@ def test_of_near_equal_knees_the_one_that_loses_less_is_taken():
 
 
 def test_a_tighter_bound_moves_the_firm_knee_only_by_cutting_it_off():
-    shown, firm = near_map(), {"first": (0, 0.1), "second": (0, 0.01), "third": (0, 0)}
+    shown, firm = near_map(), {"first": (0, 0.1), "second": (0, 0.01), "third": (0, 0), "fourth": (-0.1, -0.1)}
     taken = [choose(shown, {"p_loss": most}, by="knee", judge=judge(firm)).point.id for most in (0.3, 0.15, 0.05)]
     assert taken == ["second", "second", "second"]
     others = [choose(shown, None, {"p_loss": least}, by="knee", judge=judge(firm)).point.id for least in (0.06, 0.15)]
