@@ -18,7 +18,7 @@ from sfumato.table import Assignment
 from sfumato.tradeoff import Grid, Map, Study, read_map
 from sfumato.tradeoff.choice.choice import choose
 from sfumato.tradeoff.choice.robust import NEAR_EQUAL, Resampled
-from sfumato.tradeoff.exploration.resampling import SEED, dealt, resampled
+from sfumato.tradeoff.exploration.resampling import SEED, TableJudge, dealt
 
 STUDY = """name = "clinic"
 [table]
@@ -57,7 +57,7 @@ def test_measures_of_a_resample_are_those_of_its_records_one_by_one(explored):
     """Records are drawn as the seed says, put into the boxes of the release by comparing codes, and counted."""
     shown = read_map(explored / "map")
     point = next(p for p in shown.points if p.requirement == "k-anonymity k=8" and p.form == "generalization")
-    told = resampled(shown, [point], ("k", "p_loss", "u_loss"), resamples=3, workers=1)
+    told = TableJudge(shown, 3, workers=1).resampled([point], ("k", "p_loss", "u_loss"))
     table = shown.study.table.open()
     release, cells = point.candidate.anonymizer.anonymize(table, point.candidate.requirement), table.cells
     populations = Scales(min_support=0.2).prepare(table).populations
@@ -87,13 +87,13 @@ def test_measures_of_a_resample_are_those_of_its_records_one_by_one(explored):
 def test_the_result_does_not_hang_on_the_number_of_workers(explored):
     shown = read_map(explored / "map")
     points = [p for p in shown.points if not p.is_baseline][:4]
-    one, three = (resampled(shown, points, ("p_loss", "u_loss"), 6, workers=n) for n in (1, 3))
+    one, three = (TableJudge(shown, 6, n).resampled(points, ("p_loss", "u_loss")) for n in (1, 3))
     assert one.values == three.values and set(one.values) == {point.id for point in points}
     assert len({*one.values[points[0].id]["p_loss"]}) > 1  # they are different tables
     stop = Cancel()
     stop.set()
     with pytest.raises(StoppedError):
-        resampled(shown, points, ("p_loss",), 2, cancel=stop)
+        TableJudge(shown, 2, cancel=stop).resampled(points, ("p_loss",))
 
 
 def test_records_are_dealt_to_the_groups_of_their_cell():
@@ -111,13 +111,26 @@ def test_choose_gives_the_intervals(explored):
     told = said["resampled"]
     assert (told["resamples"], told["share"], told["note"]) == (20, 0.9, "")
     shown = read_map(explored / "map")
-    values = resampled(shown, [shown[said["point"]["id"]]], ("p_loss", "u_loss"), 20).values[said["point"]["id"]]
+    point = shown[said["point"]["id"]]
+    values = TableJudge(shown, 20).resampled([point], ("p_loss", "u_loss")).values[point.id]
     for name, ends in told["intervals"][said["point"]["id"]].items():
         middle = sorted(values[name])[1:-1]  # of 20 one is left out on either side
         assert ends == pytest.approx([middle[0], middle[-1]])
     assert json.loads(CliRunner().invoke(app, [*words, "0"]).stdout)["resampled"] is None
     printed = " ".join(CliRunner().invoke(app, ["choose", str(explored / "map"), "--resamples", "3"]).stdout.split())
     assert "How firm is it: - In 90 % of 3 resampled tables (as many records, drawn with replacement" in printed
+
+
+def test_what_no_release_can_have_is_told_from_the_table_where_the_map_has_no_trivial_release(explored):
+    """The study has no ends: its 60 records and their commonest illness are read from the table."""
+    words = ["choose", str(explored / "map"), "--min", "l_frequency=9", "--min", "k=61"]
+    told = json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)["impossible"]
+    illnesses = [line.split(",")[2] for line in (explored / "t.csv").read_text().split()[1:]]
+    share = max(map(illnesses.count, illnesses)) / 60
+    assert len(told) == 2 and f"{100 * share:.1f} % of the 60 records have the same value of 'illness'" in told[0]
+    assert "the table has 60 records" in told[1]
+    without = json.loads(CliRunner().invoke(app, [*words, "--json", "--resamples", "0"]).stdout)["impossible"]
+    assert without == told[1:]
 
 
 def test_where_the_table_is_gone_or_another_it_goes_on_without(explored):
@@ -176,7 +189,7 @@ def judge(shifts):
         }
         return Resampled(2, 1, values)
 
-    return judged
+    return SimpleNamespace(resampled=judged)
 
 
 def test_of_near_equal_knees_the_one_that_loses_less_is_taken():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import nan
 from typing import Annotated
 
 import numpy as np
@@ -175,7 +176,10 @@ class Prepared:
         return replace(measured, values=ordered, by_sensitive=by_sensitive)
 
     def utility_losses(self, release: Published, points: Numbers | None) -> list[float]:
-        """Measure `u_loss` for every sensitive attribute; none where there is no large population."""
+        """Measure `u_loss` for every sensitive attribute; none where there is no large population.
+
+        A population of which a resample has nobody does not count; NaN where it has nobody of any.
+        """
         if not self.populations.size:
             return []
         cells, losses = self.table.cells, []
@@ -183,7 +187,9 @@ class Prepared:
         for i, attribute in enumerate(cells.sensitive):
             span = cells.span(i)
             truth, estimate = (np.ascontiguousarray(sums[:, span]) for sums in (self.population_truth, estimates))
-            losses.append(float(js_of_rows(truth, estimate, attribute.shares).mean()))
+            there = truth.sum(axis=1) > 0
+            apart = js_of_rows(truth[there], estimate[there], attribute.shares)
+            losses.append(float(apart.mean()) if there.any() else nan)
         return losses
 
     def recounted(self, counts: Counts) -> Prepared:

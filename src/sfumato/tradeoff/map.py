@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from sfumato.tradeoff.choice.bounds import check_measure
 from sfumato.tradeoff.choice.choice import Choice, choose
 from sfumato.tradeoff.choice.question import Question
 from sfumato.tradeoff.choice.reply import Reply, ask
-from sfumato.tradeoff.choice.robust import Resampled
 from sfumato.tradeoff.disagreements import Disagreements
 from sfumato.tradeoff.dominance import cost, non_dominated
 from sfumato.tradeoff.limit.limit import Limit
@@ -173,13 +172,12 @@ class Map:
         choice then has intervals, and of near-equal knees it is the one that loses least.
         """
         check_whole("resamples", resamples, least=0)
-        judge = partial(self._resampled, resamples=resamples, workers=workers, cancel=cancel) if resamples else None
+        if not resamples:
+            return choose(self, max, min, prefer, by, recipient, axes, sensitivity)
+        from sfumato.tradeoff.exploration.resampling import TableJudge  # it makes maps, so it cannot come before them
+
+        judge = TableJudge(self, resamples, workers, cancel)
         return choose(self, max, min, prefer, by, recipient, axes, sensitivity, judge)
-
-    def _resampled(self, points: Sequence[Point], measures: Sequence[str], **how: Any) -> Resampled:
-        from sfumato.tradeoff.exploration.resampling import resampled  # it makes releases: seldom asked for
-
-        return resampled(self, points, measures, **how)
 
     @cached_property
     def verdicts(self) -> Verdicts | None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from sfumato.phrases import counted, listed, percent
 from sfumato.tradeoff.choice.bounds import Bound
 from sfumato.tradeoff.choice.exposure import shows_exact
+from sfumato.tradeoff.choice.robust import Judge
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Map
@@ -22,22 +23,24 @@ EVEN = 1e-9
 """Counts that follow from measures are whole up to this share of them."""
 
 
-def impossible(map_: Map, bound: Bound) -> str:
+def impossible(map_: Map, bound: Bound, judge: Judge | None = None) -> str:
     """Say why no release of the table keeps within a bound, and what to do then; nothing where one may."""
-    most, records = _most(map_), map_.about.get("records")
+    if bound.measure not in WHY:
+        return ""
+    most, records = _most(map_, judge), map_.about.get("records")
     if bound.side != "min" or bound.measure not in most or bound.outside(most[bound.measure]) == 0 or not records:
         return ""
     return WHY[bound.measure](map_, bound, most[bound.measure])
 
 
-def _most(map_: Map) -> Mapping[str, float]:
-    """Return what all records in one group have of k and l, where the map has that release."""
+def _most(map_: Map, judge: Judge | None) -> Mapping[str, float]:
+    """Return what all records in one group have of k and l: by the map, or by who has the table at hand."""
     records = map_.about.get("records")
     sizes = {} if records is None else {"k": records, "smallest_group": records}
     for point in map_.points:
         if point.is_baseline and not shows_exact(point) and point.measures.get("k") == records:
             return {**{name: point.measures[name] for name in WHY if point.has([name])}, **sizes}
-    return sizes
+    return {**({} if judge is None else judge.whole()), **sizes}
 
 
 def _too_few_records(map_: Map, bound: Bound, most: float) -> str:

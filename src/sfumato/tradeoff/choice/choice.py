@@ -356,7 +356,7 @@ class _Answer(Quiet):
             return None, point, why
         knees = scale.knees(curve) if scale and self.question.by == "knee" else []
         rivals = [rival for rival in near_equal(knees, scale) if rival in inside] if scale and knees else []
-        told = self.judge(rivals or [point], self.question.axes)
+        told = self.judge.resampled(rivals or [point], self.question.axes)
         if scale is None or len(rivals) < 2:
             return told, point, why
         left = {rival.id: told.advantage(rival, scale) for rival in rivals}
@@ -447,7 +447,7 @@ class _Answer(Quiet):
             others = [other for other in asked.bounds if other is not bound]
             relax.append(relaxation(self._fits_at(bound, releases), bound, others))
         nearest = nearest_point(releases, asked.bounds)
-        never = [sentence for bound in asked.bounds if (sentence := impossible(self.map_, bound))]
+        never = [sentence for bound in asked.bounds if (sentence := impossible(self.map_, bound, self.judge))]
         reason = reasons.nothing_fits(asked.bounds, relax, nearest, asked.recipient, asked.exact_allowed, never)
         return NothingFitsError(reason, relax, nearest, never)
 

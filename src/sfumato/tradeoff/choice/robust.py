@@ -6,9 +6,9 @@ So an interval says what else the axes could have shown had other people of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -68,8 +68,14 @@ class Resampled(Quiet):
         return low([scale.kept(each).advantage for each in moved])
 
 
-Judge = Callable[[Sequence["Point"], Sequence[str]], Resampled]
-"""Who resamples: given points and measures, their values on resampled tables."""
+class Judge(Protocol):
+    """Who has the table at hand, or says that it is not."""
+
+    def resampled(self, points: Sequence[Point], measures: Sequence[str]) -> Resampled:
+        """Measure points on resampled tables."""
+
+    def whole(self) -> Mapping[str, float]:
+        """Measure all records in one group; nothing where the table is not at hand."""
 
 
 def near_equal(knees: Sequence[Point], scale: Scale) -> list[Point]:

@@ -7,22 +7,24 @@ Every resample has a seed of its own, so results do not depend on the number of 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from math import isclose, isnan
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.anonymizers import Mechanism, assigned
+from sfumato.anonymizers import Mechanism, WithoutQuasi, assigned
 from sfumato.arrays import Counts
 from sfumato.errors import SfumatoError, StoppedError
 from sfumato.measures import Prepared, measure
 from sfumato.phrases import listed
 from sfumato.process.interrupts import Cancel, look
+from sfumato.quiet import Quiet
 from sfumato.release import Release
 from sfumato.tradeoff.choice.robust import Resampled
 from sfumato.tradeoff.exploration.exploration import TableWork, repeatable
-from sfumato.tradeoff.study.study import Candidate, Study
+from sfumato.tradeoff.study.study import NOTHING, Candidate, Study
 from sfumato.workers import Crew
 
 if TYPE_CHECKING:
@@ -35,29 +37,48 @@ SLOWEST = 20.0
 U_LOSS = "u_loss"
 
 
-def resampled(
-    map_: Map,
-    points: Sequence[Point],
-    measures: Sequence[str],
-    resamples: int,
-    workers: int | None = None,
-    cancel: Cancel | None = None,
-) -> Resampled:
-    """Measure points of a map on resampled tables; what cannot be is left out, with a note that says why."""
-    study, crew = map_.study, Crew(workers, cancel)
-    if not isinstance(study, Study):
-        return _nothing(resamples, "Only tables are resampled, so there is no interval.")
-    try:
-        work = crew.do(lambda: TableWork.of(study, study.table.open()))
-    except StoppedError:
-        raise
-    except (SfumatoError, OSError) as error:
-        return _nothing(resamples, f"The table is not at hand, so there is no interval: {error}")
-    if work.digest != map_.about.get("digest"):
-        return _nothing(
-            resamples, f"{work.table.engine.origin} has changed since the map was made, so there is no interval."
-        )
-    return crew_resampled(crew, Prepared(work.table, study.scales), points, measures, resamples)
+@dataclass(frozen=True, eq=False, repr=False)
+class TableJudge(Quiet):
+    """Opens the table of a map, once, and measures on resamples of it; says why where it cannot."""
+
+    map_: Map
+    resamples: int
+    workers: int | None = None
+    cancel: Cancel | None = None
+
+    @cached_property
+    def _crew(self) -> Crew:
+        return Crew(self.workers, self.cancel)
+
+    @cached_property
+    def _opened(self) -> Prepared | str:
+        """The scales on the table, or why it is not at hand."""
+        study = self.map_.study
+        if not isinstance(study, Study):
+            return "Only tables are resampled, so there is no interval."
+        try:
+            work = self._crew.do(lambda: TableWork.of(study, study.table.open()))
+        except StoppedError:
+            raise
+        except (SfumatoError, OSError) as error:
+            return f"The table is not at hand, so there is no interval: {error}"
+        if work.digest != self.map_.about.get("digest"):
+            return f"{work.table.engine.origin} has changed since the map was made, so there is no interval."
+        return Prepared(work.table, study.scales)
+
+    def resampled(self, points: Sequence[Point], measures: Sequence[str]) -> Resampled:
+        """Measure points on resampled tables; what cannot be is left out, with a note that says why."""
+        if isinstance(self._opened, str):
+            return Resampled(self.resamples, SEED, {}, self._opened)
+        return crew_resampled(self._crew, self._opened, points, measures, self.resamples)
+
+    def whole(self) -> Mapping[str, float]:
+        """Measure all records in one group; nothing where the table is not at hand."""
+        prepared = self._opened
+        if isinstance(prepared, str):
+            return {}
+        everybody = partial(WithoutQuasi().anonymize, prepared.table, NOTHING)
+        return self._crew.do(lambda: measure(assigned(everybody()))).values
 
 
 def crew_resampled(
@@ -86,10 +107,6 @@ def crew_resampled(
         f"Not measured on resamples: {listed(lacking)}." if lacking else "",
     ]
     return Resampled(resamples, SEED, finite, " ".join(filter(None, notes)))
-
-
-def _nothing(resamples: int, note: str) -> Resampled:
-    return Resampled(resamples, SEED, {}, note)
 
 
 def _remade(prepared: Prepared, point: Point) -> Release | None:
