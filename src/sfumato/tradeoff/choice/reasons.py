@@ -80,18 +80,22 @@ def _share(share: float) -> str:
 
 def knee(curve: Curve, scale: Scale, point: Point, others: Sequence[Point], strongest: bool = True) -> str:
     """Say what the knee of the whole frontier keeps, on which scale, and for whom it stays the first."""
-    ends = (
-        f"0 % is the trivial release ({scale.private.id}), 100 % the original ({scale.useful.id})"
-        if scale.is_absolute
-        else f"0 % and 100 % are the ends of the frontier, {scale.private.id} and {scale.useful.id}, since the map has "
-        f"no trivial release and original to compare {listed(curve.axes)} with"
-    )
     least, most = scale.weights(point, others)
     upto = f"between {number(least, 2)} and {number(most, 2)}" if isfinite(most) else f"at least {number(least, 2)}"
     return (
         f"It is the knee{'' if strongest else ' within the bounds'} of the whole frontier of {listed(curve.axes)}: it "
-        f"keeps {kept(scale.kept(point))}, and no other release has more utility beyond its risk ({ends}). It stays "
+        f"keeps {kept(scale.kept(point))}, and no other release has more utility beyond its risk ({_ends(scale)}). It stays "
         f"the first for whoever counts one percent of risk as much as {upto} percent of utility."
+    )
+
+
+def _ends(scale: Scale) -> str:
+    """Say what 0 % and 100 % are."""
+    if scale.is_absolute:
+        return f"0 % is the trivial release ({scale.private.id}), 100 % the original ({scale.useful.id})"
+    return (
+        f"0 % and 100 % are the ends of the frontier, {scale.private.id} and {scale.useful.id}, since the map has no "
+        f"trivial release and original to compare {listed(scale.axes)} with"
     )
 
 
@@ -100,7 +104,8 @@ def firm(scale: Scale, point: Point, first: Point, left: Mapping[str, float | No
     mine, other = (f"{100 * (left[each.id] or 0):.1f} %" for each in (point, first))
     return (
         f"It is as good a knee of the whole frontier of {listed(scale.axes)} as {first.id}, within "
-        f"{percent(NEAR_EQUAL, 3)}: it keeps {kept(scale.kept(point))}, {first.id} {kept(scale.kept(first))}. But it "
+        f"{percent(NEAR_EQUAL, 3)}: it keeps {kept(scale.kept(point))}, {first.id} {kept(scale.kept(first))} "
+        f"({_ends(scale)}). But it "
         f"loses less when the table is resampled: in all but the worst {percent((1 - MIDDLE) / 2, 3)} of the resamples "
         f"it keeps {mine} more of the utility than of the risk, {first.id} {other}."
     )
