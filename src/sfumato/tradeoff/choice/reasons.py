@@ -82,10 +82,11 @@ def knee(curve: Curve, scale: Scale, point: Point, others: Sequence[Point], stro
     """Say what the knee of the whole frontier keeps, on which scale, and for whom it stays the first."""
     least, most = scale.weights(point, others)
     upto = f"between {number(least, 2)} and {number(most, 2)}" if isfinite(most) else f"at least {number(least, 2)}"
+    where, them = ("", "") if strongest else (" within the bounds", " within them")
     return (
-        f"It is the knee{'' if strongest else ' within the bounds'} of the whole frontier of {listed(curve.axes)}: it "
-        f"keeps {kept(scale.kept(point))}, and no other release has more utility beyond its risk ({_ends(scale)}). It stays "
-        f"the first for whoever counts one percent of risk as much as {upto} percent of utility."
+        f"It is the knee{where} of the whole frontier of {listed(curve.axes)}: it keeps {kept(scale.kept(point))}, and "
+        f"no other release{them} has more utility beyond its risk ({_ends(scale)}). It stays the first{them} for "
+        f"whoever counts one percent of risk as much as {upto} percent of utility."
     )
 
 
