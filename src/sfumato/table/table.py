@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from sfumato.arrays import Codes
+from sfumato.arrays import Codes, Counts
 from sfumato.configuration import check_choice
 from sfumato.documents import named
 from sfumato.engines import Coding, DistinctValues, Engine, Reading, column_pairs, open_rows
@@ -113,6 +113,12 @@ class Table:
     def link(self) -> str:
         """The engine's name for the link from its rows to the cells."""
         return self._counted[2]
+
+    def recounted(self, counts: Counts) -> Table:
+        """Return the same table with other counts of its cells, as a resample has them; its rows stay as they are."""
+        other = replace(self)
+        vars(other)["_counted"] = (self.cells.recounted(counts), self.dropped, self.link)
+        return other
 
     def counts_of(self, column: str) -> CountedValues:
         """Count the values of a published column in every cell: leaves where it is coded, texts where it is neutral."""
