@@ -50,8 +50,8 @@ def records(rows: int = 3000, seed: int = 1999) -> list[tuple]:
         sex = draw.choices(SEXES, (48, 50, 2))[0]
         birth = datetime.date(1925, 1, 1) + datetime.timedelta(int(draw.betavariate(2, 1.5) * 35_000))
         admission = max(birth, datetime.date(2021, 1, 1) + datetime.timedelta(draw.randrange(1095)))
-        weight = Decimal(round(draw.gauss(760 if sex != "weiblich" else 670, 130))) / 10
-        cost = Decimal(round(draw.lognormvariate(8, 0.9) * 2) * 50) / 100
+        weight = Decimal(max(25, round(draw.gauss(760 if sex != "weiblich" else 670, 130)))).scaleb(-1)
+        cost = Decimal(round(draw.lognormvariate(8, 0.9) * 2) * 50).scaleb(-2)
         made.append(
             (
                 str(2_021_000_001 + number),
@@ -61,7 +61,7 @@ def records(rows: int = 3000, seed: int = 1999) -> list[tuple]:
                 sex,
                 admission,
                 draw.choices(DIAGNOSES, range(len(DIAGNOSES), 0, -1))[0],
-                None if draw.random() < 1 / 25 else max(weight, Decimal("2.5")),
+                None if draw.random() < 1 / 25 else weight,
                 None if draw.random() < 1 / 50 else cost,
             )
         )
@@ -75,8 +75,7 @@ def german(value: object) -> str:
     if isinstance(value, datetime.date):
         return f"{value:%d.%m.%Y}"
     if isinstance(value, Decimal):
-        decimals = 1 if value == value.quantize(Decimal("0.1")) and value < 1000 else 2
-        return f"{value:,.{decimals}f}".translate(str.maketrans(",.", ".,"))
+        return f"{value:,f}".translate(str.maketrans(",.", ".,"))
     return str(value)
 
 
