@@ -41,9 +41,9 @@ def init(
         say(first.values(to), first.lines(to), as_json)
         return
     baskets.refuse_for_table()
-    declared = TableDeclaration(table, na=tuple(reading.na), delimiter=reading.delimiter, encoding=reading.encoding)
-    drafted = draft(declared, sample)
+    drafted = draft(TableDeclaration(table, **reading.declared()), sample)
     drafted.write(to, force)
+    tell(drafted.notices)
     if as_json:
         print_json(_as_plain(drafted, to))
     else:

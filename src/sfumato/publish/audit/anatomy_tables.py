@@ -19,7 +19,7 @@ COUNT = "count"
 
 
 def joined_tables(
-    rows: Path, values: Path, group: str, encoding: str = "utf-8", escaped_formulas: bool = False
+    rows: Path, values: Path, group: str, encoding: str | None = None, escaped_formulas: bool = False
 ) -> pa.Table:
     """Give the rows of every group its sensitive values, each as often as it is counted."""
     people, counted = (_read(path, group, encoding, escaped_formulas) for path in (rows, values))
@@ -42,9 +42,9 @@ def joined_tables(
     return people
 
 
-def _read(path: Path, group: str, encoding: str, escaped: bool) -> pa.Table:
+def _read(path: Path, group: str, encoding: str | None, escaped: bool) -> pa.Table:
     """Read a file of ours as text, an empty field of a text file missing."""
-    rows = open_rows(path, Reading(delimiter=",", encoding=encoding, as_it_stands=True, escaped=escaped))
+    rows = open_rows(path, Reading(delimiter=",", encoding=encoding, header=True, as_it_stands=True, escaped=escaped))
     names = list(rows.columns)
     if group not in names:
         known = ", ".join(map(repr, names))

@@ -8,7 +8,7 @@ Where a published column has both missing values (NULL) and empty texts, its rea
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -143,24 +143,19 @@ class Source:
         return Counted(columns, np.concatenate(counts) if counts else np.zeros(0, np.int64))
 
 
-def open_published(given: Any, delimiter: str | None = None, encoding: str = "utf-8", escaped: bool = False) -> Source:
-    """Open a published file or frame as its readers see it.
-
-    `escaped` says that formulas in a text file were escaped, and are to be read as they were.
-    """
+def open_published(given: Any, reading: Reading | None = None) -> Source:
+    """Open a published file or frame as its readers see it: what it shows is neither trimmed nor read otherwise."""
     if isinstance(given, Source):
         return given
-    reading = Reading(delimiter=delimiter, encoding=encoding, as_it_stands=True, escaped=escaped)
-    return Source(open_rows(given, reading), published=True)
+    return Source(open_rows(given, replace(reading or Reading(), as_it_stands=True)), published=True)
 
 
-def open_source(given: Any, delimiter: str | None = None, encoding: str = "utf-8", na: Sequence[str] = ()) -> Source:
+def open_source(given: Any, reading: Reading) -> Source:
     """Open an original: a path, the name of a bundled table, a frame, or an open table."""
     if isinstance(given, Table):
         coded = (*given.roles.quasi, *given.roles.sensitive)
         return Source(given.engine, coded if given.missing == "drop" else ())
-    reading = Reading(tuple(na), delimiter, encoding, as_it_stands=not na)
-    return Source(open_table(given, reading))
+    return Source(open_table(given, replace(reading, as_it_stands=not reading.na, notations=True)))
 
 
 def _coded(texts: Any, known: dict[str | None, int], missing: str | None) -> Codes:
