@@ -422,6 +422,6 @@ def _nearly(name: str, present: Sequence[str]) -> list[str]:
         if sum(look.fullmatch(value) is not None for value in present) >= len(present) * 0.9:
             return [
                 f"column {name!r} seems to hold {what} and is taken as {len(present):,} categories; "
-                "write dates as 1999-12-31 or 31.12.1999, numbers with a point, and mark other texts as missing (--na)"
+                "say how they are written (--dates, --decimal-comma, --decimal-point), or which texts mean missing (--na)"
             ]
     return []

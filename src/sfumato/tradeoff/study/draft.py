@@ -151,7 +151,9 @@ class Draft(Quiet):
         if declared.na:
             if self.added_na:
                 texts = ", ".join(map(shown, self.added_na))
-                _comment(table, [f"Texts that mean missing. Found between numbers or dates: {texts}"])
+                _comment(
+                    table, [f"Texts that mean missing. Proposed, for they seem to: {texts}. Take out what is a value."]
+                )
             table.add("na", list(declared.na))
         for role, means in MEANS.items():
             table.add(tomlkit.nl())
@@ -271,9 +273,8 @@ def draft(declaration: TableDeclaration | str, sample: int = SAMPLE) -> Draft:
         guesses = tuple(
             replace(guess_, advice="") if guess_.role and guess_.column in known else guess_ for guess_ in guesses
         )
-    return Draft(
-        declared, rows.row_count, rows.row_count > sample, guesses, tuple(sorted(missing)), tuple(rows.notices)
-    )
+    number = rows.row_count
+    return Draft(declared, number, number > sample, guesses, tuple(sorted(missing)), tuple(rows.notices))
 
 
 # -- words ----------------------------------------------------------------------------------------------------------
