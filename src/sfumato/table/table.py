@@ -422,6 +422,6 @@ def _nearly(name: str, present: Sequence[str]) -> list[str]:
         if sum(look.fullmatch(value) is not None for value in present) >= len(present) * 0.9:
             return [
                 f"column {name!r} seems to hold {what} and is taken as {len(present):,} categories; "
-                "say how they are written (--dates, --decimal-comma, --decimal-point), or which texts mean missing (--na)"
+                "say how they are written (--dates, --decimal-comma, --decimal-point), or what means missing (--na)"
             ]
     return []
