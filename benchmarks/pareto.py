@@ -24,8 +24,9 @@ from common import print_table, verdict
 from sfumato import load
 from sfumato.anonymizers import CutSpace, cut_space
 from sfumato.anonymizers.cut_vector.space import CutAttribute
+from sfumato.papers.dewri_2011.convergence import hypervolume
 from sfumato.table import Cells, Table
-from sfumato.tradeoff import NSGA2, Frontier, Problem2, Search, exact
+from sfumato.tradeoff import NSGA2, Problem2, Search, exact
 from sfumato.tradeoff.search.variation import drawn
 
 QUASI = ("age", "education", "race", "sex", "salary", "workclass", "marital-status", "occupation", "native-country")
@@ -65,16 +66,6 @@ def plain(
     k = int(rising[below[first] <= int(ETA * RECORDS + 1e-9)].max())
     kept = sizes[group] >= k
     return k, float((losses * counts)[kept].sum() / (RECORDS * len(parts)))
-
-
-def hypervolume(frontier: Frontier, records: int) -> float:
-    """The area that a frontier of (k, loss) beats, k on a logarithmic scale, both from 0 to 1."""
-    points = sorted((np.log(own.values["k"]) / np.log(records), own.values["generalization_loss"]) for own in frontier)
-    area, before = 0.0, 0.0
-    for k, loss in points:
-        area += (k - before) * (1 - loss)
-        before = k
-    return area
 
 
 def looked_at(search: Search, number: int) -> NDArray[np.uint8]:

@@ -30,7 +30,7 @@ from sfumato.transactions import (
     sweep,
     verify,
 )
-from sfumato.transactions.baskets import coded_baskets
+from sfumato.transactions.baskets import baskets_of, counted_baskets, rows_once
 
 KS = (2, 5, 10, 15, 20, 25, 40, 60, 80, 100)
 STRATEGIES = [
@@ -46,6 +46,17 @@ def seconds(job: Callable[[], Any]) -> tuple[float, Any]:
     started = time.process_time()
     made = job()
     return time.process_time() - started, made
+
+
+def coded_baskets(items: tuple[str, ...], lengths: np.ndarray, codes: np.ndarray) -> Baskets:
+    """Make baskets of codes, as reading them does once they are counted."""
+    starts, once = rows_once(np.repeat(np.arange(len(lengths)), lengths), codes, len(lengths))
+    return counted_baskets(items, starts, once, np.ones(len(lengths), np.int64), None, "drawn")
+
+
+def records(baskets: Baskets) -> np.ndarray:
+    """Return for every record which distinct basket it is, in no order that means anything."""
+    return np.random.default_rng(0).permutation(np.repeat(np.arange(baskets.distinct), baskets.weights))
 
 
 def warm_up() -> None:
@@ -88,14 +99,12 @@ def speed(baskets: Baskets) -> None:
 def ratio(baskets: Baskets) -> list[object]:
     """Compare with counting all pairs anew, in plain Python, before every merge."""
     kept = np.argsort(-baskets.supports, kind="stable")[:40]
-    records = [
+    sets = [
         frozenset(baskets.codes[baskets.starts[b] : baskets.starts[b + 1]].tolist()) & set(kept.tolist())
-        for b in baskets.link[:2000]
+        for b in records(baskets)[:2000]
     ]
-    from sfumato.transactions import baskets_of
-
-    sample = baskets_of([[f"i{i:05}" for i in record] for record in records if record])
-    rows = [frozenset(sample.basket(int(b))) for b in sample.link]
+    sample = baskets_of([[f"i{i:05}" for i in record] for record in sets if record])
+    rows = [frozenset(sample.basket(int(b))) for b in records(sample)]
     own, release = seconds(lambda: anonymize_baskets(sample, KMAnonymity(25, 2), "coat"))
     theirs, parts = seconds(lambda: plain_coat(rows, sample.items, 25))
     assert {frozenset(sample.items[i] for i in members) for members in release.recoding.members} == parts
@@ -131,10 +140,9 @@ def plain_coat(rows: list[frozenset[str]], items: tuple[str, ...], k: int) -> se
 def workload(baskets: Baskets, seed: int, number: int = 1000) -> np.ndarray:
     """Draw pairs of items: a random record with two or more, then two of its items."""
     random = np.random.default_rng(seed)
-    able = np.flatnonzero(baskets.lengths[baskets.link] > 1)
+    every = records(baskets)
     drawn = []
-    for record in random.choice(able, number):
-        own = baskets.link[record]
+    for own in random.choice(every[baskets.lengths[every] > 1], number):
         drawn.append(random.choice(baskets.codes[baskets.starts[own] : baskets.starts[own + 1]], 2, replace=False))
     return np.sort(np.array(drawn), axis=1)
 

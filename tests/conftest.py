@@ -24,6 +24,18 @@ def shared() -> Path:
     return SHARED
 
 
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let maps be saved without pages and pictures, as where there is no room to draw: for tests of everything else."""
+    from sfumato.drawing import NoRoomError
+
+    def no_room(*_: Any, **__: Any) -> bytes:
+        raise NoRoomError
+
+    for name in ("report_bytes", "picture_bytes"):
+        monkeypatch.setattr(f"sfumato.report.folder.{name}", no_room)
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

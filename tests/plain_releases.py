@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from sfumato.anonymizers import anonymize
 from sfumato.errors import InfeasibleError
 from sfumato.release import bucketization, generalization
+from sfumato.release.selections import Selections
 from sfumato.table import Assignment, Quasi, numeric, tree
 from sfumato.table.cells import sorted_cells
 from strategies import hierarchies
@@ -23,6 +24,21 @@ UNBALANCED = tree([["a", ["aa", ["aaa", "x1", "x2"]]], ["b", "x3", ["bb", "x4", 
 """Leaves at different depths; `aa` is the only child of `a`, so both are one node."""
 
 BASELINES = ("original", "without-quasi")
+
+
+# ---------------------------------------------------------------- selections of leaves
+
+
+def packed(masks):
+    """Masks as bits, from the definition: 64 leaves to a word, the first leaf lowest."""
+    words = range(0, masks.shape[1], 64)
+    rows = [[sum(1 << i for i in range(len(mask[at : at + 64])) if mask[at + i]) for at in words] for mask in masks]
+    return np.array(rows, np.uint64).reshape(len(masks), len(words))
+
+
+def selections(hierarchy, masks):
+    """Some scattered selections of the leaves of a hierarchy, by an array (selections, leaves) that says which."""
+    return Selections.scattered(hierarchy, packed(masks))
 
 
 # ---------------------------------------------------------------- records

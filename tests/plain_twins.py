@@ -304,9 +304,11 @@ def interval_loss(widths, lo, hi):
     return max((share - leaf) / (1 - leaf), Fraction(0))
 
 
-def box_loss(widths, lo, hi):
-    """The mean loss over the attributes of a box."""
-    return sum(interval_loss(w, a, b) for w, a, b in zip(widths, lo, hi, strict=True)) / Fraction(len(widths))
+def box_loss(widths, lo, hi, weights=None):
+    """The mean loss over the attributes of a box, weighted where there are weights."""
+    weights = [1] * len(widths) if weights is None else weights
+    losses = [interval_loss(w, a, b) for w, a, b in zip(widths, lo, hi, strict=True)]
+    return sum(w * loss for w, loss in zip(weights, losses, strict=True)) / Fraction(sum(weights))
 
 
 def trim_saving(records, kept, widths):

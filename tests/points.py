@@ -1,13 +1,16 @@
-"""Points by the texts that a person would type, for tests that make maps by hand."""
+"""Points by the texts that a person would type, for tests that make maps by hand; and the page of such a map."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
 from typing import Any
 
 from sfumato import Candidate, anonymizer, requirement
-from sfumato.tradeoff.map import Point
-from sfumato.transactions.anonymizers.candidates import candidate_maker
+from sfumato.report.page import page
+from sfumato.tradeoff.map import Map, Point
+from sfumato.transactions.anonymizers.registry import candidate_maker
 from sfumato.transactions.policy import basket_requirement
 from sfumato.transactions.study import BasketCandidate
 
@@ -27,3 +30,9 @@ def point_of(
     share = parameters.get("suppress", 0.0)
     candidate = Candidate(anonymizer(maker), requirement(asked or "k-anonymity k=1"), form, share)  # type: ignore[arg-type]
     return Point(id, candidate, status, *rest, **more)
+
+
+def write_report(map_: Map, path: Path, public: bool = False, day: date | None = None) -> Path:
+    """Write the report of a map to a file."""
+    path.write_text(page(map_, public, day or date.today()), encoding="utf-8")
+    return path

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,11 +19,11 @@ from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.publish import publish_point
 from sfumato.publish.baskets.published import read_published
 from sfumato.report import save_map
-from sfumato.tradeoff import explore, read_map, read_study
+from sfumato.tradeoff import Bound, explore, read_map, read_study, tune
 from sfumato.tradeoff.exploration.folder import point_values
 from sfumato.tradeoff.study.study import study_from_toml
 from sfumato.transactions import baskets_of
-from sfumato.transactions.anonymizers.candidates import candidate_maker
+from sfumato.transactions.anonymizers.registry import candidate_maker
 from sfumato.transactions.files.declaration import BasketsDeclaration
 from sfumato.transactions.measures.attacks import Linking
 from sfumato.transactions.measures.losses import ItemLosses
@@ -174,6 +175,39 @@ def test_the_map_does_not_depend_on_workers_and_resumes(shop: Path, tmp_path: Pa
         json.loads((fresh / "points.json").read_text())["points"]
         == json.loads((shop / "map" / "points.json").read_text())["points"]
     )
+
+
+def test_a_budget_searches_baskets_as_it_searches_tables(shop: Path, tmp_path: Path) -> None:
+    given = read_map(shop / "map").study
+    assert isinstance(given, BasketStudy)
+    axes = ("itemset_risk", "query_utility", "ncp")
+    study = replace(given, grids=given.grids[:1], axes=axes)
+    cache = tmp_path / "cache.jsonl"
+    short, long = (tune(study, cache=cache, workers=n, tries=tries) for n, tries in ((1, 6), (2, 16)))
+    ids = [point.id for point in long.points]
+    assert ids[: len(short.points)] == [point.id for point in short.points] and len(ids) > len(short.points)
+    assert not any(point.is_baseline for point in long.points)
+    makers = {point.candidate.anonymizer.name for point in long.points}
+    assert len(makers - {"aa", "coat", "pcta"}) > 0
+    again = explore(long.study, cache)
+    assert {point.id: dict(point.measures) for point in again.points} == {p.id: dict(p.measures) for p in long.points}
+    asked = tune(
+        study, cache=cache, workers=1, tries=8, best="query_utility", bounds=[Bound("itemset_risk", "max", 0.1)]
+    )
+    before = explore(study, cache).ask("query_utility within itemset_risk 0.1").answer
+    after = asked.ask("query_utility within itemset_risk 0.1").answer
+    assert before is not None and after is not None
+    assert after.measures["query_utility"] >= before.measures["query_utility"]
+
+
+def test_a_budget_and_a_searched_question_on_the_command_line(shop: Path, tmp_path: Path) -> None:
+    out = str(tmp_path / "map")
+    run("explore", str(shop / "map" / "study.toml"), "--budget", "1s", "--out", out)
+    answer = json.loads(run("ask", out, "ncp, query_utility within itemset_risk 0.2", "--search", "1s", "--json"))[
+        "answer"
+    ]
+    assert answer["measures"]["itemset_risk"] <= 0.2
+    run("release", out, "--point", answer["id"], "--to", str(tmp_path / "out.csv"))
 
 
 def test_risk_is_one_over_k_or_less_and_the_ends_are_the_ends(shop: Path) -> None:

@@ -4,6 +4,7 @@ import heapq
 from collections import Counter
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +23,8 @@ from sfumato.kernel_helpers import (
 )
 from sfumato.table import Assignment, Points, laid_out, ranges, weighted_counts
 from strategies import cells_of_tables, tries
+
+pytestmark = pytest.mark.quick
 
 numbers = st.lists(st.integers(0, 5), min_size=1, max_size=12)
 

@@ -43,7 +43,7 @@ def stopping_after(number):
     return press
 
 
-@pytest.mark.parametrize("wanted", [Problem1(), Problem2(0.1), Problem4(0.1)], ids=str)
+@pytest.mark.parametrize("wanted", [Problem1(), Problem2(0.2, minimize="loss"), Problem4(0.1)], ids=str)
 @pytest.mark.parametrize("operators", ["own", "paper"])
 def test_interrupted_and_resumed_is_the_same_as_at_once(small, wanted, operators, tmp_path):
     solver, path = replace(SOLVER, operators=operators), tmp_path / "search.npz"
@@ -180,7 +180,7 @@ def test_the_command_goes_on_where_it_was_stopped(small, tmp_path, monkeypatch, 
     run("--out", "parts")
     monkeypatch.setattr(Search, "run", run_search)
     code, found, said = run("--out", "parts")
-    assert not code and "going on after generation 3 of 8" in said
+    assert not code and "going on after generation 3 of 16" in said  # two stages
     assert found["frontier"] == whole["frontier"] and found["evaluations"] == whole["evaluations"]
     code, found, said = run("--out", "parts")
     assert "finished" in said and found["frontier"] == whole["frontier"]

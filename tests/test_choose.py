@@ -18,7 +18,7 @@ from sfumato.measures import MEASURES
 from sfumato.plain import json_text
 from sfumato.tradeoff import RECIPIENTS, Grid, Map, NothingFitsError, Point, Study
 from sfumato.tradeoff.choice.bounds import Bound, read_bounds
-from sfumato.transactions.anonymizers.candidates import candidate_maker
+from sfumato.transactions.anonymizers.registry import candidate_maker
 from sfumato.transactions.policy import basket_requirement
 from sfumato.transactions.study import BasketCandidate
 from strategies import tries

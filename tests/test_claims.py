@@ -10,6 +10,8 @@ from sfumato import papers
 from sfumato.cli import main
 from sfumato.papers.results import Claim, Results, all_of
 
+pytestmark = pytest.mark.quick
+
 
 def results_of(*claims: Claim) -> Results:
     return Results("li-li-2009", claims, [])

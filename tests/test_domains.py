@@ -22,7 +22,7 @@ from sfumato.measures.reconstruction import Entries, weighted_estimates
 from sfumato.release import stretches
 from sfumato.release.populations import large_populations
 from sfumato.release.regions import Members, Points, Regions, overlap_estimates
-from sfumato.release.selections import Selections, choose_smallest, packed, unpacked, words_for
+from sfumato.release.selections import Selections, choose_smallest, unpacked, words_for
 from sfumato.table import dates, from_level_table, numeric
 from strategies import tries
 
@@ -44,7 +44,7 @@ def wide_selections(draw):
         masks = (leaf >= ends[:, :1]) & (leaf < ends[:, 1:])
         return hierarchy, masks, Selections.stretches(hierarchy, ends[:, 0], ends[:, 1])
     masks = rng.random((3, size)) < rng.random()
-    return hierarchy, masks, Selections.of(hierarchy, masks)
+    return hierarchy, masks, plain.selections(hierarchy, masks)
 
 
 class Shown:
@@ -89,7 +89,7 @@ def test_the_smallest_are_chosen_and_of_equal_ones_the_first(size, seed, coarse,
     bits = np.zeros((3, words_for(size)), np.uint64)
     choose_smallest(numbers, chosen, bits)
     expected = np.argsort(np.argsort(numbers, axis=1, kind="stable"), axis=1) < chosen
-    assert (unpacked(bits, size) == expected).all() and (packed(expected) == bits).all()
+    assert (unpacked(bits, size) == expected).all() and (plain.packed(expected) == bits).all()
 
 
 @tries(30)

@@ -11,6 +11,8 @@ from typer.testing import CliRunner
 import sfumato
 from sfumato.cli import app
 
+pytestmark = pytest.mark.quick
+
 runner = CliRunner()
 DAYS = [datetime.date(1990, 1, 1) + datetime.timedelta(37 * i % 3000) for i in range(60)]
 

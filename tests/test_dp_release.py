@@ -27,10 +27,10 @@ from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
 from sfumato.publish import certificate_files, mapping_of, publish_point, read_certificate
 from sfumato.publish.certificate import check_certificate
+from sfumato.publish.leaving import certificate_page
 from sfumato.publish.noisy.cautions import alarms, belief, epsilon_in_words, noisy_cautions, noisy_notices
 from sfumato.publish.noisy.certificate import guarantee_values, public_noisy_certificate
 from sfumato.publish.noisy.publication import check_draft
-from sfumato.publish.page import certificate_page
 from sfumato.report import save_map
 from sfumato.requirements import KAnonymity
 
@@ -271,7 +271,7 @@ def test_the_public_certificate_depends_on_nothing_but_the_answers(kind, tmp_pat
         table = memory_table(rows, missing="drop")
         release = maker.draw(table, Deaf())
         about = noisy_cautions(release, maker)
-        made = public_noisy_certificate(release, maker, Path("out.csv"), [tmp_path / "out.csv"], about)
+        made = public_noisy_certificate(release, maker, Path("out.csv"), tmp_path / "out.csv", about)
         found.append({key: value for key, value in made.items() if key != "made"})
     assert found[0] == found[1] == found[2]
 

@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from command_line import run
 from sfumato.tradeoff import Study
 
 STUDY = """
@@ -40,8 +41,7 @@ def folder(tmp_path):
 
 
 def sfumato(folder, *words):
-    command = [sys.executable, "-m", "sfumato.cli", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    return run(*words, cwd=folder)
 
 
 def test_explore_leaves_what_the_design_lists(folder):

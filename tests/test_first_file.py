@@ -347,7 +347,7 @@ def test_new_data_are_read_as_the_mapping_s_table_was(tmp_path):
     first = save(tmp_path / "a.csv", "w;d\n" + "".join(f"{i}.500,5;{'xy'[i % 2]}\n" for i in range(1, 9)))
     release = sfumato.anonymize(sfumato.read(first, quasi="w", sensitive="d"), "k-anonymity k=2", "full-domain")
     mapping = sfumato.publish.mapping_of(release, sfumato.requirement("k-anonymity k=2"))
-    sfumato.publish.read_mapping(mapping.to_json(tmp_path / "m.json"))
+    save(tmp_path / "m.json", mapping.to_text())
     new = save(tmp_path / "b.csv", "w;d\n" + "".join(f"{i}.500;{'xy'[i % 2]}\n" for i in range(1, 9)))
     again = sfumato.publish.read_mapping(tmp_path / "m.json")
     assert again.notations == {"w": "comma"}

@@ -7,8 +7,6 @@ import itertools
 import json
 import math
 import operator
-import subprocess
-import sys
 from collections import defaultdict
 from dataclasses import replace
 
@@ -21,6 +19,7 @@ from hypothesis import strategies as st
 import independent_checker as checker
 import plain_twins as plain
 import sfumato
+from command_line import run
 from sfumato.anonymizers.full_domain import search as searching
 from sfumato.anonymizers.full_domain.full_domain import fixed_levels
 from sfumato.anonymizers.full_domain.lattice import deficits_of, lattice_of
@@ -459,7 +458,7 @@ def test_command_line_reads_arx_files_as_they_are(shared, tmp_path):
     folder, to = shared / "data" / "arx" / "adult", tmp_path / "out.csv"
     words = ["anonymize", folder / "adult.csv", "--hierarchies", folder, "--quasi", ",".join(EIGHT)]
     words += ["--with", "full-domain", "--require", K5, "--suppress", "0.05", "--to", to, "--json"]
-    done = subprocess.run([sys.executable, "-m", "sfumato.cli", *words], capture_output=True, text=True)
+    done = run(*words)
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
     assert said["loss"] == pytest.approx(0.178339, abs=1e-6) and said["suppressed"] == 1346
@@ -564,10 +563,10 @@ def test_lattice_is_written_and_explored(tmp_path, monkeypatch):
         "k-anonymity k=5",
     ]
     words += ["--to", "out.csv", "--lattice", "lattice.csv"]
-    done = subprocess.run([sys.executable, "-m", "sfumato.cli", *words], capture_output=True, text=True)
+    done = run(*words)
     assert done.returncode == 2 and "--lattice belongs to --with full-domain" in done.stderr
     words += ["--with", "full-domain"]
-    done = subprocess.run([sys.executable, "-m", "sfumato.cli", *words], capture_output=True, text=True)
+    done = run(*words)
     assert done.returncode == 0 and "This is the optimum" in done.stdout, done.stderr
     with (tmp_path / "lattice.csv").open(encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))

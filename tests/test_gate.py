@@ -17,6 +17,8 @@ import sfumato
 from strategies import tries
 from test_audit import records, run, write
 
+pytestmark = pytest.mark.quick
+
 ENDS = ["", " ", "&", " & & "]
 
 

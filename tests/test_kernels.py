@@ -638,7 +638,7 @@ forms = st.sampled_from(["generalization", "bucketization"])
 
 
 @given(data=st.data(), cells=cells_of_tables(), maker=makers, form=forms, suppress=st.sampled_from([0, 0.1, 0.5]))
-@tries(300)
+@tries(150)
 def test_releases_of_mondrian_keep_the_requirement_and_the_budget(data, cells, maker, form, suppress):
     requirement = data.draw(requirements_for(cells))
     assume(requirement.monotone or maker.mode == "strict" or form == "bucketization")
@@ -677,7 +677,7 @@ def test_releases_of_mondrian_keep_the_requirement_and_the_budget(data, cells, m
 
 
 @given(data=st.data(), cells=cells_of_tables(rows=20), budget=st.integers(0, 20))
-@tries(400)
+@tries(200)
 def test_the_best_trim_keeps_its_promise(data, cells, budget):
     requirement = data.draw(requirements_for(cells))
     problem, records, widths = problem_of(cells, requirement), twins.records_of(cells), widths_of(cells)
@@ -741,7 +741,7 @@ def losses_without_and_with_suppression(data, cells, maker, form):
 
 
 @given(data=st.data(), cells=cells_of_tables(rows=20), mode=st.sampled_from(["strict", "relaxed"]))
-@tries(200)
+@tries(100)
 def test_suppression_never_costs_more_than_it_saves(data, cells, mode):
     maker = Mondrian(mode, seed=seed_for(mode))
     without, loss = losses_without_and_with_suppression(data, cells, maker, "generalization")
@@ -749,7 +749,7 @@ def test_suppression_never_costs_more_than_it_saves(data, cells, mode):
 
 
 @given(data=st.data(), cells=cells_of_tables(rows=20), mode=st.sampled_from(["strict", "relaxed"]))
-@tries(200)
+@tries(100)
 def test_suppression_never_costs_more_than_it_saves_where_regions_are_published(data, cells, mode):
     maker = Mondrian(mode, "region", seed=seed_for(mode))
     without, loss = losses_without_and_with_suppression(data, cells, maker, "generalization")
@@ -757,7 +757,7 @@ def test_suppression_never_costs_more_than_it_saves_where_regions_are_published(
 
 
 @given(data=st.data(), cells=cells_of_tables(sensitive=(1, 2), rows=20), mode=st.sampled_from(["strict", "relaxed"]))
-@tries(200)
+@tries(100)
 def test_suppression_never_costs_more_than_it_saves_in_a_bucketization(data, cells, mode):
     maker = Mondrian(mode, seed=seed_for(mode))
     without, loss = losses_without_and_with_suppression(data, cells, maker, "bucketization")

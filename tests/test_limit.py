@@ -17,8 +17,7 @@ from sfumato.anonymizers import anonymize, anonymizer
 from sfumato.errors import BadInputError, SfumatoError
 from sfumato.measures import Scales
 from sfumato.report import save_map
-from sfumato.report.limit import limit_content
-from sfumato.report.page import page
+from sfumato.report.page import limit_content, page
 from sfumato.requirements import requirement
 from sfumato.requirements.nearest_js import nearest_js
 from sfumato.table import Quasi, TableDeclaration, tree

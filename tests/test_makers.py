@@ -19,7 +19,7 @@ import independent_checker as checker
 import sfumato
 from sfumato.anonymizers import ANONYMIZERS, anonymizer
 from sfumato.anonymizers.anatomy import buckets_of, drawn_buckets
-from sfumato.anonymizers.burel import fewest_buckets, most_shares
+from sfumato.anonymizers.burel import fewest_buckets
 from sfumato.anonymizers.curve import order_on_curve, places_on_curve, points_on_curve
 from sfumato.anonymizers.hilbert import stricter
 from sfumato.anonymizers.redistribution import distance_at_worst, halved, holds_at_worst, take_nearest, worst_of
@@ -413,7 +413,7 @@ def test_dividing_buckets_ends_with_every_value_alone_and_falls_towards_zero(att
 @given(sensitives(), st.integers(1, 80).map(lambda x: x / 10), st.sampled_from(["basic", "enhanced"]))
 def test_burel_cuts_the_fewest_buckets_and_its_worst_case_is_sound(attribute, beta, variant):
     q, requirement = attribute.shares, BetaLikeness(beta, variant)
-    most = most_shares(requirement, q)
+    most = requirement.most_shares(q)
     bucket = fewest_buckets(q, most)
     order = np.argsort(q, kind="stable")
 

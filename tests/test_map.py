@@ -110,23 +110,6 @@ def test_a_point_is_found_by_its_id():
         own["c"]
 
 
-def test_a_map_as_a_table():
-    points = (
-        make_point("a", p_loss=0.1, u_loss=0.2, delta=INF, k=3),
-        make_point("b", p_loss=0.2, u_loss=0.3, delta=1.5, k=4),
-        point_of("c", "mondrian", "bucketization", "k-anonymity k=9", {}, "infeasible", "too few"),
-    )
-    table = Map(ANY, points).to_table()
-    assert table["id"].to_pylist() == ["a", "b", "c"]
-    assert table["on_frontier"].to_pylist() == [True, False, False]
-    assert table["status"].to_pylist() == ["measured", "measured", "infeasible"]
-    assert table["p_loss"].to_pylist() == [0.1, 0.2, None]
-    assert table["delta"].to_pylist() == [INF, 1.5, None]
-    assert table["k"].to_pylist() == [3, 4, None]
-    assert "loss" not in table.column_names
-    assert Map(ANY, ()).to_table().num_rows == 0
-
-
 # ---------------------------------------------------------------- studies as text
 
 names = st.one_of(
@@ -431,7 +414,6 @@ def test_candidates_that_cannot_be_made_are_marked_with_a_reason():
     assert measured.status == "measured" and measured.reason is None and measured.measures["k"] >= 7
     assert {p.status for p in own.points} == {"measured", "infeasible", "failed"}
     assert {p.id for p in own.frontier()} == plain_frontier(own, ["p_loss", "u_loss"])
-    assert own.to_table().num_rows == len(own.points)
 
 
 @dataclass(frozen=True)

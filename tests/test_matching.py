@@ -16,6 +16,8 @@ import sfumato
 from sfumato.cli import app
 from strategies import tries
 
+pytestmark = pytest.mark.quick
+
 runner = CliRunner()
 NAMES = ["q0", "q1", "q2", "q3"]
 

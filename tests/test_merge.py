@@ -12,6 +12,8 @@ from sfumato.table import TableDeclaration
 from sfumato.tradeoff import Grid, Study, explore
 from test_explore import folder, sfumato  # noqa: F401  (folder is a fixture)
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture(scope="module")
 def two(tmp_path_factory):

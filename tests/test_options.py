@@ -16,6 +16,8 @@ from sfumato.cli import app
 from sfumato.configuration import Configured, described, parse
 from sfumato.errors import BadInputError
 
+pytestmark = pytest.mark.quick
+
 ENTRIES = [entry for members in catalogue.sections().values() for entry in members]
 KINDS = [entry.kind for entry in ENTRIES]
 TYPED = [kind for kind in KINDS if issubclass(kind, Configured)]

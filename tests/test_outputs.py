@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import command_line
 from sfumato import cli
 from sfumato.errors import BadInputError
 from sfumato.release import staged
@@ -67,8 +68,7 @@ def maps(tmp_path_factory):
     (folder / "study.toml").write_text(STUDY)
     (folder / "sets.toml").write_text(BASKETS)
     for study, out in (("study.toml", "map"), ("sets.toml", "sets")):
-        words = [sys.executable, "-m", "sfumato.cli", "explore", study, "--out", out]
-        done = subprocess.run(words, cwd=folder, capture_output=True, text=True)
+        done = command_line.run("explore", study, "--out", out, cwd=folder)
         assert done.returncode == 0, done.stderr
     return folder
 

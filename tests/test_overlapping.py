@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from itertools import permutations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato
 from sfumato.requirements import DeltaDisclosure
 from strategies import flat_sensitive, group_counts, one_histogram, sensitives, single_requirements, tries
+
+pytestmark = pytest.mark.quick
 
 
 @given(data=st.data(), attribute=sensitives(), one=single_requirements())

@@ -18,11 +18,13 @@ import sfumato
 from sfumato.pages import drawing, render, source
 from sfumato.publish import publish_point
 from sfumato.publish.certificate import certificate_files
-from sfumato.publish.page import certificate_page
+from sfumato.publish.leaving import certificate_page
 from sfumato.report import save_map
 from sfumato.report.page import page
 from sfumato.rooms import up_to
 from sfumato.words.command import DECLARED
+
+pytestmark = pytest.mark.quick
 
 SOURCES = Path(sfumato.__file__).parent
 BAD = "<script>alert(1)</script>"

@@ -28,7 +28,7 @@ from sfumato.report.page import page
 from sfumato.table import TableDeclaration
 from sfumato.tradeoff import Grid, Map, Point, Study, explore
 from sfumato.tradeoff.public import ALLOWED, LARGEST_STEP, WORTH, public_map, public_steps, rounded
-from sfumato.transactions.anonymizers.candidates import candidate_maker
+from sfumato.transactions.anonymizers.registry import candidate_maker
 from sfumato.transactions.files.declaration import BasketsDeclaration
 from sfumato.transactions.measures.scales import BasketScales
 from sfumato.transactions.policy import basket_requirement

@@ -18,7 +18,6 @@ from sfumato.measures.definetti import best_values
 from sfumato.measures.reconstruction import Entries, weighted_estimates
 from sfumato.release import bucketization
 from sfumato.release.regions import Regions, are_points, estimated_histograms, overlap_estimates
-from sfumato.release.selections import Selections
 from sfumato.table import Assignment
 from sfumato.tradeoff import Grid, Study, explore, read_study
 from sfumato.tradeoff.search.measured_problem import MeasuredProblem
@@ -118,7 +117,7 @@ def everything_apart(cells):
     used = np.full((size + 1, len(cells.quasi)), -1, np.int32)
     used[:size, 0] = np.arange(size)
     banks = [np.eye(size, dtype=np.bool_), *(np.ones((1, q.hierarchy.size), np.bool_) for q in cells.quasi[1:])]
-    return Regions(tuple(Selections.of(q.hierarchy, bank) for q, bank in zip(cells.quasi, banks, strict=True)), used)
+    return Regions(tuple(plain.selections(q.hierarchy, bank) for q, bank in zip(cells.quasi, banks, strict=True)), used)
 
 
 @st.composite
@@ -131,7 +130,7 @@ def some_regions(draw, cells):
         bank = draw(st.lists(st.lists(st.booleans(), min_size=size, max_size=size), min_size=1, max_size=3))
         banks.append(np.array(bank, np.bool_))
         used[:, a] = draw(st.lists(st.integers(-1, len(bank) - 1), min_size=number, max_size=number))
-    return Regions(tuple(Selections.of(q.hierarchy, bank) for q, bank in zip(cells.quasi, banks, strict=True)), used)
+    return Regions(tuple(plain.selections(q.hierarchy, bank) for q, bank in zip(cells.quasi, banks, strict=True)), used)
 
 
 @tries(60)

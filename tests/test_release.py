@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import sfumato
+from command_line import run
 from independent_checker import read_rows, violations
 from sfumato.publish import certificate_files, publish_point, read_certificate
 from sfumato.publish import publication as releasing
@@ -181,11 +182,6 @@ def test_warnings_speak_of_what_is_found(published):
 
 
 # -- what is refused -----------------------------------------------------------------------------------------
-
-
-def run(*words, cwd=None):
-    command = [sys.executable, "-m", "sfumato.cli", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd)
 
 
 def refused(done, message):

@@ -19,13 +19,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from points import point_of
+from points import point_of, write_report
 from sfumato.anonymizers import anonymizer
 from sfumato.cli import app
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
 from sfumato.pages import in_script
-from sfumato.report import write_picture, write_report
+from sfumato.report import save_map
 from sfumato.requirements import requirement
 from sfumato.table import TableDeclaration
 from sfumato.tradeoff import Grid, Map, Study, explore
@@ -236,7 +236,7 @@ def test_a_map_without_sensitive_measures_or_without_points_has_a_report(
     made = point_of("1a", "mondrian", "generalization", "k-anonymity k=2", {}, "measured", None, {"k": 2, "loss": 0.1})
     lost = point_of("2b", "mondrian", "generalization", "k-anonymity k=9", {}, "infeasible", "only 7 records")
     shown = Map(study, (made, lost) if drawn else (lost,), {"records": 7, "quasi": ["age"], "sensitive": []})
-    write_picture(shown, tmp_path / "map.png")
+    assert shown.chart().png().startswith(b"\x89PNG")
     with opened(browser, write_report(shown, tmp_path / "report.html")) as page:
         assert page.is_visible("#map") == drawn
         assert "only 7 records" in page.inner_text("#unmade")
@@ -298,9 +298,8 @@ def test_settings_are_told_in_words(asked: str, form: str, said: str) -> None:
 
 
 def test_files_are_whole_and_leave_nothing_beside_them(plain: Map, tmp_path: Path) -> None:
-    write_report(plain, tmp_path / "report.html")
-    write_picture(plain, tmp_path / "map.png")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["map.png", "report.html"]
+    written = save_map(plain, tmp_path)
+    assert sorted(tmp_path.iterdir()) == sorted(written)
     assert (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(BadInputError, match="cannot be written"):
-        write_report(plain, tmp_path / "nowhere" / "report.html")
+        save_map(plain, tmp_path / "nowhere")

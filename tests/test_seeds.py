@@ -24,6 +24,8 @@ from sfumato.tradeoff.search.variation import drawn
 from small_tables import small_table
 from strategies import cells_of_tables, hierarchies, table_of, tries
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture(scope="module")
 def small():

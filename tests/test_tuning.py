@@ -8,6 +8,7 @@ import random
 from dataclasses import replace
 from datetime import date
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,8 +22,9 @@ from sfumato.requirements import KAnonymity, TCloseness, requirement
 from sfumato.table import TableDeclaration, load
 from sfumato.tradeoff import Candidate, Grid, Point, Study, explore, read_study, tune
 from sfumato.tradeoff.choice.bounds import Bound
+from sfumato.tradeoff.dominance import exclusive, hypervolume
 from sfumato.tradeoff.limit.score import Frame
-from sfumato.tradeoff.search.aims import Aim, BestWithin, Staircase
+from sfumato.tradeoff.search.aims import Aim, Judge
 from sfumato.tradeoff.search.cuts import CountedCuts, SteppedCuts, cuts_of
 from sfumato.tradeoff.search.families import Dial, Family, dial_of, families_of
 from sfumato.tradeoff.search.pareto import exact
@@ -73,10 +75,48 @@ FRAME = Frame((0, 0.69), (0, 0.06))
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), max_size=12), st.floats(0, 1), st.floats(0, 1))
 def test_the_gain_is_the_area_that_only_the_new_place_beats(places, x, y):
     places = [*places, (0.0, 1.0), (1.0, 0.0)]
+    seen = [dict(zip(("p_loss", "u_loss"), place, strict=True)) for place in places]
     steps = 60
     grid = [((i + 0.5) / steps, (j + 0.5) / steps) for i in range(steps) for j in range(steps)]
     only = sum(a >= x and b >= y and not any(a >= u and b >= v for u, v in places) for a, b in grid) / steps**2
-    assert Staircase(places).gain((x, y)) == pytest.approx(only, abs=6 / steps)
+    gain = Judge(Aim(("p_loss", "u_loss")), seen, seen[-2:]).gain_of({"p_loss": x, "u_loss": y})
+    assert gain == pytest.approx(only, abs=6 / steps)
+
+
+@tries(40)
+@given(st.integers(1, 4), st.data())
+def test_volumes_are_counted_cube_by_cube(axes, data):
+    """On whole numbers what is dominated are whole cubes, so they can be counted."""
+    rows = data.draw(st.lists(st.tuples(*[st.integers(0, 5)] * axes), min_size=1, max_size=7))
+    cubes = [{cube for cube in np.ndindex(*[4] * axes) if all(a >= b for a, b in zip(cube, row))} for row in rows]  # noqa: B905
+    costs, corner = np.array(rows, np.float64), np.full(axes, 4.0)
+    assert hypervolume(costs, corner) == len(set().union(*cubes))
+    assert exclusive(costs[0], costs[1:], corner) == len(cubes[0] - set().union(*cubes[1:]))
+
+
+def test_the_frame_reaches_from_the_trivial_release_to_the_original():
+    """What lies beyond all releases so far gains at once, and a release that is bad in everything moves nothing."""
+    seen = [{"k": 10, "loss": 0.2}, {"k": 20, "loss": 0.3}]
+    ends = [{"k": 1, "loss": 0.0}, {"k": 1000, "loss": 1.0}]
+    aim = Aim(("k", "loss"))
+    assert Judge(aim, seen).gain_of({"k": 500, "loss": 0.9}) > 0  # loss is bounded, so its ends are known anyway
+    framed = Judge(aim, seen, ends)
+    beyond = math.log(500 / 20) / math.log(1000) * 0.1
+    assert framed.gain_of({"k": 500, "loss": 0.9}) == pytest.approx(beyond, abs=2e-3)
+    assert framed.gain_of({"k": 2, "loss": 0.05}) == pytest.approx(math.log(2) / math.log(1000) * 0.15, abs=2e-3)
+    worse = Judge(aim, [*seen, {"k": 9, "loss": 0.99}], ends)
+    assert worse.gain_of({"k": 500, "loss": 0.9}) == framed.gain_of({"k": 500, "loss": 0.9})
+
+
+def test_a_question_about_several_measures_gains_in_each():
+    bound = (Bound("loss", "max", 0.25),)
+    ends = [{"k": 1, "l_frequency": 1, "loss": 0.0}, {"k": 1000, "l_frequency": 5, "loss": 1.0}]
+    judge = Judge(Aim(("k", "l_frequency"), bound, True), [{"k": 50, "l_frequency": 1.5, "loss": 0.2}], ends)
+    assert judge.gain_of({"k": 10, "l_frequency": 3, "loss": 0.25}) > 0
+    assert judge.gain_of({"k": 10, "l_frequency": 3, "loss": 0.26}) == 0
+    assert judge.gain_of({"k": 50, "l_frequency": 1.2, "loss": 0.1}) == 0
+    tight, wide = {"k": 5, "l_frequency": 1.1, "loss": 0.1}, {"k": 900, "l_frequency": 2, "loss": 0.6}
+    assert judge.between(tight, wide) == pytest.approx(judge.gain_of({"k": 900, "l_frequency": 2, "loss": 0.1}))
 
 
 def test_more_rounds_continue_the_same_sequence():
@@ -121,17 +161,19 @@ def test_a_question_is_answered_as_well_as_the_whole_dial_can(bound, shift):
         return 1 / k, 0.05 * (k / (4000 + 100 * shift)) ** 0.5
 
     best = min(1 / k for k in range(2, 4001) if curve(k)[1] <= bound + 1e-9 or k == 2)
-    tried = tuned({dial: curve}, 20, Aim(("p_loss", "u_loss"), "p_loss", (Bound("u_loss", "max", bound),)))
+    tried = tuned({dial: curve}, 20, Aim(("p_loss",), (Bound("u_loss", "max", bound),), True))
     found = min((x for _, (x, y) in tried if y <= bound + 1e-9), default=0.5)
     assert found <= best * 1.001 and len(tried) < 40
 
 
 def test_a_question_hopes_only_where_the_bound_lies_between():
     seen = [{"k": 10, "loss": 0.1}, {"k": 40, "loss": 0.3}, {"k": 90, "loss": 0.5}]
-    question = BestWithin(Aim(("k", "loss"), "k", (Bound("loss", "max", 0.2),)), seen)
-    assert question.between(seen[0], seen[1]) == pytest.approx(math.log(4))
+    whole = math.log(9)  # what is seen on the frontier of k alone is its best: the ends of the map are the frame
+    ends = [{"k": 10, "loss": 0.0}, {"k": 90, "loss": 1.0}]
+    question = Judge(Aim(("k",), (Bound("loss", "max", 0.2),), True), seen, ends)
+    assert question.between(seen[0], seen[1]) == pytest.approx(math.log(4) / whole)
     assert question.between(seen[1], seen[2]) == 0 and question.gain_of({"k": 20, "loss": 0.21}) == 0
-    assert question.gain_of({"k": 20, "loss": 0.2}) == pytest.approx(math.log(2))
+    assert question.gain_of({"k": 20, "loss": 0.2}) == pytest.approx(math.log(2) / whole)
 
 
 def small_study(folder, axes):  # noqa: F811
@@ -165,6 +207,39 @@ def test_cut_vectors_take_part_in_a_budget(folder, axes):  # noqa: F811
     longer = tune(study, tries=16, workers=2)
     assert [point.id for point in longer.points][: len(map_.points)] == [point.id for point in map_.points]
     assert Study.from_toml(map_.study.to_toml()).candidates == map_.study.candidates
+
+
+def test_three_axes_are_searched_and_more_tries_only_add(folder):  # noqa: F811
+    axes = ("k", "l_frequency", "loss")
+    study = small_study(folder, axes)
+    study = replace(study, grids=tuple(grid for grid in study.grids if not grid.anonymizers[0].baseline))
+    cache = folder / "three.jsonl"
+    short, long = (tune(study, cache=cache, workers=n, tries=tries) for n, tries in ((1, 6), (2, 14)))
+    assert [p.id for p in long.points][: len(short.points)] == [p.id for p in short.points]
+    assert not any(p.is_baseline for p in long.points)  # made for the frame, and not asked for
+    assert "original" in cache.read_text() and Study.from_toml(long.study.to_toml()).axes == axes
+
+    def costs(map_):
+        return [(-p.measures["k"], -p.measures["l_frequency"], p.measures["loss"]) for p in map_.points if p.has(axes)]
+
+    corner = np.array([0.0, 0.0, 1.1])
+    assert hypervolume(np.array(costs(long)), corner) >= hypervolume(np.array(costs(short)), corner)
+    rows = costs(long)
+    best = {row for row in rows if not any(all(a <= b for a, b in zip(o, row)) and o != row for o in rows)}  # noqa: B905
+    shown = [p.measures for p in long.frontier()]
+    assert {(-m["k"], -m["l_frequency"], m["loss"]) for m in shown} == best
+    assert long.scores().axes == axes[:2] and long.choose().axes == axes[:2]
+    both = short.merged(long)
+    assert [p.id for p in both.points] == [p.id for p in long.merged(short).points] and both.study.axes == axes
+    assert both.merged(both).study.to_toml() == both.study.to_toml() == long.merged(short).study.to_toml()
+
+
+def test_a_hurried_budget_loses_nothing_that_is_known(folder):  # noqa: F811
+    study = small_study(folder, ("k", "loss"))
+    cache = folder / "known.jsonl"
+    whole = explore(study, cache, workers=1)
+    hurried = tune(study, 1e-9, cache, workers=1)
+    assert {p.id for p in hurried.points} >= {p.id for p in whole.points}
 
 
 def test_a_question_begins_with_the_largest_k_within_the_loss(folder):  # noqa: F811

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from points import point_of
+from points import point_of, write_report
 from sfumato.anonymizers import anonymizer
 from sfumato.cli import app
 from sfumato.measures import Classification, Scales, Worth
-from sfumato.report import save_map, write_report
+from sfumato.report import save_map
 from sfumato.requirements import requirement
 from sfumato.table import TableDeclaration
 from sfumato.tradeoff import Grid, Map, Point, Study

@@ -19,6 +19,8 @@ from sfumato.words.command import anonymize_command
 from sfumato.words.meanings import meanings
 from sfumato.words.points import settings, studied
 
+pytestmark = pytest.mark.quick
+
 
 @given(st.integers(0, 10**6), st.integers(1, 10**6))
 def test_a_measured_share_reads_as_none_or_all_only_where_it_is(some, of):

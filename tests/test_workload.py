@@ -359,7 +359,7 @@ def test_suppressed_records_are_guessed_by_the_shares_of_the_published():
     fold = validation.fold("decision-tree", 0, 0)
     assert fold.true.sum() == task.folds.sums[0, -1]
     weights = validation.training_weights(0).sum(axis=0)
-    assert fold.said[-1] == pytest.approx(weights / weights.sum())
+    assert fold.chances[-1] == pytest.approx(weights / weights.sum())
 
 
 def test_the_same_seed_gives_the_same_numbers_and_another_one_others():

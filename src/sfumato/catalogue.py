@@ -19,8 +19,9 @@ from sfumato.requirements import REQUIREMENTS
 from sfumato.table import TableDeclaration
 from sfumato.tradeoff.search.measured_problem import PROBLEMS
 from sfumato.tradeoff.search.pareto import NSGA2
+from sfumato.tradeoff.study.plan import SearchPlan
 from sfumato.tradeoff.study.study import Grid
-from sfumato.transactions.anonymizers.candidates import CANDIDATES
+from sfumato.transactions.anonymizers.registry import CANDIDATES
 from sfumato.transactions.files.declaration import BasketsDeclaration
 from sfumato.transactions.measures.attacks import Linking
 from sfumato.transactions.measures.losses import ItemLosses
@@ -103,7 +104,12 @@ def sections() -> Mapping[str, tuple[Entry, ...]]:
         "scales of baskets": (ItemQueries, Linking, ItemLosses),
     }
     studies = {
-        "sections of a study": {"[table]": TableDeclaration, "[scales]": Scales, "[[candidates]]": Grid},
+        "sections of a study": {
+            "[table]": TableDeclaration,
+            "[scales]": Scales,
+            "[search]": SearchPlan,
+            "[[candidates]]": Grid,
+        },
         "sections of a study of baskets": {
             "[baskets]": BasketsDeclaration,
             "[scales]": BasketScales,
@@ -128,10 +134,10 @@ def find(name: str) -> list[tuple[str, Entry | Measure]]:
 
 
 def property_of(each: Described) -> dict[str, Any]:
-    """Write one option as JSON Schema; a configuration is its text, hierarchies are an object."""
+    """Write one option as JSON Schema; a configuration is its text, hierarchies and weights are objects."""
     option = each.option
     types = {int: "integer", float: "number", bool: "boolean", str: "string"}
-    usual = "object" if each.option.takes == "hierarchies" else "string"
+    usual = "object" if each.option.takes in ("hierarchies", "weights") else "string"
     content: dict[str, Any] = {"type": types.get(each.type, usual)}
     if each.choices:
         content["enum"] = list(each.choices)
@@ -188,8 +194,11 @@ def values_in_words(each: Described) -> str:
     if each.choices:
         words = ", ".join(each.choices)
     elif each.type in (str, object):
-        articles = {"": "text", "hierarchies": "a table of hierarchies"}
-        articles |= {kind: f"a {kind}" for kind in ("requirement", "file", "reader", "classification", "limit")}
+        articles = {"": "text", "hierarchies": "a table of hierarchies", "weights": "a table of numbers"}
+        articles |= {
+            kind: f"a {kind}"
+            for kind in ("requirement", "file", "reader", "classification", "limit", "problem", "solver")
+        }
         words = articles.get(option.takes, option.takes)
     elif each.type is bool:
         words = "true, false"
@@ -207,7 +216,7 @@ def default_in_words(each: Described) -> str:
     if each.default is MISSING:
         return "must be given"
     if each.several:
-        return ", ".join(str(value) for value in _plain(each.default)) or "none"
+        return ", ".join(str(value) for value in _plain(each.default or ())) or "none"
     if each.type is bool:
         return str(each.default).lower()
     return (

@@ -163,11 +163,13 @@ def _described(kind: Any) -> Mapping[str, Described]:
 def _shape(hint: Any) -> tuple[type, bool, tuple[str, ...], bool]:
     """Read off a hint the plain type, whether there are several, the choices, and whether it may be None."""
     optional = NoneType in get_args(hint)
+    if optional and (lists := [each for each in get_args(hint) if get_origin(each) is tuple]):
+        hint = lists[0]
     several = get_origin(hint) is tuple
     if several:
         hint = get_args(hint)[0]
     kinds = [each for each in get_args(hint) if each is not NoneType]
-    one = kinds[0] if optional or NoneType in get_args(hint) else hint
+    one = kinds[0] if NoneType in get_args(hint) else hint
     choices = get_args(one) if get_origin(one) is Literal else ()
     return str if choices else one if one in (int, float, bool, str) else object, several, choices, optional
 
@@ -185,7 +187,7 @@ def check_options(value: Any) -> None:
         if other in values and given is None and each.option.needed:
             raise BadInputError(f"{on}={other} needs {each.key} as well, for example {each.key}={each.option.needed}")
         if other not in values and given != each.default:
-            allowed = " or ".join(f"{on}={own}" for own in values)
+            allowed = " or ".join(f"{on}={choice}" for choice in values)
             raise BadInputError(f"{each.key} belongs to {allowed}, not to {on}={other}")
 
 
@@ -207,24 +209,24 @@ class Configured:
 
     def _unusual(self) -> list[tuple[str, str]]:
         """List what differs from the defaults, as keys and texts."""
-        found = []
-        for field in fields(self):  # type: ignore[arg-type]
-            value = getattr(self, field.name)
-            if field.default is MISSING or value != field.default:
-                found.append((field.name.replace("_", "-"), value_text(value)))
-        return found
+        values = [(field, getattr(self, field.name)) for field in fields(self)]  # type: ignore[arg-type]
+        return [
+            (field.name.replace("_", "-"), value_text(value))
+            for field, value in values
+            if field.default is MISSING or value != field.default
+        ]
 
     def in_words(self) -> str:
         """Name it to people, with what is not usual about it in brackets."""
         known = described(type(self))
-        said = ""
+        phrases = ""
         for key, text in self._unusual():
             option = known.get(key.replace("-", "_"))
             words = {} if option is None else option.option.words
             phrase = words.get(text, words.get("", f"{key}={{}}")).format(text.strip('"'))
-            said += phrase if phrase.startswith(" ") or not said else f", {phrase}"
+            phrases += phrase if phrase.startswith(" ") or not phrases else f", {phrase}"
         title = self.title or self.name
-        return f"{title} ({said})" if said else title
+        return f"{title} ({phrases})" if phrases else title
 
 
 Kind = TypeVar("Kind", bound=Configured)
@@ -255,15 +257,15 @@ def parse(text: str, kinds: Iterable[type[Kind]], what: str) -> Kind:
 
 
 def _tokens(text: str, rest: str) -> list[tuple[str, str]]:
-    found, position = [], 0
+    tokens, position = [], 0
     while rest[position:].strip():
         match = TOKEN.match(rest, position)
         if match is None:
             raise BadInputError(f"{text.strip()!r}: cannot read {rest[position:].strip()!r}; write key=value")
         quoted = match["quoted"]
-        found.append((match["key"], match["plain"] if quoted is None else quoted.replace('""', '"')))
+        tokens.append((match["key"], match["plain"] if quoted is None else quoted.replace('""', '"')))
         position = match.end()
-    return found
+    return tokens
 
 
 def value_text(value: object) -> str:
@@ -291,6 +293,27 @@ def split_outside_quotes(text: str, separator: str) -> list[str]:
         else:
             current += character
     return [*parts, current]
+
+
+def named_entries(field: str, text: str, example: str) -> list[tuple[str, str]]:
+    """Read `name=value, "other, name"=value`; `field` is what the text says of the names, in messages."""
+    entries: dict[str, str] = {}
+    for part in split_outside_quotes(text, ",") if text.strip() else []:
+        name, equals, value = part.strip().rpartition("=")
+        name = name.strip()
+        if len(name) > 1 and name[0] == name[-1] == '"':
+            name = name[1:-1].replace('""', '"')
+        if not equals or not name:
+            raise BadInputError(f"{field}: cannot read {part.strip()!r}; write for example {field}={example!r}")
+        if name in entries:
+            raise BadInputError(f"{field}: {name!r} stands twice")
+        entries[name] = value.strip()
+    return list(entries.items())
+
+
+def quoted_name(name: str) -> str:
+    """Put a name into quotes where `named_entries` needs them."""
+    return '"' + name.replace('"', '""') + '"' if any(mark in name for mark in ',="') or name != name.strip() else name
 
 
 def check_number(name: str, value: object, *, least: float, strict: bool = False, most: float = math.inf) -> None:

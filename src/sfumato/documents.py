@@ -91,11 +91,11 @@ def _bordered(parse: Callable[[], Any], origin: str, what: str, shape: Shape | N
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    content = dict(pairs)
+    if len(content) < len(pairs):
         keys = [key for key, _ in pairs]
         raise ShapeError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} stands twice")
-    return found
+    return content
 
 
 def _constant(name: str) -> float:

@@ -60,11 +60,11 @@ def members_by(number: Codes | Counts, groups: int) -> tuple[Counts, Counts]:
 def sort_falling(order: Counts, keys: Counts) -> None:
     """Sort numbers by their keys, the largest first: by insertion, for few of them or where they hardly change."""
     for i in range(1, len(order)):
-        own, place = order[i], i
-        while place > 0 and keys[order[place - 1]] < keys[own]:
+        number, place = order[i], i
+        while place > 0 and keys[order[place - 1]] < keys[number]:
             order[place] = order[place - 1]
             place -= 1
-        order[place] = own
+        order[place] = number
 
 
 @kernel
@@ -107,7 +107,7 @@ def sorted_together(keys: Counts, weights: Counts) -> tuple[Counts, Counts]:
 
 
 @kernel
-def first_from(ordered: Counts, start: int, end: int, wanted: int) -> int:
+def first_from(ordered: Codes | Counts, start: int, end: int, wanted: int) -> int:
     """Find the first of the rising numbers at start..end that is not below the wanted one; numpy's compiles longer."""
     while start < end:
         middle = (start + end) // 2
@@ -116,6 +116,13 @@ def first_from(ordered: Counts, start: int, end: int, wanted: int) -> int:
         else:
             end = middle
     return start
+
+
+@kernel
+def has_number(ordered: Codes | Counts, start: int, end: int, wanted: int) -> bool:
+    """Say whether a number is among the rising ones at start..end."""
+    at = first_from(ordered, start, end, wanted)
+    return bool(at < end and ordered[at] == wanted)
 
 
 # -- queues ----------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
@@ -63,12 +63,17 @@ CONSTANT = re.compile(r"\b[A-Z][A-Z0-9_]+\b")
 @cache
 def source_digest(*parts: str) -> str:
     """Digest the sources of some files and folders of the package: what something depends on that is kept."""
+    places = [PACKAGE / part for part in parts]
+    files = (sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")] for place in places)
+    return _digest(path for several in files for path in several)
+
+
+def _digest(files: Iterable[Path]) -> str:
+    """Digest the names and the contents of files, with the version of numba."""
     digest = hashlib.sha256(f"numba {numba.__version__}".encode())
-    for part in parts:
-        place = PACKAGE / part
-        for path in sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]:
-            digest.update(path.relative_to(PACKAGE).as_posix().encode())
-            digest.update(path.read_bytes())
+    for path in files:
+        digest.update(path.relative_to(PACKAGE).as_posix().encode())
+        digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
@@ -83,21 +88,17 @@ def kernel_digest() -> str:
         if path not in covered:
             covered.add(path)
             waiting += _constants_from(texts[path])
-    digest = hashlib.sha256(f"numba {numba.__version__}".encode())
-    for path in sorted(covered):
-        digest.update(path.relative_to(PACKAGE).as_posix().encode())
-        digest.update(texts[path].encode())
-    return digest.hexdigest()[:16]
+    return _digest(sorted(covered))
 
 
 def _constants_from(text: str) -> list[Path]:
     """Find the files of the package from which a file takes constants, which compiling freezes into its kernels."""
-    found = []
+    files = []
     for module, names in IMPORTED.findall(text):
         if CONSTANT.search(names):
             place = PACKAGE.joinpath(*module.split(".")[1:])
-            found += [path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file()]
-    return found
+            files += [path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file()]
+    return files
 
 
 @cache

@@ -16,6 +16,11 @@ IDENTIFIER = Option("Columns that name a person: never published.", takes="colum
 HOUSEHOLD = Option("The column that says who lives together: never published.", takes="column")
 HIERARCHIES = Option("A TOML file, or a folder of level tables <table>_hierarchy_<column>.csv.", takes="file")
 HIERARCHY = Option("Hierarchies of single columns, which come before those of the file or folder.", takes="hierarchies")
+WEIGHTS = Option(
+    "How much a loss in a quasi-identifier counts beside the others, such as age=2: 1 where nothing is said; with 0 it "
+    "does not count.",
+    takes="weights",
+)
 MISSING_VALUES = Option("A missing value is a value of its own (value), or its record is dropped (drop).")
 NA = Option("Texts that mean missing, beside the empty one.")
 DELIMITER = Option("The delimiter of a text file, if it is guessed wrongly.")

@@ -1,4 +1,5 @@
 """Who makes releases: one file per algorithm."""
+# mypy: implicit-reexport
 
 from sfumato.anonymizers.anatomy import Anatomy
 from sfumato.anonymizers.anonymizer import Anonymizer
@@ -72,38 +73,3 @@ def draw(table: Table, maker: Mechanism | str) -> NoisyRelease:
         known = ", ".join(kind.name for kind in MECHANISMS)
         raise BadInputError(f"{chosen.name} draws no noisy releases; those that do are {known}")
     return chosen.draw(table)
-
-
-__all__ = [
-    "ANONYMIZERS",
-    "MECHANISMS",
-    "Anatomy",
-    "Anonymizer",
-    "Burel",
-    "CutSpace",
-    "CutVector",
-    "DPGrid",
-    "DPKdHybrid",
-    "DPKdTree",
-    "DPPrivTree",
-    "DPQuadtree",
-    "DecidedLattice",
-    "Exchange",
-    "FullDomain",
-    "Hilbert",
-    "LocalRecoding",
-    "Maker",
-    "Mechanism",
-    "Mondrian",
-    "Noise",
-    "Original",
-    "Sabre",
-    "UnsafeSeededNoise",
-    "WithoutQuasi",
-    "WithoutSensitive",
-    "anonymize",
-    "anonymizer",
-    "assigned",
-    "cut_space",
-    "draw",
-]

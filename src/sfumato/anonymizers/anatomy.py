@@ -21,7 +21,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from sfumato.anonymizers.anonymizer import Anonymizer, check_nothing_suppressed, infeasible, published
+from sfumato.anonymizers.anonymizer import Anonymizer, check_feasible, check_nothing_suppressed, published
 from sfumato.arrays import Counts
 from sfumato.configuration import seed_option
 from sfumato.errors import BadInputError
@@ -56,8 +56,7 @@ class Anatomy(Anonymizer):
         if form != "bucketization":
             raise BadInputError("anatomy publishes exact quasi-identifiers in buckets: add --form bucketization")
         cells = table.cells
-        if not requirement.admits(cells.baseline)[0]:
-            raise infeasible(requirement, cells.baseline, "even all records in one bucket are not enough")
+        check_feasible(requirement, cells, "bucket")
         place = find_sensitive(cells.sensitive, requirement.on)
         draws = np.random.default_rng(self.seed)
         records = draws.permutation(np.repeat(np.arange(cells.size), cells.counts))

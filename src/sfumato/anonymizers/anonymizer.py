@@ -15,7 +15,7 @@ from sfumato.release import FORMS, Form, Release, bucketization, generalization
 from sfumato.release.maker import ReleaseMaker
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.requirements.predicates import SIZE
-from sfumato.table import Assignment, Histograms, Table, ranges
+from sfumato.table import Assignment, Cells, Histograms, Table, ranges
 
 
 class Anonymizer(ReleaseMaker, ABC):
@@ -136,11 +136,18 @@ def infeasible(requirement: Requirement, histograms: Histograms, what: str) -> I
     return InfeasibleError(f"{what}: {requirement.explain_failure(histograms, 0)}")
 
 
+def check_feasible(requirement: Requirement, cells: Cells, together: str = "group") -> None:
+    """Raise where the requirement does not even hold of all records together."""
+    if not requirement.admits(cells.baseline)[0]:
+        raise infeasible(requirement, cells.baseline, f"even all records in one {together} are not enough")
+
+
 def loss_of(release: Release) -> float:
     """Return the loss of a release: that of its boxes, and 1 for every suppressed record."""
     boxes, quasi = release.boxes, release.cells.quasi
     each = [
-        attribute.hierarchy.losses(boxes.lo[:, a], boxes.hi[:, a]) @ boxes.mass for a, attribute in enumerate(quasi)
+        release.cells.weights[a] * (attribute.hierarchy.losses(boxes.lo[:, a], boxes.hi[:, a]) @ boxes.mass)
+        for a, attribute in enumerate(quasi)
     ]
     return float(np.mean(each)) + release.suppressed
 

@@ -20,7 +20,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from sfumato.anonymizers.anonymizer import Anonymizer, check_nothing_suppressed, infeasible, published
+from sfumato.anonymizers.anonymizer import Anonymizer, check_feasible, check_nothing_suppressed, published
 from sfumato.anonymizers.redistribution import Worst, most_groups, own_part, redistributed, worst_of
 from sfumato.anonymizers.sabre import Sabre
 from sfumato.arrays import Counts, Numbers
@@ -50,11 +50,10 @@ class Burel(Anonymizer):
         likeness, k = own_part(requirement, BetaLikeness, self.name, "beta-likeness variant=basic or enhanced")
         assert isinstance(likeness, BetaLikeness)
         cells = table.cells
-        if not requirement.admits(cells.baseline)[0]:
-            raise infeasible(requirement, cells.baseline, "even all records in one group are not enough")
+        check_feasible(requirement, cells)
         place = find_sensitive(cells.sensitive, likeness.on)
         sensitive = cells.sensitive[place]
-        most = most_shares(likeness, sensitive.shares)
+        most = likeness.most_shares(sensitive.shares)
         worsts = []
         for room in ROOMS:
             bucket = fewest_buckets(sensitive.shares, sensitive.shares + room * (most - sensitive.shares))
@@ -62,15 +61,6 @@ class Burel(Anonymizer):
         worst, taken = most_groups(worsts)
         assignment = redistributed(cells, place, worst, taken, np.random.default_rng(self.seed))
         return published(table, assignment, len(taken), form)
-
-
-def most_shares(requirement: BetaLikeness, q: Numbers) -> Numbers:
-    """Return the largest share that every value may have in a group."""
-    gain = np.full(len(q), float(requirement.beta))
-    if requirement.variant == "enhanced":
-        gain = np.minimum(gain, -np.log(q))
-    most: Numbers = q * (1 + gain)
-    return most
 
 
 def fewest_buckets(q: Numbers, most: Numbers) -> Counts:

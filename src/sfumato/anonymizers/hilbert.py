@@ -25,7 +25,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.anonymizer import Anonymizer, check_nothing_suppressed, infeasible, loss_of, published
+from sfumato.anonymizers.anonymizer import Anonymizer, check_feasible, check_nothing_suppressed, loss_of, published
 from sfumato.anonymizers.curve import CurvePoints, points_on_curve
 from sfumato.anonymizers.local_recoding.local_recoding import deal
 from sfumato.anonymizers.mondrian.cut_kernels import CutProblem, only_sizes, problem_of
@@ -77,8 +77,7 @@ class Hilbert(Anonymizer):
                 f"hilbert needs a requirement that survives merging groups, which {requirement} need not; all others "
                 "will do: k-anonymity, l-diversity, t-closeness, beta-likeness, alpha-k, delta-disclosure as it is"
             )
-        if not requirement.admits(table.cells.baseline)[0]:
-            raise infeasible(requirement, table.cells.baseline, "even all records in one group are not enough")
+        check_feasible(requirement, table.cells)
         state = drawing_state(self.seed)
         points = points_on_curve(table.cells)
         if self.within is None:

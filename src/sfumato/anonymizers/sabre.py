@@ -19,7 +19,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from sfumato.anonymizers.anonymizer import Anonymizer, check_nothing_suppressed, infeasible, published
+from sfumato.anonymizers.anonymizer import Anonymizer, check_feasible, check_nothing_suppressed, published
 from sfumato.anonymizers.redistribution import (
     Worst,
     distance_at_worst,
@@ -66,8 +66,7 @@ class Sabre(Anonymizer):
         if closeness.distance == "ordered":
             raise BadInputError(f"sabre serves {SERVES}, and not distance=ordered")
         cells = table.cells
-        if not requirement.admits(cells.baseline)[0]:
-            raise infeasible(requirement, cells.baseline, "even all records in one group are not enough")
+        check_feasible(requirement, cells)
         place = find_sensitive(cells.sensitive, closeness.on)
         sensitive = cells.sensitive[place]
         levels = sensitive_levels(sensitive)

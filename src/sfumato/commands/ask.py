@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from sfumato.commands.common import announce_first_run, folder_named, make_folder, print_json, progress, tell
+from sfumato.commands.common import explored_into, folder_named, print_json
 from sfumato.commands.groups import AsJson, Workers
 from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.process.interrupts import last_words
 
 if TYPE_CHECKING:
-    from sfumato.tradeoff import Map, Question, Reply, Study
+    from sfumato.tradeoff import Map, Question, Reply
     from sfumato.tradeoff.study.explorable import Explorable
 
 
@@ -55,11 +54,11 @@ def ask(
             raise BadInputError("--out names the folder of a study's map, and this is a map already; leave it out")
         map_ = read_map(folder)
         if seconds is not None:
-            map_ = _explored(map_.study, folder, wanted, seconds, workers)
+            map_ = _asked_of(map_.study, folder, wanted, seconds, workers)
     else:
         given = read_study(source)
         folder = out or folder_named(given.name, "-map")
-        map_ = _explored(_grown(given, folder), folder, wanted, seconds, workers)
+        map_ = _asked_of(_grown(given, folder), folder, wanted, seconds, workers)
     tell_reply(map_.ask(wanted), map_, folder, as_json)
 
 
@@ -77,45 +76,23 @@ def tell_reply(reply: Reply, map_: Map, folder: Path, as_json: bool) -> None:
         typer.echo("\n".join(reply_lines(reply, map_, folder)))
 
 
-def _explored(given: Explorable, folder: Path, question: Question, seconds: float | None, workers: int | None) -> Map:
-    """Explore a study into a folder, resuming; with seconds, look for what answers the question better."""
-    from sfumato.report import save_map
-    from sfumato.tradeoff import explore, of_table, tune
-    from sfumato.tradeoff.exploration.cache import mend_cache
-
-    aimed = None if seconds is None else _aimed(of_table(given), question)
-    make_folder(folder)
-    cache = folder / "cache.jsonl"
-    if sentence := mend_cache(cache):
-        typer.echo(f"note: {sentence}", err=True)
-    announce_first_run()
-    with last_words("stopped; what was measured is kept, the same command goes on from there"):
-        with progress("releases" if seconds is None else "seconds") as report:
-            if aimed is None or seconds is None:
-                map_ = explore(given, cache, workers, report)
-            else:
-                best = question.asked[0] if question.bounds else None
-                found = tune(aimed, seconds, cache, workers, report, best=best, bounds=question.bounds)
-                map_ = replace(found, study=replace(of_table(found.study), axes=given.axes))
-        save_map(map_, folder)
-    tell(map_.about["notices"])
-    return map_
-
-
-def _aimed(study: Study, question: Question) -> Study:
-    """Return a study whose axes are what a question is about: what is asked, and what is bounded first."""
-    axes = (question.asked[0], question.bounds[0].measure if question.bounds else study.axes[1])
-    return replace(study, axes=axes) if axes[0] != axes[1] else study
+def _asked_of(study: Explorable, folder: Path, question: Question, seconds: float | None, workers: int | None) -> Map:
+    """Explore a study into a folder, with what answers the question best."""
+    outcome, _ = explored_into(folder, study, seconds, workers, question)
+    if outcome.map_ is None:
+        raise InfeasibleError("what this study searches for may not be published, so there is no map to ask")
+    return outcome.map_
 
 
 def _grown(given: Explorable, folder: Path) -> Explorable:
     """Return a study with what earlier searches have added to its map in this folder, so that nothing gets lost."""
-    from sfumato.tradeoff import Study, read_study
+    from sfumato.tradeoff import read_study
 
-    kept = folder / "study.toml"
-    if not isinstance(given, Study) or not kept.is_file():
+    kept, study = folder / "study.toml", cast(Any, given)
+    if not kept.is_file():
         return given
-    before = read_study(str(kept))
-    if isinstance(before, Study) and before.scales == given.scales and before.grids[: len(given.grids)] == given.grids:
-        return replace(given, grids=before.grids)
+    before: Any = read_study(str(kept))
+    own = study.grids
+    if before.section == study.section and before.scales == study.scales and before.grids[: len(own)] == own:
+        return cast("Explorable", replace(study, grids=before.grids))
     return given

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from sfumato.commands.common import say, tell
-from sfumato.commands.groups import AsJson, Group, Known, Notations, OfBaskets, TextFile, columns, refuse
+from sfumato.commands.groups import AsJson, Group, Known, Notations, OfBaskets, TextFile, columns, option, refuse
 from sfumato.errors import BadInputError
+from sfumato.vocabulary import WEIGHTS
 
 if TYPE_CHECKING:
     from sfumato.publish import Audit, BasketAudit
@@ -47,6 +48,9 @@ class AboutTable(Group):
     hierarchies: Annotated[
         Path | None, typer.Option(help="A TOML file, or a folder of level tables <table>_hierarchy_<column>.csv.")
     ] = None
+    weight: Annotated[list[str], option(WEIGHTS, "; of the original; repeat, or separate by commas")] = field(
+        default_factory=list
+    )
     earlier: Annotated[
         str | None, typer.Option("--with", help="An earlier release of the same people: what do both tell together?")
     ] = None
@@ -107,8 +111,7 @@ def audit(
     as_json: AsJson = False,
 ) -> None:
     """Measure any published file from what stands in it: a second opinion that shares nothing with its maker."""
-    from sfumato.publish.audit_lines import audit_lines
-    from sfumato.publish.baskets.words import basket_audit_lines
+    from sfumato.publish.audit_lines import audit_lines, basket_audit_lines
 
     wanted = " & ".join(require) if require else None
     if not baskets.baskets:
@@ -141,9 +144,12 @@ def _of_table(
     from sfumato.engines import Reading
     from sfumato.publish import audit as audit_file
     from sfumato.publish.audit.counted import open_published
+    from sfumato.table.weights import read_weights
 
     laid_out = {name: text.declared()[name] for name in ("delimiter", "encoding", "sheet", "header", "columns")}
     source = open_published(file, Reading(**laid_out, escaped=escaped))
+    values = about.values()
+    weights = read_weights(values.pop("weight"))
     names, second = [*source.engine.columns], about.sensitive_table
     names += [] if second is None else open_published(second, Reading(**laid_out)).engine.columns
     return audit_file(
@@ -151,7 +157,8 @@ def _of_table(
         quasi=columns(roles.quasi, names),
         sensitive=columns(roles.sensitive, names),
         require=wanted,
-        **about.values(),
+        weights=weights or None,
+        **values,
         **original.values(),
         **text.declared(),
     )
@@ -186,11 +193,10 @@ def _certified(file: Path, certificate: Path, wanted: str | None, as_json: bool)
     from sfumato.publish import read_certificate
     from sfumato.publish.audit_lines import certified_lines
     from sfumato.publish.certificate import check_certificate
-    from sfumato.publish.noisy.certificate import is_noisy_certificate
 
     content: dict[str, Any] = read_certificate(certificate)
     check_certificate(content, certificate, file)
-    if not is_noisy_certificate(content):
+    if "differential_privacy" not in content["promise"]:
         return False
     if wanted is not None:
         raise BadInputError(

@@ -103,7 +103,7 @@ def _table(
 
 def _opened(name: str, roles: Named, reading: TextReading, hierarchies: Path | None, missing: str | None) -> Table:
     """Open a table whose roles are given as options."""
-    about = OfTable([] if hierarchies is None else [hierarchies], "drop" if missing == "drop" else "value")
+    about = OfTable([] if hierarchies is None else [hierarchies], missing="drop" if missing == "drop" else "value")
     declared = about.declaration(name, Roles(), reading)
     rows = declared.open_rows()
     return replace(declared, **roles.of_rows(rows)).open(rows)  # type: ignore[arg-type]

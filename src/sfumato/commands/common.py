@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from sfumato.drawing import NO_ROOM
-from sfumato.errors import BadInputError
+from sfumato.errors import BadInputError, InfeasibleError, StoppedError
+from sfumato.process.interrupts import last_words
+
+if TYPE_CHECKING:
+    from sfumato.tradeoff import Candidate, Question
+    from sfumato.tradeoff.exploration.instrument import Outcome
+    from sfumato.tradeoff.study.explorable import Explorable
+
+GOES_ON = "stopped; what was found is kept, the same command goes on from there"
 
 FORBIDDEN = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*]')
 """What no name of a file may have on some system."""
@@ -43,6 +51,44 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadInputError(f"{folder}: the folder cannot be made ({error.strerror})") from None
+
+
+def explored_into(
+    folder: Path,
+    study: Explorable,
+    seconds: float | None,
+    workers: int | None,
+    question: Question | None = None,
+    earlier: Collection[Candidate] = (),
+    as_json: bool = False,
+) -> tuple[Outcome, list[Path]]:
+    """Explore and search a study as its plan says, and write its map into a folder; resumes what was stopped."""
+    from sfumato.report import DRAWN, save_map
+    from sfumato.tradeoff.exploration.cache import mend_cache
+    from sfumato.tradeoff.exploration.instrument import check_searchable, explored
+    from sfumato.words.frontier import frontier_lines
+
+    check_searchable(study, seconds)
+    make_folder(folder)
+    if sentence := mend_cache(folder / "cache.jsonl"):
+        tell([sentence])
+    announce_first_run()
+    files: list[Path] = []
+    with last_words(GOES_ON):
+        outcome = explored(study, folder, seconds, workers, progress, lambda text: tell([text]), question, earlier)
+        if outcome.map_ is not None:
+            files = save_map(outcome.map_, folder)
+    if outcome.map_ is not None:
+        tell(outcome.map_.about["notices"])
+        tell_undrawn(files, DRAWN)
+    elif outcome.frontier is not None and not as_json:  # the best so far, and no map
+        lines = "\n".join(frontier_lines(outcome.frontier))
+        if not len(outcome.frontier):
+            raise InfeasibleError(lines)
+        typer.echo(lines)
+    if outcome.frontier is not None and outcome.frontier.stopped == "interrupted":
+        raise StoppedError(GOES_ON)
+    return outcome, files
 
 
 @contextmanager

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.commands.common import announce_first_run, folder_named, make_folder, print_json, progress, tell_undrawn
+from sfumato.commands.common import explored_into, folder_named, make_folder, print_json, tell
 from sfumato.commands.groups import AsJson
-from sfumato.errors import BadInputError
-from sfumato.process.interrupts import last_words
+from sfumato.errors import BadInputError, InfeasibleError
+
+if TYPE_CHECKING:
+    from sfumato.tradeoff.study.explorable import Explorable
 
 
 def explore(
@@ -55,15 +57,18 @@ def explore(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make and measure all candidates of a study, and draw the map. Resumes where it was stopped."""
+    """Make and measure all candidates of a study, search on as its [search] says, and draw the map.
+
+    Resumes where it was stopped.
+    """
     from sfumato.measures import Classification
-    from sfumato.report import DRAWN, PUBLIC_FILES, save_map
-    from sfumato.tradeoff import explore as explored
+    from sfumato.report import PUBLIC_FILES
     from sfumato.tradeoff import of_table, read_map, read_study
     from sfumato.tradeoff.exploration.cache import mend_cache
     from sfumato.tradeoff.exploration.merge import add_cache, with_added
-    from sfumato.tradeoff.search.tuner import read_budget, tune
+    from sfumato.tradeoff.search.tuner import read_budget
     from sfumato.tradeoff.study.study import read_reader
+    from sfumato.words.frontier import frontier_lines
     from sfumato.words.map import leaving, map_lines, map_values
 
     given = read_study(study)
@@ -76,31 +81,34 @@ def explore(
         given = of_table(given).with_target(Classification(target, classifiers or Classification.classifiers))
     elif classifiers is not None:
         raise BadInputError("--classifiers needs --target: the column that they shall learn")
-    folder = out or folder_named(given.name, "-map")
+    folder = out or _folder(study, given)
     make_folder(folder)
     for other in add:
         given = with_added(given, read_map(other).study)
     if sentence := mend_cache(folder / "cache.jsonl"):
-        typer.echo(f"note: {sentence}", err=True)
+        tell([sentence])
     for other in add:
         add_cache(folder / "cache.jsonl", other / "cache.jsonl")
-    announce_first_run()
-    with last_words("stopped; what was measured is kept, the same command goes on from there"):
-        with progress("releases" if seconds is None else "seconds") as report:
-            if seconds is None:
-                map_ = explored(given, folder / "cache.jsonl", workers, report)
-            else:
-                map_ = tune(of_table(given), seconds, folder / "cache.jsonl", workers, report)
-        files = save_map(map_, folder)
-    for notice in map_.about["notices"]:
-        typer.echo(f"note: {notice}", err=True)
-    tell_undrawn(files, DRAWN)
+    outcome, files = explored_into(folder, given, seconds, workers)
+    map_ = outcome.map_
+    if map_ is None:
+        raise InfeasibleError("what this study searches for may not be published, so there is no map")
     if as_json:
         print_json({"study": given.name, **map_values(map_), "files": [str(file) for file in files]})
         return
+    if outcome.frontier is not None:
+        typer.echo("\n".join(frontier_lines(outcome.frontier)) + "\n")
     page = folder / "report.html"
     for line in map_lines(map_, str(page) if page in files else None):
         typer.echo(line)
     others = f"of {folder} is internal, and so are the numbers above."
     typer.echo(f"\n{leaving(PUBLIC_FILES, others)}")
     typer.echo("report.html and cache.jsonl show records, rare ones too: their owner alone can read them.")
+
+
+def _folder(name: str, study: Explorable) -> Path:
+    """Name the folder of a study's map: where its search goes on, if its file lies in a map's folder."""
+    beside = Path(name).parent
+    if Path(name).is_file() and getattr(study, "search", None) is not None and (beside / "points.json").is_file():
+        return beside
+    return folder_named(study.name, "-map")

@@ -1,31 +1,33 @@
-"""`sfumato frontier`: search the cuts of a table for the releases that trade privacy against loss best."""
+"""`sfumato frontier`: a preset of the one search, over the cuts of a table alone, for a problem of Dewri et al."""
 
 from __future__ import annotations
 
-import json
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.commands.common import announce_first_run, folder_named, make_folder, print_json, progress, tell_undrawn
+from sfumato.commands.ask import tell_reply
+from sfumato.commands.common import explored_into, folder_named, print_json, tell
 from sfumato.commands.groups import AsJson
-from sfumato.errors import BadInputError, InfeasibleError, StoppedError
-from sfumato.process.interrupts import ends_itself, last_words
+from sfumato.errors import BadInputError
 
 if TYPE_CHECKING:
-    from sfumato.tradeoff import NSGA2, Answer, Frontier, FrontierPoint, Problem, Study
+    from sfumato.tradeoff import Candidate, Problem, Question, Study
 
 DEFAULT = "problem-2 eta=0.1 minimize=loss"
 LONGEST = 80
 """Letters of a problem in the name of a folder."""
 
-GOES_ON = "stopped; what was found is kept, the same command goes on from there"
 CHECKPOINT = "search.npz"
-"""Where a search that was stopped goes on from."""
+UNCOUNTED = (
+    "this problem does not count suppressed records in what it makes small, so more may fit the loss than it finds: "
+    "add minimize=loss"
+)
 
 
 def frontier(
@@ -73,116 +75,93 @@ def frontier(
     --seconds ends the search early with the map of the best so far; Ctrl-C ends all, and shows the best so far without
     a map. The same command goes on from there.
     """
-    from sfumato.anonymizers import cut_space
-    from sfumato.report import DRAWN, PUBLIC_FILES, save_map
-    from sfumato.tradeoff import MeasuredProblem, explore, of_table, read_study
+    from sfumato.report import PUBLIC_FILES
+    from sfumato.tradeoff import of_table, read_study
     from sfumato.tradeoff import problem as read_problem
-    from sfumato.tradeoff.exploration.cache import mend_cache
-    from sfumato.tradeoff.search.pareto import search_of
     from sfumato.tradeoff.search.questions import answer, check_question
-    from sfumato.words.frontier import drawn_on, frontier_lines
-    from sfumato.words.map import leaving
-    from sfumato.workers import Crew
+    from sfumato.tradeoff.study.plan import CUTS, SearchPlan
+    from sfumato.tradeoff.study.study import baselines
+    from sfumato.words.frontier import frontier_lines, frontier_values, map_words
 
-    if points < 1:
-        raise BadInputError(f"--points must be at least 1, not {points}")
     wanted = read_problem(problem)
-    chosen_solver = _solver(solver, population, generations, seed)
     if exact and solver is not None:
         raise BadInputError("--exact looks at all cuts, so there is nothing for a --solver to do; give one of the two")
     if loss is not None:
         check_question(wanted, loss, relaxed)
     elif relaxed is not None:
         raise BadInputError("--relaxed needs --loss: the bound that it relaxes")
-    given = of_table(read_study(study))
-    if isinstance(wanted, MeasuredProblem):
-        wanted = replace(wanted, scales=given.scales)
-    ending = _ending(wanted)
+    plan = SearchPlan(
+        makers=(CUTS,),
+        problem=str(wanted),
+        solver=_solver(solver, population, generations, seed),
+        exact=exact,
+        constrained=None if constrained is None else tuple(n.strip() for n in constrained.split(",") if n.strip()),
+        levels=tuple(level),
+        points=points,
+    )
+    given, ending = of_table(read_study(study)), _ending(wanted)
+    preset = replace(given, name=f"{given.name}{ending}", grids=(baselines(),), axes=wanted.axes, search=plan)
     folder = out or folder_named(given.name, ending)
-    announce_first_run()
-    table = Crew(workers).do(given.table.open)
-    bound = None if constrained is None else [name.strip() for name in constrained.split(",") if name.strip()]
-    space = cut_space(table.cells, bound, _levels(level))
-    search = search_of(table, wanted, space, chosen_solver, workers, exact)
-    make_folder(folder)
-    _check_unused(folder, f"{given.name}{ending}")
-    kept = folder / CHECKPOINT
-    if begun := search.resume(kept):
-        typer.echo(f"note: {begun}", err=True)
-    if sentence := mend_cache(folder / "cache.jsonl"):
-        typer.echo(f"note: {sentence}", err=True)
+    earlier = _earlier(folder, preset)
     if loss is not None and "loss" not in wanted.objectives and wanted.share > 0:
-        typer.echo(
-            "note: this problem does not count suppressed records in what it makes small, so more may fit the loss "
-            "than it finds: add minimize=loss",
-            err=True,
-        )
-    with last_words(GOES_ON), ends_itself(), progress("search") as report:
-        reached = search.run(seconds, report, checkpoint=kept)
-    if reached.stopped and not len(reached):
-        raise StoppedError("stopped before the first generation was done, so there is nothing to show or to go on from")
-    if reached.stopped == "interrupted":  # the best so far, and no map: whoever presses Ctrl-C wants it to end
-        if not as_json:
-            typer.echo("\n".join(frontier_lines(reached)))
-        raise StoppedError(GOES_ON)
-    if not len(reached) and not as_json:
-        raise InfeasibleError("\n".join(frontier_lines(reached)))
-    asked = None if loss is None else answer(f"Within a loss of {loss:g}:", reached, loss, relaxed)
-    files: list[Path] = []
-    if wanted.publishable and len(reached):
-        with last_words(GOES_ON):
-            with progress("releases") as report:
-                shown = _study(replace(given, name=f"{given.name}{ending}"), reached, points, asked)
-                map_ = explore(shown, folder / "cache.jsonl", workers, report, table)
-            files = save_map(map_, folder)
-        tell_undrawn(files, DRAWN)
+        tell([UNCOUNTED])
+    question = None if loss is None else _question(wanted, loss, relaxed)
+    outcome, files = explored_into(folder, preset, seconds, workers, question, earlier, as_json)
+    reached, map_ = outcome.frontier, outcome.map_
+    assert reached is not None
+    reply = map_.ask(question) if map_ is not None and question is not None else None
+    claims = (
+        None if loss is None or reply is not None else answer("Within this loss it claims:", reached, loss, relaxed)
+    )
     if as_json:
-        values = [{**point.values, "cuts": point.cuts} for point in reached]
-        chosen = None if asked is None else [dict(point.values) for point in asked.best]
-        more = None if asked is None else [dict(point.values) for point in asked.bought]
-        about = {
-            "problem": str(wanted),
-            "evaluations": reached.evaluations,
-            "exact": reached.exact,
-            "stopped": reached.stopped,
-        }
-        print_json({**about, "frontier": values, "best": chosen, "bought": more, "files": list(map(str, files))})
-        _leave(reached, asked)
-        return
-    typer.echo("\n".join(frontier_lines(reached)))
-    if asked is not None:
-        typer.echo(f"\n{asked}")
-    if reached.stopped:
-        typer.echo("\nThe search was stopped early; the same command goes on from there.")
-    if files:
-        typer.echo(f"\n{drawn_on(wanted)}")
-        typer.echo(f"Open {folder / 'report.html'} to see the map; `sfumato choose {folder}` goes on from there.")
-        typer.echo(leaving(PUBLIC_FILES, "there is internal."))
-    elif not wanted.publishable:
+        weights = dict(preset.table.roles.weights)
+        print_json(frontier_values(reached, reply or claims) | {"weights": weights, "files": list(map(str, files))})
+    elif map_ is None:
+        typer.echo("" if claims is None else f"\n{claims}")
         typer.echo("\nThis order is unsound: the pairs need not hold, so there is no map and nothing to publish.")
-    _leave(reached, asked)
-
-
-def _leave(reached: Frontier, asked: Answer[FrontierPoint] | None) -> None:
-    """End with exit code 1 where there is no release of what was asked for."""
-    if not len(reached) or (asked is not None and not asked.best):
+    else:
+        typer.echo("\n".join(frontier_lines(reached)))
+        typer.echo("\n".join(map_words(reached, folder, PUBLIC_FILES)))
+        if reply is not None:
+            typer.echo("")
+            tell_reply(reply, map_, folder, as_json)
+    best = reply or claims
+    if not len(reached) or (best is not None and not best.best):
         raise typer.Exit(1)
 
 
-def _solver(text: str | None, population: int | None, generations: int | None, seed: int | None) -> NSGA2 | None:
-    """Read how to search; None where nothing is said of it."""
+def _question(wanted: Problem, loss: float, relaxed: float | None) -> Question:
+    """Ask for the privacies of a problem, as they are measured on a release, within a loss."""
+    from sfumato.tradeoff import Bound, Question
+
+    more = () if relaxed is None else (Bound("loss", "max", relaxed),)
+    return Question(wanted.measured_privacies, (Bound("loss", "max", loss),), more)
+
+
+def _earlier(folder: Path, preset: Study) -> Sequence[Candidate]:
+    """Return what an earlier run has put on the map of this folder; raise where it is that of another search."""
+    from sfumato.tradeoff import Study, read_study
+
+    kept = folder / "study.toml"
+    if not kept.is_file():
+        return ()
+    before = read_study(str(kept))
+    if before.name != preset.name and (folder / CHECKPOINT).is_file():
+        raise BadInputError(f"{folder} has the map of another search ({before.name}); name another folder (--out)")
+    return before.candidates if isinstance(before, Study) and before.scales == preset.scales else ()
+
+
+def _solver(text: str | None, population: int | None, generations: int | None, seed: int | None) -> str | None:
+    """Write how to search; None where nothing is said of it."""
     from sfumato.tradeoff import NSGA2
     from sfumato.tradeoff.search.pareto import read_solver
 
     if text is None and population is None and generations is None and seed is None:
         return None
     solver = NSGA2() if text is None else read_solver(text)
-    return replace(
-        solver,
-        population=solver.population if population is None else population,
-        generations=solver.generations if generations is None else generations,
-        seed=solver.seed if seed is None else seed,
-    )
+    short = {"population": population, "generations": generations, "seed": seed}
+    changed: Any = {name: value for name, value in short.items() if value is not None}
+    return str(replace(solver, **changed))
 
 
 def _ending(wanted: Problem) -> str:
@@ -193,35 +172,3 @@ def _ending(wanted: Problem) -> str:
     if len(name) > LONGEST:
         name = f"{name[:LONGEST]}-{sha256(str(wanted).encode()).hexdigest()[:6]}"
     return f"-frontier-{name}"
-
-
-def _check_unused(folder: Path, name: str) -> None:
-    """Raise where a folder has the search of another problem, which would be lost."""
-    points = folder / "points.json"
-    if not points.is_file() or not (folder / CHECKPOINT).is_file():
-        return
-    try:
-        other = json.loads(points.read_text())["study"]
-    except (ValueError, TypeError, KeyError):
-        return
-    if other != name:
-        raise BadInputError(f"{folder} has the map of another search ({other}); name another folder (--out)")
-
-
-def _study(given: Study, frontier: Frontier, points: int, asked: Answer[FrontierPoint] | None) -> Study:
-    """Make the study of a frontier's releases on the axes of its problem: some, evenly, and what was asked for."""
-    wanted = [] if asked is None else [*asked.best, asked.cheaper, asked.dearer, *asked.bought]
-    chosen = {*frontier.spread(points), *(i for i, point in enumerate(frontier) if point in wanted)}
-    grids = tuple(frontier.grids[i] for i in sorted(chosen))
-    return replace(given, grids=grids, axes=frontier.problem.axes)
-
-
-def _levels(given: list[str]) -> dict[str, int]:
-    """Read `age=1`."""
-    levels = {}
-    for text in given:
-        name, equals, value = text.rpartition("=")
-        if not equals or not value.strip().isdigit():
-            raise BadInputError(f"--level {text!r}: write a column and a level of its hierarchy, such as age=1")
-        levels[name.strip()] = int(value)
-    return levels

@@ -40,6 +40,7 @@ from sfumato.vocabulary import (
     SEPARATOR,
     SHEET,
     TREE,
+    WEIGHTS,
 )
 
 if TYPE_CHECKING:
@@ -49,9 +50,6 @@ if TYPE_CHECKING:
 
 AsJson = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
 Workers = Annotated[int | None, typer.Option(help="Threads; by default one per core.")]
-StudyName = Annotated[
-    str, typer.Argument(help="A study.toml, or the bundled study of a bundled table such as adult.", metavar="STUDY")
-]
 MapFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder that `sfumato explore` wrote.")]
 ABOUT_TABLES = "is about tables, and these are baskets; leave it out"
 
@@ -220,7 +218,7 @@ class OfBaskets(Group):
 
     def declared_in(self, name: str) -> BasketsDeclaration:
         """Find out where baskets are: in a study, bundled, or in a file."""
-        from sfumato.publish.audit.original import study_file
+        from sfumato.publish.audit.question import study_file
         from sfumato.tradeoff import read_study
         from sfumato.transactions.files.declaration import BasketsDeclaration
         from sfumato.transactions.study import BasketStudy
@@ -246,18 +244,21 @@ class OfTable(Group):
     hierarchies: Annotated[list[Path], option(HIERARCHIES, "; of several, the last that knows a column decides")] = (
         field(default_factory=list)
     )
+    weight: Annotated[list[str], option(WEIGHTS, "; repeat, or separate by commas")] = field(default_factory=list)
     missing: Annotated[str, option(MISSING_VALUES)] = "value"
 
     def declaration(self, source: str, roles: Roles, reading: TextReading) -> TableDeclaration:
         """Say where the table is; its roles are those that need no look at its columns."""
         from sfumato.table import TableDeclaration
         from sfumato.table.hierarchies.declared import read_hierarchies
+        from sfumato.table.weights import read_weights
 
         return TableDeclaration(
             source=source,
             household=roles.household,
             hierarchies=str(self.hierarchies[0]) if self.hierarchies else None,
             hierarchy={name: tree for path in self.hierarchies[1:] for name, tree in read_hierarchies(path).items()},
+            weights=read_weights(self.weight),
             missing=self.missing,  # type: ignore[arg-type]
             **reading.declared(),
         )

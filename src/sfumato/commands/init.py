@@ -52,16 +52,8 @@ def init(
 
 def _as_plain(draft: Draft, to: Path) -> dict[str, object]:
     columns = [
-        {
-            "column": guess.column,
-            "role": guess.role,
-            "type": guess.type,
-            "reason": guess.reason,
-            "advice": guess.advice,
-            "hierarchy": None
-            if guess.hierarchy is None
-            else {key: _plain(value) for key, value in guess.hierarchy.items()},
-        }
+        {name: getattr(guess, name) for name in ("column", "role", "type", "reason", "advice")}
+        | {"hierarchy": guess.hierarchy and {key: _plain(value) for key, value in guess.hierarchy.items()}}
         for guess in draft.guesses
     ]
     return {

@@ -1,36 +1,17 @@
 """Who does the heavy lifting on rows: one protocol of few verbs, DuckDB behind it."""
 
-from sfumato.engines.factory import ENGINES, open_rows
-from sfumato.engines.protocol import (
-    Coding,
-    ColumnFacts,
-    CountedCodes,
-    CountedLists,
-    DistinctValues,
-    Engine,
-    Layout,
-    Pairs,
-    Placement,
-    Reading,
-    Texts,
-    Tuples,
-    column_pairs,
-)
-
-__all__ = [
-    "ENGINES",
-    "Coding",
-    "ColumnFacts",
-    "CountedCodes",
-    "CountedLists",
-    "DistinctValues",
-    "Engine",
-    "Layout",
-    "Pairs",
-    "Placement",
-    "Reading",
-    "Texts",
-    "Tuples",
-    "column_pairs",
-    "open_rows",
-]
+from sfumato.engines.factory import ENGINES as ENGINES
+from sfumato.engines.factory import open_rows as open_rows
+from sfumato.engines.protocol import Coding as Coding
+from sfumato.engines.protocol import ColumnFacts as ColumnFacts
+from sfumato.engines.protocol import CountedCodes as CountedCodes
+from sfumato.engines.protocol import CountedLists as CountedLists
+from sfumato.engines.protocol import DistinctValues as DistinctValues
+from sfumato.engines.protocol import Engine as Engine
+from sfumato.engines.protocol import Layout as Layout
+from sfumato.engines.protocol import Pairs as Pairs
+from sfumato.engines.protocol import Placement as Placement
+from sfumato.engines.protocol import Reading as Reading
+from sfumato.engines.protocol import Texts as Texts
+from sfumato.engines.protocol import Tuples as Tuples
+from sfumato.engines.protocol import column_pairs as column_pairs

@@ -31,7 +31,7 @@ def lines_of_items(path: Path, reading: Reading) -> pa.Array:
     if mark is not None and len(mark) != 1:
         raise BadInputError(f"a separator is one character, not {mark!r}")
     if reading.as_it_stands:
-        lists = [[item for item in record if item] for record in _published(path, reading)]
+        lists = list(_published(path, reading))
     else:
         lines = [text for _, text in numbered_lines(path, reading.encoding)]
         mark = mark or separator_of(lines)
@@ -68,7 +68,7 @@ def split_line(line: str, separator: str | None = None) -> list[str]:
 
 
 def _published(path: Path, reading: Reading) -> Iterator[list[str]]:
-    """Yield the fields of every record of a published file."""
+    """Yield the items of every record of a published file, without blanks around them; empty ones do not count."""
     with opened_text(path, reading.encoding) as stream:
         text = stream.read()
     named_csv = path.name.lower().removesuffix(".gz").endswith(".csv")
@@ -78,7 +78,7 @@ def _published(path: Path, reading: Reading) -> Iterator[list[str]]:
         return
     with wide_fields():  # a set may list thousands of items
         for row in csv.reader(io.StringIO(text, newline=""), delimiter=mark):
-            cells = [field.strip() for field in row]
+            cells = [cell for field in row if (cell := field.strip())]
             if reading.escaped and any(map(is_formula, cells)):
                 bare = next(filter(is_formula, cells))
                 raise BadInputError(

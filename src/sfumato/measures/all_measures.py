@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from math import inf, log
+from typing import Literal
 
 from sfumato.measures.declaration import Measure
 from sfumato.measures.of_baskets import OF_BASKETS
 
+Kind = Literal["risk", "utility"]
+Better = Literal["lower", "higher"]
+
+
+def _without_sensitive(
+    name: str, kind: Kind, better: Better, meaning: str, least: float = 0.0, most: float = inf
+) -> Measure:
+    """Declare a measure that needs no sensitive attribute."""
+    return Measure(name, kind, better, meaning, least, most, needs_sensitive=False)
+
+
 MEASURES: dict[str, Measure] = {
     measure.name: measure
     for measure in (
-        Measure(
-            "k",
-            "risk",
-            "higher",
-            "records that share the rarest combination of quasi-identifiers",
-            1,
-            inf,
-            False,
-        ),
-        Measure("smallest_group", "risk", "higher", "records of the smallest group", 1, inf, False),
-        Measure("prosecutor", "risk", "lower", "1 / k: the risk of the person who is easiest to find", 0, 1, False),
-        Measure(
-            "marketer", "risk", "lower", "risk of the average person to be found: combinations / records", 0, 1, False
+        _without_sensitive("k", "risk", "higher", "records that share the rarest combination of quasi-identifiers", 1),
+        _without_sensitive("smallest_group", "risk", "higher", "records of the smallest group", 1),
+        _without_sensitive("prosecutor", "risk", "lower", "1 / k: the risk of the person who is easiest to find", 0, 1),
+        _without_sensitive(
+            "marketer", "risk", "lower", "risk of the average person to be found: combinations / records", 0, 1
         ),
         Measure("l_frequency", "risk", "higher", "1 / the largest share of a sensitive value in a group", 1),
         Measure("l_distinct", "risk", "higher", "sensitive values in the least diverse group", 1),
@@ -135,68 +139,42 @@ MEASURES: dict[str, Measure] = {
         ),
         Measure("query_error_median", "utility", "lower", "median relative error of COUNT queries", reads_noisy=True),
         Measure("kl", "utility", "lower", "KL divergence of the joint distribution, in nats", reads_noisy=True),
-        Measure(
-            "loss",
-            "utility",
-            "lower",
-            "mean loss of published values; a suppressed record counts 1",
-            0,
-            1,
-            False,
+        _without_sensitive(
+            "loss", "utility", "lower", "mean loss of published values; a suppressed record counts 1", 0, 1
         ),
-        Measure("generalization_loss", "utility", "lower", "the part of loss due to generalization", 0, 1, False),
-        Measure("suppression_loss", "utility", "lower", "the part of loss due to suppression", 0, 1, False),
-        Measure(
-            "discernibility",
-            "utility",
-            "lower",
-            "sum of squared group sizes, suppressed records N each",
-            0,
-            inf,
-            False,
+        _without_sensitive("generalization_loss", "utility", "lower", "the part of loss due to generalization", 0, 1),
+        _without_sensitive("suppression_loss", "utility", "lower", "the part of loss due to suppression", 0, 1),
+        _without_sensitive(
+            "discernibility", "utility", "lower", "sum of squared group sizes, suppressed records N each", 0
         ),
-        Measure("average_group", "utility", "lower", "records per group", 1, inf, False),
-        Measure(
-            "weighted_k",
-            "risk",
-            "higher",
-            "group size seen by the average record (Dewri et al. 2011)",
-            1,
-            inf,
-            False,
+        _without_sensitive("average_group", "utility", "lower", "records per group", 1),
+        _without_sensitive(
+            "weighted_k", "risk", "higher", "group size seen by the average record (Dewri et al. 2011)", 1
         ),
-        Measure(
-            "workload_accuracy",
-            "utility",
-            "higher",
-            "how often a classifier trained on the release is right",
-            0,
-            1,
-            False,
+        _without_sensitive(
+            "workload_accuracy", "utility", "higher", "how often a classifier trained on the release is right", 0, 1
         ),
-        Measure(
+        _without_sensitive(
             "utility_gain",
             "utility",
             "higher",
             "accuracy beyond the better trivial sanitization (Brickell & Shmatikov 2008)",
             -1,
             1,
-            False,
         ),
-        Measure(
+        _without_sensitive(
             "workload_balanced",
             "utility",
             "higher",
             "the classifier's accuracy with all classes given the same weight",
             0,
             1,
-            False,
         ),
-        Measure(
-            "workload_auc", "utility", "higher", "the classifier's area under the curve, mean over classes", 0, 1, False
+        _without_sensitive(
+            "workload_auc", "utility", "higher", "the classifier's area under the curve, mean over classes", 0, 1
         ),
-        Measure("workload_brier", "utility", "lower", "the classifier's Brier score", 0, 2, False),
-        Measure("suppressed", "utility", "lower", "records that are not published", 0, inf, False),
+        _without_sensitive("workload_brier", "utility", "lower", "the classifier's Brier score", 0, 2),
+        _without_sensitive("suppressed", "utility", "lower", "records that are not published", 0),
         *OF_BASKETS,
     )
 }

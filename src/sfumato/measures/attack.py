@@ -23,6 +23,7 @@ from sfumato.measures.classification.classifiers import LEAST_LEAF, Forest
 from sfumato.measures.divergence import densities_at
 from sfumato.release import Published, Release
 from sfumato.release.stretches import Stretches
+from sfumato.release.synthetic import uniform_leaves
 from sfumato.table import Points
 from sfumato.table.cells import find_sensitive
 
@@ -215,10 +216,8 @@ def drawn_points(
     drawn = np.repeat(np.arange(len(box)), random.multinomial(number, shares))
     boxes, codes = release.boxes, np.empty((number, len(release.cells.quasi)), np.int32)
     for a, attribute in enumerate(release.cells.quasi):
-        below = attribute.hierarchy.cumulative
         lo, hi = boxes.lo[box[drawn], a], boxes.hi[box[drawn], a]
-        at = below[lo] + random.random(number) * (below[hi + 1] - below[lo])
-        codes[:, a] = np.clip(np.searchsorted(below, at, side="right") - 1, lo, hi)
+        codes[:, a] = uniform_leaves(attribute.hierarchy, lo, hi, random)
     return codes, value[drawn]
 
 

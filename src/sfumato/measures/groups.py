@@ -147,7 +147,8 @@ def _losses(release: Release) -> dict[str, float]:
     """Loss as ARX and Dewri et al. compute it: each suppressed record counts 1, both as shares of all cells.
 
     A box's loss in an attribute of n leaves, (share of the width - 1/n) / (1 - 1/n), is a difference of scaled ends
-    minus 1 / (n - 1), so that no box needs a division; that of the whole domain remains exactly 1.
+    minus 1 / (n - 1), so that no box needs a division; that of the whole domain remains exactly 1. Attributes count by
+    their weights, which are 1 on the mean.
     """
     hierarchies = [quasi.hierarchy for quasi in release.cells.quasi]
     scales = np.array([1 / (1 - 1 / max(hierarchy.size, 2)) for hierarchy in hierarchies])
@@ -157,7 +158,8 @@ def _losses(release: Release) -> dict[str, float]:
     ]
     joined, starts = laid_out(ends)
     boxes = release.boxes
-    total = total_loss(boxes.lo, boxes.hi, boxes.mass, joined, starts[:-1], scales - 1)
+    weights = release.cells.weights
+    total = total_loss(boxes.lo, boxes.hi, boxes.mass, joined, starts[:-1], scales - 1, weights)
     generalized = total / (len(release.cells.quasi) * release.cells.records)
     suppressed = release.suppressed / release.cells.records
     return {
@@ -334,13 +336,15 @@ def weighted_quantile(values: Numbers, weights: Counts, share: float) -> float:
 
 
 @kernel
-def total_loss(lo: Codes, hi: Codes, mass: Counts | Numbers, ends: Numbers, starts: Counts, least: Numbers) -> float:
-    """Add up the losses of all boxes, records x attributes."""
+def total_loss(
+    lo: Codes, hi: Codes, mass: Counts | Numbers, ends: Numbers, starts: Counts, least: Numbers, weights: Numbers
+) -> float:
+    """Add up the losses of all boxes, records x attributes; a record cannot lose more than all, however sums round."""
     total = 0.0
     for b in range(len(mass)):
         loss = 0.0
         for a in range(len(starts)):
             wide = ends[starts[a] + hi[b, a] + 1] - ends[starts[a] + lo[b, a]] - least[a]
-            loss += max(wide, 0.0) if lo[b, a] < hi[b, a] else 0.0
-        total += loss * mass[b]
+            loss += weights[a] * max(wide, 0.0) if lo[b, a] < hi[b, a] else 0.0
+        total += min(loss, float(len(starts))) * mass[b]
     return total

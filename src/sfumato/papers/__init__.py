@@ -1,4 +1,5 @@
 """The reproductions: one file per paper."""
+# mypy: implicit-reexport
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from sfumato.errors import BadInputError
-from sfumato.papers.results import Claim, Figure, Progress, Results
+from sfumato.papers.results import Claim, Progress, Results
 
 PAPERS = {
     "li-li-2009": "sfumato.papers.li_li_2009.reproduction",
@@ -31,6 +32,3 @@ def reproduce(paper: str, progress: Progress | None = None, **options: Any) -> R
             )
     results: Results = import_module(PAPERS[paper]).reproduce(progress, **given)
     return results
-
-
-__all__ = ["PAPERS", "Claim", "Figure", "Results", "reproduce"]

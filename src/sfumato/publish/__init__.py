@@ -1,30 +1,13 @@
 """Leaving the house: publishing a release with its certificate, recoding new data, auditing any published file."""
 
-from sfumato.publish.applied import Applied, LeftOut, apply
-from sfumato.publish.audit.audit import Audit, audit
-from sfumato.publish.audit.question import WorstGroup
-from sfumato.publish.baskets.audit import BasketAudit, audit_baskets
-from sfumato.publish.certificate import certificate_files, read_certificate
-from sfumato.publish.leaving import Leaving, Publication, publish
-from sfumato.publish.mapping import Mapping, mapping_of, read_mapping
-from sfumato.publish.publication import publish_point
-
-__all__ = [
-    "Applied",
-    "Audit",
-    "BasketAudit",
-    "Leaving",
-    "LeftOut",
-    "Mapping",
-    "Publication",
-    "WorstGroup",
-    "apply",
-    "audit",
-    "audit_baskets",
-    "certificate_files",
-    "mapping_of",
-    "publish",
-    "publish_point",
-    "read_certificate",
-    "read_mapping",
-]
+from sfumato.publish.applied import apply as apply
+from sfumato.publish.audit.audit import Audit as Audit
+from sfumato.publish.audit.audit import audit as audit
+from sfumato.publish.baskets.audit import BasketAudit as BasketAudit
+from sfumato.publish.baskets.audit import audit_baskets as audit_baskets
+from sfumato.publish.certificate import certificate_files as certificate_files
+from sfumato.publish.certificate import read_certificate as read_certificate
+from sfumato.publish.leaving import publish as publish
+from sfumato.publish.mapping import mapping_of as mapping_of
+from sfumato.publish.mapping import read_mapping as read_mapping
+from sfumato.publish.publication import publish_point as publish_point

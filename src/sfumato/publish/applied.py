@@ -46,7 +46,6 @@ class UnknownValues:
 
     column: str
     records: int
-    values: int
     example: str | None
     """One of them; None is the missing value."""
 
@@ -106,16 +105,8 @@ class LeftOut:
     def content(self) -> dict[str, Any]:
         """Return the counts as plain values."""
         columns = {unknown.column: unknown.records for unknown in self.unknown_by_column}
-        return {
-            "records": self.records,
-            "of": self.of,
-            "missing": self.missing,
-            "unknown": self.unknown,
-            "unknown_by_column": columns,
-            "outside": self.outside,
-            "failing": self.failing,
-            "failing_groups": self.failing_groups,
-        }
+        names = ("records", "of", "missing", "unknown", "unknown_by_column", "outside", "failing", "failing_groups")
+        return {name: getattr(self, name) for name in names} | {"unknown_by_column": columns}
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,9 +175,10 @@ def apply(mapping: Mapping, path: str | Path, rest: Rest = "refuse", **reading: 
     if rest == "refuse" and left_out.records > left_out.missing:
         raise _refusal(path, left_out)
     if not fitting.admitted.any():
-        said = "; ".join(left_out.reasons())
+        reasons = "; ".join(left_out.reasons())
         raise InfeasibleError(
-            f"{path}: no group of the mapping satisfies {mapping.requirement} in this data ({said}); make a new release"
+            f"{path}: no group of the mapping satisfies {mapping.requirement} in this data ({reasons}); make a new "
+            "release"
         )
     release = fitting.release()
     checked(release, mapping.requirement)
@@ -197,9 +189,9 @@ def apply(mapping: Mapping, path: str | Path, rest: Rest = "refuse", **reading: 
 def _refusal(path: str | Path, left_out: LeftOut) -> BadInputError | InfeasibleError:
     """Say everything that does not fit, and what to do; values that nobody knows are bad input."""
     error = BadInputError if left_out.unknown else InfeasibleError
-    said = "; ".join(left_out.reasons())
+    reasons = "; ".join(left_out.reasons())
     return error(
-        f"{path}: the mapping does not fit {left_out.records:,} of {left_out.of:,} records: {said}. Make a new "
+        f"{path}: the mapping does not fit {left_out.records:,} of {left_out.of:,} records: {reasons}. Make a new "
         f"release, or --rest drop leaves them out"
     )
 
@@ -273,7 +265,7 @@ class _Fitting:
     def _described(self, name: str) -> UnknownValues:
         values = self._unknown_values(name)
         records = int(self.cells.counts[self.unknown_in[name]].sum())
-        return UnknownValues(name, records, len(values), next((value for value in values if value is not None), None))
+        return UnknownValues(name, records, next((value for value in values if value is not None), None))
 
     def _unknown_values(self, name: str) -> Sequence[str | None]:
         codes: Entries[str | None, int] = next(coding.codes for coding in self.table.codings if coding.column == name)

@@ -1,8 +1,8 @@
-"""What is said of an audit to who reads a terminal: the measures, what stands out, the verdict last."""
+"""What is said of an audit, of a table or of baskets, to who reads a terminal: measures first, the verdict last."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,12 @@ from sfumato.publish.audit.decision import Failure
 from sfumato.publish.audit.households import Together
 from sfumato.publish.audit.intersection import Intersection
 from sfumato.publish.audit.question import WorstGroup
-from sfumato.publish.baskets.audit import BasketCoverage
-from sfumato.words.measures import ARROWS, EXACT_VALUES, measure_lines
+from sfumato.publish.baskets.audit import BasketAudit, BasketCoverage
+from sfumato.transactions.policy import basket_requirement, known_in_words
+from sfumato.words.points import ARROWS, EXACT_VALUES, measure_lines
+
+LONGEST = 90
+"""Characters of a set of items that are shown."""
 
 
 def audit_lines(audit: Audit) -> Iterator[str]:
@@ -138,3 +142,32 @@ def certified_lines(content: Mapping[str, Any], file: Path, certificate: Path) -
     yield f"{file} is the very file that {certificate} certifies, byte by byte."
     yield f"Promised: differential privacy with epsilon {privacy['epsilon']:g}. {privacy['in_words']}"
     yield f"{promise['why_not_checked']} Its rows are synthetic records, so groups and k were not measured."
+
+
+def short(items: Sequence[str] | str) -> str:
+    """Show a set of items, cut short."""
+    text = items if isinstance(items, str) else " + ".join(items) or "(nothing)"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
+
+
+def basket_audit_lines(audit: BasketAudit) -> Iterator[str]:
+    """Say what was measured, and whether what was required holds."""
+    yield (
+        f"{audit.file}: {counted(audit.records, 'record')} with {counted(audit.published_items, 'published item')}; an "
+        f"attacker is taken to know {known_in_words(audit.known)} of a person."
+    )
+    yield f"\nMeasured {ARROWS}:"
+    yield from measure_lines(audit.measures)
+    yield "\nWhat fewest records show together:"
+    yield from (f"  {counted(each.records, 'record')}: {short(each.items)}" for each in audit.weakest)
+    if audit.coverage is not None:
+        yield f"\nChecked against the original: {audit.coverage.checked}."
+        yield from coverage_lines(audit.coverage, "record", map(short, audit.coverage.examples))
+    for failure in audit.failures:
+        yield (
+            f"\nFAILS: {failure.requirement} does not hold: {counted(failure.sets, 'set')} of known items "
+            f"{'is' if failure.sets == 1 else 'are'} in too few records, such as"
+        )
+        yield from (f"  {counted(each.records, 'record')}: {short(each.items)}" for each in failure.examples)
+    if audit.require is not None and not audit.failures:
+        yield f"\nIt holds: {basket_requirement(audit.require).rule_in_words()}."

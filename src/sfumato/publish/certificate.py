@@ -7,11 +7,11 @@ the same with a part `for_your_eyes`, and nothing of that part may leave the hou
 
 from __future__ import annotations
 
+import hashlib
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from sfumato.measures import MEASURES
 from sfumato.phrases import percent
 from sfumato.publish.audit.audit import Audit
 from sfumato.publish.cautions import Caution, found_first
-from sfumato.publish.check_command import Columns, public_check, publisher_check, seen_from, where_to_run
+from sfumato.publish.check_command import Columns, public_check, publisher_check, seen_from
 from sfumato.publish.file_alone import FileAlone
 from sfumato.release import Release
 from sfumato.requirements import Requirement
@@ -49,7 +49,7 @@ EYES = (
     "For your eyes only: worked out with the table at hand, so it can tell of records that are not in the file. "
     "Measures and promise are here relative to the whole table."
 )
-PUBLIC_MEANINGS = ("One record is one person", "Groups", "Bucketization does not hide who is in the table")
+PUBLIC_MEANINGS = ("One record is one person", "Groups", "Bucketization does not hide who is in the table", "Weights")
 """Meanings of a map that depend on nothing but the settings, and are needed to read a certificate."""
 
 
@@ -91,11 +91,7 @@ def public_certificate(
     """
     names = list(files)
     return {
-        "kind": "sfumato certificate",
-        "for": "the public",
-        "made": made_now(),
-        "files": [described_file(name, path) for name, path in files.items()],
-        "rows": alone.rows,
+        **head(files, alone.rows),
         "promise": {
             "requirement": str(candidate.requirement),
             "parts": [_part(part, candidate.form, columns, alone) for part in candidate.requirement.parts],
@@ -108,6 +104,7 @@ def public_certificate(
             "quasi": list(columns.quasi),
             "sensitive": list(columns.sensitive),
             "neutral": list(columns.neutral),
+            **({"weights": dict(columns.weights)} if columns.weights else {}),
         },
         "relative_to": "the file",
         "measures": dict(alone.measures),
@@ -115,10 +112,7 @@ def public_certificate(
         "meaning": {name: MEASURES[name].meaning for name in alone.measures if name in MEASURES},
         "baselines": {name: {"file": dict(shares)} for name, shares in alone.shares.items()},
         "anonymizer": str(without_seed(candidate.anonymizer)),
-        "versions": versions(LIBRARIES),
-        "meanings": [{"name": name, "text": text} for name, text in meanings],
-        "warnings": [{"about": caution.about, "text": caution.text} for caution in cautions],
-        "verify_in": where_to_run(names[0]),
+        **foot(meanings, cautions, names[0]),
         "verify": public_check(names, columns, candidate.form, alone.confirmed),
     }
 
@@ -171,14 +165,29 @@ def certificate(
     }
 
 
-def made_now() -> str:
-    """Return the time of a certificate."""
-    return datetime.now(UTC).replace(microsecond=0).isoformat()
+def head(files: Mapping[str, Path], rows: int) -> dict[str, Any]:
+    """Begin a public certificate: which files it speaks of, by their final names, and where they stand now."""
+    return {
+        "kind": "sfumato certificate",
+        "for": "the public",
+        "made": datetime.now(UTC).replace(microsecond=0).isoformat(),
+        "files": [
+            {"name": name, "sha256": file_digest(path), "bytes": path.stat().st_size} for name, path in files.items()
+        ],
+        "rows": rows,
+    }
 
 
-def versions(libraries: Sequence[str]) -> dict[str, str]:
-    """Return the versions of what made a release."""
-    return {"python": platform.python_version()} | {name: version(name) for name in libraries}
+def foot(
+    meanings: Sequence[tuple[str, str]], cautions: Sequence[Caution], name: str, libraries: Sequence[str] = LIBRARIES
+) -> dict[str, Any]:
+    """End a public certificate, but for the words of the command by which the file is checked again."""
+    return {
+        "versions": {"python": platform.python_version()} | {library: version(library) for library in libraries},
+        "meanings": [{"name": meaning, "text": text} for meaning, text in meanings],
+        "warnings": [{"about": caution.about, "text": caution.text} for caution in cautions],
+        "verify_in": f"the folder that holds {name}",
+    }
 
 
 def public_meanings(candidate: Candidate, missing: str, meanings: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -248,18 +257,10 @@ def _baselines(release: Release) -> dict[str, Any]:
     return baselines
 
 
-def described_file(name: str, path: Path) -> dict[str, Any]:
-    """Say which file a certificate speaks of, by its final name and its digest."""
-    return {"name": name, "sha256": file_digest(path), "bytes": path.stat().st_size}
-
-
 def file_digest(path: Path) -> str:
     """Return the SHA-256 of a file."""
-    digest = sha256()
     with path.open("rb") as stream:
-        while block := stream.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def read_certificate(path: Path) -> dict[str, Any]:

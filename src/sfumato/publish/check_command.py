@@ -13,6 +13,7 @@ from pathlib import Path
 
 from sfumato.release import format_of
 from sfumato.release.writing import GROUP
+from sfumato.table.weights import Weights
 
 
 @dataclass(frozen=True)
@@ -30,10 +31,8 @@ class Columns:
     ordered: tuple[str, ...] = ()
     """Sensitive columns whose order everybody sees: rising, for no other was declared."""
 
-
-def where_to_run(name: str) -> str:
-    """Say in which folder the command finds its files."""
-    return f"the folder that holds {name}"
+    weights: Weights = ()
+    """How much a loss in every quasi-identifier counted, where not all did alike."""
 
 
 def seen_from(folder: Path, file: str | Path) -> str:

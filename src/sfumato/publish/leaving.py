@@ -7,18 +7,21 @@ certificate made of what is allowed, certificates and mapping named first, data 
 
 from __future__ import annotations
 
+import shlex
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import isclose
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from sfumato.engines.formulas import formula_notice
 from sfumato.errors import BadInputError
+from sfumato.measures import MEASURES
+from sfumato.pages import render
 from sfumato.plain import json_text
 from sfumato.publish.certificate import certificate_files, internal
 from sfumato.publish.formulas import note_formulas
-from sfumato.publish.page import certificate_page
 from sfumato.quiet import Quiet
 from sfumato.release import check_targets, staged
 from sfumato.tradeoff import Map
@@ -27,53 +30,56 @@ AGREE = 1e-9
 """How far a measure of the audit may lie from the maker's own."""
 
 
-class Leaving(Protocol):
+class Leaving(ABC):
     """A release on its way out."""
 
     template: ClassVar[str]
     """What a certificate is shown by as a page."""
 
-    @property
-    def release(self) -> Any:
-        """The release itself."""
+    only_yours: ClassVar[str]
+    """What the publisher's certificate tells that nobody else may know."""
+
+    use_of_mapping: ClassVar[str] = ""
+    """What the mapping is for, with `{}` in place of its file."""
+
+    release: Any
+    path: Path
+    escape_formulas: bool
+    """Whether cells that a spreadsheet would run are written so that it does not."""
 
     @property
     def data(self) -> Sequence[Path]:
-        """The files of the data by their final names; the certificates are called after the first."""
+        """The files of the data by their final names, mostly one; the certificates are called after the first."""
+        return (self.path,)
 
     @property
+    @abstractmethod
     def inputs(self) -> Collection[Path]:
         """Files that it was made of, which no output may replace."""
 
-    @property
-    def escape_formulas(self) -> bool:
-        """Whether cells that a spreadsheet would run are written so that it does not."""
-
+    @abstractmethod
     def mapping(self) -> str:
         """Write how values were recoded, for the publisher; raises where nothing is."""
 
+    @abstractmethod
     def write(self, drafts: Sequence[Path]) -> Mapping[str, int]:
         """Write the data; return by column how many cells a spreadsheet would run."""
 
+    @abstractmethod
     def verify(self, drafts: Sequence[Path]) -> Any:
         """Check what was written by means that share nothing with its maker; raise AssertionError where it fails."""
 
+    @abstractmethod
     def certificates(self, drafts: Sequence[Path], verdict: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """Say what the publisher's certificate says and what the public one, which sees nothing but the files."""
 
+    @abstractmethod
     def values(self, verdict: Any) -> Mapping[str, Any]:
         """Return what a program reads of it."""
 
+    @abstractmethod
     def lines(self, verdict: Any) -> Sequence[str]:
         """Say to a person what was published."""
-
-    @property
-    def only_yours(self) -> str:
-        """Say what the publisher's certificate tells that nobody else may know."""
-
-    @property
-    def use_of_mapping(self) -> str:
-        """Say what the mapping is for, with `{}` in place of its file."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -156,3 +162,8 @@ def publish(leaving: Leaving, force: bool = False, mapping: str | Path | None = 
             draft.write_text(text, encoding="utf-8")
     notices = formula_notice(dict(cells), leaving.escape_formulas)
     return Publication(leaving, verdict, tuple(targets), tuple(notices), next(iter(mappings), None))
+
+
+def certificate_page(template: str, content: Mapping[str, Any]) -> str:
+    """Write a certificate as HTML, by the template for its kind of release."""
+    return render(template, certificate=content, measures=MEASURES, command=shlex.join(content["verify"]))

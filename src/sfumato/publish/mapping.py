@@ -25,6 +25,7 @@ from sfumato.documents import (
     listed,
     mapped,
     named,
+    number,
     number_or_infinity,
     one_of,
     optional,
@@ -37,7 +38,7 @@ from sfumato.errors import BadInputError
 from sfumato.kernels import kernel
 from sfumato.plain import json_text
 from sfumato.quiet import Quiet
-from sfumato.release import NoisyRelease, Release, check_target, staged
+from sfumato.release import NoisyRelease, Release
 from sfumato.requirements import Requirement, requirement
 from sfumato.table import Hierarchy, Level, Roles
 from sfumato.table.table import Missing
@@ -59,7 +60,7 @@ HIERARCHY = {
     "strange": listed(text),
 }
 COLUMN_ROLES = ("quasi", "sensitive", "neutral", "identifier")
-ROLES = fields(dict.fromkeys(COLUMN_ROLES, listed(text)), {"household": optional(text)})
+ROLES = fields(dict.fromkeys(COLUMN_ROLES, listed(text)), {"household": optional(text), "weights": mapped(number)})
 MAPPING = fields(
     {
         "requirement": text,
@@ -94,20 +95,13 @@ class Mapping(Quiet):
     notations: Entries[str, str] = field(default_factory=dict)
     """How columns were written whose texts were read as numbers or dates."""
 
-    def to_json(self, path: str | Path, force: bool = False) -> Path:
-        """Write the mapping, all or nothing; it holds values that were suppressed, so its owner alone can read it."""
-        target = Path(path)
-        check_target(target, force)
-        with staged([target], private=[target]) as [draft]:
-            draft.write_text(self.to_text(), encoding="utf-8")
-        return target
-
     def to_text(self) -> str:
-        """Return the mapping as it is written to a file."""
+        """Return the mapping as it is written to a file; it holds values that were suppressed."""
         content = {
             "kind": KIND,
             "requirement": str(self.requirement),
-            "roles": asdict(self.roles),
+            "roles": {role: columns for role, columns in asdict(self.roles).items() if role != "weights"}
+            | ({"weights": dict(self.roles.weights)} if self.roles.weights else {}),
             "missing": self.missing,
             "na": list(self.na),
             "notations": dict(self.notations),
@@ -134,7 +128,8 @@ def mapping_of(release: Release | NoisyRelease, wanted: Requirement) -> Mapping:
     if release.levels:
         return Mapping(*reading, release.levels, boxes, boxes, table.engine.notations)
     losses = sum(
-        quasi.hierarchy.losses(release.boxes.lo[:, a], release.boxes.hi[:, a]) for a, quasi in enumerate(cells.quasi)
+        cells.weights[a] * quasi.hierarchy.losses(release.boxes.lo[:, a], release.boxes.hi[:, a])
+        for a, quasi in enumerate(cells.quasi)
     )
     order = np.lexsort((*release.boxes.lo.T[::-1], np.asarray(losses)))
     return Mapping(*reading, (), release.boxes.lo[order], release.boxes.hi[order], table.engine.notations)
@@ -158,7 +153,9 @@ def read_mapping(path: str | Path) -> Mapping:
     with named(str(path)):
         columns = content["roles"]
         quasi, sensitive, neutral, identifier = (tuple(columns[role]) for role in COLUMN_ROLES)
-        roles = Roles(quasi, sensitive, neutral, identifier, columns.get("household"))
+        roles = Roles(
+            quasi, sensitive, neutral, identifier, columns.get("household"), tuple(columns.get("weights", {}).items())
+        )
         hierarchies = {name: _hierarchy(name, entry) for name, entry in content["hierarchies"].items()}
         wanted = requirement(content["requirement"])
         width = len(roles.quasi)

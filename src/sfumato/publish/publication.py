@@ -20,9 +20,9 @@ from sfumato.engines.formulas import check_escaping
 from sfumato.errors import BadInputError
 from sfumato.measures import measure
 from sfumato.phrases import counted
-from sfumato.publish.audit.anatomy_tables import joined_tables
 from sfumato.publish.audit.audit import Audit, audit
-from sfumato.publish.audit.original import STUDY
+from sfumato.publish.audit.counted import joined_tables
+from sfumato.publish.audit.question import STUDY
 from sfumato.publish.baskets.publication import leaving_baskets
 from sfumato.publish.cautions import cautions, is_exact
 from sfumato.publish.certificate import (
@@ -124,10 +124,14 @@ def check_shown(release: Release, id: str) -> None:
 
 
 @dataclass(frozen=True)
-class LeavingTable:
+class LeavingTable(Leaving):
     """A release of a table in groups, on its way out."""
 
     template: ClassVar[str] = "certificate-exact.html"
+    only_yours: ClassVar[str] = "it tells what was suppressed"
+    use_of_mapping: ClassVar[str] = (
+        "To recode new data: sfumato apply {} NEW.csv --to FILE (keep the mapping to yourself)"
+    )
 
     release: Release
     candidate: Candidate
@@ -177,9 +181,6 @@ class LeavingTable:
         )
         return for_publisher, outside
 
-    only_yours = "it tells what was suppressed"
-    use_of_mapping = "To recode new data: sfumato apply {} NEW.csv --to FILE (keep the mapping to yourself)"
-
     def values(self, verdict: Audit) -> Mapping[str, Any]:
         """Return what a program reads of it."""
         return {
@@ -203,7 +204,7 @@ def columns_of(release: Release) -> Columns:
     roles = release.table.roles
     sensitive = roles.sensitive if release.histograms is not None else ()
     ordered = tuple(name for name in sensitive if release.table.hierarchies[name].observed)
-    return Columns(roles.quasi, sensitive, roles.neutral, roles.household, ordered)
+    return Columns(roles.quasi, sensitive, roles.neutral, roles.household, ordered, roles.weights)
 
 
 def parts_on_the_file(release: Release, wanted: Requirement) -> tuple[Requirement, ...]:

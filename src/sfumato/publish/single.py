@@ -17,7 +17,7 @@ from sfumato.engines.formulas import check_escaping, formula_items, formula_noti
 from sfumato.measures import Measured, measure
 from sfumato.phrases import counted
 from sfumato.publish.formulas import written_formulas
-from sfumato.publish.noisy.words import drawn_lines, drawn_values
+from sfumato.publish.noisy.publication import drawn_lines, drawn_values
 from sfumato.quiet import Quiet
 from sfumato.release import Form, Release, check_targets, format_of, write_release
 from sfumato.requirements import Requirement
@@ -29,7 +29,7 @@ from sfumato.transactions.files.writing import check_layout, published_rows, wri
 from sfumato.transactions.measures.queries import fitting_queries
 from sfumato.transactions.measures.scales import BasketScales, measure_baskets
 from sfumato.transactions.policy import BasketRequirement, KMAnonymity
-from sfumato.words.measures import ARROWS, EXACT_VALUES, measure_lines
+from sfumato.words.points import ARROWS, EXACT_VALUES, measure_lines
 
 
 @dataclass(frozen=True)
@@ -110,6 +110,7 @@ def single_release(
         "by_sensitive": {name: dict(values) for name, values in measured.by_sensitive.items()},
         "files": [str(file) for file in files],
         "same_in_households": table.shared_names,
+        "weights": dict(table.roles.weights),
         "notices": notices,
         **clock.values(),
     }

@@ -158,10 +158,9 @@ def noisy_release(
     hi: Any,
     counts: Numbers,
     guarantee: Guarantee,
-    details: Mapping[str, Any] | None = None,
     publishable: bool = True,
 ) -> NoisyRelease:
     """Make a noisy release of boxes and their drawn counts of all declared values of the one sensitive attribute."""
     lo, hi = np.asarray(lo, np.int32), np.asarray(hi, np.int32)
     boxes = Boxes(lo, hi, counts.sum(axis=1), np.arange(len(lo)))
-    return NoisyRelease(table, boxes, counts, guarantee, dict(details or {}), publishable)
+    return NoisyRelease(table, boxes, counts, guarantee, publishable=publishable)

@@ -70,9 +70,7 @@ def are_points(release: Published) -> bool:
 
 def overlap_estimates(release: Published, regions: Regions) -> Numbers:
     """Estimate the sensitive counts inside every region from boxes: regions x values."""
-    extents = shown_intervals(release)
-    intervals = (extents.lo, extents.end, extents.inverse, extents.offsets, extents.number)
-    return combine_overlaps(regions.bank, regions.used, extents.order, *intervals, held_in(release.content))
+    return combine_overlaps(regions.bank, regions.used, shown_intervals(release), held_in(release.content))
 
 
 def shown_intervals(release: Published) -> Intervals:
@@ -106,23 +104,12 @@ class Intervals(NamedTuple):
 
 
 @kernel
-def combine_overlaps(
-    bank: Bank,
-    used: Codes,
-    order: Counts,
-    lo: Codes,
-    end: Codes,
-    inverse: Numbers,
-    offsets: Counts,
-    interval_of: Codes,
-    held: Held,
-) -> Numbers:
+def combine_overlaps(bank: Bank, used: Codes, intervals: Intervals, held: Held) -> Numbers:
     """For every region multiply the boxes' overlaps of its attributes and add up what the boxes contain.
 
     Time is O(regions x boxes x attributes that a region selects in) at most: what an interval has in common with a
     region is worked out once for all boxes that show it, a box that a region misses is not looked at again, and what
-    a region has in common with the one before (large populations come as a tree) is kept from there. The intervals of
-    attribute a stand at `offsets[a]:offsets[a + 1]`, and box b shows number `interval_of[a, b]` of them.
+    a region has in common with the one before (large populations come as a tree) is kept from there.
     """
     boxes, depth = len(held.starts) - 1, most_selected(used)
     estimates = np.zeros((len(used), held.values))
@@ -130,7 +117,7 @@ def combine_overlaps(
     number, attribute, selection = np.zeros(depth, np.int64), np.full(depth, -1), np.full(depth, -1)
     for r in range(len(used)):
         level, same = -1, True
-        for a in order:
+        for a in intervals.order:
             if used[r, a] < 0:
                 continue
             level += 1
@@ -138,11 +125,11 @@ def combine_overlaps(
             if same:
                 continue
             attribute[level], selection[level] = a, used[r, a]
-            shares_inside(bank, a, used[r, a], lo, end, inverse, offsets, common)
+            shares_inside(bank, a, used[r, a], intervals, common)
             kept = 0
             for i in range(boxes if level == 0 else number[level - 1]):
                 b, before = (i, 1.0) if level == 0 else (met[level - 1, i], weight[level - 1, i])
-                share = common[interval_of[a, b]]
+                share = common[intervals.number[a, b]]
                 weight[level, kept], met[level, kept] = before * share, b
                 kept += share > 0.0
             number[level] = kept
@@ -167,14 +154,13 @@ def most_selected(used: Codes) -> int:
 
 
 @kernel
-def shares_inside(
-    bank: Bank, a: int, used: int, lo: Codes, end: Codes, inverse: Numbers, offsets: Counts, common: Numbers
-) -> None:
+def shares_inside(bank: Bank, a: int, used: int, intervals: Intervals, common: Numbers) -> None:
     """Say which share of every interval of one attribute a region selects."""
-    selection, start = bank.starts[a] + used, offsets[a]
-    for i in range(offsets[a + 1] - start):
-        inside = width_below(bank, a, selection, end[start + i]) - width_below(bank, a, selection, lo[start + i])
-        common[i] = inside * inverse[start + i]
+    selection, start = bank.starts[a] + used, intervals.offsets[a]
+    for i in range(intervals.offsets[a + 1] - start):
+        lo, end = intervals.lo[start + i], intervals.end[start + i]
+        inside = width_below(bank, a, selection, end) - width_below(bank, a, selection, lo)
+        common[i] = inside * intervals.inverse[start + i]
 
 
 @kernel

@@ -54,11 +54,6 @@ class Selections:
         number = len(bits)
         return Selections(hierarchy, np.zeros(number, np.int32), np.full(number, hierarchy.size, np.int32), bits)
 
-    @staticmethod
-    def of(hierarchy: Hierarchy, masks: Masks) -> Selections:
-        """Select leaves by an array (selections, leaves) that says which."""
-        return Selections.scattered(hierarchy, packed(masks))
-
     @property
     def masks(self) -> Masks:
         """The array (selections, leaves) that says which leaves are selected: for few leaves."""
@@ -85,16 +80,8 @@ def words_for(leaves: int) -> int:
     return -(-leaves // 64)
 
 
-def packed(masks: Masks) -> Words:
-    """Write masks as bits, 64 leaves to a word, the first leaf lowest."""
-    number, leaves = masks.shape
-    padded = np.zeros((number, words_for(leaves) * 64), np.bool_)
-    padded[:, :leaves] = masks
-    return np.packbits(padded, axis=1, bitorder="little").view("<u8").astype(np.uint64).reshape(number, -1)
-
-
 def unpacked(bits: Words, leaves: int) -> Masks:
-    """Read the masks of so many leaves back."""
+    """Read the masks of so many leaves off bits: 64 leaves to a word, the first leaf lowest."""
     small = np.ascontiguousarray(bits.astype("<u8")).view(np.uint8).reshape(len(bits), -1)
     return np.unpackbits(small, axis=1, count=leaves, bitorder="little").astype(np.bool_)
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import asdict
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 from sfumato.drawing import NoRoomError
 from sfumato.plain import json_text
 from sfumato.release import staged
-from sfumato.report.limit import scores_of
-from sfumato.report.writing import picture_bytes, report_bytes
+from sfumato.report.page import page, scores_of
 from sfumato.tradeoff import Map, Point
 from sfumato.tradeoff.exploration.folder import limit_values, point_values
-from sfumato.tradeoff.limit.score import score_values
 
 PUBLIC_FILES = ("report-public.html", "map.png")
 """What may leave the house of the files in the folder; all others are internal."""
@@ -43,10 +43,11 @@ def save_map(map_: Map, folder: Path) -> list[Path]:
             {
                 "study": map_.study.name,
                 "axes": list(map_.study.axes),
-                map_.study.section: {key: map_.about[key] for key in map_.study.facts} | floor.pop("table", {}),
+                map_.study.section: {key: map_.about[key] for key in map_.study.facts if key in map_.about}
+                | floor.pop("table", {}),
                 "points": points,
                 **floor,
-                **({} if scores is None else {"score": score_values(scores)}),
+                **({} if scores is None else {"score": asdict(scores)}),
             }
         ),
         "timings.json": json_text(_timings(map_)),
@@ -80,3 +81,13 @@ def _entry(point: Point, on_frontier: bool) -> dict[str, Any]:
     values = point_values(point)
     more = {name: values[name] for name in KEPT_WHERE_KNOWN if values[name]}
     return {name: values[name] for name in KEPT} | {"on_frontier": on_frontier} | more
+
+
+def report_bytes(map_: Map, public: bool) -> bytes:
+    """Return the report of today as it is written to a file."""
+    return page(map_, public, date.today()).encode()
+
+
+def picture_bytes(map_: Map, internal: bool = False) -> bytes:
+    """Return the map as a PNG."""
+    return map_.chart(internal=internal).png()

@@ -21,10 +21,10 @@ from sfumato.pages import file, in_script, render, source
 from sfumato.phrases import counted, listed
 from sfumato.release import staged
 from sfumato.report.budget import tuning_content
-from sfumato.report.limit import limit_content, scores_of
 from sfumato.tradeoff import Map, Point
-from sfumato.tradeoff.chart import axis_title, baseline_label, drawn_axes, family, map_chart, step, ticks_of
+from sfumato.tradeoff.chart import axis_title, baseline_label, drawn_axes, family, limit_rows, map_chart, step, ticks_of
 from sfumato.tradeoff.limit.limit import AXES, MEANING
+from sfumato.tradeoff.limit.score import Scores
 from sfumato.tradeoff.verdicts import VERDICTS, Verdicts
 from sfumato.tradeoff.worth_chart import worth_chart
 from sfumato.words import disagreements as of_disagreements
@@ -204,3 +204,19 @@ def _tried(map_: Map, day: date) -> str:
         parts += [f"{failed:,} failed"] if failed else []
         text += listed(parts) + "."
     return text
+
+
+def scores_of(map_: Map) -> Scores | None:
+    """Score a map; None where nothing can be scored."""
+    try:
+        return map_.scores()
+    except BadInputError:  # nothing measured on these axes, or all alike
+        return None
+
+
+def limit_content(map_: Map) -> dict[str, Any] | None:
+    """Return what the page's script draws of the limit; None where there is none."""
+    if map_.limit is None:
+        return None
+    named = [bool(row["label"]) for row in limit_rows(map_, *AXES)]
+    return {"axes": list(AXES), "points": [list(vertex) for vertex in map_.limit.points], "named": named.index(True)}

@@ -1,4 +1,5 @@
 """What a release must satisfy."""
+# mypy: implicit-reexport
 
 from sfumato.requirements.requirement import (
     REQUIREMENTS,
@@ -12,16 +13,3 @@ from sfumato.requirements.requirement import (
     TCloseness,
     requirement,
 )
-
-__all__ = [
-    "REQUIREMENTS",
-    "All",
-    "AlphaK",
-    "BetaLikeness",
-    "DeltaDisclosure",
-    "KAnonymity",
-    "LDiversity",
-    "Requirement",
-    "TCloseness",
-    "requirement",
-]

@@ -18,13 +18,11 @@ c_i is a bound as well, with multiplier 0.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from sfumato.arrays import Numbers
 from sfumato.kernels import kernel
-from sfumato.requirements.nearest_js import distributions
 
 STEEPEST = 1e6
 """The largest tau, times the difference of two costs: beyond it all but the cheapest values have no share."""
@@ -35,27 +33,6 @@ SLIGHTEST = 1e-290
 MOST_STEPS = 80
 CLOSE = 1e-10
 """How near to the sphere, as a part of the radius, the search ends."""
-
-
-@dataclass(frozen=True, eq=False)
-class Cheapest:
-    """For every row of costs the cheapest distribution of the ball, and what no other can undercut."""
-
-    points: Numbers
-    """In the ball but for the part 1e-10 of the radius at which the search ends."""
-
-    bounds: Numbers
-    multipliers: Numbers
-    """What a larger radius can gain: in a ball of radius p + e nothing costs less than bound - multiplier * e."""
-
-
-def cheapest_js(costs: Numbers, centre: Numbers, radius: float) -> Cheapest:
-    """Find for every row of costs the R with JS(centre, R) <= radius that costs least; `centre` must be positive."""
-    costs = np.ascontiguousarray(np.atleast_2d(np.asarray(costs, np.float64)))
-    q = distributions(np.asarray(centre, np.float64))
-    points, numbers = np.empty_like(costs), np.zeros((4, len(costs)))
-    cheapest_rows(costs, q, radius, np.full(len(costs), math.inf), numbers, points)
-    return Cheapest(points, numbers[2], numbers[3])
 
 
 @kernel
@@ -69,7 +46,9 @@ def cheapest_rows(
 ) -> None:
     """Find the cheapest distribution of every row; `numbers` are tau, k (from which it starts), bound and multiplier.
 
-    A tau larger than `most` is not taken: R then minimizes the cost plus 2 / `most` times JS(Q, R).
+    It is in the ball but for the part 1e-10 of the radius at which the search ends. The multiplier is what a larger
+    radius can gain: in a ball of radius p + e nothing costs less than bound - multiplier * e. A tau larger than `most`
+    is not taken: R then minimizes the cost plus 2 / `most` times JS(Q, R).
     """
     taus, ks, bounds, multipliers = numbers[0], numbers[1], numbers[2], numbers[3]
     above = np.empty(len(q))

@@ -120,9 +120,7 @@ def _nearest(part: Requirement, rows: Numbers, q: Numbers) -> Numbers:
         delta = max(part.delta - 2 * TOLERANCE, 0.0)
         return nearest_between(rows, q * math.exp(-min(delta, 700.0)), q * math.exp(min(delta, 700.0)), q)
     assert isinstance(part, BetaLikeness)
-    beta = np.full(len(q), float(part.beta))
-    gain = beta if part.variant == "basic" else np.minimum(beta, -np.log(q))
-    return nearest_between(rows, np.zeros(len(q)), q * (1 + gain), q)
+    return nearest_between(rows, np.zeros(len(q)), part.most_shares(q), q)
 
 
 def nearest_between(rows: Numbers, low: Numbers, high: Numbers, q: Numbers) -> Numbers:

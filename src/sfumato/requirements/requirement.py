@@ -53,15 +53,13 @@ class Requirement(Configured, ABC):
     monotone: bool = True
     """Whether two admitted groups always merge to an admitted one."""
 
+    about_sensitive: ClassVar[bool] = True
+    """Whether it speaks of a sensitive attribute, and not of group sizes alone."""
+
     @property
     def parts(self) -> tuple[Requirement, ...]:
         """The requirements this one is joined of."""
         return (self,)
-
-    @property
-    def about_sensitive(self) -> bool:
-        """Whether it speaks of a sensitive attribute, and not of group sizes alone."""
-        return True
 
     @abstractmethod
     def rules(self) -> Sequence[Rule]:
@@ -163,15 +161,11 @@ class KAnonymity(Requirement):
 
     k: Annotated[int, Option("How many records every group has at least.", least=1)]
     name: ClassVar[str] = "k-anonymity"
+    about_sensitive: ClassVar[bool] = False
 
     def rule_in_words(self, group: str = "group") -> str:
         """Say how large groups are."""
         return f"every {group} at least {self.k:,} {'record' if self.k == 1 else 'records'}"
-
-    @property
-    def about_sensitive(self) -> bool:
-        """Whether it speaks of a sensitive attribute: no."""
-        return False
 
     def rules(self) -> Sequence[Rule]:
         """List the one predicate: the size."""
@@ -277,15 +271,8 @@ class TCloseness(Requirement):
     def would_admit(self, size: int, counts: NDArray[np.int64], attribute: Sensitive | None) -> str:
         """Name the smallest t."""
         assert attribute is not None
-        if self.distance == "hierarchical":
-            value = distances.hierarchical_distance(counts, size, attribute.shares, sensitive_levels(attribute))
-        else:
-            measure = {
-                "equal": distances.equal_distance,
-                "ordered": distances.ordered_distance,
-                "js": distances.js_distance,
-            }[self.distance]
-            value = measure(counts, size, attribute.shares)
+        levels = sensitive_levels(attribute)
+        value = predicates.distance(DISTANCES[self.distance], counts, size, attribute.shares, levels)
         return f"feasible from t={_up(value)}"
 
 
@@ -318,13 +305,8 @@ class DeltaDisclosure(Requirement):
 
     def rules(self) -> Sequence[Rule]:
         """List the one predicate of the reading."""
-        return [
-            (
-                predicates.DELTA if self.absent == "infinite" else predicates.DELTA_PRESENT,
-                float(self.delta),
-                0.0,
-            )
-        ]
+        kind = predicates.DELTA if self.absent == "infinite" else predicates.DELTA_PRESENT
+        return [(kind, float(self.delta), 0.0)]
 
     def would_admit(self, size: int, counts: NDArray[np.int64], attribute: Sensitive | None) -> str:
         """Name the bound of delta."""
@@ -348,6 +330,12 @@ class BetaLikeness(Requirement):
     on: On = None
     name: ClassVar[str] = "beta-likeness"
     example: ClassVar[str | None] = "beta-likeness beta=2 variant=basic (or enhanced)"
+
+    def most_shares(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the largest share that every value may have in a group, given its share in the table."""
+        gain = np.full(len(q), float(self.beta))
+        most: NDArray[np.float64] = q * (1 + (gain if self.variant == "basic" else np.minimum(gain, -np.log(q))))
+        return most
 
     def rule_in_words(self, group: str = "group") -> str:
         """Say by which factor a value may be more frequent than in the table."""

@@ -1,7 +1,8 @@
 """What comes in: reading, roles, hierarchies, missing values, the table, its cells, the bundled data sets."""
+# mypy: implicit-reexport
 
 from sfumato.table.assignment import Assignment
-from sfumato.table.bundled import DATASETS, Dataset, load
+from sfumato.table.bundled import DATASETS, load
 from sfumato.table.cells import Cells, CountedValues, Histograms, Quasi, Sensitive
 from sfumato.table.declaration import TableDeclaration
 from sfumato.table.guess.guess import Guess, guess
@@ -12,38 +13,3 @@ from sfumato.table.hierarchies.ranges import dates, numeric
 from sfumato.table.households import Memberships, shared_attributes
 from sfumato.table.rows import Points, distinct_rows, laid_out, ranges, weighted_counts
 from sfumato.table.table import Roles, Table, read
-
-__all__ = [
-    "DATASETS",
-    "Assignment",
-    "Cells",
-    "CountedValues",
-    "Dataset",
-    "Guess",
-    "Hierarchy",
-    "Histograms",
-    "Level",
-    "Memberships",
-    "Points",
-    "Quasi",
-    "Roles",
-    "Sensitive",
-    "Table",
-    "TableDeclaration",
-    "dates",
-    "distinct_rows",
-    "flat",
-    "from_level_table",
-    "guess",
-    "laid_out",
-    "load",
-    "numeric",
-    "prefixes",
-    "ranges",
-    "read",
-    "read_hierarchies",
-    "read_level_table",
-    "shared_attributes",
-    "tree",
-    "weighted_counts",
-]

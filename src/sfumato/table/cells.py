@@ -21,6 +21,7 @@ from sfumato.quiet import Quiet
 from sfumato.table.assignment import Assignment
 from sfumato.table.hierarchies.hierarchy import Hierarchy
 from sfumato.table.rows import Points, weighted_counts
+from sfumato.table.weights import scaled
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,6 +32,8 @@ class Quasi(Quiet):
 
     name: str
     hierarchy: Hierarchy
+    weight: float = 1.0
+    """How much a loss in it counts beside the others."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -108,6 +111,11 @@ class Cells(Quiet):
     def domains(self) -> Counts:
         """The number of leaves of every quasi-identifier."""
         return np.array([quasi.hierarchy.size for quasi in self.quasi], np.int64)
+
+    @cached_property
+    def weights(self) -> NDArray[np.float64]:
+        """How much a loss in every quasi-identifier counts, scaled to a mean of 1."""
+        return np.array(scaled([quasi.weight for quasi in self.quasi]))
 
     @cached_property
     def whole(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -35,6 +35,7 @@ from sfumato.vocabulary import (
     SENSITIVE,
     SHEET,
     SOURCE,
+    WEIGHTS,
 )
 
 READING = (
@@ -66,6 +67,7 @@ class TableDeclaration:
     household: Annotated[str | None, HOUSEHOLD] = None
     hierarchies: Annotated[str | None, HIERARCHIES] = None
     hierarchy: Annotated[Mapping[str, Declared], HIERARCHY] = field(default_factory=dict)
+    weights: Annotated[Mapping[str, float], WEIGHTS] = field(default_factory=dict)
     missing: Annotated[Missing, MISSING_VALUES] = "value"
     na: Annotated[tuple[str, ...], NA] = ()
     delimiter: Annotated[str | None, DELIMITER] = None
@@ -80,8 +82,9 @@ class TableDeclaration:
 
     def __post_init__(self) -> None:
         check_options(self)
-        if not isinstance(self.hierarchy, Mapping):
-            raise BadInputError(f"hierarchy must map columns to hierarchies, not be {self.hierarchy!r}")
+        for name, what in (("hierarchy", "hierarchies"), ("weights", "numbers")):
+            if not isinstance(getattr(self, name), Mapping):
+                raise BadInputError(f"{name} must map columns to {what}, not be {getattr(self, name)!r}")
 
     @property
     def is_bundled(self) -> bool:
@@ -122,4 +125,4 @@ class TableDeclaration:
         if self.is_bundled:
             usual = bundled.find(self.source)
             quasi, sensitive = quasi or usual.quasi, sensitive or usual.sensitive
-        return Roles(quasi, sensitive, self.neutral, self.identifier, self.household)
+        return Roles(quasi, sensitive, self.neutral, self.identifier, self.household, tuple(self.weights.items()))

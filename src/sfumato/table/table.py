@@ -23,6 +23,7 @@ from sfumato.table.hierarchies.categories import flat
 from sfumato.table.hierarchies.declared import Declared, Filed, declared, place_of, read_hierarchies
 from sfumato.table.hierarchies.hierarchy import Hierarchy, read_number
 from sfumato.table.households import Memberships, memberships_of, nearly_shared, shared_attributes
+from sfumato.table.weights import Weights, weights_in_words, weights_of
 
 Missing = Literal["value", "drop"]
 Unknown = Literal["refuse", "count"]
@@ -39,6 +40,9 @@ class Roles:
     household: str | None = None
     """The column that says which records belong to one household: never published, though it may name persons."""
 
+    weights: Weights = ()
+    """How much a loss in every quasi-identifier counts; nothing where all count alike."""
+
     def __post_init__(self) -> None:
         if not self.quasi:
             raise BadInputError("there is no quasi-identifier; name the columns an outsider may know (--quasi)")
@@ -49,6 +53,7 @@ class Roles:
                     twice = f"twice as {role}" if seen[name] == role else f"both {seen[name]} and {role}"
                     raise BadInputError(f"column {name!r} is named {twice}; give it one role, once")
                 seen[name] = role
+        object.__setattr__(self, "weights", weights_of(self.quasi, dict(self.weights)))
         other = None if self.household is None else seen.get(self.household)
         if other not in (None, "identifier"):
             raise BadInputError(
@@ -87,7 +92,8 @@ class Table:
     @cached_property
     def _counted(self) -> tuple[Cells, int, str]:
         counted = self.engine.count_cells(self.codings)
-        quasi = [Quasi(name, self.hierarchies[name]) for name in sorted(self.roles.quasi)]
+        weights = dict(self.roles.weights)
+        quasi = [Quasi(name, self.hierarchies[name], weights.get(name, 1.0)) for name in sorted(self.roles.quasi)]
         sensitive = [(name, self.hierarchies[name]) for name in sorted(self.roles.sensitive)]
         try:
             return sorted_cells(quasi, sensitive, counted.codes, counted.counts), counted.dropped, counted.link
@@ -168,12 +174,11 @@ class Table:
         if memberships is None:
             return []
         names = [quasi.name for quasi in self.cells.quasi]
-        said = f"members of a household ({column}) share no quasi-identifier, so each is treated by itself"
+        notice = f"members of a household ({column}) share no quasi-identifier, so each is treated by itself"
         if self.shared:
-            said = f"members of a household ({column}) show the same value of what they share: " + ", ".join(
-                self.shared_names
-            )
-        return [said] + [
+            names_shared = ", ".join(self.shared_names)
+            notice = f"members of a household ({column}) show the same value of what they share: {names_shared}"
+        return [notice] + [
             f"column {names[place]!r} differs within {few:,} households and is the same within all others: it is not "
             f"taken for shared; correct these records, or members may show different values of it"
             for place, few in nearly_shared(self.cells.codes, memberships).items()
@@ -195,6 +200,7 @@ def read(
     identifier: Iterable[str] = (),
     household: str | None = None,
     hierarchies: Mapping[str, Declared] | str | Path | None = None,
+    weights: Mapping[str, float] | None = None,
     missing: Missing = "value",
     na: Sequence[str] = (),
     delimiter: str | None = None,
@@ -213,9 +219,10 @@ def read(
     columns to hierarchies, or is a TOML file or a folder of level tables; other columns get an automatic one.
     `missing` says what a missing value is: a value of its own, or a reason to drop the record; `na` lists texts that
     mean missing, beside the empty one. `household` names the column that says who belongs together: members of one
-    household then show the same value of what they share. The others say how the source is written, where that is
-    found out wrongly: its encoding, sheet and header, the names of its columns, which columns have numbers with a
-    decimal comma or point, whether dates have the day or the month first, and which columns are left as they are.
+    household then show the same value of what they share. `weights` says how much a loss in a quasi-identifier counts,
+    such as `{"age": 2}`; 1 where nothing is said. The others say how the source is written, where that is found out
+    wrongly: its encoding, sheet and header, the names of its columns, which columns have numbers with a decimal comma
+    or point, whether dates have the day or the month first, and which columns are left as they are.
     """
     if dates is not None:
         check_choice("dates", dates, ("day-first", "month-first"))
@@ -232,7 +239,9 @@ def read(
         as_written=_names(as_written),
     )
     engine = open_rows(source, reading)
-    roles = Roles(_names(quasi), _names(sensitive), _names(neutral), _names(identifier), household)
+    roles = Roles(
+        _names(quasi), _names(sensitive), _names(neutral), _names(identifier), household, tuple((weights or {}).items())
+    )
     given = read_hierarchies(Path(hierarchies)) if isinstance(hierarchies, str | Path) else dict(hierarchies or {})
     return with_roles(engine, roles, given, missing)
 
@@ -360,6 +369,7 @@ def _notices(engine: Engine, roles: Roles, given: Mapping[str, Declared]) -> lis
         for name in given
         if name not in engine.columns
     ]
+    notices += weights_in_words(dict(roles.weights))
     unlisted = [name for name in engine.columns if name not in roles.named]
     if unlisted:
         notices.append(

@@ -1,17 +1,17 @@
 """Comparing: the table as it stands, which candidates a study has, the map of measured points, its frontier."""
+# mypy: implicit-reexport
 
 from sfumato.tradeoff.check import Check, check
 from sfumato.tradeoff.choice.answers import Answer
 from sfumato.tradeoff.choice.bounds import Bound, read_bounds
-from sfumato.tradeoff.choice.choice import BY, Choice, NothingFitsError
+from sfumato.tradeoff.choice.choice import Choice, NothingFitsError
 from sfumato.tradeoff.choice.question import Question, read_question
-from sfumato.tradeoff.choice.recipients import RECIPIENTS, Recipient
+from sfumato.tradeoff.choice.recipients import RECIPIENTS
 from sfumato.tradeoff.choice.reply import Reply, ask
 from sfumato.tradeoff.dominance import non_dominated
 from sfumato.tradeoff.exploration.exploration import explore
 from sfumato.tradeoff.exploration.folder import read_map
 from sfumato.tradeoff.limit.limit import Limit
-from sfumato.tradeoff.limit.score import Scores
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.search.archive import Frontier, FrontierPoint
 from sfumato.tradeoff.search.measured_problem import MeasuredProblem, problem
@@ -21,52 +21,3 @@ from sfumato.tradeoff.search.questions import k_and_l, with_suppression, without
 from sfumato.tradeoff.search.tuner import tune
 from sfumato.tradeoff.study.draft import Draft, draft
 from sfumato.tradeoff.study.study import Candidate, Grid, Study, bundled_study, of_table, read_study
-
-__all__ = [
-    "BY",
-    "NSGA2",
-    "RECIPIENTS",
-    "Answer",
-    "Bound",
-    "Candidate",
-    "Check",
-    "Choice",
-    "Draft",
-    "Frontier",
-    "FrontierPoint",
-    "Grid",
-    "Limit",
-    "Map",
-    "MeasuredProblem",
-    "NothingFitsError",
-    "Point",
-    "Problem",
-    "Problem1",
-    "Problem2",
-    "Problem3",
-    "Problem4",
-    "Question",
-    "Recipient",
-    "Reply",
-    "Scores",
-    "Search",
-    "Study",
-    "ask",
-    "bundled_study",
-    "check",
-    "draft",
-    "exact",
-    "explore",
-    "k_and_l",
-    "non_dominated",
-    "of_table",
-    "pareto",
-    "problem",
-    "read_bounds",
-    "read_map",
-    "read_question",
-    "read_study",
-    "tune",
-    "with_suppression",
-    "without_suppression",
-]

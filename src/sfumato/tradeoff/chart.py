@@ -161,9 +161,9 @@ def labels_of(drawn: Sequence[Point], place: Callable[[Point], tuple[float, floa
 
 def drawn_axes(map_: Map) -> tuple[str, str]:
     """Name the two measures the map opens on: the study's, or the first of each kind where those are not measured."""
-    axes = map_.study.axes
+    x, y = axes = map_.study.axes[:2]
     if any(point.has(axes) for point in map_.points):
-        return axes
+        return x, y
     known = [measure for measure in MEASURES.values() if any(measure.name in point.measures for point in map_.points)]
     across, upward = (
         next((measure.name for measure in known if measure.kind == kind), axis)

@@ -153,7 +153,59 @@ class Check(Quiet):
 
     def to_dict(self) -> dict[str, Any]:
         """Write everything as plain values."""
-        return _plain_check(self)
+        individual, household, population = self.individual, self.household, self.population
+        return {
+            "table": self.table,
+            "study": self.study,
+            "records": self.records,
+            "dropped": self.dropped,
+            "missing": self.missing,
+            "quasi": self.quasi,
+            "sensitive": self.sensitive,
+            "risk": _plain_risk(self.risk),
+            "attributes": [
+                {
+                    "name": a.name,
+                    "values": a.values,
+                    "alone": _plain_risk(a.alone),
+                    "without": None if a.without is None else _plain_risk(a.without),
+                }
+                for a in self.attributes
+            ],
+            "subsets": [{"quasi": names, **_plain_risk(risk)} for names, risk in self.subsets.items()],
+            "all_subsets": self.all_subsets,
+            "unique_by": {"more" if n == 0 else str(n): count for n, count in self.unique_by.items()},
+            "smallest_groups": self.smallest_groups,
+            "worst": [vars(group) for group in self.worst],
+            "persons": [vars(each) for each in self.persons],
+            "individual": None
+            if individual is None
+            else {**vars(individual), "above": {str(t): share for t, share in individual.above.items()}},
+            "population": None
+            if population is None
+            else {
+                **vars(population),
+                "model": population.model,
+                "uniques": population.uniques,
+                "share": population.share,
+                "zayatz_share": population.zayatz / population.population,
+                "pitman_share": None if population.pitman is None else population.pitman / population.population,
+            },
+            "why_no_population": self.why_no_population,
+            "household": None
+            if household is None
+            else {
+                **vars(household),
+                "column": self.household_column,
+                "sizes": {str(size): count for size, count in household.sizes.items()},
+                "shared": self.shared,
+            },
+            "candidates": self.candidates,
+            "problems": [vars(problem) for problem in self.problems],
+            "effort": None if self.effort is None else vars(self.effort),
+            "valid": self.valid,
+            "notices": self.notices,
+        }
 
 
 def check(
@@ -323,12 +375,12 @@ def _bad_weight(table: Table, column: str, pairs: Pairs, numbers: Numbers) -> st
     value, row = pairs.values[place], first[pairs.values[place]]
     if value is None:
         rows = int(pairs.counts[pairs.value == place].sum())
-        said = f"{rows:,} records have no weight; give every record one"
+        reason = f"{rows:,} records have no weight; give every record one"
     elif numbers[place] < 0:
-        said = f"the weight {value!r} is negative; a weight says how many persons a record stands for"
+        reason = f"the weight {value!r} is negative; a weight says how many persons a record stands for"
     else:
-        said = f"the weight {value!r} is not a finite number; correct it"
-    return f"{table.engine.origin}, column {column!r}, row {row} (the header not counted): {said}"
+        reason = f"the weight {value!r} is not a finite number; correct it"
+    return f"{table.engine.origin}, column {column!r}, row {row} (the header not counted): {reason}"
 
 
 # -- saying ------------------------------------------------------------------------------------------------
@@ -416,62 +468,6 @@ def _notices(table: Table, study: Study | None) -> list[str]:
                 "leaves of its hierarchy); published as they stand, they would tell records further apart"
             )
     return notices
-
-
-def _plain_check(check_: Check) -> dict[str, Any]:
-    individual, household, population = check_.individual, check_.household, check_.population
-    return {
-        "table": check_.table,
-        "study": check_.study,
-        "records": check_.records,
-        "dropped": check_.dropped,
-        "missing": check_.missing,
-        "quasi": check_.quasi,
-        "sensitive": check_.sensitive,
-        "risk": _plain_risk(check_.risk),
-        "attributes": [
-            {
-                "name": a.name,
-                "values": a.values,
-                "alone": _plain_risk(a.alone),
-                "without": None if a.without is None else _plain_risk(a.without),
-            }
-            for a in check_.attributes
-        ],
-        "subsets": [{"quasi": names, **_plain_risk(risk)} for names, risk in check_.subsets.items()],
-        "all_subsets": check_.all_subsets,
-        "unique_by": {"more" if n == 0 else str(n): count for n, count in check_.unique_by.items()},
-        "smallest_groups": check_.smallest_groups,
-        "worst": [vars(group) for group in check_.worst],
-        "persons": [vars(each) for each in check_.persons],
-        "individual": None
-        if individual is None
-        else {**vars(individual), "above": {str(t): share for t, share in individual.above.items()}},
-        "population": None
-        if population is None
-        else {
-            **vars(population),
-            "model": population.model,
-            "uniques": population.uniques,
-            "share": population.share,
-            "zayatz_share": population.zayatz / population.population,
-            "pitman_share": None if population.pitman is None else population.pitman / population.population,
-        },
-        "why_no_population": check_.why_no_population,
-        "household": None
-        if household is None
-        else {
-            **vars(household),
-            "column": check_.household_column,
-            "sizes": {str(size): count for size, count in household.sizes.items()},
-            "shared": check_.shared,
-        },
-        "candidates": check_.candidates,
-        "problems": [vars(problem) for problem in check_.problems],
-        "effort": None if check_.effort is None else vars(check_.effort),
-        "valid": check_.valid,
-        "notices": check_.notices,
-    }
 
 
 def _plain_risk(risk: GroupRisk) -> dict[str, Any]:

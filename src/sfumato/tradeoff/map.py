@@ -8,10 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
 from sfumato.errors import BadInputError
-from sfumato.measures import MEASURES
+from sfumato.tradeoff.choice.bounds import check_measure
 from sfumato.tradeoff.choice.choice import Choice, choose
 from sfumato.tradeoff.choice.question import Question
 from sfumato.tradeoff.choice.reply import Reply, ask
@@ -127,8 +126,7 @@ class Map:
         """
         names = measures or self.study.axes
         for name in names:
-            if name not in MEASURES:
-                raise BadInputError(f"unknown measure {name!r}; known are {', '.join(MEASURES)}")
+            check_measure(name)
         if len(names) < 2:
             raise BadInputError("a frontier needs at least two measures")
         known = [point for point in self.points if point.has(names)]
@@ -177,22 +175,6 @@ class Map:
     def disagreements(self) -> Disagreements | None:
         """Where the measures of a release do not say the same; None where there are too few releases to rank them."""
         return Disagreements.of(self)
-
-    def to_table(self) -> pa.Table:
-        """Return the map as an Arrow table: one row per point, one column per measure."""
-        on_frontier = {point.id for point in self.frontier()}
-        columns: dict[str, list[Any]] = {
-            "id": [point.id for point in self.points],
-            "anonymizer": [point.anonymizer for point in self.points],
-            "form": [point.form for point in self.points],
-            "requirement": [point.requirement for point in self.points],
-            "status": [point.status for point in self.points],
-            "on_frontier": [point.id in on_frontier for point in self.points],
-        }
-        for name in MEASURES:
-            if any(name in point.measures for point in self.points):
-                columns[name] = [point.measures.get(name) for point in self.points]
-        return pa.table(columns)
 
     def merged(self, other: Map) -> Map:
         """Put this map and another of the same data and scales together."""

@@ -88,6 +88,10 @@ class PublicStudy:
         """Refuse: a public map is not read back."""
         raise BadInputError(NO_DATA)
 
+    def grown(self, candidates: Sequence[Any]) -> Self:
+        """Refuse: a public map is not searched."""
+        raise BadInputError(NO_DATA)
+
     def with_seed(self, seed: int) -> Self:
         """Refuse: a public map draws nothing."""
         raise BadInputError(NO_DATA)
@@ -226,9 +230,10 @@ USUAL = ("a_know", "u_loss")
 
 
 def _public_axes(study: Explorable, known: Sequence[str]) -> tuple[str, str] | None:
-    """Take the study's axes where they may be shown, otherwise the first of their kind; None if there is none."""
-    if all(axis in known for axis in study.axes):
-        return study.axes
+    """Take the study's first two axes where they may be shown, otherwise the first of their kind, if there is one."""
+    x, y = study.axes[:2]
+    if x in known and y in known:
+        return x, y
     axes = [
         next((name for name in (*study.axes, *known) if name in known and MEASURES[name].kind == kind), None)
         for kind in ("risk", "utility")

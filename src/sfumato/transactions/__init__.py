@@ -6,80 +6,26 @@ baskets = read_baskets("visits.txt", tree="icd.csv")
 release = anonymize_baskets(baskets, "km-anonymity k=5 m=2", "coat", utility="utility-constraints level=2")
 """
 
-from sfumato.transactions.anonymizers.aa import AA
-from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer, Task
-from sfumato.transactions.anonymizers.coat import COAT
-from sfumato.transactions.anonymizers.lra import LRA
-from sfumato.transactions.anonymizers.partition import Partition
-from sfumato.transactions.anonymizers.pcta import PCTA, UPCTA
-from sfumato.transactions.anonymizers.registry import (
-    BASKET_ANONYMIZERS,
-    DEFAULT_MAKER,
-    PAPER,
-    anonymize_baskets,
-    basket_anonymizer,
-    sweep,
-)
-from sfumato.transactions.anonymizers.vpa import VPA
-from sfumato.transactions.baskets import Baskets, baskets_of
-from sfumato.transactions.files.bundled import BASKETS, BundledBaskets, load_baskets
-from sfumato.transactions.files.reading import read_baskets
-from sfumato.transactions.files.trees import read_tree
-from sfumato.transactions.measures.verification import Weak, least_support, verify, violations
-from sfumato.transactions.policy import (
-    BASKET_REQUIREMENTS,
-    BasketRequirement,
-    CompleteKAnonymity,
-    KMAnonymity,
-    PrivacyConstraints,
-    SuppressionLimit,
-    UtilityConstraints,
-    basket_requirement,
-    suppression_limit,
-    utility_constraints,
-)
-from sfumato.transactions.recoding import BasketRelease, Recoded, Recoding, global_release, set_recoding
-
-__all__ = [
-    "AA",
-    "BASKETS",
-    "BASKET_ANONYMIZERS",
-    "BASKET_REQUIREMENTS",
-    "COAT",
-    "DEFAULT_MAKER",
-    "LRA",
-    "PAPER",
-    "PCTA",
-    "UPCTA",
-    "VPA",
-    "BasketAnonymizer",
-    "BasketRelease",
-    "BasketRequirement",
-    "Baskets",
-    "BundledBaskets",
-    "CompleteKAnonymity",
-    "KMAnonymity",
-    "Partition",
-    "PrivacyConstraints",
-    "Recoded",
-    "Recoding",
-    "SuppressionLimit",
-    "Task",
-    "UtilityConstraints",
-    "Weak",
-    "anonymize_baskets",
-    "basket_anonymizer",
-    "basket_requirement",
-    "baskets_of",
-    "global_release",
-    "least_support",
-    "load_baskets",
-    "read_baskets",
-    "read_tree",
-    "set_recoding",
-    "suppression_limit",
-    "sweep",
-    "utility_constraints",
-    "verify",
-    "violations",
-]
+from sfumato.transactions.anonymizers.pcta import UPCTA as UPCTA
+from sfumato.transactions.anonymizers.registry import BASKET_ANONYMIZERS as BASKET_ANONYMIZERS
+from sfumato.transactions.anonymizers.registry import DEFAULT_MAKER as DEFAULT_MAKER
+from sfumato.transactions.anonymizers.registry import anonymize_baskets as anonymize_baskets
+from sfumato.transactions.anonymizers.registry import basket_anonymizer as basket_anonymizer
+from sfumato.transactions.anonymizers.registry import sweep as sweep
+from sfumato.transactions.baskets import Baskets as Baskets
+from sfumato.transactions.baskets import baskets_of as baskets_of
+from sfumato.transactions.files.bundled import load_baskets as load_baskets
+from sfumato.transactions.files.reading import read_baskets as read_baskets
+from sfumato.transactions.measures.verification import least_support as least_support
+from sfumato.transactions.measures.verification import verify as verify
+from sfumato.transactions.measures.verification import violations as violations
+from sfumato.transactions.policy import BasketRequirement as BasketRequirement
+from sfumato.transactions.policy import CompleteKAnonymity as CompleteKAnonymity
+from sfumato.transactions.policy import KMAnonymity as KMAnonymity
+from sfumato.transactions.policy import PrivacyConstraints as PrivacyConstraints
+from sfumato.transactions.policy import SuppressionLimit as SuppressionLimit
+from sfumato.transactions.policy import UtilityConstraints as UtilityConstraints
+from sfumato.transactions.policy import basket_requirement as basket_requirement
+from sfumato.transactions.recoding import BasketRelease as BasketRelease
+from sfumato.transactions.recoding import global_release as global_release
+from sfumato.transactions.recoding import set_recoding as set_recoding

@@ -58,8 +58,13 @@ class Baskets(Quiet):
     def __post_init__(self) -> None:
         for array in (self.starts, self.codes, self.weights):
             array.setflags(write=False)
-        if self.tree is not None:
-            _check_tree(self.tree, self.items, self.origin)
+        lacking = [] if self.tree is None else [self.items[i] for i in np.flatnonzero(self.leaf < 0)]
+        if lacking:
+            raise BadInputError(
+                f"{self.origin}: {items_in_words(lacking)} not in the item tree; add "
+                f"{'it' if len(lacking) == 1 else 'them'} to the tree (one row per item) or leave the item out of the "
+                "baskets"
+            )
 
     @property
     def size(self) -> int:
@@ -213,15 +218,6 @@ def leaf_codes(tree: Hierarchy, items: tuple[str, ...]) -> Codes:
     """Find the leaf of every item, -1 where the tree has none; items are texts, also where they look like numbers."""
     known = {label: code for code, label in enumerate(tree.leaves)}
     return np.array([known.get(item, -1) for item in items], np.int32)
-
-
-def _check_tree(tree: Hierarchy, items: tuple[str, ...], origin: str) -> None:
-    lacking = [item for item, leaf in zip(items, leaf_codes(tree, items), strict=True) if leaf < 0]
-    if lacking:
-        raise BadInputError(
-            f"{origin}: {items_in_words(lacking)} not in the item tree; add {'it' if len(lacking) == 1 else 'them'} "
-            "to the tree (one row per item) or leave the item out of the baskets"
-        )
 
 
 def items_in_words(labels: list[str]) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from sfumato.errors import SfumatoError
 from sfumato.measures.disclosure.group_risk import THRESHOLDS
 from sfumato.quiet import Quiet
+from sfumato.transactions.anonymizers.anonymizer import Task
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.measures.attacks import Linking
 from sfumato.transactions.measures.itemsets import Rows, Spread, itemset_spread, weakest
@@ -123,7 +124,7 @@ def _problems(study: BasketStudy, baskets: Baskets) -> list[BasketProblem]:
 def _reason(candidate: BasketCandidate, baskets: Baskets) -> str | None:
     """Say why a candidate cannot be made, where that is known without making it."""
     try:
-        candidate.anonymizer.task(baskets, candidate.requirement, candidate.utility, candidate.limit)
+        candidate.anonymizer.check_task(Task(baskets, candidate.requirement, candidate.utility, candidate.limit))
         if candidate.utility is not None:
             candidate.utility.blocks(baskets)
     except SfumatoError as error:

@@ -39,6 +39,11 @@ class BasketRequirement(Configured, ABC):
 
     k: int
 
+    @property
+    def parts(self) -> tuple[BasketRequirement, ...]:
+        """What it consists of, as requirements of tables do: itself."""
+        return (self,)
+
     def rule_in_words(self) -> str:
         """Say what it promises."""
         return str(self)

@@ -14,7 +14,7 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from sfumato.configuration import check_choice, described
+from sfumato.configuration import described
 from sfumato.errors import BadInputError
 from sfumato.kernels import source_digest
 from sfumato.measures import MEASURES, Classification
@@ -22,7 +22,10 @@ from sfumato.phrases import percent
 from sfumato.rooms import up_to
 from sfumato.tradeoff.exploration.exploration import attempted
 from sfumato.tradeoff.map import Point
+from sfumato.tradeoff.search.aims import Aim
+from sfumato.tradeoff.search.families import Proposals
 from sfumato.tradeoff.study.texts import (
+    check_axes,
     known_keys,
     section_values,
     study_content,
@@ -31,7 +34,7 @@ from sfumato.tradeoff.study.texts import (
     written_texts,
 )
 from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer
-from sfumato.transactions.anonymizers.candidates import candidate_maker
+from sfumato.transactions.anonymizers.registry import candidate_maker
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.details import basket_details
 from sfumato.transactions.files.bundled import BASKETS
@@ -151,23 +154,26 @@ class BasketGrid:
         ]
 
 
+ENDS = BasketGrid((candidate_maker("one-item"), candidate_maker("original")), (NOTHING,))
+"""The two ends of a map: one item in place of all, and the original."""
+
+
 @dataclass(frozen=True)
 class BasketStudy:
-    """What to explore: baskets, candidates, scales, and the two measures the map is drawn on."""
+    """What to explore: baskets, candidates, scales, and the measures that count: the map is drawn on the first two."""
 
     name: str
     baskets: BasketsDeclaration
     grids: tuple[BasketGrid, ...]
     scales: BasketScales = field(default_factory=BasketScales)
-    axes: tuple[str, str] = AXES
+    axes: tuple[str, ...] = AXES
 
     section: ClassVar[str] = "baskets"
     forms: ClassVar[tuple[str, ...]] = ("generalization",)
     facts: ClassVar[tuple[str, ...]] = ("digest", "records", "distinct", "items", "occurrences", "tree")
 
     def __post_init__(self) -> None:
-        for axis in self.axes:
-            check_choice("axes", axis, [name for name, measure in MEASURES.items() if measure.said_of == "baskets"])
+        check_axes(self.axes, [name for name, measure in MEASURES.items() if measure.said_of == "baskets"])
         if not self.candidates:
             raise BadInputError(f"the study {self.name!r} has no candidate; give it [[candidates]]")
 
@@ -184,6 +190,17 @@ class BasketStudy:
     def opened(self, data: Baskets | None = None) -> BasketWork:
         """Open the baskets, unless they are given, and list the candidates."""
         return BasketWork(self, data if data is not None else self.baskets.open())
+
+    def grown(self, candidates: Sequence[BasketCandidate]) -> BasketStudy:
+        """Return the same study with further candidates, in as few blocks as there are makers and policies."""
+        blocks: dict[tuple[object, ...], list[BasketCandidate]] = {}
+        for one in candidates:
+            blocks.setdefault((one.anonymizer, one.utility, one.limit), []).append(one)
+        grids = (
+            BasketGrid((maker,), tuple(one.requirement for one in block), (utility,), (limit,))  # type: ignore[arg-type]
+            for (maker, utility, limit), block in blocks.items()
+        )
+        return replace(self, grids=(*self.grids, *grids))
 
     def with_seed(self, seed: int) -> BasketStudy:
         """Return the same study with another seed of the random queries."""
@@ -262,6 +279,12 @@ class BasketWork:
         """Draw queries and persons; return what makes and measures one candidate."""
         return partial(measured_baskets, prepared=self.study.scales.prepare(self.baskets).ready())
 
+    def proposals(self, aim: Aim, workers: int | None) -> Proposals:
+        """Say what a tuner can try on the baskets beside the candidates, whatever it is after."""
+        from sfumato.transactions.families import basket_proposals  # it proposes candidates: not before them
+
+        return basket_proposals(self.study, self.baskets)
+
     def limit(self) -> None:
         """Return nothing: for sets of items no limit is proved."""
 
@@ -315,9 +338,9 @@ def usual_study(
     """Return a study of three anonymizers over some k, with both ends of the map."""
     asked = tuple(basket_requirement(f"km-anonymity k={k} m={m}") for k in ks)
     makers = tuple(candidate_maker(text) for text in ("aa", "coat", "pcta"))
-    ends = tuple(candidate_maker(text) for text in ("one-item", "original"))
-    grids = BasketGrid(makers, asked), BasketGrid(ends, (NOTHING,))
-    return BasketStudy(name, declared, grids, BasketScales(known=m, queries=queries or ItemQueries()))
+    return BasketStudy(
+        name, declared, (BasketGrid(makers, asked), ENDS), BasketScales(known=m, queries=queries or ItemQueries())
+    )
 
 
 # -- reading -----------------------------------------------------------------------------------------------
@@ -331,7 +354,7 @@ def study_of(content: dict[str, Any], origin: str) -> BasketStudy:
         BasketsDeclaration.of(content["baskets"], Path(origin).parent),
         tuple(map(_grid, content["candidates"])),
         BasketScales(**section_values("[scales]", content["scales"], BasketScales, SCALES)),
-        (content["axes"][0], content["axes"][1]),
+        tuple(content["axes"]),
     )
 
 

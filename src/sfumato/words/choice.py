@@ -12,6 +12,7 @@ from sfumato.tradeoff.choice.curve import Step
 from sfumato.tradeoff.choice.exposure import is_unchanged
 from sfumato.tradeoff.choice.reasons import stretch
 from sfumato.words.disagreements import sentence
+from sfumato.words.meanings import weights_sentences
 from sfumato.words.points import settings
 from sfumato.words.verdicts import advice
 
@@ -25,6 +26,7 @@ def choice_lines(choice: Choice, map_: Map, command: str) -> Iterator[str]:
     for name in [name for name in choice.compared if point.has([name])]:
         arrow = "^" if MEASURES[name].better == "higher" else "v"
         yield f"  {name:18} {number(point.measures[name]):>10} {arrow} {MEASURES[name].meaning}"
+    yield from (f"\n{wrapped(sentence).lstrip()}" for sentence in weights_sentences(map_))
     worth = advice(map_, point)
     steps = [_next_step(step, choice.axes) for step in choice.slope if step.start == point.id]
     others = [f"{by}: {id}" for by, id in choice.landmarks.items() if id not in (None, point.id)]
@@ -45,6 +47,7 @@ def choice_lines(choice: Choice, map_: Map, command: str) -> Iterator[str]:
 def choice_values(choice: Choice, map_: Map) -> dict[str, Any]:
     """Return a choice as plain values, with what else is said of its point."""
     values, worth = choice.to_dict(), advice(map_, choice.point)
+    values["weights"] = map_.about.get("weights", {})
     return values | {"worth": worth, "disagreements": _disagreements(choice, map_), "relax": []}
 
 

@@ -82,15 +82,17 @@ def _budget(map_: Map) -> Iterator[str]:
 
 def _frontier(map_: Map) -> Iterator[str]:
     """List the points that no other point beats."""
-    (x, y), frontier = map_.study.axes, map_.frontier()
+    axes, frontier = map_.study.axes, map_.frontier()
     if not frontier:
-        yield f'No point has both {x} and {y}: choose other axes in the study, such as axes = ["k", "loss"].'
+        every = "both" if len(axes) == 2 else "all of"
+        yield f'No point has {every} {listed(axes)}: choose other axes in the study, such as axes = ["k", "loss"].'
         return
-    a, b = (max(10, len(name)) for name in (x, y))
-    yield f"\nThe frontier, from the best {x} to the best {y}:\n"
-    yield f"  {'point':10} {x:>{a}} {y:>{b}}  release"
+    among = f"to the best {axes[1]}" if len(axes) == 2 else f"on, that of {listed(axes)}"
+    yield f"\nThe frontier, from the best {axes[0]} {among}:\n"
+    yield f"  {'point':10} {' '.join(f'{name:>10}' for name in axes)}  release"
     for point in frontier:
-        yield f"  {point.id:10} {point.measures[x]:>{a}.4f} {point.measures[y]:>{b}.4f}  {_typed(point)}"
+        values = (f"{point.measures[name]:>{max(10, len(name))}.4f}" for name in axes)
+        yield f"  {point.id:10} {' '.join(values)}  {_typed(point)}"
 
 
 def _typed(point: Point) -> str:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from sfumato.measures import EmReader, Queries, Reader
+from sfumato.measures.of_baskets import ESTIMATORS
 from sfumato.phrases import counted, listed, percent
+from sfumato.table.weights import weights_in_words
 from sfumato.tradeoff import Map, of_table
 from sfumato.tradeoff.public import PublicStudy
+from sfumato.transactions.measures.queries import ItemQueries
+from sfumato.transactions.measures.scales import BasketScales
+from sfumato.transactions.policy import known_in_words
 from sfumato.transactions.study import BasketStudy
-from sfumato.words.basket_meanings import basket_meanings
 
 PUBLIC = [
     ("One record is one person", "If a person can have several records, the risks here are too low."),
@@ -66,7 +70,13 @@ def _of_table(map_: Map) -> list[tuple[str, str]]:
             )
         )
     entries += [("Missing values", _missing(map_)), ("Suppressed records", _suppressed(map_))]
+    entries += [("Weights", sentence) for sentence in weights_sentences(map_)]
     return [*entries, *_scales(map_), *_learning(map_), *_noise(map_)]
+
+
+def weights_sentences(map_: Map) -> list[str]:
+    """Say how the losses of the quasi-identifiers are weighted, where they do not all count alike."""
+    return [f"{words[0].upper()}{words[1:]}." for words in weights_in_words(map_.about.get("weights", {}))]
 
 
 def _noise(map_: Map) -> list[tuple[str, str]]:
@@ -195,4 +205,88 @@ def _queries(queries: Queries) -> str:
         f"query_error asks {queries.number:,} random COUNT queries on {queries.dimensions} quasi-identifiers (all, "
         f"where there are fewer) and the sensitive attribute, selecting {percent(queries.selectivity, 3)} {reading}, "
         f"values {chosen} (seed {queries.seed}); {bound}."
+    )
+
+
+def basket_meanings(scales: BasketScales) -> list[tuple[str, str]]:
+    """List what must be known to read the numbers of a map of baskets."""
+    known = (
+        known_in_words(scales.known) if scales.constraints is None else f"the items of a line of {scales.constraints}"
+    )
+    entries = [
+        ("One record is one person", "If a person can have several records, the risks here are too low."),
+        (
+            "Published items",
+            "An item is published as itself, or as what stands for several items (a set {a, b}, or a node of the item "
+            "tree) and then says that the record has one or more of them; or it is left out (suppressed).",
+        ),
+        (
+            "What an attacker knows",
+            f"itemset_risk is 1 / the fewest records that fit {known} of a person (sets that no record fits tell "
+            "nothing of anybody). It says nothing of somebody who knows more, nor of what the rest of the record then "
+            "tells.",
+        ),
+        (
+            "The attack",
+            f"match_least and matched_below take {scales.known} random items of each of up to "
+            f"{counted(scales.linking.persons, 'person')} (seed {scales.linking.seed}) and count the records that fit; "
+            f"fewer than {scales.linking.below} are too few.",
+        ),
+        ("Queries", queries_in_words(scales.queries)),
+        (
+            "An empty answer",
+            "An are of 1 is what an empty file gets, which answers 0 to every query. A release beyond 1 is further "
+            "from the truth on average, by this way of reading it.",
+        ),
+        ("Losses", losses_in_words(scales)),
+    ]
+    if scales.sensitive:
+        entries.append(
+            (
+                "Sensitive items",
+                f"rho is the largest share of records with {listed(scales.sensitive)} among those that fit up to "
+                "two other known items; a published set counts for its share of sensitive items. No requirement "
+                "here bounds it.",
+            )
+        )
+    return entries
+
+
+def queries_in_words(asked: ItemQueries) -> str:
+    """Say what is asked, and how it is answered."""
+    what = {
+        "transaction": f"{asked.size} random items of a random record",
+        "uniform-items": f"{asked.size} items, each item equally likely, that some record has",
+        "frequency-weighted": f"{asked.size} items, drawn as often as they occur, that some record has",
+        "frequent-pairs": f"one of the {percent(asked.top, 3)} most frequent pairs of items",
+        "file": f"the items of a line of {asked.file}",
+    }[asked.kind]
+    if asked.kind == "file":
+        many = "every query of the file; the interval is a 95 % bootstrap interval"
+    elif asked.workloads == 1:
+        drawn = f"{counted(asked.number, 'query', 'queries')} (seed {asked.seed})"
+        many = f"{drawn}; the interval is a 95 % bootstrap interval"
+    else:
+        many = (
+            f"{asked.workloads} workloads of {counted(asked.number, 'query', 'queries')} (seed {asked.seed}); "
+            "intervals reach from the lowest to the highest workload"
+        )
+    bound = f" Errors are relative to at least {percent(asked.sanity, 3)} of the records." if asked.sanity else ""
+    return (
+        f"are is the mean relative error of COUNT queries, each for {what}: {many}. A reader answers as "
+        f"{asked.estimator!r} says: {ESTIMATORS[asked.estimator]} (are_half, are_expanded, ... show the others). A "
+        f"query with a suppressed item is answered 0.{bound}"
+    )
+
+
+def losses_in_words(scales: BasketScales) -> str:
+    """Say how losses are counted."""
+    losses = scales.losses
+    itself = "nothing" if losses.leaf_zero == "yes" else "1 / the number of items"
+    weight = "" if losses.weights == "one" else ", weighted by how far its items lie apart in the tree"
+    alone = "" if losses.singletons == "yes" else "; items published as themselves do not count"
+    return (
+        f"ncp takes the share of all items that a published item stands for, {itself} where it is the item itself, 1 "
+        "where it is left out. ul is the number of sets a published item may mean among all sets of items, times the "
+        f"share of records that show it{weight}{alone}; it is mostly too small to be written, then ul_log2 tells."
     )

@@ -1,6 +1,6 @@
-"""What is said of a point and of what was studied: sentences that a person who knows no requirement by name can read.
+"""What is said of a point, its measures and what was studied, to a person who knows no requirement by name.
 
-Read from the candidate of a point alone, so that a map read back from a file speaks the same way.
+It is read from the candidate of a point alone, so that a map read back from a file speaks the same way.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sfumato.phrases import counted, listed, percent
+from sfumato.measures import MEASURES
+from sfumato.phrases import counted, listed, number, percent
 from sfumato.tradeoff import Candidate, Map, Point
 from sfumato.tradeoff.public import PublicStudy
 
@@ -16,6 +17,11 @@ FORMS = {
     "generalization": "published as ranges",
     "bucketization": "published in buckets with exact quasi-identifiers",
 }
+ARROWS = "(^ higher is better, v lower is better)"
+EXACT_VALUES = (
+    "WARNING: the exact quasi-identifiers ARE in this file. It does not hide who is in the table; it only\n"
+    "loosens the link to the sensitive values."
+)
 
 
 def settings(point: Point) -> str:
@@ -63,3 +69,12 @@ def _columns(about: Mapping[str, Any]) -> str:
 def _items(about: Mapping[str, Any]) -> str:
     items = f"some of {counted(int(about['items']), 'item')}" if "items" in about else "items"
     return f"each a set of {items}" + (" that lie in a tree. " if about.get("tree") else ". ")
+
+
+def measure_lines(measures: Mapping[str, float]) -> list[str]:
+    """Write measures in their usual order: name, value, which way is better, meaning."""
+    return [
+        f"  {name:22} {number(measures[name]):>12} {'^' if measure.better == 'higher' else 'v'} {measure.meaning}"
+        for name, measure in MEASURES.items()
+        if name in measures
+    ]

@@ -14,6 +14,7 @@ from sfumato.tradeoff.choice.optimum import LINE, Optimum
 from sfumato.tradeoff.choice.reasons import both
 from sfumato.tradeoff.choice.reply import in_numbers
 from sfumato.words.command import release_command
+from sfumato.words.meanings import weights_sentences
 from sfumato.words.points import settings
 
 
@@ -36,6 +37,7 @@ def reply_values(reply: Reply, map_: Map, folder: Path) -> dict[str, Any]:
         "by_maker": [{"maker": maker, **_row(point, reply)} for maker, point in reply.by_maker],
         "by_suppression": [{"suppressed": share, **_row(point, reply)} for share, point in reply.by_suppression],
         "why": [] if answer is not None else list(nothing_fits(reply)),
+        "weights": map_.about.get("weights", {}),
         "notes": list(note_words(reply)),
         "command": None if answer is None else release_command(folder, answer),
     }
@@ -60,6 +62,7 @@ def reply_lines(reply: Reply, map_: Map, folder: Path) -> Iterator[str]:
     rows = ((f"at most {percent(s, 3)}" if s else "nobody", point) for s, point in reply.by_suppression)
     yield from section("By suppression", (f"{share} suppressed: {_place(point, reply)}" for share, point in rows))
     yield from section("How far from the best possible", [bound_words(reply, map_)])
+    yield from section("What a loss is here", weights_sentences(map_))
     yield from section("What does not count", note_words(reply))
     yield f"\nTo publish {'it' if len(reply.best) == 1 else 'the first of them'}:\n  {release_command(folder, answer)}"
 

@@ -2,7 +2,7 @@
 
 Privacy of a group is its size (k), or the diversity of its sensitive values: the reciprocal of the largest share
 (frequency) or their number (distinct). Loss is Dewri et al.'s: (atoms of the part - 1) / (atoms of the domain - 1),
-summed over the records that are left and over attributes, as a share of all records times attributes.
+summed over the records that are left and, weighted, over attributes, as a share of all records times attributes.
 """
 
 from __future__ import annotations

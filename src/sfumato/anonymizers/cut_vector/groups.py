@@ -42,6 +42,9 @@ class Layout(NamedTuple):
     single: NDArray[np.bool_]
     """Whether an atom is one leaf, so that nothing is lost: attribute after attribute."""
 
+    weights: Numbers
+    """How much a loss in each attribute counts, 1 on the mean."""
+
 
 @kernel
 def largest_block(layout: Layout) -> int:
@@ -72,7 +75,7 @@ def fill_tables(vector: Bits, layout: Layout, keys: Counts, losses: Numbers) -> 
             for atom in range(atoms):
                 part[atom] = parts
                 if atom == atoms - 1 or vector[start + atom]:
-                    lost = max(ends[atom + 1] - ends[first] - layout.least[a], 0.0)
+                    lost = layout.weights[a] * max(ends[atom + 1] - ends[first] - layout.least[a], 0.0)
                     for inside in range(first, atom + 1):
                         loss[inside] = 0.0 if first == atom and single[atom] else lost
                     first = atom + 1

@@ -74,13 +74,13 @@ def cut_table(table: Table, attribute: Sensitive, least: int, support: float) ->
     return Cut(region, value, histograms, composition_of(table, region, value, histograms.shape, support))
 
 
-_found: WeakKeyDictionary[Table, dict[float, Populations]] = WeakKeyDictionary()
+_populations: WeakKeyDictionary[Table, dict[float, Populations]] = WeakKeyDictionary()
 """The populations of a table, which are searched for once and not for every release."""
 
 
 def composition_of(table: Table, region: Counts, value: Counts, shape: tuple[int, ...], support: float) -> Composition:
     """Say what every large population is made of."""
-    known = _found.setdefault(table, {})
+    known = _populations.setdefault(table, {})
     if support not in known:
         known[support] = large_populations(table.cells, support)
     populations = known[support]

@@ -25,7 +25,7 @@ from sfumato.anonymizers.full_domain.objectives import objective
 from sfumato.anonymizers.full_domain.roll_up import Levels
 from sfumato.anonymizers.full_domain.search import Search, branch_and_bound, decide_all, descend, evolve
 from sfumato.arrays import Codes
-from sfumato.configuration import Option, check_number, split_outside_quotes
+from sfumato.configuration import Option, check_number, named_entries, quoted_name
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.release import (
     Form,
@@ -37,10 +37,14 @@ from sfumato.release import (
 )
 from sfumato.requirements import Requirement
 from sfumato.table import Cells, Quasi, Table, distinct_rows
+from sfumato.table.weights import read_weights, scaled, weights_of
 
 USUAL_SECONDS = 10.0
 LARGE = 200_000_000
 """An exact search of more transformations than this is not begun."""
+
+LEVELS = "age=1..3, sex=0"
+"""How levels are written."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,8 @@ class FullDomain(Anonymizer):
     weights: Annotated[
         str,
         Option(
-            "How much an attribute's loss counts, such as `age=2, sex=0.5`; 1 where nothing is said.",
+            "How much an attribute's loss counts in the search, such as `age=2, sex=0.5`; where nothing is said, as "
+            "much as in the table.",
             when=("minimize", "loss", "generalization_loss"),
         ),
     ] = ""
@@ -93,8 +98,8 @@ class FullDomain(Anonymizer):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _entries("weights", self.weights)
-        _entries("levels", self.levels)
+        read_weights([self.weights])
+        named_entries("levels", self.levels, LEVELS)
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Search the lattice and publish the best transformation."""
@@ -153,7 +158,7 @@ class FullDomain(Anonymizer):
         cells = table.cells
         names = [quasi.name for quasi in cells.quasi]
         lattice = lattice_of(cells, requirement.compile(cells.sensitive))
-        weights = _weights(self.weights, names)
+        weights = _weights(self.weights, cells.quasi)
         lowest, highest = _limits(self.levels, names, lattice)
         aim = objective(lattice, budget, self.minimize, weights, self.aggregate)
         return Search(lattice, aim, budget, lowest, highest)
@@ -229,7 +234,7 @@ class DecidedLattice:
 
 def fixed_levels(levels: Mapping[str, int]) -> FullDomain:
     """Return the anonymizer of one single transformation."""
-    return FullDomain(levels=", ".join(f"{_quoted(name)}={level}" for name, level in levels.items()))
+    return FullDomain(levels=", ".join(f"{quoted_name(name)}={level}" for name, level in levels.items()))
 
 
 def column_order(table: Table) -> tuple[str, ...]:
@@ -291,50 +296,22 @@ def _nothing(requirement: Requirement, cells: Cells, search: Search) -> Infeasib
 # -- what is said of single attributes -----------------------------------------------------------------------
 
 
-def _entries(field: str, text: str) -> list[tuple[str, str]]:
-    """Read `name=value, "other, name"=value`."""
-    entries: list[tuple[str, str]] = []
-    for part in split_outside_quotes(text, ",") if text.strip() else []:
-        name, equals, value = part.strip().rpartition("=")
-        name = name.strip()
-        if len(name) > 1 and name[0] == name[-1] == '"':
-            name = name[1:-1].replace('""', '"')
-        if not equals or not name:
-            example = "age=2, sex=0.5" if field == "weights" else "age=1..3, sex=0"
-            raise BadInputError(f"{field}: cannot read {part.strip()!r}; write for example {field}={example!r}")
-        if name in dict(entries):
-            raise BadInputError(f"{field}: {name!r} stands twice")
-        entries.append((name, value.strip()))
-    return entries
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"' if any(mark in name for mark in ',="') or name != name.strip() else name
-
-
 def _place(field: str, name: str, names: list[str]) -> int:
     if name not in names:
         raise BadInputError(f"{field}: {name!r} is no quasi-identifier; these are {', '.join(names)}")
     return names.index(name)
 
 
-def _weights(text: str, names: list[str]) -> list[float]:
-    weights = [1.0] * len(names)
-    for name, value in _entries("weights", text):
-        try:
-            weights[_place("weights", name, names)] = float(value)
-        except ValueError:
-            raise BadInputError(f"weights: the weight of {name!r} must be a number, not {value!r}") from None
-    for name, weight in zip(names, weights, strict=True):
-        check_number(f"weights: the weight of {name!r}", weight, least=0)
-    if not any(weights):
-        raise BadInputError("weights: at least one attribute must weigh more than 0")
-    return weights
+def _weights(text: str, quasi: Sequence[Quasi]) -> list[float]:
+    """Return the table's weights, scaled to a mean of 1, with what is said here in place of them."""
+    given = {attribute.name: attribute.weight for attribute in quasi} | read_weights([text])
+    weights = dict(weights_of((attribute.name for attribute in quasi), given))
+    return scaled([weights.get(attribute.name, 1.0) for attribute in quasi])
 
 
 def _limits(text: str, names: list[str], lattice: Lattice) -> tuple[Levels, Levels]:
     lowest, highest = list(lattice.zero), list(lattice.tops)
-    for name, value in _entries("levels", text):
+    for name, value in named_entries("levels", text, LEVELS):
         a = _place("levels", name, names)
         least, dots, most = value.partition("..")
         try:

@@ -115,9 +115,6 @@ class AverageGroup(Objective):
         return 1.0 if low is None else max(1.0, (self.lattice.records - self.budget) / low.all_groups)
 
 
-"""The measures a search can minimize, by the names they have on the map."""
-
-
 def objective(lattice: Lattice, budget: int, minimize: str, weights: Sequence[float], aggregate: str) -> Objective:
     """Make the objective of a name."""
     if minimize in ("loss", "generalization_loss"):

@@ -22,7 +22,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from sfumato.anonymizers.full_domain.lattice import Lattice, Node
-from sfumato.anonymizers.full_domain.objectives import Objective
+from sfumato.anonymizers.full_domain.objectives import Loss, Objective
 from sfumato.anonymizers.full_domain.roll_up import Grouping, Levels
 from sfumato.anonymizers.full_domain.sources import Sources
 from sfumato.process.interrupts import look
@@ -159,7 +159,7 @@ def _cut(search: Search, boxes: Sequence[Box]) -> list[Box]:
     if search.objective.reads_lowest:
         search.check(box.lo for box in boxes)
     search.prepare(box.lo for box in boxes if sum(map(operator.lt, box.lo, box.hi)) > 1)
-    cuts = [(box, *_where(search.lattice, box)) for box in boxes if box.size > 1]
+    cuts = [(box, *_where(search, box)) for box in boxes if box.size > 1]
     lower = search.check(_with(box.hi, a, level) for box, a, level in cuts)
     halves = []
     for (box, a, level), high in zip(cuts, lower, strict=True):
@@ -168,14 +168,16 @@ def _cut(search: Search, boxes: Sequence[Box]) -> list[Box]:
     return _worth(search, halves)
 
 
-def _where(lattice: Lattice, box: Box) -> tuple[int, int]:
+def _where(search: Search, box: Box) -> tuple[int, int]:
     """Choose the attribute whose highest level costs most above the next lower one, which ends the lower half.
 
     So the upper half, of one level, soon has a bound above the best; cuts in the middle need 1.2 to 5 times the checks.
     """
+    losses, aim = search.lattice.level_losses, search.objective
+    weights = aim.weights if isinstance(aim, Loss) else [1.0] * len(losses)
     steps = [
-        losses[above] - losses[above - 1] if above > below else -1.0
-        for losses, below, above in zip(lattice.level_losses, box.lo, box.hi, strict=True)
+        weight * (by_level[above] - by_level[above - 1]) if above > below else -1.0
+        for weight, by_level, below, above in zip(weights, losses, box.lo, box.hi, strict=True)
     ]
     a = steps.index(max(steps))
     return a, box.hi[a] - 1

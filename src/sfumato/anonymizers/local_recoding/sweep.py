@@ -49,7 +49,7 @@ class PointDomain(NamedTuple):
     """The node above a leaf: attribute x level x leaf. Attributes with fewer levels repeat their root."""
 
     losses: Numbers
-    """The loss of publishing that node, divided by the number of attributes."""
+    """What publishing that node adds to the loss of a record: the weighted mean over the attributes."""
 
     heights: Counts
     rules: Rules
@@ -67,7 +67,8 @@ def domain_of(cells: Cells, requirement: Requirement) -> PointDomain:
             starts = np.asarray(hierarchy.levels[min(level, hierarchy.height)].starts)
             ends = np.append(starts[1:], hierarchy.size) - 1
             above[a, level, : hierarchy.size] = ancestors
-            losses[a, level, : hierarchy.size] = hierarchy.losses(starts, ends)[ancestors] / len(hierarchies)
+            lost = cells.weights[a] * hierarchy.losses(starts, ends)[ancestors]
+            losses[a, level, : hierarchy.size] = lost / len(hierarchies)
     return PointDomain(
         cells.points.codes,
         cells.points.counts,

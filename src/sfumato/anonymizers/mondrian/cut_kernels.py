@@ -35,6 +35,9 @@ class CutProblem(NamedTuple):
     sizes: Counts
     """The number of leaves of each attribute."""
 
+    weights: Numbers
+    """How much a loss in each attribute counts, 1 on the mean."""
+
     rules: Rules
     may_cut: NDArray[np.bool_]
     """Which attributes may be cut or trimmed."""
@@ -79,6 +82,7 @@ def problem_of(
         widths,
         starts[:-1],
         cells.domains,
+        cells.weights,
         requirement.compile(cells.sensitive),
         np.ones(len(cells.quasi), np.bool_),
         widths[starts[1:] - 1] if spread == "share" else np.ones(len(cells.quasi)),

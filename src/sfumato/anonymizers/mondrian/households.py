@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from sfumato.anonymizers.mondrian.cut_kernels import CutProblem, Groups, problem_of
-from sfumato.anonymizers.mondrian.trim import trim
+from sfumato.anonymizers.mondrian.trim import joined, trim
 from sfumato.arrays import Codes, Counts
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.table import Table, distinct_rows, ranges
@@ -87,13 +87,7 @@ def _cut_each(groups: Groups, cut: Callable[[Counts, Counts, Codes, Codes], Grou
         members = slice(groups.offsets[g], groups.offsets[g + 1])
         _, _, region_lo, region_hi = np.split(groups.boxes[g], 4)
         pieces.append(cut(groups.cells[members], groups.counts[members], region_lo, region_hi))
-    sizes = np.concatenate([np.diff(piece.offsets) for piece in pieces])
-    return Groups(
-        np.concatenate([piece.cells for piece in pieces]),
-        np.concatenate([piece.counts for piece in pieces]),
-        np.concatenate([[0], np.cumsum(sizes)]),
-        np.concatenate([piece.boxes for piece in pieces]),
-    )
+    return joined(groups, pieces)
 
 
 def _with_ends_of_parts(groups: Groups, shared: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Groups:

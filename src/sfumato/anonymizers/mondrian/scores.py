@@ -201,7 +201,7 @@ def growing_losses(problem: CutProblem, weights: Counts, lo: Codes, hi: Codes, u
 
 @kernel
 def mean_loss(problem: CutProblem, lo: Codes, hi: Codes) -> float:
-    """Return the mean loss of a box over the attributes."""
+    """Return the mean loss of a box over the attributes, weighted."""
     total = 0.0
     for a in range(len(lo)):
         total += loss(problem, a, lo[a], hi[a])

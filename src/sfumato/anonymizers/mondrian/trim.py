@@ -92,21 +92,22 @@ def one_piece(groups: Groups, g: int) -> Groups:
 
 
 def joined(like: Groups, pieces: list[Groups]) -> Groups:
-    """Join single groups to many."""
+    """Join pieces of one or more groups each."""
     if not pieces:
         return Groups(like.cells[:0], like.counts[:0], like.offsets[:1], like.boxes[:0])
     cells, counts, _, boxes = (np.concatenate(column) for column in zip(*pieces, strict=True))
-    return Groups(cells, counts, np.cumsum([0, *(len(piece.cells) for piece in pieces)]), boxes)
+    sizes = np.concatenate([np.diff(piece.offsets) for piece in pieces])
+    return Groups(cells, counts, np.concatenate([[0], np.cumsum(sizes)]), boxes)
 
 
 @kernel
 def loss(problem: CutProblem, attribute: int, lo: int, hi: int) -> float:
-    """Return the loss of publishing leaves lo..hi (the formula of `Hierarchy.loss`)."""
+    """Return the loss of publishing leaves lo..hi (the formula of `Hierarchy.loss`), times the attribute's weight."""
     leaves = problem.sizes[attribute]
     if lo == hi or leaves == 1:
         return 0.0
     share = width(problem, attribute, lo, hi) / domain_width(problem, attribute)
-    return max((share - 1 / leaves) / (1 - 1 / leaves), 0.0)
+    return float(problem.weights[attribute] * max((share - 1 / leaves) / (1 - 1 / leaves), 0.0))
 
 
 @kernel

@@ -15,7 +15,7 @@ SCORES = ("accuracy", "balanced", "auc", "brier")
 class Fold:
     """What was said of one fold: for every row that was tested the likelihood of each class, and what was true."""
 
-    said: Numbers
+    chances: Numbers
     """Rows x classes."""
 
     true: Numbers
@@ -24,21 +24,21 @@ class Fold:
 
 def score(fold: Fold) -> dict[str, float]:
     """Score the answers of a fold."""
-    said, true = fold.said, fold.true
+    chances, true = fold.chances, fold.true
     total, per_class = float(true.sum()), true.sum(axis=0)
-    guess = said.argmax(axis=1)
+    guess = chances.argmax(axis=1)
     right = np.bincount(guess, weights=true[np.arange(len(guess)), guess], minlength=true.shape[1])
     there = per_class > 0
     return {
         "accuracy": float(right.sum()) / total,
         "balanced": float((right[there] / per_class[there]).mean()),
-        "auc": area(said, true),
-        "brier": float((true.sum(axis=1) * (said**2).sum(axis=1) - 2 * (true * said).sum(axis=1)).sum() + total)
+        "auc": area(chances, true),
+        "brier": float((true.sum(axis=1) * (chances**2).sum(axis=1) - 2 * (true * chances).sum(axis=1)).sum() + total)
         / total,
     }
 
 
-def area(said: Numbers, true: Numbers) -> float:
+def area(chances: Numbers, true: Numbers) -> float:
     """Average over the classes how often a record of the class is thought likelier to be of it than one that is not.
 
     Ties count half. With two classes both have the same area.
@@ -48,7 +48,7 @@ def area(said: Numbers, true: Numbers) -> float:
         inside, outside = true[:, c], rows - true[:, c]
         if inside.sum() == 0 or outside.sum() == 0:
             continue
-        _, place = np.unique(said[:, c], return_inverse=True)
+        _, place = np.unique(chances[:, c], return_inverse=True)
         members, other = np.bincount(place, weights=inside), np.bincount(place, weights=outside)
         below = np.cumsum(other) - other
         areas.append(float((members * (below + other / 2)).sum() / (inside.sum() * outside.sum())))

@@ -6,7 +6,6 @@ publishes, and the sensitive values of a bucket, where they are the classes to l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -84,27 +83,24 @@ class Validation:
 
     def fold(self, classifier: str, fold: int, seed: int) -> Fold:
         """Train on all folds but one and test on that."""
-        blocks = self.read(CLASSIFIERS[classifier][1])
+        blocks = self.readings[CLASSIFIERS[classifier][1]]
         weights = self.training_weights(fold)
         row, label = np.nonzero(weights)
         tested = self._per_row(self.test, self.test.counts[:, fold])
         asked = np.flatnonzero(tested.sum(axis=1))
-        said = np.zeros((len(asked), self.classes))
+        chances = np.zeros((len(asked), self.classes))
         model = trained(classifier, seed, features(blocks, self.train.rows[row]), label, weights[row, label])
         if len(asked):
-            said[:, model.classes_] = model.predict_proba(features(blocks, self.test.rows[asked]))
+            chances[:, model.classes_] = model.predict_proba(features(blocks, self.test.rows[asked]))
         missed = self.unseen[:, fold].astype(np.float64)
         if missed.any():  # of records that are not published, the shares of the published ones are all one knows
-            said = np.concatenate([said, weights.sum(axis=0, keepdims=True) / weights.sum()])
-            return Fold(said, np.concatenate([tested[asked], missed[None, :]]))
-        return Fold(said, tested[asked])
-
-    def read(self, reading: Reading) -> Sequence[Numbers]:
-        """Return the blocks in one reading, without columns that never differ."""
-        return self._readings[reading]
+            chances = np.concatenate([chances, weights.sum(axis=0, keepdims=True) / weights.sum()])
+            return Fold(chances, np.concatenate([tested[asked], missed[None, :]]))
+        return Fold(chances, tested[asked])
 
     @cached_property
-    def _readings(self) -> dict[Reading, list[Numbers]]:
+    def readings(self) -> dict[Reading, list[Numbers]]:
+        """The blocks in either reading, without columns that never differ."""
         return {
             "shown": [varying(block.shown) for block in self.blocks],
             "mass": [varying(block.mass) for block in self.blocks],

@@ -42,6 +42,13 @@ class GroupRisk:
     separation: float
     """The share of pairs of records that can be told apart."""
 
+    @staticmethod
+    def of(records: int, combinations: int, smallest: int, few: Counts, average: float, alike: float) -> GroupRisk:
+        """Sum up, given the records by frequency below the largest threshold, and the ordered pairs that look alike."""
+        below = {threshold: int(few[:threshold].sum()) for threshold in THRESHOLDS}
+        separation = 1 - alike / (records * (records - 1)) if records > 1 else 0.0
+        return GroupRisk(records, combinations, smallest, int(few[1]), below, average, separation)
+
     @property
     def highest(self) -> float:
         """The highest prosecutor risk of a record."""
@@ -60,20 +67,7 @@ class GroupRisk:
 def group_risk(frequencies: Counts, counts: Counts) -> GroupRisk:
     """Sum up the frequencies of combinations, each of which `counts` records have."""
     records, smallest, alike, risk, few = summed(frequencies, counts, max(THRESHOLDS))
-    return GroupRisk(
-        records,
-        len(counts),
-        smallest,
-        int(few[1]),
-        {threshold: int(few[:threshold].sum()) for threshold in THRESHOLDS},
-        risk / records,
-        separation(alike, records),
-    )
-
-
-def separation(alike: float, records: int) -> float:
-    """Return the share of pairs of records that can be told apart, given the ordered pairs that look alike."""
-    return 1 - alike / (records * (records - 1)) if records > 1 else 0.0
+    return GroupRisk.of(records, len(counts), smallest, few, risk / records, alike)
 
 
 @kernel

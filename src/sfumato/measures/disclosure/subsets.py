@@ -16,7 +16,7 @@ import numpy as np
 from sfumato.arrays import Codes, Counts, Flags, Numbers
 from sfumato.kernel_helpers import mixed_in, slots_for
 from sfumato.kernels import kernel
-from sfumato.measures.disclosure.group_risk import THRESHOLDS, GroupRisk, agreeing, group_risk, separation
+from sfumato.measures.disclosure.group_risk import THRESHOLDS, GroupRisk, agreeing, group_risk
 from sfumato.table import Points, distinct_rows
 from sfumato.workers import together
 
@@ -217,16 +217,8 @@ class Opened:
         """Sum up settled and open groups."""
         tally = self.tally.copy()
         add_up(self.sizes, tally)
-        few = tally[TALLY:]
-        return GroupRisk(
-            records,
-            int(tally[GROUPS]),
-            int(tally[SMALLEST]),
-            int(few[1]),
-            {threshold: int(few[:threshold].sum()) for threshold in THRESHOLDS},
-            int(tally[GROUPS]) / records,
-            separation(float(tally[ALIKE]), records),
-        )
+        groups, alike, smallest = tally[:TALLY].tolist()
+        return GroupRisk.of(records, groups, smallest, tally[TALLY:], groups / records, float(alike))
 
 
 GROUPS, ALIKE, SMALLEST, TALLY = 0, 1, 2, 3

@@ -19,7 +19,7 @@ from sfumato.anonymizers import anonymize
 from sfumato.errors import InfeasibleError
 from sfumato.measures import Classification, Learned, Measured, Prepared, Scales, Task, UniformReader
 from sfumato.measures.classification.worth import interval
-from sfumato.papers.results import Claim, Curve, Figure, Progress, Results, all_of
+from sfumato.papers.results import Claim, Curve, Figure, Progress, Results, all_of, reported
 from sfumato.release import Release
 from sfumato.table import Table, load, read
 from sfumato.workers import Crew
@@ -59,10 +59,6 @@ class Panel:
     sensitive: str
     target: str
 
-    def open(self) -> Table:
-        """Load the data set: the nine attributes, those that are neither quasi nor sensitive as neutral ones."""
-        return opened(self.quasi, self.sensitive)
-
 
 MARITAL, OCCUPATION = ("age", "occupation", "education"), ("age", "sex", "race")
 PANELS = (
@@ -78,7 +74,7 @@ TABLE_2 = tuple(name for name in NINE if name not in OCCUPATION)
 
 
 def opened(quasi: tuple[str, ...], sensitive: str) -> Table:
-    """Load the nine attributes with these roles."""
+    """Load the nine attributes with these roles, those that are neither quasi nor sensitive as neutral ones."""
     neutral = [name for name in NINE if name not in quasi and name != sensitive]
     return load("adult", quasi=quasi, sensitive=[sensitive], neutral=neutral)
 
@@ -151,7 +147,7 @@ class BrickellShmatikov2008:
         return {panel.figure: self._find(panel) for panel in self.panels}
 
     def _find(self, panel: Panel) -> Finding:
-        table = panel.open()
+        table = opened(panel.quasi, panel.sensitive)
         workload = Classification(panel.target, ",".join(PAPER_NAMES), seed=SEED, sample=0)
         task = self.crew.do(workload.prepare(table).ready)
         prepared = self.crew.do(Scales(reader=UniformReader()).prepare(table).ready)
@@ -277,10 +273,8 @@ def _gain_below_delta(study: BrickellShmatikov2008) -> Claim:
     for finding, sanitization in study.all:
         if sanitization.requirement.startswith("delta"):
             delta = float(sanitization.label.partition("=")[2])
-            gains[f"figure {finding.panel.figure}, {sanitization.label}"] = (
-                sanitization.measured["information_gain"],
-                delta,
-            )
+            name = f"figure {finding.panel.figure}, {sanitization.label}"
+            gains[name] = sanitization.measured["information_gain"], delta
     ours = {name: round(gain, 4) for name, (gain, _) in gains.items()}
     text = "delta-disclosure bounds what groups tell of the sensitive attribute: Gain(S, Q) < delta"
     return Claim("gain-below-delta", text, "< delta", ours, all_of(gain < delta for gain, delta in gains.values()))
@@ -326,13 +320,12 @@ def _reported(study: BrickellShmatikov2008, table_2: Mapping[str, tuple[Learned,
     findings = study.findings
     for name, paper in ((FOREST, 0.7712), (BAYES, 0.7945)):
         ours = findings["3"].task.baselines["without-sensitive"].mean(name)
-        yield Claim(
+        yield reported(
             f"salary-baseline-{name}",
             f"salary in 'Marital' without the sensitive attribute, by {PAPER_NAMES[name]}",
             paper,
             round(ours, 4),
             abs(ours - paper) <= 0.025,
-            "reported",
         )
     yield _l_diversity(findings["4"])
     yield _nothing_beyond_trivial(findings["4"])
@@ -344,24 +337,22 @@ def _reported(study: BrickellShmatikov2008, table_2: Mapping[str, tuple[Learned,
 def _drops(table_2: Mapping[str, tuple[Learned, Learned]]) -> Iterator[Claim]:
     """Table 2: which attributes are learned worse without age, sex and race, and of which that is certain."""
     drops = {name: round(whole.accuracy - without.accuracy, 4) for name, (whole, without) in table_2.items()}
-    yield Claim(
+    yield reported(
         "table-2-marital-drops-most",
         "marital-status loses the most accuracy without age, sex and race (table 2)",
         "marital-status",
         drops,
         max(drops, key=drops.__getitem__) == "marital-status",
-        "reported",
     )
     folds = {name: [learned.folds[learned.best]["accuracy"] for learned in pair] for name, pair in table_2.items()}
     ends = {name: interval(*accuracies) for name, accuracies in folds.items()}
     certain = [name for name, (low, _) in ends.items() if low > 0]
-    yield Claim(
+    yield reported(
         "table-2-marital-alone",
         "and it is the only one with a significant drop (the 95 % interval of the drop over ten folds is above 0)",
         ["marital-status"],
         {name: [round(end, 4) for end in ends[name]] for name in ends},
         certain == ["marital-status"],
-        "reported",
         f"certain drops: {', '.join(certain) or 'none'}; the paper does not say what it calls significant",
     )
 
@@ -377,13 +368,12 @@ def _l_diversity(finding: Finding) -> Claim:
     parted = [sanitization for sanitization in made if sanitization.release.groups > 1]
     lacking = [label(text) for text in finding.infeasible if text.startswith("l-diversity")]
     over = f"{', '.join(sanitization.label for sanitization in parted) or 'no l'} (recursive, c = 3)"
-    return Claim(
+    return reported(
         "l-diversity-needs-suppression",
         "on 'Occupation' l-diversity of more than one group leaves A_know above half of the intact table's",
         "complete suppression is required",
         ours,
         all_of(sanitization.measured["a_know"] > half for sanitization in parted),
-        "reported",
         f"half of the intact table's A_know is {half:.4f}; the parameters l of the paper are lost",
         f"{over}; not even the whole table satisfies {', '.join(lacking)}" if lacking else over,
     )
@@ -391,13 +381,12 @@ def _l_diversity(finding: Finding) -> Claim:
 
 def _nothing_beyond_trivial(finding: Finding) -> Claim:
     gains = {sanitization.label: round(finding.gain(sanitization), 4) for sanitization in finding.made}
-    return Claim(
+    return reported(
         "figure-4-below-trivial",
         "learning marital-status in 'Occupation', sanitizations are below the table without the sensitive attribute",
         "below",
         gains,
         all_of(gain <= 0 for gain in gains.values()),
-        "reported",
         "where a gain is positive, a sanitization with fine groups keeps what the sensitive attribute adds",
         f"{len(gains)} sanitizations",
     )
@@ -406,7 +395,7 @@ def _nothing_beyond_trivial(finding: Finding) -> Claim:
 def _table_3(finding: Finding) -> Claim:
     rows = {"intact": finding.intact, **{sanitization.label: sanitization.measured for sanitization in finding.made}}
     ours = {name: [round(measured["a_acc"], 4), round(measured["a_know"], 4)] for name, measured in rows.items()}
-    return Claim(
+    return reported(
         "table-3",
         "A_acc and A_know of sanitizations of 'Occupation': at most those of the intact table",
         "numbers lost",
@@ -416,7 +405,6 @@ def _table_3(finding: Finding) -> Claim:
             for sanitization in finding.made
             for name in ("a_acc", "a_know")
         ),
-        "reported",
         tested_over=f"{len(finding.made)} sanitizations",
     )
 
@@ -444,13 +432,12 @@ def _replies(study: BrickellShmatikov2008) -> Iterator[Claim]:
         ("li-li-reply", "keep a larger share of utility than they give up", [1 - u > p for u, p in shares]),
         ("li-li-reply-losses", "lose a smaller share of utility than they give up", [u < p for u, p in shares]),
     ):
-        yield Claim(
+        yield reported(
             id,
             f"Li & Li's reply on P_loss (worst record) and U_loss (all large populations): most {text} of privacy",
             "sanitizations do pay",
             {f"releases that {text} of privacy": sum(hits), "of": len(hits), **means},
             sum(hits) > len(hits) / 2,
-            "reported",
             reason,
             study.over,
         )
@@ -468,18 +455,15 @@ def _table_2(study: BrickellShmatikov2008) -> Iterator[tuple[str, tuple[Learned,
         yield target, (baselines["original"], baselines["without-quasi"])
 
 
+def _bars(label: str, heights: Mapping[str, float]) -> Curve:
+    return Curve(label, [{"x": name, "y": height} for name, height in heights.items()], False)
+
+
 def _figure(finding: Finding) -> Figure:
     panel = finding.panel
-    curves = [
-        Curve(
-            "adversary (A_acc)",
-            [{"x": sanitization.label, "y": sanitization.adversary} for sanitization in finding.made],
-            False,
-        )
-    ]
+    curves = [_bars("adversary (A_acc)", {made.label: made.adversary for made in finding.made})]
     for name in PAPER_NAMES:
-        points = [{"x": sanitization.label, "y": finding.gain(sanitization, name)} for sanitization in finding.made]
-        curves.append(Curve(f"researcher, {name}", points, False))
+        curves.append(_bars(f"researcher, {name}", {made.label: finding.gain(made, name) for made in finding.made}))
     title = (
         f"Brickell & Shmatikov 2008, figure {panel.figure}: {panel.data!r}, learning {panel.target}; "
         f"U_base {finding.base:.2%}, U_max {finding.most:.2%}"
@@ -488,16 +472,14 @@ def _figure(finding: Finding) -> Figure:
 
 
 def _tables(study: BrickellShmatikov2008, table_2: Mapping[str, tuple[Learned, Learned]]) -> Iterator[Figure]:
-    with_quasi = Curve(
-        "with age, sex, race", [{"x": name, "y": pair[0].accuracy} for name, pair in table_2.items()], False
-    )
-    without = Curve("without", [{"x": name, "y": pair[1].accuracy} for name, pair in table_2.items()], False)
+    with_quasi = _bars("with age, sex, race", {name: whole.accuracy for name, (whole, _) in table_2.items()})
+    without = _bars("without", {name: rest.accuracy for name, (_, rest) in table_2.items()})
     title = "Brickell & Shmatikov 2008, table 2: accuracy of a decision tree"
     yield Figure("table-2", title, "", "accuracy", [with_quasi, without], bars=True)
     finding = study.findings["4"]
     rows = {"intact": finding.intact, **{sanitization.label: sanitization.measured for sanitization in finding.made}}
     curves = [
-        Curve(name, [{"x": of, "y": measured[measure]} for of, measured in rows.items()], False)
+        _bars(name, {label: measured[measure] for label, measured in rows.items()})
         for name, measure in (("A_acc", "a_acc"), ("A_know", "a_know"))
     ]
     title = "Brickell & Shmatikov 2008, table 3: what an adversary gains on 'Occupation'"
@@ -505,15 +487,10 @@ def _tables(study: BrickellShmatikov2008, table_2: Mapping[str, tuple[Learned, L
     replies = []
     for finding in study.findings.values():
         points = [
-            {
-                "x": sanitization.measured["p_loss"],
-                "y": sanitization.measured["u_loss"],
-                "parameter": sanitization.label,
-            }
-            for sanitization in finding.made
+            {"x": made.measured["p_loss"], "y": made.measured["u_loss"], "parameter": made.label}
+            for made in finding.made
         ]
-        replies.append(
-            Curve(f"figure {finding.panel.figure}: {finding.panel.data}, {finding.panel.target}", points, False)
-        )
+        panel = finding.panel
+        replies.append(Curve(f"figure {panel.figure}: {panel.data}, {panel.target}", points, False))
     title = "The same releases on the axes of Li & Li 2009"
     yield Figure("li-li", title, "P_loss (worst record)", "U_loss", replies)

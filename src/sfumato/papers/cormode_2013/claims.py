@@ -43,7 +43,7 @@ from sfumato.papers.cormode_2013.study import (
     T,
     kd_tree,
 )
-from sfumato.papers.results import Claim, all_of
+from sfumato.papers.results import Claim, all_of, reported
 from sfumato.requirements import KAnonymity
 
 PAPER_RHO = 0.11
@@ -160,42 +160,38 @@ def over_paper(outcome: Outcome) -> float:
 
 def _baseline(study: Cormode2013) -> Iterator[Claim]:
     rhos = {name: round(study.rho(name), 4) for name in (ADULT.name, CENSUS.name)}
-    yield Claim(
+    yield reported(
         "rho",
         "always guessing the commonest value is right for 11 % on both tables (the baseline of the axis beta)",
         PAPER_RHO,
         rhos,
         abs(rhos[ADULT.name] - PAPER_RHO) <= 0.005,
-        "reported",
         "4,038 of 30,162 have the commonest occupation; the paper's own lower bound of .2 is .134 / .11 - 1",
     )
     lower = study.root_accuracy / PAPER_RHO - 1
-    yield Claim(
+    yield reported(
         "beta-root",
         "beta of the root alone is about .2 (over the paper's rho of .11)",
         0.2,
         round(lower, 4),
         abs(lower - 0.2) <= 0.05,
-        "reported",
     )
     small = [outcome for outcome in study.adult[K] if outcome.parameter <= 8]
-    yield Claim(
+    yield reported(
         "beta-k-small",
         "beta above 1.8 for k <= 8 (over the paper's rho of .11)",
         "> 1.8",
         rounded(small, over_paper),
         all_of(over_paper(outcome) > 1.8 for outcome in small),
-        "reported",
     )
     selected = {name: round(study.selectivity(name), 4) for name in (ADULT.name, ALPHABET.name)}
     for id_, name in (("selectivity", ADULT.name), ("selectivity-alphabet", ALPHABET.name)):
-        yield Claim(
+        yield reported(
             id_,
             f"queries select 13 % of the records, the median ({name})",
             0.13,
             selected[name],
             abs(selected[name] - 0.13) <= 0.01,
-            "reported",
             "half of each of six attributes is 2 %: with both ends of ranges taken in (so both values of sex and of "
             "salary) and categories by alphabet it is the paper's number"
             if name == ADULT.name
@@ -206,34 +202,31 @@ def _baseline(study: Cormode2013) -> Iterator[Claim]:
 def _single_models(study: Cormode2013) -> Iterator[Claim]:
     for id_, curves, name in (("k-1024", study.adult, ADULT.name), ("k-1024-alphabet", study.alphabet, ALPHABET.name)):
         large = at(curves[K], 1024)
-        yield Claim(
+        yield reported(
             id_,
             f"accuracy at k = 1024 about .165, a beta of .5 ({name})",
             {"accuracy": 0.165, "beta": 0.5},
             {"accuracy": round(large.accuracy, 4), "beta": round(over_paper(large), 4)},
             abs(large.accuracy - 0.165) <= 0.02,
-            "reported",
             "boxes of 1,024 records still part education and hours, which is what naive Bayes reads; how categories "
             "are ordered and which attribute is cut first moves this number from .20 to .30",
         )
     steps = [outcome for outcome in study.adult[L] if outcome.parameter <= first_root(study.adult[L])]
-    yield Claim(
+    yield reported(
         "falls-sharply-with-l",
         "with each l queries and predictions get worse, until the root is reached (l: error, accuracy)",
         "both, sharply, with each increment",
         {f"{outcome.parameter:g}": both(outcome) for outcome in steps},
         all_of(b.error > a.error and b.accuracy < a.accuracy for a, b in pairwise(steps)),
-        "reported",
         tested_over=f"l from {steps[0].parameter:g} to {steps[-1].parameter:g}, where the tree is its root alone",
     )
     in_alphabet = {f"{outcome.parameter:g}": outcome.boxes for outcome in study.alphabet[L] if outcome.parameter >= 5}
-    yield Claim(
+    yield reported(
         "l-root-alphabet",
         f"the tree is its root alone from l = 6 on, not before ({ALPHABET.name}; boxes)",
         6,
         in_alphabet,
         first_root(study.alphabet[L]) == 6,
-        "reported",
         f"ours from l = {first_root(study.alphabet[L]):g} on, with our order of categories from "
         f"{first_root(study.adult[L]):g} on: a matter of one cut",
     )
@@ -254,13 +247,12 @@ def _closeness(study: Cormode2013) -> Iterator[Claim]:
     ):
         reached = levels_off(curves[name])
         where = f" ({ALPHABET.name})" if curves is study.alphabet else ""
-        yield Claim(
+        yield reported(
             f"t-levels-off-{id_}",
             f"{name}: no effect beyond t = .35 (from which t on accuracy and error are those of t = .9){where}",
             0.35,
             reached,
             reached is not None and abs(reached - 0.35) <= 0.05,
-            "reported",
             reason,
         )
 
@@ -283,46 +275,42 @@ def _readings(study: Cormode2013, parameter: float) -> dict[str, dict[str, float
 def _budget(study: Cormode2013) -> Iterator[Claim]:
     curve = study.adult[DP]
     least, most = at(curve, 0.01), at(curve, 10)
-    yield Claim(
+    yield reported(
         "epsilon-.01-error",
         "epsilon = .01: an error of about 100 %, between .5 and 2, and predictions worse than the baseline (by height)",
         {"error": "about 1", "accuracy": "below the baseline"},
         _readings(study, 0.01),
         0.5 <= least.error <= 2 and least.accuracy < study.root_accuracy,
-        "reported",
         "no height has both: low trees have the error, and higher ones the attack below the baseline, with errors that "
         "grow with the number of boxes; what the paper's trees had is not printed",
         f"height {HEIGHT}, counts as drawn",
     )
-    yield Claim(
+    yield reported(
         "epsilon-10",
         "epsilon = 10 adds almost no noise: little error, below 10 % (by height)",
         "little",
         _readings(study, 10),
         most.error < 0.1,
-        "reported",
         tested_over=f"height {HEIGHT}, counts as drawn",
     )
     worse = sum(outcome.cut.error > outcome.error for outcome in curve)
-    yield Claim(
+    yield reported(
         "cut-counts",
         "cutting negative counts at 0 for queries too makes them worse than reading counts as drawn (error by epsilon)",
         "not compared: the paper cuts for its classifier",
         {"as drawn": rounded(curve, error), "cut": rounded([outcome.cut for outcome in curve], error)},
         worse == len(curve),
-        "reported",
         f"worse for {worse} of {len(curve)} budgets at height {HEIGHT}; in lower trees, whose boxes are full, cutting "
         "hardly matters or helps a little",
     )
     spreads = rounded(curve, deviation)
-    yield Claim(
+    yield reported(
         "mean-of-8-draws",
         "results vary from draw to draw, most where epsilon is small, hence means of 8 (standard deviation of the "
         "error; relative to its mean it is of the same size for all epsilons)",
         "high variance for small epsilon",
         {"deviation": spreads, "relative": rounded(curve, lambda outcome: deviation(outcome) / outcome.error)},
         spreads["0.01"] == max(spreads.values()),
-        "reported",
         tested_over=f"{len(least.errors)} draws",
     )
 
@@ -339,11 +327,10 @@ def _classifiers(study: Cormode2013) -> Claim:
         name: round(attack.against(release, prepared.points, prepared.truth).accuracy, 4)
         for name, attack in kinds.items()
     }
-    return Claim(
+    return reported(
         "classifiers-agree",
         "different classifiers attack alike, within low single digits of percent (k = 64)",
         "low single digits",
         accuracies,
         max(accuracies.values()) - min(accuracies.values()) <= 0.05,
-        "reported",
     )

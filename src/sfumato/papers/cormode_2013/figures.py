@@ -8,6 +8,7 @@ breach upwards, as in the paper: the ideal corner is at the bottom left.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, Literal
 
 from sfumato.papers.cormode_2013.claims import PAPER_RHO
@@ -42,9 +43,7 @@ def figures(study: Cormode2013) -> Iterator[Figure]:
     yield from _effects(study)
 
 
-def parameter(outcome: Outcome) -> float:
-    """The parameter of an outcome."""
-    return outcome.parameter
+parameter: Number = attrgetter("parameter")
 
 
 def breach(rho: float) -> Number:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from operator import attrgetter
 
 import numpy as np
 
@@ -47,14 +48,9 @@ def rounded(outcomes: Iterable[Outcome], of: Number) -> dict[str, float]:
     return {f"{outcome.parameter:g}": round(of(outcome), 4) for outcome in outcomes}
 
 
-def accuracy(outcome: Outcome) -> float:
-    """The accuracy of the attack."""
-    return outcome.accuracy
-
-
-def error(outcome: Outcome) -> float:
-    """The error of queries, which read noisy counts as they were drawn."""
-    return outcome.error
+accuracy: Number = attrgetter("accuracy")
+error: Number = attrgetter("error")
+"""Of queries, which read noisy counts as they were drawn."""
 
 
 def deviation(outcome: Outcome) -> float:
@@ -79,13 +75,15 @@ def rises(values: Sequence[float], slack: float = 0.0) -> bool:
 
 def least_accuracy(curves: Curves, most_error: float) -> dict[str, float]:
     """Find how little a model leaves the attack with an error below a bound; without such a release it is left out."""
-    reached = {name: [o.accuracy for o in curve if o.error < most_error] for name, curve in curves.items()}
-    return {name: round(min(values), 4) for name, values in reached.items() if values}
+    return _least({name: [o.accuracy for o in curve if o.error < most_error] for name, curve in curves.items()})
 
 
 def least_error(curves: Curves, most_accuracy: float) -> dict[str, float]:
     """Find the least error of a model with the attack below a bound; without such a release it is left out."""
-    reached = {name: [o.error for o in curve if o.accuracy < most_accuracy] for name, curve in curves.items()}
+    return _least({name: [o.error for o in curve if o.accuracy < most_accuracy] for name, curve in curves.items()})
+
+
+def _least(reached: Mapping[str, Sequence[float]]) -> dict[str, float]:
     return {name: round(min(values), 4) for name, values in reached.items() if values}
 
 

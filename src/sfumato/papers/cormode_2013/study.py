@@ -197,11 +197,6 @@ class Cormode2013:
         """The curves on Adult as its authors may have coded it."""
         return self.outcomes[ALPHABET.name]
 
-    @property
-    def census(self) -> dict[str, list[Outcome]]:
-        """The curves on the table that stands for Census."""
-        return self.outcomes[CENSUS.name]
-
     @cached_property
     def heights(self) -> dict[str, list[Outcome]]:
         """k = 8 and epsilon = 1 with trees of several heights, on the table that stands for Census."""

@@ -22,7 +22,7 @@ import numpy as np
 
 from sfumato.anonymizers import anonymizer
 from sfumato.measures import RECONSTRUCTED, EmReader, Reader, Scales, UniformReader
-from sfumato.papers.results import Claim, Curve, Figure, Progress, all_of
+from sfumato.papers.results import Claim, Curve, Figure, Progress, all_of, reported
 from sfumato.release import Form
 from sfumato.requirements import requirement
 from sfumato.table import TableDeclaration
@@ -176,7 +176,7 @@ def frontier_claims(study: LiLiFrontier, scores: Mapping[str, Mapping[str, float
     assert left is not None  # Adult has a limit, and Mondrian does not reach it
     text = "the frontier lies below t-closeness: of the room between Mondrian and the limit at most .65 is left"
     yield Claim("frontier-ratio", text, "somewhere below the t-closeness line", ours, left <= MUST)
-    yield Claim("frontier-aim", "and the aim: at most .39 is left", AIM, round(left, 4), left <= AIM, "reported")
+    yield reported("frontier-aim", "and the aim: at most .39 is left", AIM, round(left, 4), left <= AIM)
     limits = {panel.name: study.maps[panel.name].limit for panel in study.panels}
     text = "no release is below the limit (the least U_loss above it, by panel)"
     yield _above("above-limit", text, study, limits)
@@ -188,7 +188,7 @@ def frontier_claims(study: LiLiFrontier, scores: Mapping[str, Mapping[str, float
         value = scores[panel.name]["ratio"]
         text = f"the same for {panel.name}"
         holds = None if value is None else value < 1
-        yield Claim(f"frontier-{panel.name}", text, "not in the paper", rounded, holds, "reported")
+        yield reported(f"frontier-{panel.name}", text, "not in the paper", rounded, holds)
 
 
 def _attacked(study: LiLiFrontier) -> Claim:
@@ -213,7 +213,7 @@ def _attacked(study: LiLiFrontier) -> Claim:
     holds = accuracy[first] <= accuracy[MONDRIAN] if compared else None
     reason = "what is gained on P_loss is partly given back to who learns across buckets; see docs/anonymizers.md"
     over = f"{len(ours)} makers with a release within that P_loss; the best is {first}" if ours else "no release"
-    return Claim("frontier-attacked", text, "not in the paper", ours, holds, "reported", reason, over)
+    return reported("frontier-attacked", text, "not in the paper", ours, holds, reason, over)
 
 
 def _above(name: str, text: str, study: LiLiFrontier, limits: Mapping[str, Limit | None]) -> Claim:

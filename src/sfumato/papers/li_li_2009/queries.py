@@ -9,14 +9,16 @@ SamBoger/Query-Accuracy-on-l-Diversity on GitHub, `src/adult/MeasureAdultDatabas
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from sfumato.measures import Queries
 from sfumato.papers.li_li_2009.study import DIMENSIONS, LiLi2009, T
-from sfumato.papers.results import Claim, Curve, Figure
+from sfumato.papers.results import Claim, Curve, Figure, reported
 
 SEL = 0.05
 """The selectivity of figure 3c."""
@@ -61,13 +63,12 @@ def _realised(study: LiLi2009) -> Claim:
         "first), though sel stays; rounded to the nearest it does not"
     )
     over = _over_dimensions(f"sel = {SEL:g}, {study.queries.number:,} queries each")
-    return Claim("realised-selectivity", text, paper, shares, rises, "reported", reason, over)
+    return reported("realised-selectivity", text, paper, shares, rises, reason, over)
 
 
 def _rounded_to_nearest(study: LiLi2009) -> Claim:
-    means = {}
-    for qd in DIMENSIONS:
-        means[f"qd={qd}"] = _mean(study.errors(Queries(dimensions=qd, selectivity=SEL, rounding="nearest", sanity=0)))
+    workload = Queries(selectivity=SEL, rounding="nearest", sanity=0)
+    means = _means(study, workload, DIMENSIONS)
     values = list(means.values())
     text = "the error would also fall with qd if the number of selected values were rounded to the nearest"
     reason = (
@@ -75,22 +76,26 @@ def _rounded_to_nearest(study: LiLi2009) -> Claim:
         "paper itself gives for its trend"
     )
     falls, over = values[-1] < 0.9 * values[0], _over_dimensions(EIGHT)
-    return Claim("qd-rounded-to-nearest", text, "falls", means, falls, "reported", reason, over)
+    return reported("qd-rounded-to-nearest", text, "falls", means, falls, reason, over)
 
 
 def _literal_reading(study: LiLi2009) -> Claim:
-    means = {}
-    for qd in LITERAL_DIMENSIONS:
-        means[f"qd={qd}"] = _mean(study.errors(Queries(dimensions=qd, selectivity=SEL, reading="attribute", sanity=0)))
+    workload = Queries(selectivity=SEL, reading="attribute", sanity=0)
+    means = _means(study, workload, LITERAL_DIMENSIONS)
     first, last = means.values()
     text = "under the literal reading (sel of the values of each attribute) the error would fall with qd"
     reason = "under this reading larger qd means smaller populations; most queries are empty from qd = 3 on"
     over = f"qd {LITERAL_DIMENSIONS[0]} to {LITERAL_DIMENSIONS[-1]}, {EIGHT}"
-    return Claim("literal-selectivity", text, "falls", means, last < first, "reported", reason, over)
+    return reported("literal-selectivity", text, "falls", means, last < first, reason, over)
 
 
 def _over_dimensions(more: str) -> str:
     return f"qd {DIMENSIONS[0]} to {DIMENSIONS[-1]}, {more}"
+
+
+def _means(study: LiLi2009, workload: Queries, dimensions: Sequence[int]) -> dict[str, float]:
+    """Return the mean error of a workload on so many quasi-identifiers, by their number."""
+    return {f"qd={qd}": _mean(study.errors(replace(workload, dimensions=qd))) for qd in dimensions}
 
 
 def _mean(errors: dict[float, float]) -> float:
@@ -105,32 +110,16 @@ def _trend(values: Sequence[float]) -> int:
 
 def query_figures(study: LiLi2009, x: str, y: str) -> list[Figure]:
     """Draw figures 3b and 3c."""
+    by_sel, by_qd = _error_curves(study, study.by_selectivity, "sel"), _error_curves(study, study.by_dimension, "qd")
     return [
-        Figure(
-            "3b",
-            "Li & Li 2009, figure 3b: sel (t-closeness, qd = 4)",
-            x,
-            y,
-            _error_curves(study, study.by_selectivity, "sel"),
-        ),
-        Figure(
-            "3c",
-            "Li & Li 2009, figure 3c: qd (t-closeness, sel = .05)",
-            x,
-            y,
-            _error_curves(study, study.by_dimension, "qd"),
-        ),
+        Figure("3b", "Li & Li 2009, figure 3b: sel (t-closeness, qd = 4)", x, y, by_sel),
+        Figure("3c", "Li & Li 2009, figure 3c: qd (t-closeness, sel = .05)", x, y, by_qd),
     ]
 
 
-def _error_curves(
-    study: LiLi2009, by_value: dict[float, dict[float, float]] | dict[int, dict[float, float]], name: str
-) -> list[Curve]:
-    curves = []
-    for value, errors in by_value.items():
-        points = [
-            {"x": study.measures[T, t, "bucketization"]["p_loss"], "y": error, "parameter": t}
-            for t, error in errors.items()
-        ]
-        curves.append(Curve(f"{name} = {value:g}", points))
-    return curves
+def _error_curves(study: LiLi2009, by_value: Mapping[Any, dict[float, float]], name: str) -> list[Curve]:
+    losses = {t: study.measures[T, t, "bucketization"]["p_loss"] for errors in by_value.values() for t in errors}
+    return [
+        Curve(f"{name} = {value:g}", [{"x": losses[t], "y": error, "parameter": t} for t, error in errors.items()])
+        for value, errors in by_value.items()
+    ]

@@ -16,7 +16,7 @@ from sfumato.papers.li_li_2009.frontier import LiLiFrontier, frontier_claims, fr
 from sfumato.papers.li_li_2009.queries import query_claims, query_figures, reading_claims
 from sfumato.papers.li_li_2009.study import DELTA, FAMILIES, STRICT, STRICT_DELTA, K, L, LiLi2009, T
 from sfumato.papers.li_li_2009.tie import tie_claims
-from sfumato.papers.results import Claim, Curve, Figure, Progress, Results, all_of
+from sfumato.papers.results import Claim, Curve, Figure, Progress, Results, all_of, reported
 from sfumato.release import FORMS
 from sfumato.requirements.distances import js_distance
 
@@ -91,13 +91,12 @@ def _curve_claims(study: LiLi2009) -> Iterable[Claim]:
     ranges = {other: lead.content() for other, lead in drawn.items()}
     yield Claim("t-below-k-l-delta", text, "t-closeness performs better", ranges, holds, tested_over=over)
     strict = leads[STRICT_DELTA]
-    yield Claim(
+    yield reported(
         "t-below-delta-infinite",
         "the same for semantic privacy where a value that a group lacks is infinitely far",
         "t-closeness performs better",
         strict.content(),
         strict.below,
-        "reported",
         "the figure was very probably made with absent values ignored" if strict.below is None else None,
         strict.over,
     )
@@ -174,39 +173,34 @@ def _lead(study: LiLi2009, other: str) -> Lead:
 def _reported_claims(study: LiLi2009) -> Iterable[Claim]:
     for form in FORMS:
         measures = study.measures[K, 5000, form]
-        yield Claim(
+        yield reported(
             f"k-5000-{form}",
             "P_loss and U_loss at k = 5000",
             [0.086, 0.0288],
             [round(measures["p_loss"], 4), round(measures["u_loss"], 4)],
             round(measures["p_loss"], 3) == 0.086 and round(measures["u_loss"], 4) == 0.0288,
-            "reported",
             "other hierarchies and another median rule give other groups of 5,000 to 10,000 records",
         )
     losses = [measures["u_loss"] for (name, _, _), measures in study.measures.items() if name != STRICT_DELTA]
     share = sum(loss < 0.04 for loss in losses) / len(losses)
-    yield Claim(
+    yield reported(
         "u-loss-below-.04",
         "U_loss is below .04 in all cases (share of the 64 releases)",
         1.0,
         round(share, 4),
         share == 1.0,
-        "reported",
         f"the largest is {max(losses):.4f}; generalized releases of few groups, whose boxes depend on the hierarchies",
     )
     share = sum(loss < 0.02 for loss in losses) / len(losses)
-    yield Claim(
-        "u-loss-below-.02", "and below .02 in many cases (share)", "many", round(share, 4), share > 0.3, "reported"
-    )
+    yield reported("u-loss-below-.02", "and below .02 in many cases (share)", "many", round(share, 4), share > 0.3)
     for value in (3, 3.5):
         loss = study.measures[L, value, "bucketization"]["p_loss"]
-        yield Claim(
+        yield reported(
             f"p-loss-l-{value:g}",
             f"P_loss at l = {value:g} is above .488",
             "> .488",
             round(loss, 4),
             loss > 0.488,
-            "reported",
             "one group decides it: the largest share of a rare value among all groups",
         )
     yield _one_class(study)
@@ -225,13 +219,12 @@ def _one_class(study: LiLi2009) -> Claim:
         }
         for reading, text in ((DELTA, FAMILIES[DELTA]), (STRICT_DELTA, STRICT))
     }
-    return Claim(
+    return reported(
         "one-class-below-delta-1",
         "Mondrian returns one single group when delta < 1 (groups)",
         1,
         counts,
         all(groups == 1 for by_delta in counts.values() for groups in by_delta.values()),
-        "reported",
         "with our hierarchies and median rule the first cut keeps every share within a factor of e^.6",
         f"delta {BELOW_ONE[0]:g} to {BELOW_ONE[-1]:g}",
     )
@@ -246,19 +239,18 @@ def _limit_claims(study: LiLi2009) -> Iterable[Claim]:
     least = min(room.values())
     text = "no release is below our limit (least U_loss above it)"
     over = f"{len(room)} releases"
-    yield Claim("limit", text, "not in the paper", round(least, 6), least >= -1e-9, "reported", None, over)
+    yield reported("limit", text, "not in the paper", round(least, 6), least >= -1e-9, None, over)
     free = {
         f"t={value:g}": round(room[name, value, form] / study.measures[name, value, form]["u_loss"], 4)
         for name, value, form in room
         if name == T and form == "bucketization"
     }
-    yield Claim(
+    yield reported(
         "room-below-t-closeness",
         "there is room for an efficient frontier below t-closeness (share of its U_loss that is above the limit)",
         "the frontier should be somewhere below the t-closeness line",
         free,
         all_of(share > 0 for share in free.values()),
-        "reported",
         None,
         "the eight t, bucketized; that releases lie in the room is tested with --frontier",
     )
@@ -269,13 +261,12 @@ def _rank_correlation(study: LiLi2009) -> Claim:
     ranks = [np.argsort(np.argsort([study.measures[key][name] for key in keys])) for name in ("u_loss", "query_error")]
     correlation = float(np.corrcoef(ranks[0], ranks[1])[0, 1])
     text = "figure 3a shows the pattern of figure 2a (rank correlation of U_loss and query error, bucketized)"
-    return Claim(
+    return reported(
         "rank-correlation",
         text,
         "similar pattern",
         round(correlation, 4),
         correlation > 0.8,
-        "reported",
         tested_over=f"{len(keys)} bucketized releases",
     )
 
@@ -301,22 +292,12 @@ def _figures(study: LiLi2009) -> list[Figure]:
             ("baseline: original", study.original),
         )
     ]
+    in_buckets = [curve(name, name, "bucketization", "u_loss") for name in families]
+    queried = [curve(name, name, "bucketization", "query_error") for name in families]
+    title = "Li & Li 2009, figure"
     return [
-        Figure(
-            "2a",
-            "Li & Li 2009, figure 2a: requirements (bucketized)",
-            loss,
-            "U_loss",
-            [*(curve(name, name, "bucketization", "u_loss") for name in families), *ends, floor],
-            named,
-        ),
-        Figure("2b", "Li & Li 2009, figure 2b: forms", loss, "U_loss", [*two_forms, *ends, floor]),
-        Figure(
-            "3a",
-            "Li & Li 2009, figure 3a: queries, qd = 4, sel = .05",
-            loss,
-            error,
-            [curve(name, name, "bucketization", "query_error") for name in families],
-        ),
+        Figure("2a", f"{title} 2a: requirements (bucketized)", loss, "U_loss", [*in_buckets, *ends, floor], named),
+        Figure("2b", f"{title} 2b: forms", loss, "U_loss", [*two_forms, *ends, floor]),
+        Figure("3a", f"{title} 3a: queries, qd = 4, sel = .05", loss, error, queried),
         *query_figures(study, loss, error),
     ]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.papers.li_li_2009.study import STRICT_DELTA, LiLi2009
-from sfumato.papers.results import Claim
+from sfumato.papers.results import Claim, reported
 from sfumato.release import Release
 
 FOLDS = 10
@@ -33,7 +33,7 @@ def tie_claims(study: LiLi2009) -> Iterator[Claim]:
     over = f"{len(keys)} generalized releases, A_acc {min(adversary.values()):.4f} to {max(adversary.values()):.4f}"
     text = "section 3.1: without neutral attributes researcher and adversary gain the same (largest gap of accuracies)"
     gap = max(map(abs, same.values()))
-    yield Claim("tie", text, "a trivial tie", round(gap, 6), gap < 1e-9, "reported", None, over)
+    yield reported("tie", text, "a trivial tie", round(gap, 6), gap < 1e-9, None, over)
     widest = max(unseen, key=lambda key: abs(unseen[key]))
     ours = {
         "mean gap": round(float(np.mean(list(unseen.values()))), 4),
@@ -42,13 +42,12 @@ def tie_claims(study: LiLi2009) -> Iterator[Claim]:
         "within": sum(abs(gap) <= TIE for gap in unseen.values()),
         "of": len(keys),
     }
-    yield Claim(
+    yield reported(
         "tie-on-unseen-records",
         f"and where the researcher is tested on records he has not seen ({FOLDS} folds), to {TIE:g} of accuracy",
         "a trivial tie",
         ours,
         all(abs(gap) <= TIE for gap in unseen.values()),
-        "reported",
         "the adversary's guess was counted on the records that it was made from, which flatters him in small groups",
         over,
     )

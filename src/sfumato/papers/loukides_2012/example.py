@@ -10,7 +10,7 @@ from fractions import Fraction
 from itertools import combinations
 
 from sfumato.papers.loukides_2012.second_opinion import checked
-from sfumato.papers.results import Claim, Curve, Figure
+from sfumato.papers.results import Claim, Curve, Figure, reported
 from sfumato.table import Hierarchy, Level
 from sfumato.table.hierarchies.hierarchy import ROOT
 from sfumato.transactions import BasketRelease, Baskets, anonymize_baskets, baskets_of
@@ -149,15 +149,14 @@ def _bounds(releases: dict[tuple[str, int], BasketRelease], best: dict[int, tupl
 def _reported(baskets: Baskets, releases: dict[tuple[str, int], BasketRelease]) -> Iterable[Claim]:
     parts = {k: releases["aa", k].recoding.size for k in KS}
     text = "AA gives figure 1(b), one published item, also for every smaller k (the two-level hierarchy has no other)"
-    yield Claim("aa-for-every-k", text, "k = 6", parts, set(parts.values()) == {1}, "reported")
+    yield reported("aa-for-every-k", text, "k = 6", parts, set(parts.values()) == {1})
     pair = (baskets.places["c"], baskets.places["f"])
     both = int(BasketReader.of_baskets(baskets).matches([pair])[0])
-    yield Claim(
+    yield reported(
         "erratum-cf",
         "section 3.3: after suppressing all items but c and f, cf is in a single transaction",
         1,
         both,
         both == 1,
-        "reported",
         "Anne and Jim both have c and f; the example needs another pair, such as ac (Anne alone)",
     )

@@ -18,7 +18,7 @@ from sfumato.papers.loukides_2012.data import opened
 from sfumato.papers.loukides_2012.example import example_claims
 from sfumato.papers.loukides_2012.figures import figure_5, figures_6_and_7
 from sfumato.papers.loukides_2012.ru_map import BOUND, ESTIMATORS, MAKERS, RISK, WITHOUT, RUMap, Run, axes
-from sfumato.papers.results import Claim, Progress, Results, all_of
+from sfumato.papers.results import Claim, Progress, Results, all_of, reported
 from sfumato.transactions.study import LOUKIDES_2012 as KS
 
 KS_5 = (2, 3, 5, 7, 10, 15, 25, 40, 60, 80)
@@ -180,26 +180,24 @@ def _compared(maps: Sequence[RUMap]) -> Iterable[Claim]:
             utilities = _utilities(map_, estimator)
             ahead.append(_above(utilities, "PCTA", "COAT"))
             chosen.append(map_.best(estimator))
-    yield Claim(
+    yield reported(
         "pcta-beats-coat-at-.2",
         f"within a risk of {BOUND:g} PCTA reaches more utility than COAT (with the range over five workloads)",
         "PCTA above COAT (figure 7)",
         ours,
         all_of(ahead),
-        "reported",
         "neither the order in which PCTA and COAT take constraints nor the workloads are in the paper; in our reading "
         "PCTA merges the cheapest cluster of a constraint and COAT the rarest, which leaves frequent items alone",
         f"risk up to {BOUND:g}; {_over_k(maps, ('COAT', 'PCTA'))}",
     )
     names = [None if run is None else f"{run.label} k={run.k}" for run in chosen]
     keys = [f"{map_.name}, {estimator}" for map_ in maps for estimator in ESTIMATORS]
-    yield Claim(
+    yield reported(
         "choice-at-.2",
         f"the release of the most utility within a risk of {BOUND:g} is PCTA's",
         "PCTA",
         dict(zip(keys, names, strict=True)),
         all_of(None if run is None else run.label == "PCTA" for run in chosen),
-        "reported",
         "see pcta-beats-coat-at-.2",
         f"risk up to {BOUND:g}; {_over_k(maps, MAKERS)}",
     )
@@ -215,13 +213,12 @@ def _knee_of_figure_5(map_: RUMap) -> Iterable[Claim]:
     """Compare the knee of COAT's curve with its ends, on diagnoses where there are some."""
     for estimator in ESTIMATORS:
         ours = _knee_against_ends(map_, estimator)
-        yield Claim(
+        yield reported(
             f"figure-5-knee-{estimator}",
             "COAT's knee: at least 12.5 times less risk than the largest, more than twice the least utility",
             {"protection": 12.5, "utility": "more than 2"},
             ours,
             ours["protection"] >= 12.5 and ours["utility"] > 2 if "knee" in ours else None,
-            "reported",
             "the paper's diagnoses are proprietary, and the angle-based knee moves with the values of k that are tried",
             _over_k([map_], ["COAT"]) if "knee" in ours else "no curve with a knee",
         )
@@ -247,32 +244,29 @@ def _errata(map_: RUMap) -> Iterable[Claim]:
     mean = baskets.occurrences / baskets.size
     ours = {"records": baskets.size, "items": len(baskets.items), "longest": int(baskets.lengths.max())}
     if ours["records"] == TABLE_1["records"]:
-        yield Claim(
+        yield reported(
             "table-1",
             "BMS-WebView-2 in table 1: records, items, longest and mean basket",
             TABLE_1,
             ours | {"mean": round(mean, 3)},
             {**ours, "mean": round(mean, 1)} == TABLE_1,
-            "reported",
             "an erratum: 358,278 items in 77,512 baskets are 4.622 on average, not 5.0",
         )
-    yield Claim(
+    yield reported(
         "erratum-table-1",
         "table 1: the longest and the mean basket of VNEC_KC are 3.1 and 5.0",
         [3.1, 5.0],
         "a mean above the largest cannot be",
         False,
-        "reported",
         "an erratum: the two are exchanged or misprinted (a length is whole)",
     )
     short = int(baskets.weights[baskets.lengths == 1].sum())
-    yield Claim(
+    yield reported(
         "erratum-km",
         "definition of k^m-anonymity: every set of exactly m items is in at least k records",
         "sets of m items",
         {"records with fewer than m = 2 items": short},
         short == 0,
-        "reported",
         "an erratum: the next sentence promises 'up to any m items', and only that protects records shorter than m; "
         "here all sizes 1..m are required and checked",
     )

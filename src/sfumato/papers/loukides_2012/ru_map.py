@@ -19,7 +19,7 @@ from sfumato.tradeoff.choice.curve import Curve
 from sfumato.tradeoff.exploration.exploration import attempted
 from sfumato.tradeoff.map import Map, Point
 from sfumato.transactions import BasketRelease, Baskets, SuppressionLimit, UtilityConstraints, basket_requirement
-from sfumato.transactions.anonymizers.candidates import candidate_maker
+from sfumato.transactions.anonymizers.registry import candidate_maker
 from sfumato.transactions.files.declaration import BasketsDeclaration
 from sfumato.transactions.study import BasketCandidate, BasketGrid, BasketStudy
 

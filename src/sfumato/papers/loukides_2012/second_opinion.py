@@ -39,25 +39,30 @@ class Checked:
 
 def checked(release: BasketRelease) -> Checked:
     """Count a release again, and compare every record with what is published of it."""
-    names = called(release)
-    expected = [published(row, names) for row in originals(release.baskets)]
     rows = release.recoded()
     actual = [frozenset(row) for row in slices([rows.labels[code] for code in rows.codes.tolist()], rows.starts)]
-    counted: Counter[Row] = Counter()
-    for row, weight in zip(expected, release.baskets.weights.tolist(), strict=True):
-        counted[row] += weight
-    return Checked(least_support(counted), expected == actual)
+    return Checked(least_support(counted(release)), expected_rows(release) == actual)
 
 
 def checked_file(release: BasketRelease) -> Checked:
     """Write a release, and check the file: what a reader can count, and that it shows all records and no others."""
     with TemporaryDirectory() as folder, unfinished(Path(folder)):
         rows = Counter(read_rows(write_baskets(release, Path(folder) / "release.csv")))
+    return Checked(least_support(rows), rows == counted(release))
+
+
+def expected_rows(release: BasketRelease) -> list[Row]:
+    """List what should be published of every distinct basket."""
     names = called(release)
-    expected: Counter[Row] = Counter()
-    for row, weight in zip(originals(release.baskets), release.baskets.weights.tolist(), strict=True):
-        expected[published(row, names)] += weight
-    return Checked(least_support(rows), rows == expected)
+    return [published(row, names) for row in originals(release.baskets)]
+
+
+def counted(release: BasketRelease) -> Counter[Row]:
+    """Count the records that should show each row."""
+    rows: Counter[Row] = Counter()
+    for row, weight in zip(expected_rows(release), release.baskets.weights.tolist(), strict=True):
+        rows[row] += weight
+    return rows
 
 
 def read_rows(path: Path) -> Iterable[Row]:

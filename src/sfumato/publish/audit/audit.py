@@ -2,16 +2,16 @@
 
 It reads the file that was published and nothing else of its maker: records with equal published texts form a group (or
 those with the same value of a group column), and everything that is said of them is worked out anew from the
-definitions, in `assessing` and `deciding`. With the original it also says what the file loses, and whether its rows can
+definitions, in `profile` and `decision`. With the original it also says what the file loses, and whether its rows can
 be those of the original; with an earlier release of the same people, what the two give away together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,15 +19,15 @@ from sfumato.arrays import Counts
 from sfumato.engines import Reading
 from sfumato.engines.notations import DayOrder
 from sfumato.errors import BadInputError
-from sfumato.plain import json_text
-from sfumato.publish.audit.anatomy_tables import joined_tables
-from sfumato.publish.audit.counted import Counted, Source, TextColumn, open_published, open_source
+from sfumato.publish.audit.counted import Counted, Source, TextColumn, joined_tables, open_published, open_source
 from sfumato.publish.audit.coverage import Coverage, bucket_coverage, coverage
+from sfumato.publish.audit.decision import Failure, Findings, failures
+from sfumato.publish.audit.households import Together, together
+from sfumato.publish.audit.intersection import Intersection, Seen, intersect
 from sfumato.publish.audit.losses import losses, observed_hierarchy, unreadable
 from sfumato.publish.audit.matching import Matching, misses_a_value
 from sfumato.publish.audit.notation import Notation
 from sfumato.publish.audit.notices import empty_notices, missing_notices, notices_of, star_notices
-from sfumato.publish.audit.original import opened_original, roles_in
 from sfumato.publish.audit.profile import Profile, baseline, size_measures, suppression_measures, worst_of
 from sfumato.publish.audit.question import (
     Attribute,
@@ -38,22 +38,20 @@ from sfumato.publish.audit.question import (
     attribute_of,
     canonical,
     given_hierarchies,
+    given_weights,
     group_sizes,
+    opened_original,
+    roles_in,
     worst_groups,
 )
-from sfumato.quiet import Quiet
 from sfumato.requirements import requirement
 from sfumato.table import Hierarchy, Table
 from sfumato.table.hierarchies.declared import Declared
-
-if TYPE_CHECKING:
-    from sfumato.publish.audit.decision import Failure
-    from sfumato.publish.audit.households import Together
-    from sfumato.publish.audit.intersection import Intersection, Seen
+from sfumato.table.weights import weights_in_words
 
 
 @dataclass(frozen=True, repr=False)
-class Audit(Quiet):
+class Audit(Findings):
     """What an audit found."""
 
     spoken: ClassVar[tuple[str, ...]] = ("quasi", "sensitive", "require", "holds")
@@ -81,24 +79,13 @@ class Audit(Quiet):
     coverage: Coverage | None = None
     repeated: tuple[Intersection, ...] = ()
     households: Together | None = None
-    notices: tuple[str, ...] = field(default=())
+    notices: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
         """Whether the requirement holds, every row is covered and households are treated alike, as far as asked."""
         asked = [check for check in (self.coverage, self.households) if check is not None]
         return not self.failures and all(check.holds for check in asked)
-
-    def __getitem__(self, name: str) -> float:
-        return self.measures[name]
-
-    def content(self) -> dict[str, Any]:
-        """Return everything as plain values."""
-        return {"holds": self.holds, **asdict(self)}
-
-    def to_json(self) -> str:
-        """Write everything as a JSON document."""
-        return json_text(self.content())
 
 
 def audit(
@@ -109,6 +96,7 @@ def audit(
     group: str | None = None,
     require: str | None = None,
     hierarchies: Mapping[str, Declared] | str | Path | None = None,
+    weights: Mapping[str, float] | None = None,
     earlier: str | Path | Any | None = None,
     suppressed: Suppressed | None = None,
     household: str | None = None,
@@ -137,9 +125,10 @@ def audit(
     of the same people. `household` names the original's column that says who lives together: do members show the same
     value of what they share? `missing="any"` lets a missing quasi-identifier match everything. `na` lists texts that
     mean missing in the original, and then in the file too; `encoding` is that of the published files.
-    `escaped_formulas` says that the file was written with formulas escaped. `sheet`, `header` and `columns` say how the
-    published files are laid out, `decimal_comma`, `decimal_point`, `dates` and `as_written` how the original is
-    written, where that is found out wrongly: what is published is compared with what the original's values mean.
+    `escaped_formulas` says that the file was written with formulas escaped. `weights` says how much a loss in a
+    quasi-identifier counts, 1 where nothing is said; a table or a study brings its own along. `sheet`, `header` and
+    `columns` say how the published files are laid out, `decimal_comma`, `decimal_point`, `dates` and `as_written` how
+    the original is written, where that is found out wrongly: what is published is compared with what its values mean.
     """
     if require is not None:
         requirement(require)
@@ -155,6 +144,7 @@ def audit(
         "--na": na,
         "--original-encoding": original_encoding,
         "--hierarchies": hierarchies,
+        "--weight": weights,
         "--decimal-comma": decimal_comma,
         "--decimal-point": decimal_point,
         "--dates": dates,
@@ -167,9 +157,10 @@ def audit(
             raise BadInputError("--sensitive-table lists the values of groups: name their column (--group)")
         path = joined_tables(Path(path), Path(sensitive_table), group, encoding, escaped_formulas)
     file = open_published(path, replace(laid_out, escaped=escaped_formulas and sensitive_table is None))
+    roles = roles_in(file.engine.columns, _names(quasi), _names(sensitive), original)
     asked = Question(
         file,
-        *roles_in(file.engine.columns, _names(quasi), _names(sensitive), original),
+        *roles,
         None if original is None else open_source(original, written),
         group,
         suppressed,
@@ -177,6 +168,7 @@ def audit(
         missing,
         tuple(na),
         require is not None,
+        given_weights(roles[0], original, weights),
     )
     asked.check()
     given = given_hierarchies(asked, original, hierarchies)
@@ -211,10 +203,10 @@ def _answer(asked: Question, given: Mapping[str, Hierarchy], require: str | None
     checked = households = None
     if asked.original is not None:
         domains, words = _domains(asked, given)
-        measures |= losses(asked.covering(plain), asked.quasi, domains, suppressed or 0)
+        measures |= losses(asked.covering(plain), asked.quasi, domains, suppressed or 0, asked.weights)
         checked = _coverage(asked, domains, given)
         households = _households(asked, domains)
-        notices += [words, *unreadable(asked.covering(plain), asked.quasi, domains)]
+        notices += [words, *weights_in_words(asked.weights), *unreadable(asked.covering(plain), asked.quasi, domains)]
     notices += [*empty_notices(asked, plain, attributes), *missing_notices(asked, plain, matching)]
     notices += [*notices_of(asked, attributes, given)]
     ungrouped = matching if matching is not None and not grouped else None
@@ -296,7 +288,7 @@ def _coverage(asked: Question, domains: Mapping[str, Hierarchy], given: Mapping[
             counted.replaced(name, canonical(name, counted.columns[name], given.get(name)))
             for counted in (published, original)
         )
-    notations = {name: Notation(domains[name], frozenset(original.columns[name].texts) - {"*"}) for name in asked.quasi}
+    notations = {name: Notation(domains[name], _values(original, name)) for name in asked.quasi}
     if asked.group is None:
         return coverage(published, original, asked.quasi, others, notations)
     neutral = [name for name in others if name not in asked.sensitive]
@@ -308,8 +300,6 @@ def _households(asked: Question, domains: Mapping[str, Hierarchy]) -> Together |
     assert asked.original is not None
     if asked.household is None:
         return None
-    from sfumato.publish.audit.households import together
-
     original = asked.original.count([asked.household, *asked.quasi])
     notations = {name: Notation(domains[name], _values(original, name)) for name in asked.quasi}
     return together(asked.covering(asked.count(())[0]), original, asked.household, asked.quasi, domains, notations)
@@ -328,8 +318,6 @@ def _failures(
 ) -> tuple[Failure, ...]:
     if require is None:
         return ()
-    from sfumato.publish.audit.decision import failures
-
     if matching is not None:
         return matching.failures(requirement(require))
 
@@ -346,8 +334,6 @@ def _repeated(
     """Compare with an earlier release of the same people, for every sensitive attribute that both have."""
     if earlier is None:
         return ()
-    from sfumato.publish.audit.intersection import intersect
-
     common = tuple(name for name in asked.quasi if name in earlier.engine.columns)
     shared = tuple(name for name in attributes if name in earlier.engine.columns)
     if not common or not shared:
@@ -372,8 +358,6 @@ def _both(
     asked: Question, before: Question, name: str, attribute: Attribute, hierarchy: Hierarchy | None
 ) -> tuple[Seen, Seen]:
     """Read both releases over the values that either has, against the same Q."""
-    from sfumato.publish.audit.intersection import Seen
-
     counted, _ = before.count((name,))
     texts = canonical(name, counted.columns[name], hierarchy)
     mine = canonical(name, attribute.counted.columns[name], hierarchy)
@@ -388,6 +372,3 @@ def _both(
         Seen.of(counted, before.quasi, before.grouping, theirs),
         Seen.of(attribute.counted, asked.quasi, asked.grouping, ours),
     )
-
-
-# -- notices -------------------------------------------------------------------------------------------------------

@@ -37,9 +37,13 @@ class Combinations:
     @staticmethod
     def of(counted: Counted, names: Sequence[str]) -> Combinations:
         """Number the combinations of some columns."""
-        first, number = counted.number(names)
+        return Combinations.at(counted, names, *counted.number(names))
+
+    @staticmethod
+    def at(counted: Counted, names: Sequence[str], places: Counts, number: Counts) -> Combinations:
+        """Take the combinations that the tuples at some places show."""
         columns = [counted.columns[name] for name in names]
-        codes = np.stack([column.codes[first] for column in columns], axis=1)
+        codes = np.stack([column.codes[places] for column in columns], axis=1)
         return Combinations(tuple(names), tuple(column.texts for column in columns), codes, number)
 
     def show(self, place: int) -> dict[str, str]:

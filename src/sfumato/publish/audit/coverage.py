@@ -17,6 +17,7 @@ from typing import ClassVar, TypeVar
 import numpy as np
 
 from sfumato.arrays import Counts
+from sfumato.phrases import counted
 from sfumato.publish.audit.boxes import Combinations, Places, locate
 from sfumato.publish.audit.counted import Counted, TextColumn, number_combinations, number_keys
 from sfumato.publish.audit.notation import Notation, ValueDomain
@@ -92,14 +93,15 @@ def _matched(published: Counted, original: Counted, located: Located, others: Se
     boxes, (signature, sets) = located.boxes, located.places.signatures
     row_class, record_class = _joint_numbers(published, original, others)
     classes = int(max(row_class.max(), record_class.max(initial=0))) + 1
-    rows = _totals(boxes.number * classes + row_class, published.counts)
+    kind = boxes.number * classes + row_class
+    rows = _totals(kind, published.counts)
     records = _totals(signature[located.points.number] * classes + record_class, original.counts)
     exact, short = _unmatched(rows, records, sets, classes)
-    named = [
-        f"{_records(lacking)} of {rows[key]:,} with {_words(boxes.show(key // classes))}"
-        + _other_words(published, others, row_class, key % classes)
-        for key, lacking in sorted(short.items(), key=lambda item: -item[1])[:MOST_NAMED]
-    ]
+    named = []
+    for key, lacking in sorted(short.items(), key=lambda item: -item[1])[:MOST_NAMED]:
+        texts = published.show(int(np.flatnonzero(kind == key)[0]), (*boxes.names, *others))
+        words = ", ".join(f"{name} {text!r}" for name, text in texts.items())
+        named.append(f"{counted(lacking, 'row')} of {rows[key]:,} with {words}")
     compared = f"that agrees in {', '.join(others)} and " if others else ""
     each = "one to one" if exact else "each kind of row by itself (boxes overlap too much to match all rows at once)"
     checked = f"every published row against an original record {compared}whose quasi-identifiers it covers, {each}"
@@ -234,7 +236,7 @@ def _by_columns(
         for text, rows in zip(column.texts, totals.tolist(), strict=True):
             if rows and not domain.covered(notations[name].read(text)).any():
                 uncovered += rows
-                examples.append(f"{_records(rows)} with {name} {text!r}")
+                examples.append(f"{counted(rows, 'row')} with {name} {text!r}")
     checked = "every text of every column against the values of the original (the file is too large to match its rows)"
     return Coverage(checked, False, uncovered, tuple(examples[:MOST_NAMED]))
 
@@ -261,26 +263,7 @@ def _totals(keys: Counts, counts: Counts) -> dict[int, int]:
     return dict(zip(keys[first].tolist(), totals.tolist(), strict=True))
 
 
-def _value_totals(counted: Counted, name: str) -> Counter[str]:
-    column = counted.columns[name]
-    totals = np.bincount(column.codes, weights=counted.counts, minlength=len(column.texts)).astype(np.int64)
-    records: Counter[str] = Counter()
-    for text, total in zip(column.texts, totals.tolist(), strict=True):
-        records[text] += total
-    return records
-
-
-# -- words ---------------------------------------------------------------------------------------------------------
-
-
-def _records(count: int) -> str:
-    return f"{count:,} row" if count == 1 else f"{count:,} rows"
-
-
-def _words(texts: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} {text!r}" for name, text in texts.items())
-
-
-def _other_words(published: Counted, others: Sequence[str], row_class: Counts, number: int) -> str:
-    place = int(np.flatnonzero(row_class == number)[0])
-    return "".join(f", {name} {text!r}" for name, text in published.show(place, others).items())
+def _value_totals(source: Counted, name: str) -> Counter[str]:
+    column = source.columns[name]
+    totals = np.bincount(column.codes, weights=source.counts, minlength=len(column.texts)).astype(np.int64)
+    return Counter(dict(zip(column.texts, totals.tolist(), strict=True)))

@@ -7,7 +7,7 @@ definition allows it, otherwise with the one tolerance: `a <= b` is `a <= b + 1e
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import floor, log
 from typing import Any, ClassVar
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sfumato.arrays import Counts, Numbers
 from sfumato.errors import BadInputError
+from sfumato.plain import json_text
 from sfumato.publish.audit.profile import Profile
 from sfumato.quiet import Quiet
 from sfumato.requirements import AlphaK, BetaLikeness, DeltaDisclosure, KAnonymity, LDiversity, Requirement, TCloseness
@@ -50,6 +51,28 @@ class Failure(Quiet):
     """What the file satisfies instead."""
 
 
+class Findings(Quiet):
+    """Base of what an audit found, of a table or of baskets: measures by name, and everything as plain values."""
+
+    measures: Mapping[str, float]
+
+    @property
+    def holds(self) -> bool:
+        """Whether everything that was asked for holds."""
+        raise NotImplementedError
+
+    def __getitem__(self, name: str) -> float:
+        return self.measures[name]
+
+    def content(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {"holds": self.holds, **asdict(self)}  # type: ignore[call-overload]
+
+    def to_json(self) -> str:
+        """Write everything as a JSON document."""
+        return json_text(self.content())
+
+
 def failures(
     wanted: Requirement,
     profiles: Mapping[str, Profile],
@@ -66,8 +89,8 @@ def failures(
         if len(failing):
             worst = int(failing[np.argmin(goodness[failing])])
             records = int(part_sizes[failing].sum())
-            said = (texts_of(column, worst), int(part_sizes[worst]), achieved)
-            failed.append(Failure(str(part), len(failing), len(part_sizes), records, *said))
+            example = (texts_of(column, worst), int(part_sizes[worst]), achieved)
+            failed.append(Failure(str(part), len(failing), len(part_sizes), records, *example))
     return failed
 
 
@@ -109,7 +132,7 @@ def _by_its_own_definition(part: Requirement, profile: Profile) -> Judged:
 
 def _diversity(part: LDiversity, profile: Profile) -> Judged:
     if part.variant == "distinct":
-        return profile.distinct >= part.l, profile.distinct.astype(np.float64), f"l={int(profile.distinct.min())}"
+        return profile.l_distinct >= part.l, profile.l_distinct.astype(np.float64), f"l={int(profile.l_distinct.min())}"
     if part.variant == "entropy":
         worst = np.exp(profile.entropy.min())
         return profile.entropy >= log(part.l) - TOLERANCE, profile.entropy, f"l={_down(worst)}"
@@ -123,7 +146,7 @@ def _diversity(part: LDiversity, profile: Profile) -> Judged:
     first, tail = profile.largest / profile.sizes, profile.tails(int(part.l)) / profile.sizes
     with np.errstate(divide="ignore"):
         needed = float((profile.largest / profile.tails(int(part.l))).max())
-    few = int(profile.distinct.min())
+    few = int(profile.l_distinct.min())
     achieved = f"only {few} values in a group" if needed == np.inf else f"l={int(part.l)} above c={_up(needed)}"
     return first < part.c * tail - TOLERANCE, part.c * tail - first, achieved
 

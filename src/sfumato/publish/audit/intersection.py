@@ -108,9 +108,7 @@ class Seen(Quiet):
     def of(counted: Counted, quasi: Sequence[str], grouping: Sequence[str], profile: Profile) -> Seen:
         """Find the boxes of a counted release, whose groups (numbered by `grouping`) the profile describes."""
         some, _ = counted.number(tuple(dict.fromkeys([*grouping, *quasi])))
-        columns = [counted.columns[name] for name in quasi]
-        codes = np.stack([column.codes[some] for column in columns], axis=1)
-        boxes = Combinations(tuple(quasi), tuple(column.texts for column in columns), codes, np.arange(len(codes)))
+        boxes = Combinations.at(counted, quasi, some, np.arange(len(some)))
         first, number = counted.number(grouping)
         return Seen(counted, tuple(grouping), boxes, number[some], first, profile)
 
@@ -187,7 +185,7 @@ def intersect(
         p_loss=float(loss.max()),
         alone={
             "l_frequency": float(later.profile.l_frequency.min()),
-            "l_distinct": int(later.profile.distinct.min()),
+            "l_distinct": int(later.profile.l_distinct.min()),
             "p_loss": float(later.profile.t_js.max()),
         },
         unmatched_groups=len(later.profile.sizes) - len(_members(pairs, places)),

@@ -23,17 +23,24 @@ def observed_hierarchy(name: str, values: Sequence[str]) -> Hierarchy:
 
 
 def losses(
-    published: Counted, quasi: Sequence[str], domains: Mapping[str, Hierarchy], suppressed: int
+    published: Counted,
+    quasi: Sequence[str],
+    domains: Mapping[str, Hierarchy],
+    suppressed: int,
+    weights: Mapping[str, float],
 ) -> dict[str, float]:
-    """Return the loss of the published values and of the records that are not published, as shares of the original."""
+    """Return the loss of the published values and of the records that are not published, as shares of the original.
+
+    A record's loss is the mean over the quasi-identifiers, weighted where there are weights.
+    """
     records = published.records + suppressed
     total = 0.0
     for name in quasi:
         column, domain = published.columns[name], domains[name]
         notation = Notation(domain)
         lost = np.array([text_loss(domain, notation.read(text)) for text in column.texts])
-        total += float((lost[column.codes] * published.counts).sum())
-    generalization = total / (len(quasi) * records)
+        total += weights.get(name, 1.0) * float((lost[column.codes] * published.counts).sum())
+    generalization = total / (sum(weights.get(name, 1.0) for name in quasi) * records)
     return {
         "loss": generalization + suppressed / records,
         "generalization_loss": generalization,

@@ -120,10 +120,6 @@ def reread(counted: Counted, names: Sequence[str], meaning: Mapping[str, str]) -
     """Read some texts of some columns as others, such as `NA` as missing or the missing value as `*`."""
     for name in names:
         column = counted.columns[name]
-        if meaning.keys().isdisjoint(column.texts):
-            continue
-        texts = [meaning.get(text, text) for text in column.texts]
-        known = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-        codes = np.array([known[text] for text in texts], np.int32)[column.codes]
-        counted = counted.replaced(name, TextColumn(tuple(known), codes))
+        if not meaning.keys().isdisjoint(column.texts):
+            counted = counted.replaced(name, column.called([meaning.get(text, text) for text in column.texts]))
     return counted

@@ -13,6 +13,7 @@ from collections.abc import Set
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from math import inf, isnan, nan
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,16 +47,10 @@ class Stretch:
     def meets(self, other: Stretch) -> bool:
         """Say whether two stretches have a value in common."""
         low, high = max(self.low, other.low), min(self.high, other.high)
-        return low < high or (low == high and self.has(low) and other.has(low))
+        return low < high or (low == high and bool(self.among(low) & other.among(low)))
 
-    def has(self, value: float) -> bool:
-        """Say whether a value lies in it."""
-        return (self.low < value or (self.low_in and self.low == value)) and (
-            value < self.high or (self.high_in and self.high == value)
-        )
-
-    def among(self, values: NDArray[np.float64]) -> Mask:
-        """Say which of many values lie in it."""
+    def among(self, values: Any) -> Any:
+        """Say which values, or whether a single one, lie in it."""
         above = values >= self.low if self.low_in else values > self.low
         return above & (values <= self.high if self.high_in else values < self.high)
 

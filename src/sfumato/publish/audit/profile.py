@@ -43,7 +43,7 @@ DEFINED = (
 )
 """What is measured of every group."""
 
-NEEDED = ("sizes", "p", "q", "largest", "distinct", "strange")
+NEEDED = ("sizes", "p", "q", "largest", "l_distinct", "strange")
 """What several of these need: worked out before they are, since they run in threads."""
 
 HIGHER_IS_BETTER = ("l_frequency", "l_distinct", "l_entropy", "l_recursive")
@@ -173,7 +173,7 @@ class Profile:
         return largest
 
     @cached_property
-    def distinct(self) -> Counts:
+    def l_distinct(self) -> Counts:
         """The number of values present in every group."""
         return self.sums(np.ones(len(self.group), np.int64))
 
@@ -188,7 +188,7 @@ class Profile:
 
     def dominant(self, group: int) -> tuple[str, float]:
         """Return the commonest value of a group and its share."""
-        entries = slice(self.starts[group], self.starts[group] + self.distinct[group])
+        entries = slice(self.starts[group], self.starts[group] + self.l_distinct[group])
         place = int(np.argmax(self.count[entries]))
         return self.baseline.values[self.value[entries][place]], float(self.p[entries][place])
 
@@ -198,11 +198,6 @@ class Profile:
     def l_frequency(self) -> Numbers:
         """1 / the largest share."""
         return self.sizes / self.largest
-
-    @property
-    def l_distinct(self) -> Counts:
-        """The number of values present in every group."""
-        return self.distinct
 
     @cached_property
     def l_entropy(self) -> Numbers:
@@ -308,7 +303,7 @@ class Profile:
     @cached_property
     def delta(self) -> Numbers:
         """The largest |ln(p/q)|; infinite where a value of the table is absent."""
-        return np.where(self.distinct < self.baseline.known, np.inf, self.log_ratios)
+        return np.where(self.l_distinct < self.baseline.known, np.inf, self.log_ratios)
 
     @cached_property
     def gains(self) -> Numbers:

@@ -1,9 +1,13 @@
-"""What an audit is asked: which file, by which columns, against what; and how its columns are then counted."""
+"""What an audit is asked: which file, by which columns, against what; and how its columns are then counted.
+
+A study says where its table is and how it is read: roles, hierarchies, texts that mean missing, encoding. So who names
+the study of the original can forget none of it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -19,9 +23,11 @@ from sfumato.publish.audit.profile import Profile, baseline, leaf_codes
 from sfumato.quiet import Quiet
 from sfumato.table import DATASETS, Hierarchy, Table, bundled, read_hierarchies
 from sfumato.table.hierarchies.declared import declared
+from sfumato.table.weights import weights_of
 
 Suppressed = Literal["keep", "leave-out"]
 Missing = Literal["value", "any"]
+STUDY = "study.toml"
 MOST_WORST = 3
 """How many groups are shown for each way of being the worst."""
 
@@ -41,6 +47,9 @@ class Question:
     na: tuple[str, ...] = ()
     gate: bool = False
     """Whether a requirement decides: then rows that show nothing are a group, unless it was said what they are."""
+
+    weights: Mapping[str, float] = field(default_factory=dict)
+    """How much a loss in every quasi-identifier counts; nothing where all count alike."""
 
     def check(self) -> None:
         """Raise unless all columns exist and each has one role."""
@@ -141,6 +150,18 @@ def given_hierarchies(asked: Question, original: Any, given: Any) -> dict[str, H
     return {name: declared(name, entry, _observed(asked, name)) for name, entry in entries.items() if name in wanted}
 
 
+def given_weights(quasi: tuple[str, ...], original: Any, given: Mapping[str, float] | None) -> dict[str, float]:
+    """Return the weights that were given, or those of the table that the original is."""
+    if given and original is None:
+        raise BadInputError(
+            "--weight says how much a loss counts, and what a file loses is measured against the table it was made of: "
+            "give that too (--original)"
+        )
+    if given is None and isinstance(original, Table):
+        given = {name: weight for name, weight in original.roles.weights if name in quasi}
+    return dict(weights_of(quasi, given or {}))
+
+
 def _observed(asked: Question, name: str) -> Any:
     def values() -> tuple[list[str], list[int]]:
         if asked.original is None:
@@ -170,9 +191,7 @@ def canonical(name: str, column: TextColumn, hierarchy: Hierarchy | None) -> Tex
     if hierarchy is None:
         return column
     domain = hierarchy.with_missing() if "" in column.texts else hierarchy
-    labels = [domain.leaves[code] for code in leaf_codes(name, domain, column.texts)]
-    known = {label: place for place, label in enumerate(dict.fromkeys(labels))}
-    return TextColumn(tuple(known), np.array([known[label] for label in labels], np.int32)[column.codes])
+    return column.called([domain.leaves[code] for code in leaf_codes(name, domain, column.texts)])
 
 
 def group_sizes(attribute: Attribute) -> Counts:
@@ -214,8 +233,43 @@ def _described(
     value, share = attribute.profile.dominant(place)
     by_measure = {
         "l_frequency": attribute.profile.l_frequency,
-        "l_distinct": attribute.profile.distinct,
+        "l_distinct": attribute.profile.l_distinct,
         "t_js": attribute.profile.t_js,
     }
     measures = {measure: values[place].item() for measure, values in by_measure.items()}
     return WorstGroup(why, name, shows, int(sizes[place]), value, share, measures)
+
+
+def study_file(given: Any) -> Path | None:
+    """Return the study that an original is named by: a file that ends in .toml, or the one in the folder of a map."""
+    if not isinstance(given, str | Path):
+        return None
+    path = Path(given)
+    if path.suffix.lower() == ".toml":
+        return path
+    return path / STUDY if (path / STUDY).is_file() else None
+
+
+def opened_original(given: Any, **read: Any) -> Any:
+    """Open the table of a study; anything else is returned as it is. `read` says how else it would be read."""
+    path = study_file(given)
+    if path is None:
+        return given
+    from sfumato.tradeoff.study.study import of_table, read_study  # studies name anonymizers, and an audit needs none
+
+    for option, value in read.items():
+        if value:
+            raise BadInputError(f"{option}: {path} says how its table is read; leave the option out")
+    return of_table(read_study(str(path))).table.open()
+
+
+def roles_in(
+    columns: Sequence[str], quasi: tuple[str, ...], sensitive: tuple[str, ...], original: Any
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return quasi-identifiers and sensitive columns: those named, or where none is those of the original's roles.
+
+    A release may leave sensitive columns out, so of these only what stands in the file is taken.
+    """
+    if quasi or not isinstance(original, Table):
+        return quasi, sensitive
+    return original.roles.quasi, sensitive or tuple(name for name in original.roles.sensitive if name in columns)

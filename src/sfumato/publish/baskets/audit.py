@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, log2
 from pathlib import Path
@@ -19,7 +19,7 @@ import numpy as np
 
 from sfumato.configuration import check_whole
 from sfumato.errors import BadInputError
-from sfumato.plain import json_text
+from sfumato.publish.audit.decision import Findings
 from sfumato.publish.audit.notation import set_members
 from sfumato.publish.baskets.published import PublishedBaskets, Shown, read_published
 from sfumato.quiet import Quiet
@@ -73,7 +73,7 @@ class BasketCoverage(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
-class BasketAudit(Quiet):
+class BasketAudit(Findings):
     """What an audit of baskets found."""
 
     spoken: ClassVar[tuple[str, ...]] = ("require", "holds")
@@ -98,17 +98,6 @@ class BasketAudit(Quiet):
     def holds(self) -> bool:
         """Whether the requirement holds and every record is covered, as far as asked."""
         return not self.failures and (self.coverage is None or self.coverage.holds)
-
-    def __getitem__(self, name: str) -> float:
-        return self.measures[name]
-
-    def content(self) -> dict[str, Any]:
-        """Return everything as plain values."""
-        return {"holds": self.holds, **asdict(self)}
-
-    def to_json(self) -> str:
-        """Write everything as a JSON document."""
-        return json_text(self.content())
 
 
 def audit_baskets(
@@ -201,9 +190,8 @@ def _weakest(read: PublishedBaskets, counted: Counted) -> list[RareSet]:
 def _notices(read: PublishedBaskets) -> Iterable[str]:
     if read.empty:
         yield f"{read.empty:,} of {read.records:,} records show nothing; nobody finds a person among them by an item"
-    alone = sum(count for row, count in read.rows.items() if count == 1 and row)
-    if alone:
-        yield f"{alone:,} of {read.records:,} records show a basket that no other record shows"
+    if read.alone:
+        yield f"{read.alone:,} of {read.records:,} records show a basket that no other record shows"
 
 
 # -- requirements ------------------------------------------------------------------------------------------------
@@ -303,8 +291,8 @@ def covered(
         wanted[frozenset(shown_as[code] for code in codes if code in shown_as)] += weight
     beyond = Counter(read.rows) - wanted
     examples = tuple(f"{{{', '.join(sorted(row))}}}" for row in sorted(beyond, key=sorted)[:EXAMPLES])
-    said = "every record of the original, published item by item, against the records of the file"
-    return BasketCoverage(said, True, not beyond, sum(beyond.values()), examples)
+    checked = "every record of the original, published item by item, against the records of the file"
+    return BasketCoverage(checked, True, not beyond, sum(beyond.values()), examples)
 
 
 def _one_way(readings: Mapping[str, frozenset[int]]) -> dict[int, str] | None:
@@ -324,18 +312,15 @@ def _each_label(read: PublishedBaskets, original: Baskets, readings: Mapping[str
     row = np.repeat(np.arange(original.distinct), original.lengths)
     for code, place in zip(original.codes.tolist(), row.tolist(), strict=True):
         having.setdefault(code, set()).add(place)
-    examples, beyond = [], 0
-    records: Counter[str] = Counter()
-    for labels, n in read.rows.items():
-        records.update(dict.fromkeys(labels, n))
+    examples, beyond, records = [], 0, read.supports
     for label, items in readings.items():
         rows = set().union(*(having.get(code, set()) for code in items))
         most = int(original.weights[list(rows)].sum()) if rows else 0
         if records[label] > most:
             beyond += records[label] - most
             examples.append(f"{label!r} is shown by {records[label]:,} records, and {most:,} have one of its items")
-    said = "for every published text that no more records show it than have one of its items"
-    return BasketCoverage(said, False, not examples, beyond, tuple(examples[:EXAMPLES]))
+    checked = "for every published text that no more records show it than have one of its items"
+    return BasketCoverage(checked, False, not examples, beyond, tuple(examples[:EXAMPLES]))
 
 
 def losses(read: PublishedBaskets, original: Baskets, readings: Mapping[str, frozenset[int]]) -> dict[str, float]:
@@ -352,9 +337,7 @@ def losses(read: PublishedBaskets, original: Baskets, readings: Mapping[str, fro
         size = sizes[shown_as[code]] if code in shown_as else domain
         lost += Fraction(size, domain) * support if size > 1 or code not in shown_as else 0
     gone = [code for code in range(len(supports)) if code not in shown_as]
-    records: Counter[str] = Counter()
-    for labels, n in read.rows.items():
-        records.update(dict.fromkeys(labels, n))
+    records = read.supports
     loss = sum(
         (Fraction(2 ** sizes[label] - 1, 2**domain - 1) * Fraction(n, original.size) for label, n in records.items()),
         Fraction(sum(supports[code] for code in gone), original.size),

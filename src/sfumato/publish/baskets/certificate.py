@@ -17,17 +17,8 @@ from sfumato.measures import MEASURES
 from sfumato.publish.baskets.audit import BasketAudit
 from sfumato.publish.baskets.mapping import legend_of
 from sfumato.publish.cautions import Caution, found_first
-from sfumato.publish.certificate import (
-    EYES,
-    LIBRARIES,
-    RESTS,
-    Origin,
-    described_file,
-    made_now,
-    versions,
-    warning,
-)
-from sfumato.publish.check_command import argument, seen_from, where_to_run
+from sfumato.publish.certificate import EYES, RESTS, Origin, foot, head, warning
+from sfumato.publish.check_command import argument, seen_from
 from sfumato.transactions import BasketRelease, BasketRequirement, KMAnonymity, PrivacyConstraints
 from sfumato.transactions.study import BasketCandidate
 
@@ -57,11 +48,7 @@ def public_basket_certificate(
     """
     asked = confirmed_alone(candidate.requirement)
     return {
-        "kind": "sfumato certificate",
-        "for": "the public",
-        "made": made_now(),
-        "files": [described_file(*file)],
-        "rows": alone.records,
+        **head(dict([file]), alone.records),
         "promise": _promised(candidate.public),
         "baskets": {"published_items": alone.published_items, "empty": alone.empty, "layout": layout},
         "legend": {label: list(items) for label, items in legend.items()},
@@ -69,10 +56,7 @@ def public_basket_certificate(
         "measures": dict(alone.measures),
         "meaning": {name: MEASURES[name].meaning for name in alone.measures},
         "anonymizer": str(without_seed(candidate.anonymizer)),
-        "versions": versions(LIBRARIES),
-        "meanings": [{"name": name, "text": text} for name, text in meanings if name in PUBLIC_MEANINGS],
-        "warnings": [{"about": caution.about, "text": caution.text} for caution in cautions],
-        "verify_in": where_to_run(file[0]),
+        **foot([meaning for meaning in meanings if meaning[0] in PUBLIC_MEANINGS], cautions, file[0]),
         "verify": [*_verify(file[0], layout, candidate.requirement, alone.known), *_required(asked)],
     }
 

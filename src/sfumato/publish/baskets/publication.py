@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,7 +21,7 @@ from sfumato.publish.baskets.certificate import (
 )
 from sfumato.publish.baskets.mapping import basket_mapping, legend_of
 from sfumato.publish.certificate import Origin
-from sfumato.publish.leaving import check_confirmed, check_unchanged
+from sfumato.publish.leaving import Leaving, check_confirmed, check_unchanged
 from sfumato.release import format_of
 from sfumato.tradeoff import Map, Point
 from sfumato.transactions import BasketRelease, KMAnonymity
@@ -31,7 +30,7 @@ from sfumato.transactions.measures.itemsets import Rows, itemset_spread
 from sfumato.transactions.measures.losses import ItemLosses
 from sfumato.transactions.measures.scales import BasketScales
 from sfumato.transactions.study import FILE, BasketCandidate, BasketStudy
-from sfumato.words.basket_meanings import basket_meanings
+from sfumato.words.meanings import basket_meanings
 
 
 def leaving_baskets(
@@ -57,10 +56,12 @@ def leaving_baskets(
 
 
 @dataclass(frozen=True)
-class LeavingBaskets:
+class LeavingBaskets(Leaving):
     """A release of baskets on its way out."""
 
     template: ClassVar[str] = "certificate-baskets.html"
+    only_yours: ClassVar[str] = "it tells what was left out"
+    use_of_mapping: ClassVar[str] = "What stands for what: {} (keep it to yourself)"
 
     release: BasketRelease
     candidate: BasketCandidate
@@ -69,11 +70,6 @@ class LeavingBaskets:
     origin: Origin
     layout: str
     escape_formulas: bool = False
-
-    @property
-    def data(self) -> Sequence[Path]:
-        """One file."""
-        return (self.path,)
 
     @property
     def inputs(self) -> Sequence[Path]:
@@ -117,9 +113,6 @@ class LeavingBaskets:
             outside, release, candidate, self.origin, self.path, verdict, measures, warnings, meanings
         )
         return for_publisher, outside
-
-    only_yours = "it tells what was left out"
-    use_of_mapping = "What stands for what: {} (keep it to yourself)"
 
     def values(self, verdict: BasketAudit) -> Mapping[str, Any]:
         """Return what a program reads of it."""
@@ -168,11 +161,4 @@ def columns_of(layout: str) -> dict[str, str]:
 
 def maker_numbers(release: BasketRelease, known: int) -> dict[str, float]:
     """Work out, from the release in memory, what the audit works out from the file."""
-    spread = itemset_spread(Rows.of_release(release), known)
-    return {
-        "itemset_risk": spread.risk(),
-        "itemset_risk_99": spread.risk(0.99),
-        "itemset_risk_95": spread.risk(0.95),
-        "least_support": float(spread.least) if spread.least else math.inf,
-        **ItemLosses().measure(release),
-    }
+    return itemset_spread(Rows.of_release(release), known).measures() | ItemLosses().measure(release)

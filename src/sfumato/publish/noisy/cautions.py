@@ -117,10 +117,11 @@ def _always(release: NoisyRelease) -> Iterator[Caution]:
         "Which values are possible was declared by the publisher and is taken as public. A domain that was read off "
         "the records (the age of the oldest, a rare illness in the list) tells what no noise hides.",
     )
+    others = columns_left_out(release.table)
     yield Caution(
         "other columns",
         "Only quasi-identifiers and the sensitive attribute are in this file; no column is published as it is.",
-        _left_out(release.table),
+        f"not in it: {listed(others)}" if others else "",
     )
 
 
@@ -138,14 +139,9 @@ def _rows(release: NoisyRelease) -> str:
 def _repeated(table: Table) -> str:
     """Say how many records one identifier has at most, if more than one."""
     most = {name: int(table.engine.distinct(name).counts.max()) for name in table.roles.naming_persons}
-    said = [f"up to {n:,} records with one value of {name}" for name, n in most.items() if n > 1]
+    repeated = [f"up to {n:,} records with one value of {name}" for name, n in most.items() if n > 1]
     household = table.roles.household
-    return listed(said if household is None else [*said, f"families ({household})"])
-
-
-def _left_out(table: Table) -> str:
-    names = columns_left_out(table)
-    return f"not in it: {listed(names)}" if names else ""
+    return listed(repeated if household is None else [*repeated, f"families ({household})"])
 
 
 def columns_left_out(table: Table) -> list[str]:

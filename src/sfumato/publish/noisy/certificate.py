@@ -15,16 +15,8 @@ from typing import Any
 from sfumato.anonymizers import Mechanism
 from sfumato.measures import MEASURES
 from sfumato.publish.cautions import Caution
-from sfumato.publish.certificate import (
-    LIBRARIES,
-    Origin,
-    certificate_files,
-    described_file,
-    made_now,
-    versions,
-    warning,
-)
-from sfumato.publish.check_command import argument, where_to_run
+from sfumato.publish.certificate import LIBRARIES, Origin, certificate_files, foot, head, warning
+from sfumato.publish.check_command import argument
 from sfumato.publish.noisy.cautions import columns_left_out, epsilon_in_words, noisy_notices
 from sfumato.release import Guarantee, NoisyRelease
 from sfumato.table import Table
@@ -66,16 +58,12 @@ def guarantee_values(guarantee: Guarantee, epsilon: float) -> dict[str, Any]:
 
 
 def public_noisy_certificate(
-    release: NoisyRelease, maker: Mechanism, path: Path, drafts: Sequence[Path], cautions: Sequence[Caution]
+    release: NoisyRelease, maker: Mechanism, path: Path, draft: Path, cautions: Sequence[Caution]
 ) -> dict[str, Any]:
-    """Write the certificate for everybody; `path` is the data file's final name, `drafts` where it stands now."""
+    """Write the certificate for everybody; `path` is the data file's final name, `draft` where it stands now."""
     roles, certified = release.table.roles, certificate_files(path)[2].name
     return {
-        "kind": "sfumato certificate",
-        "for": "the public",
-        "made": made_now(),
-        "files": [described_file(path.name, draft) for draft in drafts],
-        "rows": int(release.synthetic_counts.sum()),
+        **head({path.name: draft}, int(release.synthetic_counts.sum())),
         "boxes": release.groups,
         "promise": {
             "differential_privacy": guarantee_values(release.guarantee, maker.epsilon),
@@ -86,10 +74,7 @@ def public_noisy_certificate(
         "columns": {"quasi": list(roles.quasi), "sensitive": list(roles.sensitive), "neutral": []},
         "anonymizer": str(maker),
         "mechanism": {"procedure": maker.procedure, "noise": NOISE},
-        "versions": versions((*LIBRARIES, "opendp")),
-        "meanings": [{"name": name, "text": text} for name, text in _meanings(release.table.missing)],
-        "warnings": [{"about": caution.about, "text": caution.text} for caution in cautions],
-        "verify_in": where_to_run(path.name),
+        **foot(_meanings(release.table.missing), cautions, path.name, (*LIBRARIES, "opendp")),
         "verify": ["sfumato", "audit", argument(path.name), "--certificate", argument(certified)],
     }
 
@@ -117,11 +102,6 @@ def noisy_certificate(
             "notices": noisy_notices(table),
         },
     }
-
-
-def is_noisy_certificate(content: Mapping[str, Any]) -> bool:
-    """Say whether a certificate promises differential privacy."""
-    return "differential_privacy" in content["promise"]
 
 
 def _meanings(missing: str) -> list[tuple[str, str]]:

@@ -15,12 +15,18 @@ from sfumato.anonymizers import Mechanism
 from sfumato.engines import open_rows
 from sfumato.engines.protocol import OWN_FILE
 from sfumato.errors import BadInputError
+from sfumato.phrases import counted
 from sfumato.publish.certificate import Origin
 from sfumato.publish.formulas import written_formulas
-from sfumato.publish.noisy.cautions import noisy_cautions
-from sfumato.publish.noisy.certificate import noisy_certificate, public_noisy_certificate
-from sfumato.publish.noisy.words import drawn_lines, drawn_values
+from sfumato.publish.leaving import Leaving
+from sfumato.publish.noisy.cautions import alarms, columns_left_out, noisy_cautions, noisy_notices
+from sfumato.publish.noisy.certificate import guarantee_values, noisy_certificate, public_noisy_certificate
 from sfumato.release import NoisyRelease, format_of
+
+ONE_DRAW = (
+    "Publish one draw only: each further one adds its epsilon. If you settled on these settings by looking at\n"
+    "results of this table, that looking is not covered by epsilon."
+)
 
 
 def check_noisy_request(maker: Mechanism, id: str, layout: str, mapping: str | Path | None) -> None:
@@ -37,10 +43,11 @@ def check_noisy_request(maker: Mechanism, id: str, layout: str, mapping: str | P
 
 
 @dataclass(frozen=True)
-class LeavingDraw:
+class LeavingDraw(Leaving):
     """A noisy release on its way out, as synthetic records."""
 
     template: ClassVar[str] = "certificate-noisy.html"
+    only_yours: ClassVar[str] = "it tells what only you may know of the table"
 
     release: NoisyRelease
     maker: Mechanism
@@ -50,11 +57,6 @@ class LeavingDraw:
     """Those of the map, for the publisher alone."""
 
     escape_formulas: bool = False
-
-    @property
-    def data(self) -> Sequence[Path]:
-        """One file of rows."""
-        return (self.path,)
 
     @property
     def inputs(self) -> Sequence[Path]:
@@ -77,11 +79,8 @@ class LeavingDraw:
     def certificates(self, drafts: Sequence[Path], verdict: None) -> tuple[dict[str, Any], dict[str, Any]]:
         """Make the public certificate of what went through the mechanism, and the publisher's beside it."""
         warnings = noisy_cautions(self.release, self.maker)
-        outside = public_noisy_certificate(self.release, self.maker, self.path, drafts, warnings)
+        outside = public_noisy_certificate(self.release, self.maker, self.path, drafts[0], warnings)
         return noisy_certificate(outside, self.release.table, self.origin, warnings, self.measures), outside
-
-    only_yours = "it tells what only you may know of the table"
-    use_of_mapping = ""
 
     def values(self, verdict: None) -> Mapping[str, Any]:
         """Return what a program reads of it."""
@@ -112,3 +111,51 @@ def check_draft(release: NoisyRelease, draft: Path, escape_formulas: bool = Fals
     counted = {value or "": number for value, number in zip(values.values, values.counts.tolist(), strict=True)}
     if any(counted.get(value, 0) != number for value, number in wanted.items()):
         raise AssertionError(f"the written file has other numbers of {sensitive.name} than the noisy counts say")
+
+
+def drawn_values(release: NoisyRelease, maker: Mechanism) -> dict[str, Any]:
+    """Return what a program reads of a noisy release."""
+    warnings = noisy_cautions(release, maker)
+    return {
+        "table": release.table.engine.origin,
+        "anonymizer": str(maker),
+        "boxes": release.groups,
+        "records_written": int(release.synthetic_counts.sum()),
+        "epsilon": maker.epsilon,
+        "guarantee": guarantee_values(release.guarantee, maker.epsilon),
+        "warnings": [{"about": each.about, "text": each.text, "found": each.count} for each in warnings],
+        "left_out": columns_left_out(release.table),
+        "notices": noisy_notices(release.table),
+    }
+
+
+def drawn_lines(release: NoisyRelease, maker: Mechanism, path: Path) -> list[str]:
+    """Say what was written of a noisy release and what it promises."""
+    values = drawn_values(release, maker)
+    boxes = counted(values["boxes"], "box", "boxes")
+    rows = counted(values["records_written"], "synthetic record")
+    lines = [f"Wrote {path}: {rows}, drawn from the noisy counts of {boxes}."]
+    lines += promise_lines(values["guarantee"])
+    lines += [f"WARNING: {each.text}" for each in alarms(release, maker)]
+    for warning in values["warnings"]:
+        if warning["found"] and warning["about"] != "other columns":
+            lines.append(f"WARNING: {warning['text']} Found here (for your eyes only): {warning['found']}.")
+    if values["left_out"]:
+        lines.append(f"Not in the file, for nothing is published as it is: {', '.join(values['left_out'])}.")
+    return [*lines, ONE_DRAW]
+
+
+def promise_lines(promise: Mapping[str, Any]) -> list[str]:
+    """Say what is promised, and where the budget went."""
+    levels = ", ".join(f"{level}: {epsilon:.3g}" for level, epsilon in promise["by_level"].items())
+    purposes = ", ".join(f"{what} {epsilon:.3g}" for what, epsilon in promise["by_purpose"].items())
+    return [
+        f"Promised: differential privacy with epsilon {promise['epsilon']:g}. {promise['in_words']}",
+        f"Neighbouring tables: {promise['neighbours']}.",
+        "",
+        f"Where epsilon went, by level (0 is the whole domain): {levels}.",
+        f"By purpose: {purposes}.",
+        "Taken as known to everybody:",
+        *(f"  {sentence}" for sentence in promise["public"]),
+        "",
+    ]

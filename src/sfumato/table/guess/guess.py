@@ -317,13 +317,13 @@ def _named(column: Column) -> Guess | None:
     meaning = column.meaning
     if meaning is None or meaning.role == "identifier":
         return None
-    said = f"named like {meaning.what}; {column.described()}"
+    reason = f"named like {meaning.what}; {column.described()}"
     if "comma" in column.nearly:
         advice = f"{meaning.role}? {column.nearly}: name the column in decimal_comma or decimal_point under [table]"
-        return _undecided(column, said, advice)
+        return _undecided(column, reason, advice)
     if not column.in_order and column.type == "categories" and column.is_almost_unique and column.facts.present >= 100:
-        return _identifier(column, said, 1)
-    return _coded(column, meaning.role, said, 2)
+        return _identifier(column, reason, 1)
+    return _coded(column, meaning.role, reason, 2)
 
 
 def _like_something(column: Column) -> Guess | None:

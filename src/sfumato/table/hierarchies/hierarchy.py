@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -134,10 +134,8 @@ class Hierarchy(Quiet):
     def nodes(self) -> dict[tuple[int, int], str]:
         """Every node once: its interval of leaf codes and its label."""
         labels: dict[tuple[int, int], str] = {}
-        for level in self.levels:
-            ends = (*level.starts[1:], self.size)
-            for start, end, label in zip(level.starts, ends, level.labels, strict=True):
-                labels.setdefault((start, end - 1), label)
+        for label, interval in self._labelled():
+            labels.setdefault(interval, label)
         if self.size > 1:
             labels[0, self.size - 1] = ROOT
         return labels
@@ -158,12 +156,13 @@ class Hierarchy(Quiet):
     @cached_property
     def intervals(self) -> dict[str, tuple[int, int]]:
         """The interval of every label (a node that is repeated on the next level may have two)."""
-        intervals: dict[str, tuple[int, int]] = {}
+        return dict(self._labelled())
+
+    def _labelled(self) -> Iterator[tuple[str, tuple[int, int]]]:
+        """Walk through the nodes of all levels: the label of each, and its interval."""
         for level in self.levels:
-            ends = (*level.starts[1:], self.size)
-            for start, end, label in zip(level.starts, ends, level.labels, strict=True):
-                intervals[label] = (start, end - 1)
-        return intervals
+            lasts = (*(start - 1 for start in level.starts[1:]), self.size - 1)
+            yield from zip(level.labels, zip(level.starts, lasts, strict=True), strict=True)
 
     @cached_property
     def _labels(self) -> frozenset[str]:
@@ -453,16 +452,14 @@ def _check_labels(hierarchy: Hierarchy) -> None:
 
 def _check_repeated_labels(hierarchy: Hierarchy) -> None:
     """A label may be repeated on the next level for the same node, and for no other."""
-    size = len(hierarchy.widths)
     seen: dict[str, tuple[int, int]] = {}
-    for level in hierarchy.levels:
-        for start, end, label in zip(level.starts, (*level.starts[1:], size), level.labels, strict=True):
-            if seen.setdefault(label, (start, end - 1)) != (start, end - 1):
-                first, last = seen[label]
-                raise BadInputError(
-                    f"the label {label!r} names two different nodes of a hierarchy (one of {last - first + 1}, one of "
-                    f"{end - start} values), so a reader of the file could not tell them apart: rename one of them"
-                )
+    for label, (start, end) in hierarchy._labelled():
+        first, last = seen.setdefault(label, (start, end))
+        if (first, last) != (start, end):
+            raise BadInputError(
+                f"the label {label!r} names two different nodes of a hierarchy (one of {last - first + 1}, one of "
+                f"{end - start + 1} values), so a reader of the file could not tell them apart: rename one of them"
+            )
 
 
 def _check_domain(hierarchy: Hierarchy) -> None:

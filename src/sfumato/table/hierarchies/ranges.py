@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise
 from math import inf
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.configuration import check_whole
 from sfumato.errors import BadInputError
-from sfumato.table.hierarchies.hierarchy import ROOT, Hierarchy, Level, Scale, stretch_notations, write_number
+from sfumato.table.hierarchies.hierarchy import ROOT, Hierarchy, Level, stretch_notations, write_number
 
 Number = int | float | Decimal
 MOST_LEAVES = 2_000_000
@@ -81,7 +81,7 @@ def numeric(
         groupings = _fan_out(len(firsts), fan_out)
     elif quantiles:
         groupings = _quantiles(np.asarray(firsts), quantiles, np.asarray(values, float), np.asarray(counts, float))
-    return _stretch_hierarchy(labels, groupings, firsts, lasts, widths, "number", continuous, observed)
+    return _stretch_hierarchy(labels, groupings, firsts, lasts, widths, continuous, observed)
 
 
 def dates(
@@ -282,21 +282,18 @@ def _stretch_hierarchy(
     firsts: list[float],
     lasts: list[float],
     widths: list[float],
-    scale: Scale,
     continuous: bool,
     observed: bool,
 ) -> Hierarchy:
     """Put levels of stretches, labelled by the notation of stretches, above the leaves."""
     size = len(leaves)
     bottom = Level(tuple(range(size)), tuple(leaves))
-    if size == 1:
-        return Hierarchy((bottom,), tuple(widths), scale, tuple(firsts), tuple(lasts), continuous, observed=observed)
-    root = Level((0,), (ROOT,))
-    plain = Hierarchy((bottom, root), tuple(widths), scale, tuple(firsts), tuple(lasts), continuous)
+    above = (Level((0,), (ROOT,)),) if size > 1 else ()
+    ends = tuple(firsts), tuple(lasts)
+    plain = Hierarchy((bottom, *above), tuple(widths), "number", *ends, continuous, observed=observed)
     levels = [bottom]
     for groups in groupings:
         starts = [0, *(np.flatnonzero(groups[1:] != groups[:-1]) + 1).tolist()]
         if 1 < len(starts) < len(levels[-1].starts):
-            ends = [*starts[1:], size]
-            levels.append(Level(tuple(starts), tuple(plain.stretch_texts(starts, ends))))
-    return Hierarchy((*levels, root), tuple(widths), scale, tuple(firsts), tuple(lasts), continuous, observed=observed)
+            levels.append(Level(tuple(starts), tuple(plain.stretch_texts(starts, [*starts[1:], size]))))
+    return replace(plain, levels=(*levels, *above))

@@ -51,14 +51,14 @@ class Answer(Quiet, Generic[P]):
 
     def __str__(self) -> str:
         lines = [self.question]
-        lines += [f"  {said(point.values)}" for point in self.best] or [
+        lines += [f"  {in_words(point.values)}" for point in self.best] or [
             "  No release that was found keeps within this loss."
         ]
         if self.cheaper is not None:
-            lines.append(f"  With less privacy: {said(self.cheaper.values)}")
+            lines.append(f"  With less privacy: {in_words(self.cheaper.values)}")
         if self.dearer is not None:
-            lines.append(f"  The next step: {said(self.dearer.values)}")
-        lines += [f"  With the relaxed bound also: {said(point.values)}" for point in self.bought]
+            lines.append(f"  The next step: {in_words(self.dearer.values)}")
+        lines += [f"  With the relaxed bound also: {in_words(point.values)}" for point in self.bought]
         return "\n".join(lines)
 
 
@@ -106,12 +106,12 @@ def _offered(point: P, others: Sequence[P], names: Sequence[str]) -> bool:
     return any(all(other.values[name] >= point.values[name] for name in names) for other in others)
 
 
-def said(values: Mapping[str, float]) -> str:
+def in_words(values: Mapping[str, float]) -> str:
     """Put values into words: privacy first, then losses."""
-    shown = [
+    privacies = [
         f"{name.replace('_', ' ')} {value:,.2f}".removesuffix(".00")
         for name, value in values.items()
         if "loss" not in name
     ]
     loss = f"{values['generalization_loss']:.1%} by generalization, {values['suppression_loss']:.1%} by suppression"
-    return f"{', '.join(shown)} at a loss of {values['loss']:.1%} ({loss})"
+    return f"{', '.join(privacies)} at a loss of {values['loss']:.1%} ({loss})"

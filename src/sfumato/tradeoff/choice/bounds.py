@@ -89,7 +89,7 @@ def relaxation(fits_at: Sequence[tuple[float, Point]], bound: Bound, others: Seq
     fitting = [(value, point) for value, point in fits_at if all(other.admits(point) for other in others)]
     if not fitting:
         return Relaxation(bound, None, None)
-    value, nearest = min(fitting, key=lambda own: (bound.outside(own[0]), rank(own[1])))
+    value, nearest = min(fitting, key=lambda fit: (bound.outside(fit[0]), rank(fit[1])))
     return Relaxation(bound, value, nearest.id)
 
 
@@ -110,29 +110,29 @@ def nearest_point(points: Sequence[Point], bounds: Sequence[Bound]) -> Point | N
 def given_bounds(largest: Mapping[str, float] | None, least: Mapping[str, float] | None) -> list[Bound]:
     """Turn what a person gave into bounds."""
     sides: tuple[tuple[Side, Mapping[str, float]], ...] = (("max", largest or {}), ("min", least or {}))
-    return [Bound(name, side, value) for side, own in sides for name, value in own.items()]
+    return [Bound(name, side, value) for side, values in sides for name, value in values.items()]
 
 
 def read_bounds(texts: Iterable[str], option: str) -> dict[str, float]:
     """Read `measure=number` as the command line has it."""
-    found: dict[str, float] = {}
+    bounds: dict[str, float] = {}
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))
         try:
             limit = float(value)
         except ValueError:
             limit = float("nan")
-        if name and name not in MEASURES:
+        if name:
             check_measure(name)
         if not name or not equals or isnan(limit):
             raise BadInputError(
                 f"{option} {text!r} cannot be read: write measure=number, such as {option} p_loss=0.1; "
                 f"known measures are {', '.join(MEASURES)}"
             )
-        if name in found:
-            raise BadInputError(f"{option} {name} is given twice, as {number(found[name])} and {number(limit)}")
-        found[name] = limit
-    return found
+        if name in bounds:
+            raise BadInputError(f"{option} {name} is given twice, as {number(bounds[name])} and {number(limit)}")
+        bounds[name] = limit
+    return bounds
 
 
 def check_measure(name: str) -> None:

@@ -171,7 +171,7 @@ def _question(
     sensitivity: float | None,
 ) -> _Question:
     known = [name for name in MEASURES if any(point.has([name]) for point in map_.points)]
-    first, second = _axes(axes or map_.study.axes)
+    first, second = _axes(axes or map_.study.axes[:2])
     method = by or ("best" if given or prefer or recipient else "knee")
     check_choice("by", method, BY)
     if prefer is not None and method != "best":

@@ -101,11 +101,11 @@ class Curve:
         """Place a point in the square of the curve: 0 is the best of each axis, 1 the worst on the curve."""
         placed = []
         for axis, (low, high) in zip(self.axes, self.scale, strict=True):
-            own = cost(axis, point.measures[axis])
-            if isfinite(own):
-                placed.append((own - low) / (high - low) if high > low else own - low)
+            paid = cost(axis, point.measures[axis])
+            if isfinite(paid):
+                placed.append((paid - low) / (high - low) if high > low else paid - low)
             else:
-                placed.append(inf if own > 0 else 0.0)
+                placed.append(inf if paid > 0 else 0.0)
         return placed[0], placed[1]
 
     @cached_property
@@ -130,14 +130,14 @@ class Curve:
     @cached_property
     def angles(self) -> dict[str, float]:
         """The angle in degrees at every finite point but the ends: below 180 where it bends to the ideal corner."""
-        place, found = self.square, {}
+        place, angles = self.square, {}
         for i in range(1, len(place) - 1):
             away = np.hypot(*(place - place[i]).T) >= NEAR
             before = max((j for j in range(i) if away[j]), default=0)
             after = min((j for j in range(i + 1, len(place)) if away[j]), default=len(place) - 1)
             (dx, dy), (ex, ey) = place[i] - place[before], place[after] - place[i]
-            found[self.finite[i].id] = 180.0 - degrees(np.arctan2(dx * ey - dy * ex, dx * ex + dy * ey))
-        return found
+            angles[self.finite[i].id] = 180.0 - degrees(np.arctan2(dx * ey - dy * ex, dx * ex + dy * ey))
+        return angles
 
     def knees(self) -> list[Point]:
         """List the points at which the curve bends to the ideal corner, the sharpest angle first."""
@@ -153,14 +153,14 @@ class Curve:
         A local maximum of the difference curve is a knee if the curve falls below it by more than `sensitivity` mean
         steps before the next maximum. The points are exact, so they are neither smoothed nor resampled.
         """
-        own = self.below_diagonal
-        peaks = [i for i in range(1, len(own) - 1) if own[i] > ALIKE and _is_peak(own, i)]
-        found = []
-        for i, following in pairwise([*peaks, len(own)]):
-            threshold = own[i] - sensitivity / (len(own) - 1)
-            if (own[i + 1 : following] < threshold - ALIKE).any():
-                found.append(i)
-        return [self.finite[i] for i in sorted(found, key=lambda i: (-round(float(own[i]), 9), i))]
+        below = self.below_diagonal
+        peaks = [i for i in range(1, len(below) - 1) if below[i] > ALIKE and _is_peak(below, i)]
+        knees = []
+        for i, following in pairwise([*peaks, len(below)]):
+            threshold = below[i] - sensitivity / (len(below) - 1)
+            if (below[i + 1 : following] < threshold - ALIKE).any():
+                knees.append(i)
+        return [self.finite[i] for i in sorted(knees, key=lambda i: (-round(float(below[i]), 9), i))]
 
     def steps(self) -> list[Step]:
         """List the steps from the least to the most private point."""
@@ -177,14 +177,14 @@ class Curve:
 
     def stretches(self) -> list[Stretch]:
         """List the flat and the steep stretches, from the least to the most private one."""
-        found = []
+        stretches = []
         for kind, steps in groupby(self.steps(), key=_kind):
             run = list(steps)
             if kind:
                 stretch = self._stretch(kind, run[0].start, run[-1].end)
                 if (stretch.gain_share if kind == "flat" else stretch.cost_share) >= LEAST_STRETCH:
-                    found.append(stretch)
-        return found
+                    stretches.append(stretch)
+        return stretches
 
     def _stretch(self, kind: str, start: str, end: str) -> Stretch:
         by_id = {point.id: point for point in self.points}

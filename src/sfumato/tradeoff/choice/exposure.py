@@ -42,8 +42,8 @@ def refusal(point: Point) -> str:
         return ""
     measures = point.measures
     if min(measures.get("k", 2), measures.get("smallest_group", 2)) <= 1:
-        shown = "shows the table as it is" if is_unchanged(point) else "shows somebody who is alone in it"
-        return f"{shown}: of some group it publishes a single record (k is 1), so it is not a release to publish"
+        exposure = "shows the table as it is" if is_unchanged(point) else "shows somebody who is alone in it"
+        return f"{exposure}: of some group it publishes a single record (k is 1), so it is not a release to publish"
     if (
         is_unchanged(point)
         and measures.get("itemset_risk", 0) >= 1

@@ -69,12 +69,9 @@ class Question:
 
     def __str__(self) -> str:
         parts = [", ".join(self.asked)]
-        parts += [f"{word} {' and '.join(map(_typed, bounds))}" for word, bounds in self._groups if bounds]
+        groups = (("within", self.bounds), ("or", self.relaxed))
+        parts += [f"{word} {' and '.join(map(_typed, bounds))}" for word, bounds in groups if bounds]
         return " ".join([*parts, *([f"by {' and '.join(self.by)}"] if self.by else [])])
-
-    @property
-    def _groups(self) -> tuple[tuple[str, tuple[Bound, ...]], ...]:
-        return (("within", self.bounds), ("or", self.relaxed))
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -97,20 +94,38 @@ def read_question(text: str) -> Question:
     return _Reader(text).question()
 
 
+def read_within(text: str) -> tuple[Bound, ...]:
+    """Read bounds as they stand behind `within` in a question.
+
+    >>> [str(bound) for bound in read_within("loss 25% and suppressed 0.05")]
+    ['loss at most 0.25', 'suppression_loss at most 0.05']
+    """
+    reader = _Reader(text, "bounds", '"loss 0.25 and suppressed 5%"')
+    bounds = tuple(reader.several(reader.bound))
+    reader.end()
+    _check_bounds(bounds)
+    return bounds
+
+
 class _Reader:
     """Walks through the words of a question."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, what: str = "question", examples: str = EXAMPLES) -> None:
         self.text, self.words, self.place = text, TOKENS.findall(text), 0
+        self.what, self.examples = what, examples
 
     def question(self) -> Question:
         asked = self.several(self.measure)
         bounds = self.several(self.bound) if self.takes("within") else []
         relaxed = self.several(self.bound) if self.takes("or") else []
         by = self.several(self.way) if self.takes("by") else []
+        self.end()
+        return Question(tuple(asked), tuple(bounds), tuple(relaxed), tuple(dict.fromkeys(by)))
+
+    def end(self) -> None:
+        """Raise where words are left."""
         if self.next is not None:
             self.fail(f"{self.next!r} is not expected there")
-        return Question(tuple(asked), tuple(bounds), tuple(relaxed), tuple(dict.fromkeys(by)))
 
     @property
     def next(self) -> str | None:
@@ -159,7 +174,8 @@ class _Reader:
         return word
 
     def fail(self, why: str) -> NoReturn:
-        raise BadInputError(f"the question {self.text!r} cannot be read: {why}; ask for example {EXAMPLES}")
+        word = "ask" if self.what == "question" else "write"
+        raise BadInputError(f"the {self.what} {self.text!r} cannot be read: {why}; {word} for example {self.examples}")
 
 
 def _check_bounds(bounds: Sequence[Bound]) -> None:

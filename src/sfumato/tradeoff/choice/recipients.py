@@ -29,8 +29,8 @@ class Recipient:
 
     def admits_exact(self, given: Sequence[Bound]) -> bool:
         """Say whether exact quasi-identifiers may be had: identity need not be hidden, or was waived by a weaker k."""
-        own = [bound.value for bound in given if (bound.measure, bound.side) == ("k", "min")]
-        return not self.hides_identity or any(value < self.least_k for value in own)
+        least = [bound.value for bound in given if (bound.measure, bound.side) == ("k", "min")]
+        return not self.hides_identity or any(value < self.least_k for value in least)
 
 
 RECIPIENTS: dict[str, Recipient] = {

@@ -10,14 +10,14 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
 from sfumato.anonymizers import Maker, Mechanism, UnsafeSeededNoise
 from sfumato.errors import InfeasibleError, SfumatoError, StoppedError, lacks_memory
 from sfumato.kernels import source_digest
-from sfumato.measures import Prepared, Worth, published_risks
+from sfumato.measures import Prepared, published_risks
 from sfumato.process.interrupts import Cancel, look
 from sfumato.rooms import up_to
 from sfumato.table import Table
@@ -28,6 +28,10 @@ from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.study.explorable import Explorable, Settings
 from sfumato.tradeoff.study.study import Candidate, Study, read_study
 from sfumato.workers import Crew
+
+if TYPE_CHECKING:
+    from sfumato.tradeoff.search.aims import Aim
+    from sfumato.tradeoff.search.families import Proposals
 
 Own = TypeVar("Own", bound=Settings)
 """The candidates of a kind of study."""
@@ -182,6 +186,7 @@ class TableWork:
             "dropped": table.dropped,
             "quasi": [quasi.name for quasi in table.cells.quasi],
             "sensitive": [sensitive.name for sensitive in table.cells.sensitive],
+            **({"weights": dict(table.roles.weights)} if table.roles.weights else {}),
             "notices": [*table.notices, *table.household_notices()],
             "digest": self.digest,
             "origin": table.engine.origin,
@@ -194,6 +199,14 @@ class TableWork:
     def prepared(self) -> Callable[[Candidate], Point]:
         """Make the scales ready; return what makes and measures one candidate."""
         return partial(measured_point, prepared=self._ready)
+
+    def proposals(self, aim: Aim, workers: int | None) -> Proposals:
+        """Say what a tuner can try on the table beside the candidates."""
+        from sfumato.tradeoff.search.families import (
+            table_proposals,
+        )  # it is about studies: not before them
+
+        return table_proposals(self.study, self.table, aim, workers)
 
     def limit(self) -> Limit | None:
         """Work out the line below which no truthful release of the table can lie."""
@@ -211,12 +224,12 @@ def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
         release = maker.anonymize(prepared.table, candidate.requirement, candidate.form, candidate.suppress)
         look()
         measured = prepared.measure(release)
-        worth = worth_values(measured.worth)
+        worth = measured.worth
         return {
             "measures": dict(measured.values),
             "published": published_risks(release, candidate.requirement, candidate.suppress),
             "details": details(release, measured.losses),
-            "worth": worth,
+            "worth": None if worth is None else {**asdict(worth), "verdict": worth.verdict},
         }
 
     return attempted(Point(candidate.id, candidate, "measured"), measurement)
@@ -256,11 +269,6 @@ def over_draws(mechanism: Mechanism, candidate: Candidate, prepared: Prepared) -
         "intervals": {name: (min(draws), max(draws)) for name, draws in values.items()},
         "details": noisy_details(releases[0]),
     }
-
-
-def worth_values(worth: Worth | None) -> dict[str, Any] | None:
-    """Write what a release is worth as plain values, with the verdict."""
-    return None if worth is None else {**asdict(worth), "verdict": worth.verdict}
 
 
 def repeatable(candidate: Candidate) -> Maker:

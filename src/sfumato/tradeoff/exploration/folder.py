@@ -70,6 +70,7 @@ FACTS = {
     "quasi": listed(text),
     "sensitive": listed(text),
     "tree": flag,
+    "weights": mapped(number),
     **dict.fromkeys(("records", "cells", "dropped", "distinct", "items", "occurrences"), whole()),
 }
 """What is said of the data themselves; which of these, the kind of study says."""

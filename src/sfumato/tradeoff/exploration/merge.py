@@ -75,6 +75,11 @@ def check_alike(one: Map, other: Map) -> None:
     digests: list[Mapping[str, Any]] = [one.about, other.about]
     if digests[0].get("digest") != digests[1].get("digest"):
         raise BadInputError("the two maps are of different data (their digests differ), so they cannot be put together")
+    if digests[0].get("weights") != digests[1].get("weights"):
+        raise BadInputError(
+            "the two maps weigh the losses of the quasi-identifiers differently, so their numbers do not compare; "
+            "explore one study with --add and the folder of the other"
+        )
     if one.study.section == other.study.section and studies[0].scales != studies[1].scales:
         raise BadInputError(
             "the two maps were measured on different scales, so their numbers do not compare; explore one study with "

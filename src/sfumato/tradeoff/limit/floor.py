@@ -72,14 +72,6 @@ LEAST, LOWEST = 1e-290, -330.0
 RUNAWAY = 1e3
 """Prices so many times larger than costs differ move nothing any more, and stay as they are."""
 
-MEANING = (
-    "No release of this table in buckets can lie below the line called limit for buckets, whoever makes it, as long as "
-    "it is truthful and leaves no record out. Buckets show everybody's quasi-identifiers as they are, so one release "
-    "must serve all populations at once, and the whole table's values must be dealt out exactly; that is why this "
-    "line is higher than the limit of all releases. It is not proved for generalized releases, nor where records are "
-    "suppressed. As for the limit, a cleverer reader may get below it, and so may a cleverer attacker."
-)
-
 
 @dataclass(frozen=True)
 class Solved:
@@ -101,13 +93,8 @@ class BucketLimit(Limit):
     solved: tuple[Solved, ...] = ()
     """Where the program was solved, by rising P_loss; of several sensitive attributes, one after the other."""
 
-    @property
-    def meaning(self) -> str:
-        """Say what the line means and when, for a person without theory."""
-        return MEANING
 
-
-def tighter_limit(prepared: Prepared, p_losses: Sequence[float] | None = None, gap: float = GAP) -> BucketLimit | None:
+def tighter_limit(prepared: Prepared, p_losses: Sequence[float] | None = None) -> BucketLimit | None:
     """Work out the limit of buckets without suppression, from tangents at the given P_loss, or where they are needed.
 
     There is none without a limit, or where populations are so many that the search for them was not kept.
@@ -123,7 +110,7 @@ def tighter_limit(prepared: Prepared, p_losses: Sequence[float] | None = None, g
         solutions: list[Solved] = []
 
         def touch(p_loss: float, program: Program = program, solutions: list[Solved] = solutions) -> Tangent:
-            solutions.append(solve(program, p_loss, gap))
+            solutions.append(solve(program, p_loss))
             return solutions[-1].p_loss, solutions[-1].bound, solutions[-1].slope
 
         if p_losses is None:
@@ -253,7 +240,7 @@ class _Search:
         self.program, self.p_loss, self.gap = program, p_loss, gap
         self.prices = np.zeros(len(program.q))
         self.points = np.tile(program.q, (len(program.weights), 1))
-        self.found = np.zeros((4, len(program.weights)))
+        self.numbers = np.zeros((4, len(program.weights)))
         """Of every atom: tau, k, bound and multiplier (`requirements/cheapest_js`)."""
 
     def cheapest(self, slopes: Numbers, weight: float) -> tuple[float, float]:
@@ -264,7 +251,7 @@ class _Search:
         for _ in range(MOST_STEPS):
             prices = self.prices + step
             priced = costs + prices
-            cheapest_rows(priced, program.q, self.p_loss, most, self.found, self.points)
+            cheapest_rows(priced, program.q, self.p_loss, most, self.numbers, self.points)
             off = program.weights @ self.points - program.q
             far, ahead = float(np.abs(off / root).max()), float(off @ step)
             if far > before and ahead < 0:  # too long a step: the bound, concave in the prices, falls again
@@ -284,7 +271,7 @@ class _Search:
 
         Where the atoms leave no room (all of them at corners), prices could run away without moving anything.
         """
-        program, taus = self.program, self.found[0]
+        program, taus = self.program, self.numbers[0]
         changes = add_changes(priced, program.q, program.weights, taus, most, self.points) / np.outer(root, root)
         changes += 1e-9 * float(program.weights @ taus) * np.eye(len(root))
         step: Numbers = np.linalg.solve(changes, off / root) / root
@@ -295,7 +282,7 @@ class _Search:
 
     def _certified(self, slopes: Numbers, priced: Numbers, prices: Numbers) -> tuple[float, float]:
         """Return the bound for these slopes and prices with its slope in P_loss; what rounding may do is given away."""
-        program, (_, _, bounds, multipliers) = self.program, self.found
+        program, (_, _, bounds, multipliers) = self.program, self.numbers
         falls = float(program.weights @ multipliers)
         bound = float(program.weights @ bounds - prices @ program.q) + heights(program.truth, slopes)
         sums = float(program.weights @ np.abs(priced).max(axis=1) + np.abs(prices).max()) + falls + 1

@@ -84,11 +84,6 @@ class Limit(Quiet):
         x, y = np.append(x[inside], self.revealed), np.append(y[inside], self.at(self.revealed))
         return float(np.trapezoid(y, x))
 
-    @property
-    def meaning(self) -> str:
-        """Say what the line means and when, for a person without theory."""
-        return MEANING
-
 
 MEANING = (
     "No release of this table can lie below the line called limit, whoever makes it, as long as it is truthful: its "
@@ -97,6 +92,7 @@ MEANING = (
     "table, and read as if records were spread evenly within what is published. A cleverer reader may get below the "
     "line, and so may a cleverer attacker. The line is a floor, not a goal: whether it can be reached is not known."
 )
+"""What the line means and when, for a person without theory."""
 
 
 def limit(prepared: Prepared) -> Limit | None:

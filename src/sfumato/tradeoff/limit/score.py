@@ -15,11 +15,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isfinite
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from sfumato.errors import BadInputError
-from sfumato.measures import MEASURES
 from sfumato.quiet import Quiet
+from sfumato.tradeoff.choice.bounds import check_measure
+from sfumato.tradeoff.dominance import cost
 from sfumato.tradeoff.limit.limit import AXES
 
 if TYPE_CHECKING:
@@ -89,26 +90,26 @@ class Scores(Quiet):
     parts: tuple[Part, ...]
 
 
-def frame_of(shown: Map, axes: Sequence[str]) -> Frame:
+def frame_of(map_: Map, axes: Sequence[str]) -> Frame:
     """Return the box of two measures: for P_loss and U_loss that of the table, for others what the map spans."""
     x, y = axes
     if (x, y) == AXES:
-        if shown.limit is None:
+        if map_.limit is None:
             raise BadInputError(
                 "a score on p_loss and u_loss needs the map's limit, which this map does not have: explore the study "
                 "again (a table without large populations has none)"
             )
-        if shown.limit.revealed <= NOTHING:
+        if map_.limit.revealed <= NOTHING:
             raise BadInputError(
                 "there is no score on p_loss and u_loss: the sensitive column has one value, so nobody can lose privacy"
             )
-        if shown.limit.trivial <= NOTHING:
+        if map_.limit.trivial <= NOTHING:
             raise BadInputError(
                 "there is no score on p_loss and u_loss: every large population has the sensitive values of the whole "
                 "table, so the release without quasi-identifiers loses nothing either"
             )
-        return Frame((0.0, shown.limit.revealed), (0.0, shown.limit.trivial))
-    places = [place(point, axes) for point in shown.points if drawable(point, axes)]
+        return Frame((0.0, map_.limit.revealed), (0.0, map_.limit.trivial))
+    places = [place(point, axes) for point in map_.points if drawable(point, axes)]
     ends = [(min(values), max(values)) for values in zip(*places, strict=True)] or [(0.0, 0.0)] * 2
     for name, (least, most) in zip(axes, ends, strict=True):
         if most - least <= NOTHING:
@@ -118,48 +119,48 @@ def frame_of(shown: Map, axes: Sequence[str]) -> Frame:
     return Frame(ends[0], ends[1])
 
 
-def score(shown: Map, points: Iterable[Point] | None = None, axes: Sequence[str] | None = None) -> float:
+def score(map_: Map, points: Iterable[Point] | None = None, axes: Sequence[str] | None = None) -> float:
     """Score some points of a map, or all; the release without quasi-identifiers always counts, the original never."""
-    axes = _checked(shown, axes)
-    frame = frame_of(shown, axes)
-    return frame.area(place(point, axes) for point in _scored(shown, points, axes))
+    axes = _checked(map_, axes)
+    frame = frame_of(map_, axes)
+    return frame.area(place(point, axes) for point in _scored(map_, points, axes))
 
 
-def scores(shown: Map, axes: Sequence[str] | None = None) -> Scores:
+def scores(map_: Map, axes: Sequence[str] | None = None) -> Scores:
     """Score a map, each anonymizer's releases, and the limit; say which part of the frontier each of them gives."""
-    axes = _checked(shown, axes)
-    frame = frame_of(shown, axes)
-    releases = [point for point in shown.points if drawable(point, axes) and not point.is_baseline]
-    floor = shown.limit.area if shown.limit is not None and tuple(axes) == AXES else None
+    axes = _checked(map_, axes)
+    frame = frame_of(map_, axes)
+    releases = [point for point in map_.points if drawable(point, axes) and not point.is_baseline]
+    floor = map_.limit.area if map_.limit is not None and tuple(axes) == AXES else None
     names = list(dict.fromkeys(maker_name(point) for point in releases))
     kinds = list(dict.fromkeys((maker_name(point), point.form) for point in releases))
     return Scores(
         (axes[0], axes[1]),
-        score(shown, None, axes),
+        score(map_, None, axes),
         None if floor is None else floor / ((frame.x[1] - frame.x[0]) * (frame.y[1] - frame.y[0])),
-        {name: score(shown, [own for own in releases if maker_name(own) == name], axes) for name in names},
-        tuple(_part(shown, axes, frame, releases, kind) for kind in kinds),
+        {name: score(map_, [point for point in releases if maker_name(point) == name], axes) for name in names},
+        tuple(_part(map_, axes, frame, releases, kind) for kind in kinds),
     )
 
 
-def _part(shown: Map, axes: Sequence[str], frame: Frame, releases: list[Point], kind: tuple[str, str]) -> Part:
+def _part(map_: Map, axes: Sequence[str], frame: Frame, releases: list[Point], kind: tuple[str, str]) -> Part:
     """Say what one kind of releases gives: alone, missing, and where on the frontier."""
-    own = [point for point in releases if (maker_name(point), point.form) == kind]
+    members = [point for point in releases if (maker_name(point), point.form) == kind]
     others = [point for point in releases if (maker_name(point), point.form) != kind]
-    best = {point.id for point in shown.frontier(*axes)}
-    steps = frame.steps(place(point, axes) for point in _scored(shown, None, axes))
-    mine = {place(point, axes) for point in own}
-    held = [(left[0], right[0]) for left, right in pairwise(steps) if left in mine and right[0] > left[0]]
+    best = {point.id for point in map_.frontier(*axes)}
+    steps = frame.steps(place(point, axes) for point in _scored(map_, None, axes))
+    places = {place(point, axes) for point in members}
+    held = [(left[0], right[0]) for left, right in pairwise(steps) if left in places and right[0] > left[0]]
     joined: list[tuple[float, float]] = []
     for start, end in held:
         joined = [*joined[:-1], (joined[-1][0], end)] if joined and joined[-1][1] == start else [*joined, (start, end)]
     return Part(
         *kind,
-        score(shown, own, axes),
-        score(shown, others, axes),
-        sum(point.id in best for point in own),
+        score(map_, members, axes),
+        score(map_, others, axes),
+        sum(point.id in best for point in members),
         sum(end - start for start, end in held) / (frame.x[1] - frame.x[0]),
-        tuple(_turned(axes[0], stretch) for stretch in joined),
+        tuple((cost(axes[0], start), cost(axes[0], end)) for start, end in joined),  # turned back: values again
     )
 
 
@@ -170,7 +171,7 @@ def maker_name(point: Point) -> str:
 
 def place(point: Point, axes: Sequence[str]) -> Place:
     """Return where a point lies on two measures, turned so that lower is better."""
-    x, y = (_sign(name) * point.measures[name] for name in axes)
+    x, y = (cost(name, point.measures[name]) for name in axes)
     return x, y
 
 
@@ -179,47 +180,15 @@ def drawable(point: Point, axes: Sequence[str]) -> bool:
     return point.has(axes) and all(isfinite(point.measures[name]) for name in axes)
 
 
-def _sign(name: str) -> int:
-    return 1 if MEASURES[name].better == "lower" else -1
-
-
-def _turned(name: str, stretch: tuple[float, float]) -> tuple[float, float]:
-    """Turn a stretch of costs back to values of the measure."""
-    return _sign(name) * stretch[0], _sign(name) * stretch[1]
-
-
 def _scored(map_: Map, points: Iterable[Point] | None, axes: Sequence[str]) -> list[Point]:
     given = map_.points if points is None else [*points, *(point for point in map_.points if point.is_baseline)]
     return [point for point in given if drawable(point, axes) and point.candidate.anonymizer.is_release]
 
 
-def _checked(shown: Map, axes: Sequence[str] | None) -> tuple[str, str]:
-    names = tuple(shown.study.axes if axes is None else axes)
+def _checked(map_: Map, axes: Sequence[str] | None) -> tuple[str, str]:
+    names = tuple(map_.study.axes[:2] if axes is None else axes)
     if len(names) != 2 or names[0] == names[1]:
         raise BadInputError(f"a score needs two different measures, not {', '.join(names) or 'none'}")
     for name in names:
-        if name not in MEASURES:
-            raise BadInputError(f"unknown measure {name!r}; known are {', '.join(MEASURES)}")
+        check_measure(name)
     return AXES if set(names) == set(AXES) else (names[0], names[1])
-
-
-def score_values(found: Scores) -> dict[str, Any]:
-    """Write scores as plain values, for `points.json`."""
-    return {
-        "axes": list(found.axes),
-        "union": found.union,
-        "limit": found.limit,
-        "anonymizers": dict(found.anonymizers),
-        "parts": [
-            {
-                "anonymizer": part.anonymizer,
-                "form": part.form,
-                "score": part.score,
-                "without": part.without,
-                "frontier": part.frontier,
-                "share": part.share,
-                "stretches": [list(stretch) for stretch in part.stretches],
-            }
-            for part in found.parts
-        ],
-    }

@@ -1,4 +1,9 @@
-"""What a tuner is after: a lower staircase on two axes, or the best of one measure within bounds on others."""
+"""What a tuner is after: a better frontier on the axes, or the best of some measures within bounds on others.
+
+Both are one: what a further release gains is the volume that it alone dominates, of the releases that are within the
+bounds, in the frame of the map. The frame reaches from the trivial release to the original, made for this if the study
+lacks them, so that whatever lies between them counts from the first release on.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite, log
 
+import numpy as np
+
+from sfumato.arrays import Numbers
 from sfumato.measures import MEASURES
 from sfumato.tradeoff.choice.bounds import Bound
-from sfumato.tradeoff.dominance import cost
-from sfumato.tradeoff.limit.score import Frame, Place
+from sfumato.tradeoff.choice.exposure import ABOUT_HIDING, refusal, shows_exact
+from sfumato.tradeoff.dominance import cost, exclusive, non_dominated
 from sfumato.tradeoff.map import Point
 
 HOPE = 1 / 3
@@ -17,6 +25,11 @@ HOPE = 1 / 3
 
 DOUBT = 0.002
 """A small share of hope for what seems to gain nothing."""
+
+BEYOND = 1e-3
+"""So much beyond its worst end, as a share of its extent, does the frame reach: a release there counts a little."""
+
+Measures = Mapping[str, float]
 
 
 def scaled(name: str, value: float) -> float:
@@ -27,90 +40,104 @@ def scaled(name: str, value: float) -> float:
 
 @dataclass(frozen=True)
 class Aim:
-    """The best of a measure within bounds; without a measure, a low staircase on the axes."""
+    """A good frontier of some measures, among the releases within bounds; of one measure it is its best value."""
 
-    axes: tuple[str, str]
-    best: str | None = None
+    axes: tuple[str, ...]
     bounds: tuple[Bound, ...] = ()
+    asked: bool = False
+    """Whether it is a question: then nothing counts that would not be an answer."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """The measures that it needs to know."""
-        if self.best is None:
-            return self.axes
-        return tuple(dict.fromkeys([self.best, *(bound.measure for bound in self.bounds)]))
+        return tuple(dict.fromkeys([*self.axes, *(bound.measure for bound in self.bounds)]))
 
     def sees(self, point: Point) -> bool:
         """Say whether a point has finite values of all these measures."""
         return point.has(self.names) and all(isfinite(point.measures[name]) for name in self.names)
 
-    def judge(self, points: Sequence[Point]) -> Staircase | BestWithin:
-        """Return what says how much a further point would gain."""
-        seen = [point.measures for point in points if self.sees(point)]
-        if self.best is not None:
-            return BestWithin(self, seen)
-        return Staircase([place_of(measures, self.axes) for measures in seen], self.axes)
+    def counts(self, point: Point) -> bool:
+        """Say whether it sees a point that may also be an answer, where one is wanted."""
+        shows = self.is_about_hiding and shows_exact(point)
+        return self.sees(point) and not (self.asked and (shows or refusal(point)))
+
+    @property
+    def is_about_hiding(self) -> bool:
+        """Whether it asks how well quasi-identifiers are hidden: then who shows them is no answer."""
+        return self.asked and not ABOUT_HIDING.isdisjoint(self.names)
+
+    def fits(self, measures: Measures) -> bool:
+        """Say whether measures keep within the bounds."""
+        return not self.missed(measures)
+
+    def missed(self, measures: Measures) -> set[Bound]:
+        """Return the bounds that measures do not keep; one on a measure that is not known yet may be kept."""
+        known = (bound for bound in self.bounds if bound.measure in measures)
+        return {bound for bound in known if bound.outside(measures[bound.measure]) > 0.0}
+
+    def place(self, measures: Measures) -> Numbers:
+        """Return where measures lie on the axes, as costs."""
+        return np.array([scaled(name, measures[name]) for name in self.axes])
+
+    def judge(self, points: Sequence[Point], ends: Sequence[Point] = ()) -> Judge:
+        """Return what says how much a further point would gain, in the frame of these points and of the map's ends."""
+        seen = [point.measures for point in points if self.counts(point)]
+        return Judge(self, seen, [point.measures for point in ends if point.status == "measured"])
 
 
-def place_of(measures: Mapping[str, float], axes: Sequence[str]) -> Place:
-    """Return where measures lie on two axes, as costs."""
-    x, y = (scaled(name, measures[name]) for name in axes)
-    return x, y
+class Judge:
+    """The frontier of the releases within the bounds, and what a further one would take, as a part of the frame."""
 
+    def __init__(self, aim: Aim, seen: Sequence[Measures], ends: Sequence[Measures] = ()) -> None:
+        self.aim = aim
+        inside = [aim.place(measures) for measures in seen if aim.fits(measures)]
+        places = np.array(inside, np.float64).reshape(len(inside), len(aim.axes))
+        self.front = places[non_dominated(places)]
+        best, worst = frame(aim.axes, [aim.place(measures) for measures in seen], ends)
+        self.extent = np.where(worst > best, worst - best, 1.0)
+        self.corner = worst + BEYOND * self.extent
 
-class Staircase:
-    """The frontier of some places, and what a further place would take from under it, as a part of what they span."""
+    def between(self, here: Measures, there: Measures) -> float:
+        """Say what a release between two others promises: better than half way, and a little for the best of both.
 
-    def __init__(self, places: Sequence[Place], axes: Sequence[str] = ()) -> None:
-        self.places, self.axes = places, axes
-        ends = [(min(costs), max(costs)) for costs in zip(*places, strict=True)]
-        flat = not ends or any(low == high for low, high in ends)
-        self.frame = None if flat else Frame(ends[0], ends[1])
-        self.area = 0.0 if self.frame is None else self.frame.area(places)
-
-    def between(self, here: Mapping[str, float], there: Mapping[str, float]) -> float:
-        """Say what a release between two others promises: better than half way, and a little for the best of both."""
-        ends = place_of(here, self.axes), place_of(there, self.axes)
+        Where only one of them is within the bounds, or each misses another bound, it is the best of both.
+        """
+        missed = self.aim.missed(here), self.aim.missed(there)
+        if missed[0] & missed[1]:
+            return 0.0
+        ends = self.aim.place(here), self.aim.place(there)
+        if missed[0] or missed[1]:
+            return self.hope(*ends, 1.0)
         return self.hope(*ends, HOPE) + DOUBT * self.hope(*ends, 1.0)
 
-    def gain_of(self, measures: Mapping[str, float]) -> float:
-        """Say what a release of these measures would gain."""
-        return self.gain(place_of(measures, self.axes))
-
-    def hope(self, here: Place, there: Place, share: float) -> float:
+    def hope(self, here: Numbers, there: Numbers, share: float) -> float:
         """Say what a place between two others would gain, better than half way by a share of what is possible."""
-        hoped = tuple((1 - share) * (a + b) / 2 + share * min(a, b) for a, b in zip(here, there, strict=True))
-        return self.gain((hoped[0], hoped[1]))
+        return self.gain((1 - share) * (here + there) / 2 + share * np.minimum(here, there))
 
-    def gain(self, new: Place) -> float:
-        """Say which part of the area a place takes from under the staircase."""
-        return 0.0 if self.frame is None else self.area - self.frame.area([*self.places, new])
+    def gain_of(self, measures: Measures) -> float:
+        """Say what a release of these measures would gain; nothing where its place is not known."""
+        known = all(name in measures for name in self.aim.axes)
+        return self.gain(self.aim.place(measures)) if known and self.aim.fits(measures) else 0.0
+
+    def gain(self, new: Numbers) -> float:
+        """Say which part of the frame a place alone would dominate."""
+        return exclusive(new, self.front, self.corner) / float(self.extent.prod())
 
 
-class BestWithin:
-    """The best release within bounds so far, and what one between two others could add to it."""
+def frame(axes: Sequence[str], places: Sequence[Numbers], ends: Sequence[Measures]) -> tuple[Numbers, Numbers]:
+    """Return the best and the worst corner of the frame, in costs.
 
-    def __init__(self, aim: Aim, seen: Sequence[Mapping[str, float]]) -> None:
-        assert aim.best is not None
-        self.best, self.bounds = aim.best, aim.bounds
-        costs = [scaled(self.best, each[self.best]) for each in seen]
-        inside = [value for value, each in zip(costs, seen, strict=True) if self.fits(each)]
-        self.worst = max(costs, default=0.0)
-        self.reached = min(inside, default=self.worst)
-
-    def fits(self, measures: Mapping[str, float]) -> bool:
-        """Say whether measures keep within the bounds."""
-        return all(bound.outside(measures[bound.measure]) == 0.0 for bound in self.bounds)
-
-    def between(self, here: Mapping[str, float], there: Mapping[str, float]) -> float:
-        """Say how much better than the best so far a release between two others can be; one of them must fit."""
-        if self.fits(here) == self.fits(there):
-            return 0.0
-        return max(self.reached - min(scaled(self.best, each[self.best]) for each in (here, there)), 0.0)
-
-    def gain_of(self, measures: Mapping[str, float]) -> float:
-        """Say how much better than the best so far a release of these measures is."""
-        lacking = [bound for bound in self.bounds if bound.measure not in measures]
-        if lacking or not self.fits(measures):
-            return 0.0
-        return max(self.reached - scaled(self.best, measures[self.best]), 0.0)
+    Along each axis it spans what the ends of the map and the releases on the frontier have; where the ends do not
+    differ, all that the measure can be, if that is finite.
+    """
+    rows = np.array(places, np.float64).reshape(len(places), len(axes))
+    rows = rows[non_dominated(rows)]
+    spans = []
+    for i, name in enumerate(axes):
+        known = [scaled(name, each[name]) for each in ends if isfinite(each.get(name, inf))]
+        values = [*rows[:, i].tolist(), *known]
+        bounds = MEASURES[name].least, MEASURES[name].most
+        if (not known or min(known) == max(known)) and all(map(isfinite, bounds)):
+            values += [cost(name, bound) for bound in bounds]
+        spans.append((min(values, default=0.0), max(values, default=0.0)))
+    return np.array([span[0] for span in spans]), np.array([span[1] for span in spans])

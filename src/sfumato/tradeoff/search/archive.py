@@ -133,6 +133,11 @@ class Archive:
         self.costs, self.facts = all_costs[chosen], all_facts[chosen]
         return len(new) > 0
 
+    @property
+    def rows(self) -> Numbers:
+        """The facts; none where nothing was added."""
+        return np.zeros((0, 0)) if self.facts is None else self.facts
+
     def take(self, vectors: Bits, facts: Numbers) -> None:
         """Take over the rows of another archive."""
         if len(facts):

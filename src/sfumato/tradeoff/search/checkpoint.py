@@ -48,6 +48,23 @@ NOT_EVOLVED = Evolved(np.zeros((0, 0), np.int16), np.zeros(0, np.int64), np.zero
 
 
 @dataclass(frozen=True)
+class Stage:
+    """Which stage a search is in: where it began, and its own front, where the archive is not that."""
+
+    number: int
+    before: int
+    """Vectors that were worked out in the stages before."""
+
+    start: Bits
+    vectors: Bits
+    facts: Numbers
+
+
+ONLY_STAGE = Stage(0, 0, *(np.zeros((0, 0), np.uint8),) * 2, np.zeros((0, 0)))
+"""The stage of what has only one and no start of its own."""
+
+
+@dataclass(frozen=True)
 class Snapshot:
     """All that a search needs to go on."""
 
@@ -67,6 +84,7 @@ class Snapshot:
     """The vectors whose neighbours the local search has seen; in memory only how many."""
 
     polished: bool
+    stage: Stage
 
 
 def key_of(search: Search | Enumeration) -> str:
@@ -87,6 +105,8 @@ def write_checkpoint(path: Path, key: str, snapshot: Snapshot, known: Iterable[b
         "random": snapshot.evolved.random,
         "limit": snapshot.limit,
         "polished": snapshot.polished,
+        "stage": snapshot.stage.number,
+        "before": snapshot.stage.before,
         "bits": bits,
     }
     arrays: dict[str, NDArray[Any]] = {
@@ -97,6 +117,9 @@ def write_checkpoint(path: Path, key: str, snapshot: Snapshot, known: Iterable[b
         "vectors": snapshot.vectors,
         "facts": snapshot.facts,
         "done": _packed(done, bits),
+        "start": snapshot.stage.start,
+        "front": snapshot.stage.vectors,
+        "front facts": snapshot.stage.facts,
     }
     signed = {**about, "content": _content(about, arrays)}
     with staged([path], private=[path]) as [draft], draft.open("wb") as stream:
@@ -137,6 +160,7 @@ def read_checkpoint(path: Path, key: str) -> Snapshot | None:
         about["limit"],
         _unpacked(held["done"], bits),
         about["polished"],
+        Stage(about["stage"], about["before"], held["start"], held["front"], held["front facts"]),
     )
 
 

@@ -9,19 +9,21 @@ and Mondrian make of the table), then one step from vectors that stand on the fr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from sfumato.anonymizers import CutSpace, CutVector, cut_space
+from sfumato.anonymizers import CutSpace, CutVector
 from sfumato.anonymizers.cut_vector.space import Bits
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.table import Table
 from sfumato.tradeoff.search.archive import FrontierPoint
-from sfumato.tradeoff.search.pareto import NSGA2, Enumeration, Search
+from sfumato.tradeoff.search.measured_problem import MeasuredProblem
+from sfumato.tradeoff.search.pareto import NSGA2, Enumeration, Search, search_of
 from sfumato.tradeoff.search.problems import Problem2
 from sfumato.tradeoff.search.seeds import seeds
 from sfumato.tradeoff.search.variation import mutate, tree_of
+from sfumato.tradeoff.study.plan import SearchPlan
 from sfumato.tradeoff.study.study import Candidate, Study
 
 MOST_BITS = 4_000
@@ -46,6 +48,7 @@ class CountedCuts:
     """The search over cuts, for axes that are counted: a few generations at a time, or all of a small space at once."""
 
     search: Search | Enumeration
+    plan: SearchPlan
     idle: int = 0
     whole: tuple[FrontierPoint, ...] | None = None
 
@@ -56,10 +59,11 @@ class CountedCuts:
         points = self.points()
         tried = set(known)
         found = [
-            (gain(dict(point.values)), point.publishable)
+            (gain(dict(point.values)), required(point.publishable, self.plan))
             for point in points
-            if point.publishable is not None and point.publishable not in tried and point.values["k"] >= 2
+            if point.publishable is not None and point.values.get("k", 2) >= 2
         ]
+        found = [(size, one) for size, one in found if one not in tried]
         best = sorted(((size, one) for size, one in found if size > 0), key=lambda each: (-each[0], each[1].id))[:most]
         self.idle = 0 if best else self.idle + 1
         return [one for _, one in best]
@@ -132,20 +136,37 @@ Cuts = CountedCuts | SteppedCuts
 
 def cuts_of(study: Study, table: Table, axes: Sequence[str], workers: int | None) -> Cuts | None:
     """Return who proposes cut vectors for a study on its axes; nobody where releases may not be generalized."""
+    plan = study.search or SearchPlan()
     own = [one for one in study.candidates_of(table) if not one.anonymizer.baseline and not one.anonymizer.noisy]
-    if own and all(one.form == "bucketization" for one in own):
+    if not plan.proposes(CutVector.name) or (own and all(one.form == "bucketization" for one in own)):
         return None
-    space = cut_space(table.cells)
+    space = plan.space(table.cells)
     if not 0 < space.bits <= MOST_BITS or table.shared:
         return None
     suppress = max((one.suppress for one in own), default=0.0)
-    if set(axes) <= {"k", "loss", "generalization_loss"} and "k" in axes:
+    least = min((part.k for one in own for part in one.requirement.parts if isinstance(part, KAnonymity)), default=2)
+    wanted = plan.joined(KAnonymity(max(least, 2)))
+    given = plan.wanted(study.scales)
+    if given is None and (plan.solver is not None or plan.exact is not None) and not is_counted(axes):
+        given = MeasuredProblem(", ".join(axes), str(wanted), suppress, study.scales)
+    if given is not None:
+        return CountedCuts(search_of(table, given, space, plan.nsga2, workers, plan.exact), plan)
+    if is_counted(axes) and plan.required is None:
         loss = next(name for name in axes if name != "k")
         problem = Problem2(suppress, minimize=loss)  # type: ignore[arg-type]
-        if space.count <= FEW_VECTORS:
-            return CountedCuts(Enumeration(table, problem, space, workers))
-        solver = NSGA2(population=POPULATION, generations=1_000_000)
-        return CountedCuts(Search(table, problem, space, solver, workers))
-    least = min((part.k for one in own for part in one.requirement.parts if isinstance(part, KAnonymity)), default=2)
+        if plan.exact or (plan.exact is None and plan.solver is None and space.count <= FEW_VECTORS):
+            return CountedCuts(Enumeration(table, problem, space, workers), plan)
+        solver = plan.nsga2 or NSGA2(population=POPULATION, generations=1_000_000)
+        return CountedCuts(Search(table, problem, space, solver, workers, stages=plan.solver is not None), plan)
     made = seeds(table, space, suppress)
-    return SteppedCuts(space, KAnonymity(max(least, 2)), suppress, list(made))
+    return SteppedCuts(space, wanted, suppress, list(made))
+
+
+def is_counted(axes: Sequence[str]) -> bool:
+    """Say whether measures can be counted without making a release: k and a loss."""
+    return "k" in axes and set(axes) <= {"k", "loss", "generalization_loss"}
+
+
+def required(candidate: Candidate, plan: SearchPlan) -> Candidate:
+    """Return a candidate with what a plan requires in addition."""
+    return replace(candidate, requirement=plan.joined(candidate.requirement))

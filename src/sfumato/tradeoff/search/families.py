@@ -2,17 +2,18 @@
 
 A family is a maker, a requirement, a form and a suppression limit; its dial is the number that says how strict it is
 (k, l, t, ...; epsilon of a mechanism). Dials turn on a logarithmic scale, because that is how people choose them:
-k = 5, 10, 20 are as far apart as 50, 100, 200.
+k = 5, 10, 20 are as far apart as 50, 100, 200. With the ends of the map, direct answers and cut vectors they are what a
+kind of study proposes to a tuner.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sfumato.anonymizers import Maker, anonymizer
+from sfumato.anonymizers import Hilbert, Maker, anonymizer
 from sfumato.release import FORMS
 from sfumato.requirements import (
     AlphaK,
@@ -27,7 +28,10 @@ from sfumato.requirements import (
 from sfumato.requirements.requirement import All
 from sfumato.table import Sensitive, Table
 from sfumato.table.cells import find_sensitive
-from sfumato.tradeoff.study.study import Candidate, Study
+from sfumato.tradeoff.search.aims import Aim
+from sfumato.tradeoff.search.cuts import Cuts, cuts_of
+from sfumato.tradeoff.study.plan import SearchPlan
+from sfumato.tradeoff.study.study import Candidate, Study, baselines
 
 EPSILONS = (0.01, 10.0)
 DIGITS = 4
@@ -65,21 +69,23 @@ class Dial:
 class Family:
     """Candidates that differ in the value of one dial."""
 
-    example: Candidate
+    example: Any
+    """A candidate of a table or of baskets: its requirement has `parts`."""
+
     dial: Dial
     places: tuple[int, ...]
     """Which parts of the requirement have the dial, all turned alike; none: the maker has it."""
 
-    def value_of(self, candidate: Candidate) -> float | None:
+    def value_of(self, candidate: Any) -> float | None:
         """Return the value of the dial of a member; nothing of a candidate that is none."""
         parts = candidate.requirement.parts
         if any(place >= len(parts) for place in self.places):
             return None
         owner = parts[self.places[0]] if self.places else candidate.anonymizer
-        value = getattr(owner, self.dial.field, None)
+        value: float | None = getattr(owner, self.dial.field, None)
         return value if value is not None and self.at(value) == candidate else None
 
-    def at(self, value: float) -> Candidate:
+    def at(self, value: float) -> Any:
         """Return the member of the family with a value of the dial."""
         example = self.example
         if not self.places:
@@ -91,15 +97,72 @@ class Family:
             parts[place] = replace(part, **{self.dial.field: value})
         return replace(example, requirement=parts[0] if len(parts) == 1 else All(tuple(parts)))
 
+    def requiring(self, plan: SearchPlan) -> Family:
+        """Return the family with what a plan requires in addition."""
+        wanted = plan.joined(self.example.requirement)
+        more = len(wanted.parts) - len(self.example.requirement.parts)
+        return replace(
+            self,
+            example=replace(self.example, requirement=wanted),
+            places=tuple(place + more for place in self.places),
+        )
+
     @property
     def key(self) -> str:
         """Name the family: the same for all its members."""
         return str(self.at(self.dial.rounded(self.dial.most)))
 
     @property
-    def first(self) -> Iterator[Candidate]:
+    def first(self) -> Iterator[Any]:
         """The members to try before anything is known of the family."""
         return (self.at(self.dial.at(share)) for share in FIRST)
+
+
+LOSSES = ("loss", "generalization_loss")
+
+
+def no_cuts() -> None:
+    """Propose no cut vectors."""
+
+
+@dataclass(frozen=True)
+class Proposals:
+    """What can be tried beside the candidates of a study."""
+
+    ends: tuple[Any, ...]
+    """The trivial release and the original: the frame of the map reaches from one to the other."""
+
+    families: tuple[Family, ...]
+    straight: tuple[Any, ...] = ()
+    """Candidates that answer a question directly."""
+
+    cuts: Callable[[], Cuts | None] = no_cuts
+    """Begins the search over cut vectors, which takes a while."""
+
+    most_cuts: int | None = None
+    """At most so many cut vectors are tried."""
+
+
+def table_proposals(study: Study, table: Table, aim: Aim, workers: int | None) -> Proposals:
+    """Propose what can be tried on a table, as far as the plan of the study allows it."""
+    plan = study.search or SearchPlan()
+    exact = ("bucketization",) if aim.is_about_hiding else ()
+    return Proposals(
+        tuple(baselines().candidates),
+        tuple(family for family in families_of(study, table) if family.example.form not in exact),
+        tuple(straight(aim, table, plan)),
+        lambda: cuts_of(study, table, aim.names, workers),
+        plan.points,
+    )
+
+
+def straight(aim: Aim, table: Table, plan: SearchPlan) -> list[Candidate]:
+    """List candidates that answer a question directly: the largest k within a loss along the Hilbert curve."""
+    losses = [bound.value for bound in aim.bounds if bound.measure in LOSSES and bound.side == "max"]
+    if "k" not in aim.axes or not losses or table.shared or table.cells.records < 2:
+        return []
+    maker = Hilbert(within=float(f"{min(max(min(losses), 0.0), 1.0):.6g}"))
+    return [Candidate(maker, plan.joined(KAnonymity(2)))] if plan.proposes(maker.name) else []
 
 
 OFFERED: tuple[tuple[str, str], ...] = (
@@ -122,7 +185,11 @@ OFFERED: tuple[tuple[str, str], ...] = (
 
 
 def families_of(study: Study, table: Table) -> list[Family]:
-    """List the families of a study's own candidates, then what is offered in the forms and limits of the study."""
+    """List the families of a study's own candidates, then what is offered in the forms and limits of the study.
+
+    What its plan does not propose is left out; where it requires anything, noisy releases are, which it cannot bind.
+    """
+    plan = study.search or SearchPlan()
     own = [candidate for candidate in study.candidates_of(table) if _varies(candidate.anonymizer)]
     forms = tuple(dict.fromkeys(candidate.form for candidate in own)) or FORMS
     suppress = tuple(dict.fromkeys(candidate.suppress for candidate in own)) or (0.0,)
@@ -134,7 +201,9 @@ def families_of(study: Study, table: Table) -> list[Family]:
     )
     found: dict[str, Family] = {}
     for family in _families([*own, *offered], table):
-        found.setdefault(family.key, family)
+        maker = family.example.anonymizer
+        if plan.proposes(maker.name) and not (maker.noisy and plan.required is not None):
+            found.setdefault(family.requiring(plan).key, family.requiring(plan))
     return list(found.values())
 
 

@@ -59,6 +59,10 @@ class MeasuredProblem(Problem):
         """The first two measures."""
         return self.objectives[0], self.objectives[1]
 
+    def on_scales(self, scales: Scales) -> MeasuredProblem:
+        """Return the problem on the scales of a study."""
+        return replace(self, scales=scales)
+
     @property
     def share(self) -> float:
         """The share of the records that may be suppressed."""

@@ -91,7 +91,7 @@ class _Sampling(Sampling):  # type: ignore[misc]
 
     def _do(self, problem: Any, n_samples: int, *args: Any, random_state: Any = None, **kwargs: Any) -> Individuals:
         vectors = self.search.first_population(random_state)
-        rows = random_state.integers(CHOICES if self.search.problem.several else 1, size=len(vectors))
+        rows = random_state.integers(CHOICES if self.search.current.several else 1, size=len(vectors))
         return np.concatenate([vectors.astype(np.int16), rows[:, None].astype(np.int16)], axis=1)
 
 
@@ -123,7 +123,7 @@ class _Mutation(Mutation):  # type: ignore[misc]
             flip(vectors, self.tree, random_state.random(vectors.shape), self.rate)
         changed = x.copy()
         changed[:, :-1] = vectors
-        if self.search.problem.several:
+        if self.search.current.several:
             other = random_state.random(len(x)) < OTHER_ROW
             changed[other, -1] = random_state.integers(CHOICES, size=int(other.sum()))
         return changed

@@ -6,6 +6,8 @@
     search.resume(path)              # or another day: `run(checkpoint=path)` leaves a file to go on from
 
 Every vector is worked out once and kept; the archive keeps every non-dominated point, whatever the population forgets.
+Where every threshold of suppression counts, the search climbs the stages of its problem, which do not depend on how
+much suppression is allowed in the end: so who allows more finds at least as much.
 Work is divided among threads, vector by vector, so their number cannot matter: same seed, same frontier.
 """
 
@@ -14,6 +16,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice, product
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -27,10 +30,18 @@ from sfumato.configuration import Configured, Option, check_choice, check_number
 from sfumato.errors import BadInputError
 from sfumato.table import Table
 from sfumato.tradeoff.search.archive import Archive, Frontier
-from sfumato.tradeoff.search.checkpoint import NOT_EVOLVED, Snapshot, key_of, read_checkpoint, write_checkpoint
+from sfumato.tradeoff.search.checkpoint import (
+    NOT_EVOLVED,
+    ONLY_STAGE,
+    Snapshot,
+    Stage,
+    key_of,
+    read_checkpoint,
+    write_checkpoint,
+)
 from sfumato.tradeoff.search.evaluator import Evaluator
 from sfumato.tradeoff.search.measured_problem import problem
-from sfumato.tradeoff.search.problems import Problem
+from sfumato.tradeoff.search.problems import Counted, Problem
 from sfumato.tradeoff.search.seeds import seeds
 from sfumato.tradeoff.search.variation import drawn, levelled, neighbours
 
@@ -76,24 +87,45 @@ class Search:
         solver: NSGA2 | None = None,
         workers: int | None = None,
         start: Bits | None = None,
+        stages: bool = True,
     ) -> None:
         self.problem = problem(wanted) if isinstance(wanted, str) else wanted
-        self.table = table
+        self.table, self.workers = table, workers
         self.space = space if space is not None else cut_space(table.cells)
         self.solver = solver or NSGA2()
-        self.evaluator = Evaluator(table, self.problem, self.space, workers)
         self.archive = Archive(self.problem, self.space)
+        self.stages = self.problem.stages(table.cells.records) if stages else (self.problem,)
+        """The problems that are solved one after the other; without `stages` the wanted one alone."""
+
         self.start = start
         """Vectors to begin with, such as those of a frontier that was found before."""
 
         if start is not None and not all(self.space.is_valid(vector) for vector in start):
             raise BadInputError("start: these cut vectors do not belong to the space (cut along the hierarchy)")
         self.generation = 0
+        self._begin(0, 0, np.zeros((0, self.space.bits), np.uint8) if start is None else start)
+        self._last: Snapshot | None = None
+
+    def _begin(self, stage: int, before: int, start: Bits) -> None:
+        """Begin a stage: what was worked out before says nothing of what it allows."""
+        self.stage, self._before, self._start = stage, before, start
+        self.evaluator = Evaluator(self.table, self.current, self.space, self.workers)
+        self.front = self.archive if len(self.stages) == 1 else Archive(self.current, self.space)
         self.polished = False
         self._limit = 0
         self._done: dict[bytes, None] = {}
         self._algorithm: Any = None
-        self._last: Snapshot | None = None
+        self._looked: set[bytes] = set()
+
+    @property
+    def current(self) -> Problem:
+        """The problem of the stage that the search is in."""
+        return self.stages[self.stage]
+
+    @property
+    def evaluations(self) -> int:
+        """How many cut vectors were worked out, each once in a stage."""
+        return self._before + len(self.evaluator.known)
 
     def run(
         self,
@@ -111,28 +143,53 @@ class Search:
             check_number("seconds", seconds, least=0, strict=True)
         keeper = None if checkpoint is None else _Keeper(self, checkpoint)
         ends = None if seconds is None else time.monotonic() + seconds
-        last = self.solver.generations
-        if generations is not None:
-            last = min(last, self.generation + generations)
+        last = self.generations if generations is None else min(self.generations, self.generation + generations)
         stopped = ""
         try:
-            while self.generation < last:
-                if ends is not None and time.monotonic() >= ends:
-                    stopped = "time"
+            while not stopped:
+                if self.generation < min(last, self._ending):
+                    stopped = self._evolve(ends, keeper, progress)
+                elif self.generation == self._ending and self.solver.operators == "own" and not self.polished:
+                    stopped = self._polish(ends, keeper, progress)
+                elif self.generation < last:
+                    self._climb()
+                else:
                     break
-                self._next_generation()
-                if keeper is not None:
-                    keeper.keep()
-                if progress is not None:
-                    progress(self.generation, self.total, f"{len(self.archive.costs)} points")
-            if self.generation == self.solver.generations and self.solver.operators == "own" and not self.polished:
-                stopped = self._polish(ends, keeper, progress)
         except KeyboardInterrupt:
             stopped = "interrupted"
             self._restore(self._last)
         if keeper is not None:
             keeper.keep(at_once=True)
-        return self.archive.frontier(len(self.evaluator.known), stopped=stopped)
+        return self.archive.frontier(self.evaluations, stopped=stopped)
+
+    @property
+    def generations(self) -> int:
+        """The generations of all stages."""
+        return self.solver.generations * len(self.stages)
+
+    @property
+    def _ending(self) -> int:
+        """The generation with which the stage ends."""
+        return self.solver.generations * (self.stage + 1)
+
+    def _evolve(self, ends: float | None, keeper: _Keeper | None, progress: Progress | None) -> str:
+        """Make one generation, if there is time."""
+        if ends is not None and time.monotonic() >= ends:
+            return "time"
+        self._next_generation()
+        if keeper is not None:
+            keeper.keep()
+        if progress is not None:
+            progress(self._done_before + self.generation, self.total, f"{len(self.archive.costs)} points")
+        return ""
+
+    def _climb(self) -> None:
+        """Go to the next stage; half of its first generation lies evenly along the front of this one."""
+        number = min(len(self.front.vectors), self.solver.population // 2)
+        chosen = np.linspace(0, len(self.front.vectors) - 1, number).round().astype(np.int64)
+        order = np.lexsort(self.front.costs.T[::-1])
+        self._begin(self.stage + 1, self.evaluations, self.front.vectors[order[chosen]])
+        self._last = self._snapshot()
 
     def resume(self, checkpoint: Path) -> str:
         """Take a search up from its checkpoint, if there is one; say in a sentence what became of it."""
@@ -140,19 +197,43 @@ class Search:
         if kept is None:
             return sentence
         assert isinstance(kept.known, tuple) and isinstance(kept.done, tuple)
+        self._begin(kept.stage.number, kept.stage.before, kept.stage.start)
         self.evaluator.known = dict.fromkeys(kept.known)
         self._done = dict.fromkeys(kept.done)
         self._restore(replace(kept, known=len(kept.known), done=len(kept.done)))
-        if self.polished or (self.generation == self.solver.generations and self.solver.operators == "paper"):
+        if self.generation == self.generations and (self.polished or self.solver.operators == "paper"):
             return f"this search is finished: its frontier is taken from {checkpoint}"
-        return f"going on after generation {self.generation} of {self.solver.generations}, from {checkpoint}"
+        return f"going on after generation {self.generation} of {self.generations}, from {checkpoint}"
 
     def look_at(self, vectors: Bits) -> list[Numbers]:
         """Work out vectors, add them to the archive, return all their rows of facts."""
         facts, fresh = self.evaluator.facts(vectors)
         if len(fresh):
-            self.archive.add(vectors[fresh], [facts[i] for i in fresh])
+            self.front.add(vectors[fresh], [facts[i] for i in fresh])
+            if self.front is not self.archive:
+                self._keep_allowed(vectors[fresh], [facts[i] for i in fresh])
         return facts
+
+    def _keep_allowed(self, vectors: Bits, facts: list[Numbers]) -> None:
+        """Add to the archive what suppresses no more than the wanted problem allows."""
+        wanted, records = self.problem, self.table.cells.records
+        assert isinstance(wanted, Counted)
+        self.archive.add(vectors, [rows[wanted.within(rows, records)] for rows in facts])
+
+    def _look_further(self) -> None:
+        """Where the stage allows less than is allowed in the end, see what more suppression makes of its front."""
+        if self.stage + 1 == len(self.stages):
+            return
+        fresh = {one.tobytes(): i for i, one in enumerate(self.front.vectors) if one.tobytes() not in self._looked}
+        if fresh:
+            vectors = self.front.vectors[list(fresh.values())]
+            self.archive.add(vectors, self._final.worked_out(vectors))
+            self._looked |= set(fresh)
+
+    @cached_property
+    def _final(self) -> Evaluator:
+        """Works out vectors of earlier stages under the wanted problem."""
+        return Evaluator(self.table, self.problem, self.space, self.workers)
 
     def _next_generation(self) -> None:
         from sfumato.tradeoff.search.nsga2 import algorithm_of  # pymoo is slow to import
@@ -161,15 +242,16 @@ class Search:
             self._algorithm = algorithm_of(self)
         self._algorithm.next()
         self.generation += 1
+        self._look_further()
         self._last = self._snapshot()
 
     def first_population(self, generator: np.random.Generator) -> Bits:
-        """Choose the vectors of the first generation: what was given, seeds, whole levels, then random ones."""
+        """Choose the vectors of a stage's first generation: what was given, seeds, whole levels, then random ones."""
         own = self.solver.operators == "own"
         none = np.zeros((0, self.space.bits), np.uint8)
-        given = none if self.start is None else self.start[: self.solver.population]
+        given = self._start[: self.solver.population]
         left = self.solver.population - len(given)
-        made = seeds(self.table, self.space, self.problem.share)[: left // 2] if own else none
+        made = seeds(self.table, self.space, self.current.share)[: left // 2] if own else none
         levels = levelled(self.space, left // 2 - len(made), generator) if own else none
         random = drawn(self.space, left - len(made) - len(levels), generator, spread=own)
         return np.concatenate([given, made, levels, random]).astype(np.uint8)
@@ -177,8 +259,17 @@ class Search:
     @property
     def total(self) -> int:
         """The generations of a whole search; those of the local search are as many vectors."""
-        more = self.solver.generations // 4 if self.solver.operators == "own" else 0
-        return self.solver.generations + more
+        return self.generations + self._local * len(self.stages)
+
+    @property
+    def _local(self) -> int:
+        """The generations that the local search of a stage stands for."""
+        return self.solver.generations // 4 if self.solver.operators == "own" else 0
+
+    @property
+    def _done_before(self) -> int:
+        """The generations that the local searches of the stages before stand for."""
+        return self._local * self.stage
 
     def _polish(self, ends: float | None, keeper: _Keeper | None, progress: Progress | None) -> str:
         """Improve the archive's points step by step until none of their neighbours is non-dominated, or work is up.
@@ -189,7 +280,7 @@ class Search:
         self._limit = self._limit or len(known) + self.solver.population * self.solver.generations // 4
         while len(known) < self._limit:
             steps, number = {}, 0
-            for vector in self.archive.vectors:
+            for vector in self.front.vectors:
                 if vector.tobytes() in self._done or vector.tobytes() in steps:
                     continue
                 steps[vector.tobytes()] = neighbours(self.space, vector)
@@ -205,12 +296,14 @@ class Search:
             if fresh.any():
                 self.look_at(together[fresh])
             self._done |= dict.fromkeys(steps)
+            self._look_further()
             self._last = self._snapshot()
             if keeper is not None:
                 keeper.keep()
             if progress is not None:
-                left = (self._limit - len(known)) // self.solver.population
-                progress(self.total - max(left, 0), self.total, f"{len(self.archive.costs)} points, local search")
+                left = max((self._limit - len(known)) // self.solver.population, 0)
+                whole = self.generation + self._done_before + self._local
+                progress(whole - left, self.total, f"{len(self.archive.costs)} points, local search")
         self.polished = True
         self._last = self._snapshot()
         return ""
@@ -220,15 +313,23 @@ class Search:
     def _snapshot(self) -> Snapshot:
         from sfumato.tradeoff.search.nsga2 import evolved
 
+        one = self.front is self.archive
         return Snapshot(
             self.generation,
-            evolved(self._algorithm),
+            NOT_EVOLVED if self._algorithm is None else evolved(self._algorithm),
             len(self.evaluator.known),
             self.archive.vectors,
-            self.archive.facts if self.archive.facts is not None else np.zeros((0, 0)),
+            self.archive.rows,
             self._limit,
             len(self._done),
             self.polished,
+            Stage(
+                self.stage,
+                self._before,
+                self._start,
+                ONLY_STAGE.vectors if one else self.front.vectors,
+                ONLY_STAGE.facts if one else self.front.rows,
+            ),
         )
 
     def _restore(self, own: Snapshot | None) -> None:
@@ -238,7 +339,8 @@ class Search:
             assert isinstance(number, int)
             for key in list(met)[number:]:
                 del met[key]
-        self.archive = Archive(self.problem, self.space)
+        one, self.archive = self.front is self.archive, Archive(self.problem, self.space)
+        self.front = self.archive if one else Archive(self.current, self.space)
         self._last, self._algorithm = own, None
         if own is None:
             self.generation, self._limit, self.polished = 0, 0, False
@@ -247,7 +349,10 @@ class Search:
 
         self.generation, self._limit, self.polished = own.generation, own.limit, own.polished
         self.archive.take(own.vectors, own.facts)
-        self._algorithm = algorithm_of(self, own.evolved)
+        if not one:
+            self.front.take(own.stage.vectors, own.stage.facts)
+        if len(own.evolved.individuals):
+            self._algorithm = algorithm_of(self, own.evolved)
 
 
 class _Keeper:
@@ -372,9 +477,8 @@ class Enumeration:
         return f"going on after {self.chunk * CHUNK:,} of {self.size:,} cut vectors, from {checkpoint}"
 
     def _keep(self, checkpoint: Path) -> None:
-        facts = self.archive.facts if self.archive.facts is not None else np.zeros((0, 0))
         finished = self.chunk * CHUNK >= self.size
-        kept = Snapshot(self.chunk, NOT_EVOLVED, 0, self.archive.vectors, facts, 0, 0, finished)
+        kept = Snapshot(self.chunk, NOT_EVOLVED, 0, self.archive.vectors, self.archive.rows, 0, 0, finished, ONLY_STAGE)
         write_checkpoint(checkpoint, key_of(self), kept, (), ())
 
 

@@ -16,8 +16,8 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ from sfumato.anonymizers.cut_vector.facts import GENERALIZED, LEAST, PRIVACY, SM
 from sfumato.anonymizers.cut_vector.space import Bits
 from sfumato.configuration import Configured, Option
 from sfumato.errors import BadInputError
-from sfumato.measures import MEASURES
+from sfumato.measures import MEASURES, Scales
 from sfumato.requirements import KAnonymity, LDiversity, Requirement
 from sfumato.table import Table
 from sfumato.table.cells import find_sensitive
@@ -51,6 +51,9 @@ Minimized = Annotated[
     Literal["generalization_loss", "loss"],
     Option("Which loss is made small: as in the paper, or with the suppressed records."),
 ]
+LADDER = (0.0, 0.1, 1.0)
+"""The shares of suppressed records that searches with every threshold climb, whatever the share that is allowed."""
+
 DIGITS = 12
 """Costs that agree to so many digits are equal: losses are sums whose order depends on the cuts."""
 
@@ -72,6 +75,11 @@ class Problem(Configured, ABC):
         return tuple(name for name in self.objectives if not name.endswith("loss"))
 
     @property
+    def measured_privacies(self) -> tuple[str, ...]:
+        """The privacies as a release is asked for them: the first axis where one is no measure."""
+        return tuple(dict.fromkeys(name if name in MEASURES else self.axes[0] for name in self.privacies))
+
+    @property
     def share(self) -> float:
         """The share of the records that may be suppressed."""
         return 0.0
@@ -80,6 +88,14 @@ class Problem(Configured, ABC):
     def several(self) -> bool:
         """Whether one vector may stand for several releases."""
         return False
+
+    def on_scales(self, scales: Scales) -> Problem:
+        """Return the problem on the scales of a study, where it measures anything."""
+        return self
+
+    def stages(self, records: int) -> tuple[Problem, ...]:
+        """Return the problems that a search solves one after the other, each beginning with what the last one found."""
+        return (self,)
 
     enumerated: ClassVar[int] = 200_000
     """Where a space has at most so many vectors, nothing needs to be searched: all are looked at."""
@@ -122,6 +138,22 @@ class Counted(Problem):
         """Whether every threshold of suppression is tried: less suppression is less loss only where it counts."""
         return False
 
+    def stages(self, records: int) -> tuple[Problem, ...]:
+        """Climb the ladder of shares up to the first that allows as much as is allowed.
+
+        A stage is the same whatever is allowed in the end, so who allows more finds at least as much.
+        """
+        if not self.every:
+            return (self,)
+        shares = {allowed(share, records): share for share in reversed(LADDER)}
+        enough = min(number for number in shares if number >= allowed(self.share, records))
+        changed: Any = self
+        return tuple(replace(changed, eta=shares[number]) for number in sorted(shares) if number <= enough)
+
+    def within(self, facts: Numbers, records: int) -> NDArray[np.bool_]:
+        """Mark the rows of facts that suppress no more than is allowed."""
+        return np.rint(facts[:, SUPPRESSED] * records) <= allowed(self.share, records)
+
     @property
     def axes(self) -> tuple[str, str]:
         """Privacy as it is measured on a release, and the loss."""
@@ -133,7 +165,7 @@ class Counted(Problem):
         cells, privacy = table.cells, PRIVACIES[self.privacy]
         if self.on is not None:
             find_sensitive(cells.sensitive, self.on)
-        budget = int(self.share * cells.records + 1e-9)
+        budget = allowed(self.share, cells.records)
         counted = CutTable.of(cells, space, self.on, diverse=privacy != counting.SIZE)
         return lambda vectors: counted.facts(vectors, self.kind, privacy, budget, self.every)
 
@@ -340,6 +372,11 @@ class Problem4(Counted):
 
     def _whole_l(self, facts: Numbers) -> Numbers:
         return np.floor(facts[..., LEAST] + counting.CLOSE)
+
+
+def allowed(share: float, records: int) -> int:
+    """Return how many records a share of them is at most."""
+    return int(share * records + 1e-9)
 
 
 def _stacked(columns: Sequence[Numbers]) -> Numbers:

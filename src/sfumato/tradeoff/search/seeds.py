@@ -22,6 +22,7 @@ from sfumato.anonymizers.cut_vector.space import Bits, CutAttribute
 from sfumato.anonymizers.full_domain.roll_up import Levels
 from sfumato.requirements import KAnonymity
 from sfumato.table import Table
+from sfumato.tradeoff.search.problems import allowed
 
 SIZES = (2, 5, 10, 25, 100, 500, 2500)
 """The k that are tried, as far as half of the records are at least so many."""
@@ -46,7 +47,7 @@ def full_domain_seeds(table: Table, space: CutSpace, sizes: list[int], suppress:
     combinations = np.prod([float(quasi.hierarchy.height + 1) for quasi in table.cells.quasi])
     if combinations > MOST_LEVELS:
         return
-    budget = int(suppress * table.cells.records + 1e-9)
+    budget = allowed(suppress, table.cells.records)
     for k in sizes:
         best = FullDomain().find(table, KAnonymity(k), budget).best
         if best is not None:

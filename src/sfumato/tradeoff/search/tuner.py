@@ -1,39 +1,38 @@
 """Tuning: a budget of time is spent where the frontier can still gain, or where a question can be answered better.
 
-The study's own candidates come first. Then families of candidates (`families`) are tried at a few values each, and
-between two neighbouring values of a family whatever promises most is tried next: the point half way, a little better
-than the straight line, and how much area it would take from under the staircase (or how much better than the best
-answer it may be: `aims`), times how well promises of that family were kept so far. Cut vectors (`cuts`) take part as
-long as they gain their share. No clock has a say in what is tried next, only in when to stop: more time continues the
-same sequence, so the frontier never gets worse with a larger budget, and a run that was stopped goes on from what is
-kept.
+The study's own candidates come first; beside a question they take turns with what may answer it. Families of candidates
+(`families`) are tried at a few values each, and between two neighbouring values of a family whatever promises most is
+tried next: the point half way, a little better than the straight line, and what it would gain (`aims`), times how well
+promises of that family were kept so far. Cut vectors (`cuts`) take part as long as they gain their share. No clock has
+a say in what is tried next, only in when to stop: more time continues the same sequence, so the frontier never gets
+worse with a larger budget, and a run that was stopped goes on from what is kept.
 """
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from math import inf
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from sfumato.anonymizers import CutVector, Hilbert
 from sfumato.errors import BadInputError
 from sfumato.process.interrupts import Cancel
-from sfumato.requirements import KAnonymity
-from sfumato.table import Table
 from sfumato.tradeoff.choice.bounds import Bound
 from sfumato.tradeoff.dominance import non_dominated
 from sfumato.tradeoff.exploration.exploration import Exploration, Progress
 from sfumato.tradeoff.map import Map, Point
-from sfumato.tradeoff.search.aims import Aim, scaled
-from sfumato.tradeoff.search.cuts import Cuts, cuts_of
-from sfumato.tradeoff.search.families import Family, families_of
-from sfumato.tradeoff.study.study import Candidate, Grid, Study, of_table, read_study
+from sfumato.tradeoff.search.aims import Aim, Judge, scaled
+from sfumato.tradeoff.search.cuts import Cuts
+from sfumato.tradeoff.search.families import Family, Proposals
+from sfumato.tradeoff.study.explorable import Explorable
+from sfumato.tradeoff.study.plan import SearchPlan
+from sfumato.tradeoff.study.study import Study, read_study
 
 AT_ONCE = 4
 """Candidates that are decided on together; fixed, so that the number of workers has no say."""
@@ -47,10 +46,6 @@ FEW_CUTS = 8
 FAIR = 2.0
 """Cut vectors go on with each batch as long as a try of theirs gains at least one over so much of another's."""
 
-FIRST_OWN = 4
-"""Of the study's own candidates so many come before anything else: the ends of the map."""
-
-LOSSES = ("loss", "generalization_loss")
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
@@ -63,98 +58,133 @@ def read_budget(text: str) -> float:
 
 
 def tune(
-    study: Study | str,
+    study: Explorable | str,
     seconds: float = inf,
     cache: Path | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
-    table: Table | None = None,
+    table: Any = None,
     tries: int | None = None,
     cancel: Cancel | None = None,
-    best: str | None = None,
+    best: str | Sequence[str] | None = None,
     bounds: Sequence[Bound] = (),
 ) -> Map:
     """Explore a study and whatever else seems worth a try, until time is up or nothing is left to try.
 
     `tries` bounds the candidates beside the study's own: unlike time, the same number gives the same map anywhere.
 
-    With `best` it looks for the best of that measure within `bounds`, instead of a better frontier on the axes.
+    With `best` it looks for the best of a measure, or of several, within `bounds`, instead of a better frontier on the
+    axes. `table` is what the study is about (a table, or baskets), where that is open already.
 
     The map's study has every candidate that was measured, so it can be explored again, chosen from and published.
     `cancel` stops it as it stops `explore`; the map of what was measured is then one of the study's own candidates.
     """
     if seconds == inf and tries is None:
         raise BadInputError("a tuner needs to know when to stop: give seconds, tries or both")
-    started = time.monotonic()
-    given = of_table(read_study(study) if isinstance(study, str) else study)
-    table = table if table is not None else given.table.open()
-    exploration: Exploration[Candidate] = Exploration(given, cache, workers, table, cancel)
-    own = sorted(exploration.candidates, key=lambda one: not one.anonymizer.baseline)
-    aim = Aim(given.axes, best, tuple(bounds))
-    tuner = Tuner(aim, families_of(given, table), cuts_of(given, table, given.axes, workers))
-    told = progress or (lambda done, total, last: None)
-    history: list[tuple[float, str]] = []
-    batch: Sequence[Candidate] = own[:FIRST_OWN]  # the ends of the map are there however little time there is
-    after: Sequence[Candidate] = [*straight(aim, table), *own[FIRST_OWN:]]
-    while batch and (after or time.monotonic() < started + seconds):
-        kept = exploration.known_of(batch)
-        fresh = (candidate for candidate in batch if candidate not in kept)
-        with exploration.mapped_when_stopped(lambda: _points_of(own, kept, tuner.points)):  # noqa: B023
-            for candidate, point in exploration.measured(fresh, None if seconds == inf or after else started + seconds):
-                kept[candidate] = point
-                total = len(own) + (tries or 0) if seconds == inf else int(seconds)
-                told(len(tuner.points) if seconds == inf else int(time.monotonic() - started), total, str(candidate))
-        for candidate in batch:
-            if candidate in kept:
-                tuner.learn(candidate, kept[candidate])
-                history.append((round(time.monotonic() - started, 3), candidate.id))
-        left = AT_ONCE if tries is None else tries + len(own) - len(tuner.points)
-        batch, after = (after, ()) if after else (tuner.next()[: max(left, 0)], ())
-    wanted = set(own)
-    measured = {one: point for one, point in tuner.points.items() if one in wanted or point.status == "measured"}
-    grown = replace(given, grids=(*given.grids, *_grids([one for one in measured if one not in wanted])))
-    shown = {point.id for point in measured.values()}
-    order = [(seconds, id) for seconds, id in history if id in shown]
-    tuning = {
-        "budget": seconds,
-        "order": order,
-        "added": len(set(measured) - wanted),
-        "unreached": len(wanted - set(measured)),
-        "exhausted": not tuner.next(),
-    }
-    with exploration.mapped_when_stopped(lambda: _points_of(own, tuner.points)):
-        return exploration.map(list(measured.values()), grown, {"tuning": tuning})
+    given = read_study(study) if isinstance(study, str) else study
+    asked = (best,) if isinstance(best, str) else tuple(best or ())
+    plan = (given.search if isinstance(given, Study) else None) or SearchPlan()
+    within = tuple(dict.fromkeys([*bounds, *plan.bounds]))
+    aim = Aim(asked, within, asked=True) if asked else Aim(given.axes, within)
+    exploration: Exploration[Any] = Exploration(given, cache, workers, table, cancel)
+    tuning = _Tuning(exploration, aim, seconds, tries, progress or (lambda done, total, last: None))
+    tuning.run()
+    with exploration.mapped_when_stopped(lambda: _points_of(tuning.own, tuning.tuner.points)):
+        return tuning.map()
 
 
-def straight(aim: Aim, table: Table) -> list[Candidate]:
-    """List candidates that answer a question directly: the largest k within a loss along the Hilbert curve."""
-    losses = [bound.value for bound in aim.bounds if bound.measure in LOSSES and bound.side == "max"]
-    if aim.best != "k" or not losses or table.shared or table.cells.records < 2:
-        return []
-    return [Candidate(Hilbert(within=float(f"{min(max(min(losses), 0.0), 1.0):.6g}")), KAnonymity(2))]
-
-
-def _points_of(candidates: Sequence[Candidate], *known: Mapping[Candidate, Point]) -> list[Point]:
+def _points_of(candidates: Sequence[Any], *known: Mapping[Any, Point]) -> list[Point]:
     return [points[one] for one in candidates for points in known if one in points]
 
 
-def _grids(candidates: Sequence[Candidate]) -> list[Grid]:
-    """Put candidates into as few blocks as there are makers, forms and limits."""
-    found: dict[tuple[object, ...], list[Candidate]] = {}
-    for one in candidates:
-        maker: object = one.anonymizer
-        if one.anonymizer.noisy or isinstance(maker, CutVector):
-            maker = one.anonymizer.name, one.requirement
-        found.setdefault((maker, one.form, one.suppress), []).append(one)
-    return [
-        Grid(
-            tuple(dict.fromkeys(one.anonymizer for one in block)),
-            tuple(dict.fromkeys(one.requirement for one in block)),
-            (block[0].form,),
-            (block[0].suppress,),
-        )
-        for block in found.values()
-    ]
+class _Tuning:
+    """A tuner at work on a study: what is tried in which order, until time is up."""
+
+    def __init__(
+        self, exploration: Exploration[Any], aim: Aim, seconds: float, tries: int | None, progress: Progress
+    ) -> None:
+        self.started = time.monotonic()
+        self.exploration, self.seconds, self.tries, self.progress = exploration, seconds, tries, progress
+        self.own = sorted(exploration.candidates, key=lambda one: not one.anonymizer.baseline)
+        self.wanted = set(self.own)
+        self.proposals: Proposals = exploration.work.proposals(aim, exploration.crew.workers)
+        self.tuner = Tuner(aim, list(self.proposals.families), most_cuts=self.proposals.most_cuts)
+        self.order: list[tuple[float, str]] = []
+
+    def run(self) -> None:
+        """Try batch after batch; of what the study has and the clock left out, take what is known already."""
+        ends = None  # the ends of the map are there however little time there is
+        for batch in self._batches():
+            if ends is not None and time.monotonic() >= ends:
+                break
+            self._try(list(dict.fromkeys(batch)), ends)
+            ends = None if self.seconds == inf else self.started + self.seconds
+        known = self.exploration.known_of(one for one in self.own if one not in self.tuner.points)
+        for one, point in known.items():
+            self._learn(one, point)
+
+    def _batches(self) -> Iterator[list[Any]]:
+        """Yield what to try: a first release and the ends of the map, the study's own, then what the tuner thinks of.
+
+        A question does not wait for all of the study's own: they take turns with what may answer it.
+        """
+        rest = [one for one in self.own if not one.anonymizer.baseline]
+        yield [*rest[:1], *(one for one in self.own if one.anonymizer.baseline), *self.proposals.ends]
+        self.tuner.cuts = self.proposals.cuts()
+        step = AT_ONCE if self.tuner.aim.asked else len(rest)
+        yield [*self.proposals.straight, *rest[1 : step + 1]]
+        rest = rest[step + 1 :]
+        while batch := [*self._thought_of(), *rest[:step]]:
+            yield batch
+            rest = [one for one in rest[step:] if one not in self.tuner.points]
+
+    def _thought_of(self) -> list[Any]:
+        """Return what the tuner would try next, as far as it may try more."""
+        if self.tries is None:
+            return self.tuner.next()
+        left = self.tries - sum(one not in self.wanted for one in self.tuner.points)
+        return self.tuner.next()[:left] if left > 0 else []
+
+    def _try(self, batch: Sequence[Any], ends: float | None) -> None:
+        kept = self.exploration.known_of(batch)
+        fresh = [candidate for candidate in batch if candidate not in kept]
+        with self.exploration.mapped_when_stopped(lambda: _points_of(self.own, kept, self.tuner.points)):
+            for candidate, point in self.exploration.measured(fresh, ends):
+                kept[candidate] = point
+                self._report(str(candidate))
+        for candidate in batch:
+            if candidate in kept:
+                self._learn(candidate, kept[candidate])
+
+    def _report(self, last: str) -> None:
+        if self.seconds == inf:
+            self.progress(len(self.tuner.points), len(self.own) + (self.tries or 0), last)
+        else:
+            self.progress(int(time.monotonic() - self.started), int(self.seconds), last)
+
+    def _learn(self, candidate: Any, point: Point) -> None:
+        """Let the tuner learn of a point; an end of the map that the study has not is there for the frame alone."""
+        if candidate in self.proposals.ends:
+            self.tuner.ends.append(point)
+        if candidate in self.wanted or candidate not in self.proposals.ends:
+            self.tuner.learn(candidate, point)
+            self.order.append((round(time.monotonic() - self.started, 3), candidate.id))
+
+    def map(self) -> Map:
+        """Put the study's own candidates on a map, and what else could be made."""
+        points = self.tuner.points
+        shown = {one: point for one, point in points.items() if one in self.wanted or point.status == "measured"}
+        added = [one for one in shown if one not in self.wanted]
+        ids = {point.id for point in shown.values()}
+        tuning = {
+            "budget": self.seconds,
+            "order": [(seconds, id) for seconds, id in self.order if id in ids],
+            "added": len(added),
+            "unreached": len(self.wanted - set(shown)),
+            "exhausted": self.tuner.exhausted,
+        }
+        grown = self.exploration.study.grown(added)
+        return self.exploration.map(list(shown.values()), grown, {"tuning": tuning})
 
 
 @dataclass
@@ -164,25 +194,33 @@ class Tuner:
     aim: Aim
     families: list[Family]
     cuts: Cuts | None = None
-    points: dict[Candidate, Point] = field(default_factory=dict)
+    most_cuts: int | None = None
+    """At most so many cut vectors are tried."""
+
+    points: dict[Any, Point] = field(default_factory=dict)
+    ends: list[Point] = field(default_factory=list)
+    """The trivial release and the original, which the frame of the map reaches between."""
+
+    exhausted: bool = False
+    """Whether nothing was left to try when it was last asked."""
 
     def __post_init__(self) -> None:
         self._first = [list(dict.fromkeys(family.first)) for family in self.families]
         self._known: list[dict[float, Point]] = [{} for _ in self.families]
         self._promised = [0.0] * len(self.families)
         self._kept = [0.0] * len(self.families)
-        self._hopes: dict[Candidate, tuple[int, float]] = {}
+        self._hopes: dict[Any, tuple[int, float]] = {}
         self._closed: set[int] = set()
-        self._cut: set[Candidate] = set()
+        self._cut: set[Any] = set()
         self._won = {True: 0.0, False: 0.0}
         self._tried = {True: 0, False: 0}
 
-    def learn(self, candidate: Candidate, point: Point) -> None:
+    def learn(self, candidate: Any, point: Point) -> None:
         """Take the point of a candidate in, and remember whether it kept what was promised."""
-        judge = self.aim.judge(list(self.points.values()))
+        judge = self._judge()
         self.points[candidate] = point
         seen = self.aim.sees(point)
-        gain = judge.gain_of(point.measures) if seen else 0.0
+        gain = judge.gain_of(point.measures) if self.aim.counts(point) else 0.0
         for i, family in enumerate(self.families):
             value = family.value_of(candidate)
             if value is not None and seen:
@@ -199,7 +237,7 @@ class Tuner:
         if gain > 0 and self.cuts is not None:
             self.cuts.moved()
 
-    def next(self) -> list[Candidate]:
+    def next(self) -> list[Any]:
         """Return what to try next: half of it between known values, then cuts, then families of which less is known."""
         hopes = self._best_hopes()
         chosen = [candidate for _, _, candidate in hopes[: AT_ONCE // 2]]
@@ -208,7 +246,11 @@ class Tuner:
         chosen += islice((one for _, _, one in hopes if one not in chosen), AT_ONCE - len(chosen))
         chosen += self._next_cuts(AT_ONCE - len(chosen))
         self._hopes |= {candidate: (i, hope) for hope, i, candidate in hopes if candidate in chosen}
+        self.exhausted = not chosen
         return list(dict.fromkeys(chosen))
+
+    def _judge(self) -> Judge:
+        return self.aim.judge(list(self.points.values()), self.ends)
 
     def _cuts_are_worth_it(self) -> bool:
         """Whether cut vectors gained a fair share for their number; now and then they are tried all the same."""
@@ -216,30 +258,31 @@ class Tuner:
             return True
         return FAIR * self._won[True] * self._tried[False] >= self._won[False] * self._tried[True]
 
-    def _next_cuts(self, most: int) -> list[Candidate]:
-        if self.cuts is None or most < 1:
+    def _next_cuts(self, most: int) -> list[Any]:
+        left = most if self.most_cuts is None else min(most, self.most_cuts - len(self._cut))
+        if self.cuts is None or left < 1:
             return []
-        judge = self.aim.judge(list(self.points.values()))
-        measured = [(one, point) for one, point in self.points.items() if self.aim.sees(point)]
-        costs = [[scaled(name, point.measures[name]) for name in self.aim.axes] for _, point in measured]
-        front = non_dominated(np.array(costs, np.float64).reshape(len(measured), len(self.aim.axes)))
-        chosen = self.cuts.next(judge.gain_of, self.points, [measured[i][0] for i in front], most)
+        names = self.aim.names
+        measured = [(one, point) for one, point in self.points.items() if self.aim.counts(point)]
+        costs = [[scaled(name, point.measures[name]) for name in names] for _, point in measured]
+        front = non_dominated(np.array(costs, np.float64).reshape(len(measured), len(names)))
+        chosen = self.cuts.next(self._judge().gain_of, self.points, [measured[i][0] for i in front], left)
         self._cut |= set(chosen)
         return chosen
 
-    def _first_tries(self, chosen: Sequence[Candidate]) -> list[Candidate]:
+    def _first_tries(self, chosen: Sequence[Any]) -> list[Any]:
         """List what families shall be tried at first, each once, the least known family before the others."""
-        tries: list[tuple[int, int, Candidate]] = []
+        tries: list[tuple[int, int, Any]] = []
         for i, queue in enumerate(self._first):
             left = [one for one in queue if one not in self.points and one not in chosen]
             if left and i not in self._closed:
                 tries.append((len(queue) - len(left), i, left[0]))
         return list(dict.fromkeys(candidate for _, _, candidate in sorted(tries, key=lambda each: each[:2])))
 
-    def _best_hopes(self) -> list[tuple[float, int, Candidate]]:
+    def _best_hopes(self) -> list[tuple[float, int, Any]]:
         """List the values half way between known ones of every family, the most promising first, each once."""
-        judge = self.aim.judge(list(self.points.values()))
-        hopes: dict[Candidate, tuple[float, int]] = {}
+        judge = self._judge()
+        hopes: dict[Any, tuple[float, int]] = {}
         for i, family in enumerate(self.families):
             trust = (DOUBT + self._kept[i]) / (DOUBT + self._promised[i])
             for (low, here), (high, there) in pairwise(sorted(self._known[i].items())):

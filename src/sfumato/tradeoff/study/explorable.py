@@ -12,6 +12,8 @@ from sfumato.release.maker import ReleaseMaker
 if TYPE_CHECKING:
     from sfumato.tradeoff.limit.limit import Limit
     from sfumato.tradeoff.map import Point
+    from sfumato.tradeoff.search.aims import Aim
+    from sfumato.tradeoff.search.families import Proposals
 
 
 class Settings(Protocol):
@@ -72,6 +74,9 @@ class Opened(Protocol):
     def prepared(self) -> Callable[[Any], Point]:
         """Make the scales ready; return what makes and measures one candidate, by many threads at once."""
 
+    def proposals(self, aim: Aim, workers: int | None) -> Proposals:
+        """Say what a tuner can try beside the candidates."""
+
     def limit(self) -> Limit | None:
         """Work out the line below which no truthful release can lie on p_loss and u_loss, where it is proved."""
 
@@ -94,8 +99,8 @@ class Explorable(Protocol):
         """How it is called."""
 
     @property
-    def axes(self) -> tuple[str, str]:
-        """The two measures that the map is drawn on."""
+    def axes(self) -> tuple[str, ...]:
+        """The measures that the frontier is of, two or more; the map is drawn on the first two."""
 
     @property
     def learned(self) -> Classification | None:
@@ -103,6 +108,9 @@ class Explorable(Protocol):
 
     def opened(self, data: Any = None) -> Opened:
         """Open the data, unless they are given, and list the candidates."""
+
+    def grown(self, candidates: Sequence[Any]) -> Self:
+        """Return the same study with further candidates."""
 
     def with_seed(self, seed: int) -> Self:
         """Return the same study with another seed of the random queries."""

@@ -24,7 +24,9 @@ from sfumato.table import DATASETS, Hierarchy, Table, TableDeclaration
 from sfumato.table.hierarchies.declared import Filed
 from sfumato.tradeoff.study.explorable import Explorable
 from sfumato.tradeoff.study.kinds import KINDS, kind
+from sfumato.tradeoff.study.plan import SearchPlan
 from sfumato.tradeoff.study.texts import (
+    check_axes,
     known_keys,
     list_of,
     section_values,
@@ -120,21 +122,22 @@ def _transformations(candidate: Candidate, table: Table) -> list[Candidate]:
 
 @dataclass(frozen=True)
 class Study:
-    """What to explore: a table, candidates, scales, and the two measures the map is drawn on."""
+    """What to explore: a table, candidates, scales, and the measures that count: the map is drawn on the first two."""
 
     name: str
     table: TableDeclaration
     grids: tuple[Grid, ...]
     scales: Scales = field(default_factory=Scales)
-    axes: tuple[str, str] = ("p_loss", "u_loss")
+    axes: tuple[str, ...] = ("p_loss", "u_loss")
+    search: SearchPlan | None = None
+    """How time is spent on candidates beside these; None: as `SearchPlan()` says, where a budget is given."""
 
     section: ClassVar[str] = "table"
     forms: ClassVar[tuple[str, ...]] = FORMS
-    facts: ClassVar[tuple[str, ...]] = ("digest", "records", "cells", "dropped", "quasi", "sensitive")
+    facts: ClassVar[tuple[str, ...]] = ("digest", "records", "cells", "dropped", "quasi", "sensitive", "weights")
 
     def __post_init__(self) -> None:
-        for axis in self.axes:
-            check_choice("axes", axis, MEASURES)
+        check_axes(self.axes, MEASURES)
         if not self.candidates:
             raise BadInputError(f"the study {self.name!r} has no candidate; give it [[candidates]]")
         noisy = [candidate.anonymizer.name for candidate in self.candidates if candidate.anonymizer.noisy]
@@ -142,7 +145,7 @@ class Study:
         if noisy and lacking:
             raise BadInputError(
                 f"axes: {lacking[0]} is counted on the records of groups, and {noisy[0]} publishes noisy counts of "
-                f"boxes instead, so its releases would not be on the map; take two of {', '.join(READ_NOISY)}, such as "
+                f"boxes instead, so its releases would not be on the map; take of {', '.join(READ_NOISY)}, such as "
                 'axes = ["empirical_breach", "query_error_median"]'
             )
 
@@ -171,6 +174,24 @@ class Study:
         check_choice("form", entry["form"], FORMS)
         suppress = float(entry["parameters"].get("suppress", 0.0))
         return Candidate(anonymizer(entry["anonymizer"]), requirement(entry["requirement"]), entry["form"], suppress)
+
+    def grown(self, candidates: Sequence[Candidate]) -> Study:
+        """Return the same study with further candidates, in as few blocks as there are makers, forms and limits."""
+        blocks: dict[tuple[object, ...], list[Candidate]] = {}
+        for one in candidates:
+            several = one.anonymizer.noisy or one.anonymizer.is_found
+            maker: object = (one.anonymizer.name, one.requirement) if several else one.anonymizer
+            blocks.setdefault((maker, one.form, one.suppress), []).append(one)
+        grids = (
+            Grid(
+                tuple(dict.fromkeys(one.anonymizer for one in block)),
+                tuple(dict.fromkeys(one.requirement for one in block)),
+                (block[0].form,),
+                (block[0].suppress,),
+            )
+            for block in blocks.values()
+        )
+        return replace(self, grids=(*self.grids, *grids))
 
     def with_seed(self, seed: int) -> Study:
         """Return the same study with another seed of the random queries."""
@@ -276,13 +297,16 @@ def bundled_study(name: str) -> Study:
 
 def study_of(content: dict[str, Any], origin: str) -> Study:
     """Read a study of a table from the content of its file."""
-    content = study_content(content, "table", ("p_loss", "u_loss"))
+    content = study_content(content, "table", ("p_loss", "u_loss"), ("search",))
+    plan = section_values("[search]", content["search"], SearchPlan, {}) if "search" in content else None
+    only_ends = (baselines(),) if plan is not None else ()
     return Study(
         str(content.get("name", Path(origin).stem)),
         _declaration(content["table"], origin),
-        tuple(map(_grid, content["candidates"])),
+        tuple(map(_grid, content["candidates"])) or only_ends,
         Scales(**section_values("[scales]", content["scales"], Scales, SCALES)),
-        (content["axes"][0], content["axes"][1]),
+        tuple(content["axes"]),
+        None if plan is None else SearchPlan(**plan),
     )
 
 
@@ -332,7 +356,7 @@ def _table_entries(declared: TableDeclaration, folder: Path | None) -> dict[str,
     entries: dict[str, Any] = {}
     for setting in fields(declared):
         value = getattr(declared, setting.name)
-        if value is None or (setting.name == "hierarchy" and not value):
+        if value is None or value == {}:
             continue
         entries[setting.name] = list(value) if isinstance(value, tuple) else value
     if "hierarchy" in entries:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
 import tomlkit
 
-from sfumato.configuration import Configured, described, parse, value_text
+from sfumato.configuration import Configured, check_choice, described, parse, value_text
 from sfumato.errors import BadInputError
 
 SCHEMA = 1
@@ -20,7 +20,9 @@ def study_text(study: Any, entries: Mapping[str, Any], blocks: Iterable[Mapping[
     """Write a study: what it is about, and its blocks of candidates, beside what every study has."""
     document = tomlkit.document()
     sections = {"schema": SCHEMA, "name": study.name, "axes": list(study.axes), study.section: entries}
-    for name, value in (sections | {"scales": section_entries(study.scales)}).items():
+    plan = getattr(study, "search", None)
+    sections |= {"scales": section_entries(study.scales)} | ({} if plan is None else {"search": section_entries(plan)})
+    for name, value in sections.items():
         document.add(name, tomlkit.item(value))
     candidates = tomlkit.aot()
     for block in blocks:
@@ -29,22 +31,35 @@ def study_text(study: Any, entries: Mapping[str, Any], blocks: Iterable[Mapping[
     return tomlkit.dumps(document)
 
 
-def study_content(content: Mapping[str, Any], section: str, axes: tuple[str, str]) -> dict[str, Any]:
-    """Check what every study has, and fill in what is usual."""
-    known_keys("the study", content, ("schema", "name", "axes", section, "scales", "candidates"))
+def study_content(
+    content: Mapping[str, Any], section: str, axes: tuple[str, ...], others: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Check what every study has, and fill in what is usual; `others` are sections that may stand for candidates."""
+    known_keys("the study", content, ("schema", "name", "axes", section, "scales", *others, "candidates"))
     if content.get("schema", SCHEMA) != SCHEMA:
         raise BadInputError(f"schema {content['schema']!r} is not known to this version, which knows {SCHEMA}")
-    if section not in content or "candidates" not in content:
-        raise BadInputError(f"a study needs [{section}] and at least one [[candidates]]")
-    whole = {"scales": {}, "axes": list(axes)} | dict(content)
-    if not isinstance(whole["axes"], list) or len(whole["axes"]) != 2:
-        raise BadInputError(f"axes must name two measures, not {whole['axes']!r}")
-    if not isinstance(whole[section], dict) or not isinstance(whole["scales"], dict):
-        raise BadInputError(f"{section} and scales must be TOML tables: [{section}], [scales]")
+    instead = [name for name in others if name in content]
+    if section not in content or ("candidates" not in content and not instead):
+        more = "".join(f" or [{name}]" for name in others)
+        raise BadInputError(f"a study needs [{section}] and at least one [[candidates]]{more}")
+    whole = {"scales": {}, "axes": list(axes), "candidates": []} | dict(content)
+    if not isinstance(whole["axes"], list):
+        raise BadInputError(f"axes must name two or more measures, not {whole['axes']!r}")
+    if not all(isinstance(whole[name], dict) for name in (section, "scales", *instead)):
+        named = [section, "scales", *instead]
+        raise BadInputError(f"{' and '.join(named)} must be TOML tables: {', '.join(f'[{name}]' for name in named)}")
     blocks = whole["candidates"]
     if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
         raise BadInputError("candidates must be TOML tables: [[candidates]], in two brackets")
     return whole
+
+
+def check_axes(axes: Sequence[str], known: Iterable[str]) -> None:
+    """Raise unless axes name two or more different measures."""
+    for axis in axes:
+        check_choice("axes", axis, known)
+    if len(axes) < 2 or len(set(axes)) < len(axes):
+        raise BadInputError(f"axes must name two or more measures, each once, not {list(axes)!r}")
 
 
 def texts_of(block: Mapping[str, Any], key: str, usual: str) -> list[str]:
@@ -89,9 +104,9 @@ def section_values(
 def section_entries(value: Any) -> dict[str, Any]:
     """Write a section with every default filled in; what is not given is left out."""
     written: dict[str, Any] = {}
-    for key in described(type(value)):
+    for key, each in described(type(value)).items():
         given = getattr(value, key)
-        if given is not None and given != ():
+        if given is not None and (given != () or each.optional):
             plain = list(given) if isinstance(given, tuple) else given
             written[key] = full_text(given) if isinstance(given, Configured) else plain
     return written

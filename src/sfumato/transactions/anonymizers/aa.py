@@ -20,6 +20,7 @@ import numpy as np
 
 from sfumato.arrays import Codes, Counts
 from sfumato.configuration import Option
+from sfumato.kernel_helpers import has_number
 from sfumato.kernels import kernel
 from sfumato.table import Hierarchy, weighted_counts
 from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer, Task, check_enough_records
@@ -226,14 +227,7 @@ def _has(nodes: Nodes, weights: Counts, trial: Codes, k: int) -> bool:
         row, together = nodes.rows[at], True
         for i in range(len(trial)):
             if i != least and together and not _covered(nodes, trial, i):
-                lo, hi = nodes.begins[trial[i]], nodes.begins[trial[i] + 1]
-                while lo < hi:
-                    middle = (lo + hi) // 2
-                    if nodes.rows[middle] < row:
-                        lo = middle + 1
-                    else:
-                        hi = middle
-                together = lo < nodes.begins[trial[i] + 1] and nodes.rows[lo] == row
+                together = has_number(nodes.rows, nodes.begins[trial[i]], nodes.begins[trial[i] + 1], row)
         if together:
             support += weights[row]
             if support >= k:

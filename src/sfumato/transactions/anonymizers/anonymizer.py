@@ -57,25 +57,19 @@ class BasketAnonymizer(ReleaseMaker, ABC):
 
         Raises `InfeasibleError` with the nearest feasible parameter where it finds none.
         """
-        task = self.task(baskets, requirement, utility, limit)
+        task = Task(baskets, requirement, utility, limit or NOTHING)
+        self.check_task(task)
         if not baskets.items:  # there is nothing to hide, and nothing to show
             return finished(global_release(baskets, set_recoding((), np.zeros(0, np.int64)), str(self)), task)
         return finished(self.release(task), task)
 
-    def task(
-        self,
-        baskets: Baskets,
-        requirement: BasketRequirement,
-        utility: UtilityConstraints | None,
-        limit: SuppressionLimit | None,
-    ) -> Task:
-        """Put together what is asked, and refuse what this anonymizer cannot promise."""
-        if not isinstance(requirement, self.requirements):
-            known = " or ".join(kind.name for kind in self.requirements)
-            raise BadInputError(f"{self.name} satisfies {known}, not {requirement.name}; choose another anonymizer")
-        if utility is not None and not self.keeps_utility_constraints:
-            raise BadInputError(f"{self.name} knows no utility constraints; with {utility} use coat or upcta")
-        return Task(baskets, requirement, utility, limit or NOTHING)
+    def check_task(self, task: Task) -> None:
+        """Refuse what this anonymizer cannot promise."""
+        if not isinstance(task.requirement, self.requirements):
+            known, other = " or ".join(kind.name for kind in self.requirements), task.requirement.name
+            raise BadInputError(f"{self.name} satisfies {known}, not {other}; choose another anonymizer")
+        if task.utility is not None and not self.keeps_utility_constraints:
+            raise BadInputError(f"{self.name} knows no utility constraints; with {task.utility} use coat or upcta")
 
     def in_words(self) -> str:
         """Name it to people, with what is not usual about it in brackets as one would type it."""

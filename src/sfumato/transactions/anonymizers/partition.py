@@ -25,7 +25,7 @@ from sfumato.transactions.anonymizers.aa import TreeBased
 from sfumato.transactions.anonymizers.anonymizer import Task
 from sfumato.transactions.anonymizers.item_tree import NONE, Nodes, cut_recoding, nodes_of
 from sfumato.transactions.baskets import Baskets, equal_rows, rows_once, taken_rows
-from sfumato.transactions.policy import BasketRequirement, CompleteKAnonymity, SuppressionLimit, UtilityConstraints
+from sfumato.transactions.policy import BasketRequirement, CompleteKAnonymity
 from sfumato.transactions.recoding import BasketRelease
 
 
@@ -46,16 +46,16 @@ class Partition(TreeBased):
     title: ClassVar[str] = "Partition"
     requirements: ClassVar[tuple[type[BasketRequirement], ...]] = (CompleteKAnonymity,)
 
-    def task(
-        self,
-        baskets: Baskets,
-        requirement: BasketRequirement,
-        utility: UtilityConstraints | None,
-        limit: SuppressionLimit | None,
-    ) -> Task:
+    def check_task(self, task: Task) -> None:
         """Refuse also where too few records have items, or have none."""
-        _check_feasible(baskets, requirement)
-        return super().task(baskets, requirement, utility, limit)
+        filled, wanted = task.baskets.filled, task.requirement
+        for number, what in ((task.baskets.size - filled, "have no items"), (filled, "have items")):
+            if 0 < number < wanted.k:
+                raise InfeasibleError(
+                    f"{wanted}: only {number:,} records {what}, and they cannot look like the others; "
+                    f"k={number} is the most, or leave these records out"
+                )
+        super().check_task(task)
 
     def release(self, task: Task) -> BasketRelease:
         """Divide until nothing can be divided."""
@@ -71,16 +71,6 @@ class Partition(TreeBased):
             done += [] if parts else [group]
             waiting += parts
         return _published(task, tree, nodes, done, str(self))
-
-
-def _check_feasible(baskets: Baskets, requirement: BasketRequirement) -> None:
-    empty = baskets.size - baskets.filled
-    for number, what in ((empty, "have no items"), (baskets.filled, "have items")):
-        if 0 < number < requirement.k:
-            raise InfeasibleError(
-                f"{requirement}: only {number:,} records {what}, and they cannot look like the others; "
-                f"k={number} is the most, or leave these records out"
-            )
 
 
 def divided(baskets: Baskets, nodes: Nodes, group: Group, k: int) -> list[Group]:

@@ -10,12 +10,13 @@ import numpy as np
 from sfumato.configuration import parse
 from sfumato.errors import BadInputError
 from sfumato.transactions.anonymizers.aa import AA
-from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer, finished
+from sfumato.transactions.anonymizers.anonymizer import NOTHING, BasketAnonymizer, Task, finished
 from sfumato.transactions.anonymizers.coat import COAT
 from sfumato.transactions.anonymizers.lra import LRA
 from sfumato.transactions.anonymizers.partition import Partition
 from sfumato.transactions.anonymizers.pcta import PCTA, UPCTA
 from sfumato.transactions.anonymizers.set_based import SetBased
+from sfumato.transactions.anonymizers.trivial import OneItem, OriginalBaskets
 from sfumato.transactions.anonymizers.vpa import VPA
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.policy import (
@@ -29,6 +30,9 @@ from sfumato.transactions.policy import (
 from sfumato.transactions.recoding import BasketRelease
 
 BASKET_ANONYMIZERS: tuple[type[BasketAnonymizer], ...] = (AA, COAT, PCTA, UPCTA, LRA, VPA, Partition)
+CANDIDATES: tuple[type[BasketAnonymizer], ...] = (*BASKET_ANONYMIZERS, OneItem, OriginalBaskets)
+"""Who can be a candidate of a study: everybody who makes releases, and the two ends of a map."""
+
 PAPER = ("aa", "coat", "pcta")
 """The three anonymizers of Loukides et al. 2012 as we read their papers."""
 
@@ -77,7 +81,8 @@ def sweep(
         if not warm or not isinstance(chosen, SetBased):
             yield chosen.anonymize(baskets, asked, utility, limit)
             continue
-        task = chosen.task(baskets, asked, utility, limit)
+        task = Task(baskets, asked, utility, limit or NOTHING)
+        chosen.check_task(task)
         made = chosen.released_from(task, start)
         yield finished(replace(made, maker=f"{chosen} (warm)"), task)
         start = made.recoding.parts.astype(np.int64)
@@ -95,3 +100,8 @@ def _policy(
         utility_constraints(utility) if isinstance(utility, str) else utility,
         suppression_limit(limit) if isinstance(limit, str) else limit,
     )
+
+
+def candidate_maker(text: str) -> BasketAnonymizer:
+    """Read who makes a candidate from its text form, such as `coat order=ascending` or `one-item`."""
+    return parse(text, CANDIDATES, "anonymizer of baskets")

@@ -30,11 +30,7 @@ def published_rows(release: BasketRelease) -> list[Row]:
     for distinct, weight in enumerate(rows.weights.tolist()):
         codes = rows.codes[rows.starts[distinct] : rows.starts[distinct + 1]]
         records += [tuple(sorted(rows.labels[code] for code in codes))] * weight
-    return sorted(records, key=_digest)
-
-
-def _digest(row: Row) -> bytes:
-    return sha256("\x00".join(row).encode()).digest()
+    return sorted(records, key=lambda row: sha256("\x00".join(row).encode()).digest())
 
 
 def write_baskets(

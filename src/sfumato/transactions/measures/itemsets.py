@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,6 +98,15 @@ class Spread:
         """The support of the rarest set; 0 where there is none."""
         return int(self.supports[0]) if len(self.supports) else 0
 
+    def measures(self) -> dict[str, float]:
+        """Return the risk of the rarest set, of 99 % and of 95 % of the sets, and how many records have the rarest."""
+        return {
+            "itemset_risk": self.risk(),
+            "itemset_risk_99": self.risk(0.99),
+            "itemset_risk_95": self.risk(0.95),
+            "least_support": float(self.least) if self.least else inf,
+        }
+
     def risk(self, share: float = 1.0) -> float:
         """Return the risk, 1 / support, that this share of the sets does not exceed; 0 where there is none."""
         if not len(self.supports):
@@ -107,27 +117,17 @@ class Spread:
 
 def itemset_spread(rows: Rows, most: int) -> Spread:
     """Count the records of every set of up to `most` codes that some record has."""
-    if most == 1:
-        return Spread.of(_single_supports(rows))
-    spread = Spread.of(_single_supports(rows)) + Spread.of(
-        _pair_supports(rows.starts, rows.codes, rows.weights, *rows.postings)
-    )
-    if most == 2:
-        return spread
-    for code in range(rows.size):
-        tails = rows.with_code(code)
-        if len(tails.codes):
-            spread = spread + _longer(tails, most - 1)
-    return spread
+    singles = Spread.of(_single_supports(rows))
+    return singles if most == 1 else singles + _larger(rows, most)
 
 
-def _longer(rows: Rows, most: int) -> Spread:
-    """Count the sets of 2 to `most` codes: with the code that all these rows have had they are one longer."""
+def _larger(rows: Rows, most: int) -> Spread:
+    """Count the sets of 2 to `most` codes: three and more by what comes after each code in the rows that have it."""
     spread = Spread.of(_pair_supports(rows.starts, rows.codes, rows.weights, *rows.postings))
     for code in range(rows.size) if most > 2 else ():
         tails = rows.with_code(code)
         if len(tails.codes):
-            spread = spread + _longer(tails, most - 1)
+            spread = spread + _larger(tails, most - 1)
     return spread
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.configuration import check_choice
+from sfumato.kernel_helpers import has_number
 from sfumato.kernels import kernel
 from sfumato.measures.of_baskets import ESTIMATORS
 from sfumato.transactions.baskets import Baskets
@@ -119,19 +120,6 @@ class BasketReader:
 
 
 @kernel
-def _has_code(row: int, starts: Counts, codes: Codes, wanted: int) -> bool:
-    """Say whether a row has a code."""
-    lo, hi = starts[row], starts[row + 1]
-    while lo < hi:
-        middle = (lo + hi) // 2
-        if codes[middle] < wanted:
-            lo = middle + 1
-        else:
-            hi = middle
-    return bool(lo < starts[row + 1] and codes[lo] == wanted)
-
-
-@kernel
 def _supports(
     sets: Codes, starts: Counts, codes: Codes, weights: Counts, ends: Counts, rows: Counts
 ) -> NDArray[np.int64]:
@@ -147,7 +135,7 @@ def _supports(
         for p in range(ends[anchor], ends[anchor + 1]):
             every = True
             for code in sets[s]:
-                if code >= 0 and code != anchor and not _has_code(rows[p], starts, codes, code):
+                if code >= 0 and code != anchor and not has_number(codes, starts[rows[p]], starts[rows[p] + 1], code):
                     every = False
                     break
             if every:

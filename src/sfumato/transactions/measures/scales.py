@@ -114,7 +114,7 @@ class PreparedBaskets(Quiet):
         reader = BasketReader.of(release)
         errors, intervals = self._errors(reader)
         values = {
-            **self._risks(release, reader),
+            **self.spread(release, reader).measures(),
             **self.scales.linking.measure(reader, self.persons),
             **errors,
             **self.scales.losses.measure(release),
@@ -124,15 +124,6 @@ class PreparedBaskets(Quiet):
         ordered = {name: values[name] for name in MEASURES if name in values}
         matching = matching_distribution(reader.matches(self.persons)) if self.persons else {}
         return BasketMeasures(ordered, intervals, matching)
-
-    def _risks(self, release: BasketRelease, reader: BasketReader) -> dict[str, float]:
-        spread = self.spread(release, reader)
-        return {
-            "itemset_risk": spread.risk(),
-            "itemset_risk_99": spread.risk(0.99),
-            "itemset_risk_95": spread.risk(0.95),
-            "least_support": float(spread.least) if spread.least else inf,
-        }
 
     def spread(self, release: BasketRelease, reader: BasketReader | None = None) -> Spread:
         """Count the records that fit every set of items an attacker may know."""
@@ -151,7 +142,7 @@ class PreparedBaskets(Quiet):
             against = np.maximum(true, asked.sanity * self.baskets.size)
             for name, estimate in zip(ESTIMATORS, estimates, strict=True):
                 errors[name].append(np.abs(estimate - true) / against)
-        means = {name: mean_error(by_workload) for name, by_workload in errors.items()}
+        means = {name: float(np.concatenate(by_workload).mean()) for name, by_workload in errors.items()}
         ends = {name: interval(by_workload, asked.seed) for name, by_workload in errors.items()}
         are = means[asked.estimator]
         values = {
@@ -169,11 +160,6 @@ class PreparedBaskets(Quiet):
         for name in ("half", "expanded"):
             intervals[f"utility_{name}"] = inverse(ends[name][1]), inverse(ends[name][0])
         return values, {name: bounds for name, bounds in intervals.items() if np.isfinite(bounds).all()}
-
-
-def mean_error(errors: list[Numbers]) -> float:
-    """Return the mean over all queries of all workloads."""
-    return float(np.concatenate(errors).mean())
 
 
 def interval(errors: list[Numbers], seed: int) -> tuple[float, float]:

@@ -122,11 +122,9 @@ def _complete_violations(rows: Recoded, k: int, most: int) -> list[Weak]:
     first, link = equal_rows(rows.starts, rows.codes)
     counts = weighted_counts(link, rows.weights, len(first))
     few = np.flatnonzero(counts < k)[:most]
-    return [Weak(int(counts[place]), _row_labels(rows, int(first[place]))) for place in few]
-
-
-def _row_labels(rows: Recoded, row: int) -> tuple[str, ...]:
-    return tuple(rows.labels[part] for part in rows.codes[rows.starts[row] : rows.starts[row + 1]])
+    parts = [rows.codes[rows.starts[row] : rows.starts[row + 1]] for row in first[few]]
+    named = [tuple(rows.labels[part] for part in codes) for codes in parts]
+    return [Weak(int(support), names) for support, names in zip(counts[few], named, strict=True)]
 
 
 # -- privacy constraints -------------------------------------------------------------------------------------

@@ -1,0 +1,121 @@
+"""One instrument: the hypervolume of `explore --budget` against single makers, the cuts alone and the former tuner.
+
+Run: OPENBLAS_NUM_THREADS=1 python benchmarks/instrument.py [--seconds 60] [--seeds 5] [--former /path/to/older/src]
+
+All get the same seconds of processor time (one thread, machine code compiled), start from the same study (the trivial
+release and the original), and are held against each other in one frame per pair of axes: the ends of all points of that
+pair, k by its logarithm. The hypervolume is worked out here, by its definition, from the measures on the maps. A single
+maker is the same search with that maker alone; `cuts alone` is `sfumato frontier` on these axes. Single makers are run
+with the first seed: only the queries depend on it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from common import print_table, verdict
+
+PAIRS = (("k", "loss"), ("p_loss", "u_loss"), ("a_know", "query_error"))
+HIGHER = ("k",)
+MAKERS = ("mondrian", "hilbert", "full-domain", "local-recoding", "exchange", "sabre", "burel", "anatomy", "cut-vector")
+Place = tuple[float, float]
+
+RUN = """
+import json, sys, time
+from types import SimpleNamespace
+source, first, second, maker, seconds, seed = sys.argv[1:7]
+import sfumato.tradeoff.exploration.exploration as exploration
+try:
+    import sfumato.tradeoff.search.tuner as tuner
+except ImportError:
+    import sfumato.tradeoff.tuning as tuner
+from dataclasses import replace
+from sfumato.tradeoff.study import study as studies
+given = studies.of_table(studies.read_study(source))
+given = replace(given, grids=(studies.baselines(),), axes=(first, second)).with_seed(int(seed))
+if maker:
+    given = replace(given, search=replace(given.search, makers=(maker,)))
+table = given.table.open()
+table.cells
+tuner.tune(given, tries=8, workers=1, table=table)  # machine code
+clock = SimpleNamespace(monotonic=time.process_time, perf_counter=time.perf_counter, sleep=time.sleep)
+tuner.time = exploration.time = clock
+started = time.process_time()
+map_ = tuner.tune(given, float(seconds), workers=1, table=table)
+points = [[p.measures[first], p.measures[second]] for p in map_.points
+          if p.status == "measured" and not p.is_baseline and first in p.measures and second in p.measures]
+print(json.dumps({"spent": time.process_time() - started, "points": points}))
+"""
+
+
+def ran(source: str, pair: Place | tuple[str, str], maker: str, seconds: float, seed: int, path: str) -> list[Place]:
+    """Search in a process of its own; return the costs of all releases it has found."""
+    environment = os.environ | {"PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", RUN, source, *map(str, pair), maker, str(seconds), str(seed)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        print(done.stderr.strip().splitlines()[-1], file=sys.stderr)
+        return []
+    return [
+        tuple(cost(name, value) for name, value in zip(pair, point, strict=True))  # type: ignore[misc]
+        for point in json.loads(done.stdout.splitlines()[-1])["points"]
+        if all(map(math.isfinite, point))
+    ]
+
+
+def cost(name: object, value: float) -> float:
+    """Lower is better; k by its logarithm."""
+    return -math.log(value) if name in HIGHER else value
+
+
+def hypervolume(places: Sequence[Place], low: Place, high: Place) -> float:
+    """Return which part of the box from the best corner to the worst is dominated, by definition: strip by strip."""
+    xs = sorted({min(max(x, low[0]), high[0]) for x, _ in places} | {high[0]})
+    covered = 0.0
+    for left, right in pairwise(xs):
+        lowest = min((y for x, y in places if x <= left), default=high[1])
+        covered += (right - left) * max(high[1] - max(lowest, low[1]), 0.0)
+    return covered / ((high[0] - low[0]) * (high[1] - low[1]))
+
+
+def held(pair: tuple[str, str], runs: dict[str, list[Place]]) -> dict[str, float]:
+    """Return the hypervolume of every run in the frame of all of them."""
+    every = [place for places in runs.values() for place in places]
+    low = min(x for x, _ in every), min(y for _, y in every)
+    high = max(x for x, _ in every), max(y for _, y in every)
+    return {name: hypervolume(places, low, high) for name, places in runs.items()}
+
+
+def compare(source: str, seconds: float, seeds: int, former: str) -> None:
+    """Print the hypervolumes of each pair of axes."""
+    here = str(Path(__file__).resolve().parents[1] / "src")
+    for pair in PAIRS:
+        runs = {f"all makers, seed {seed}": ran(source, pair, "", seconds, seed, here) for seed in range(1, seeds + 1)}
+        runs |= {maker: ran(source, pair, maker, seconds, 1, here) for maker in MAKERS}
+        if former:
+            runs |= {f"former tuner, seed {s}": ran(source, pair, "", seconds, s, former) for s in range(1, seeds + 1)}
+        reached = held(pair, runs)
+        least = min(value for name, value in reached.items() if name.startswith("all makers"))
+        best = max(value for name, value in reached.items() if not name.startswith("all makers"))
+        print(f"{pair[0]} and {pair[1]}: {time.strftime('%Y-%m-%d %H:%M')}\n")
+        print_table(["run", "releases", "hypervolume"], [(n, len(runs[n]), f"{v:.4f}") for n, v in reached.items()])
+        print(f"the least of ours {least:.4f}, the best other {best:.4f}: {verdict(least, best, at_least=True)}\n")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--source", default="adult")
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--former", default="", help="the src folder of an older checkout")
+    chosen = parser.parse_args()
+    compare(chosen.source, chosen.seconds, chosen.seeds, chosen.former)
