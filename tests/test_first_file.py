@@ -401,3 +401,11 @@ def test_every_option_stands_in_a_study_and_on_the_command_line(tmp_path, monkey
     assert texts(rows, "day") == ["1999-06-05", "2000-02-01"]
     wrong = runner.invoke(app, ["init", "t.csv", "--dates", "year-first", "--force"])
     assert isinstance(wrong.exception, sfumato.BadInputError) and "day-first, month-first" in str(wrong.exception)
+
+
+def test_a_file_that_kept_its_blanks_is_compared_with_an_original_that_has_them(tmp_path):
+    lines = "".join(f"{20 + i % 2}, {'ab'[i % 2]}, {'xy'[i // 2 % 2]}\n" for i in range(12))
+    original = save(tmp_path / "t.csv", f"age,job,ill\n{lines}")
+    for published in (original.read_text(), original.read_text().replace(", ", ",")):
+        found = sfumato.audit(save(tmp_path / "o.csv", published), ["age", "job"], ["ill"], original=original)
+        assert found.coverage.holds and found["k"] == 6

@@ -46,8 +46,8 @@ class DelimitedText:
     skipped: int
     """How many lines stand before the first record that is no header."""
 
-    trims: bool
-    """Whether blanks around values mean nothing."""
+    spaced: bool
+    """Whether quotes stand behind blanks, which then mean nothing."""
 
 
 def existing_file(path: Path, wanted: str = "give one with a header and rows") -> Path:
@@ -82,14 +82,17 @@ def sniff(path: Path, reading: Reading) -> tuple[DelimitedText, bool]:
         chosen = delimiter or _delimiter(sample)
         records, lines = _records(sample, chosen, reading.settles)
     header = header_of(str(path), records, reading.header, reading.columns, reading.settles)
-    header = replace(header, notices=(*notices, *header.notices))
     body = sample if not header.stands else "".join(sample.splitlines(keepends=True)[lines:])
     plain_ends = sample.replace("\r\n", "")
     mixed = "\r" in plain_ends or ("\r\n" in sample and "\n" in plain_ends)
-    spaced = reading.settles and re.search(rf'(^|{re.escape(chosen)})[ ]+"', body, re.MULTILINE) is not None
+    behind = rf'(^|{re.escape(chosen)})[ ]+"'
+    spaced = reading.settles and re.search(behind, body, re.MULTILINE) is not None
+    if spaced:
+        notices.append(f"{path}: blanks before quoted values and names are taken away")
+    header = replace(header, notices=(*notices, *header.notices))
     rewrite = mixed or spaced or any("\n" in name for name in records[0])
     skipped = lines if header.stands else 0
-    return DelimitedText(path, chosen, text_encoding(encoding), header, skipped, reading.settles), rewrite
+    return DelimitedText(path, chosen, text_encoding(encoding), header, skipped, spaced), rewrite
 
 
 def _records(sample: str, delimiter: str, trims: bool) -> tuple[list[list[str]], int]:
@@ -127,7 +130,7 @@ def as_utf8(text: DelimitedText, rewrite: bool) -> Iterator[DelimitedText]:
             target = stack.enter_context(copy.open("w", encoding="utf-8", newline=""))
         with wide_fields(), opened_text(text.path, text.encoding) as source, readable_text(text.path):
             if rewrite:
-                records = filter(None, csv.reader(source, delimiter=text.delimiter, skipinitialspace=text.trims))
+                records = filter(None, csv.reader(source, delimiter=text.delimiter, skipinitialspace=text.spaced))
                 if text.header.stands and next(records):
                     target.write("names\n")  # on one line, whatever line ends they have
                 target.writelines(map(csv_line, records))

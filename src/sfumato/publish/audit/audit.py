@@ -19,7 +19,15 @@ from sfumato.arrays import Counts
 from sfumato.engines import Reading
 from sfumato.engines.notations import DayOrder
 from sfumato.errors import BadInputError
-from sfumato.publish.audit.counted import Counted, Source, TextColumn, joined_tables, open_published, open_source
+from sfumato.publish.audit.counted import (
+    Counted,
+    Source,
+    TextColumn,
+    blank_columns,
+    joined_tables,
+    open_published,
+    open_source,
+)
 from sfumato.publish.audit.coverage import Coverage, bucket_coverage, coverage
 from sfumato.publish.audit.decision import Failure, Findings, failures
 from sfumato.publish.audit.households import Together, together
@@ -158,6 +166,8 @@ def audit(
         path = joined_tables(Path(path), Path(sensitive_table), group, encoding, escaped_formulas)
     file = open_published(path, replace(laid_out, escaped=escaped_formulas and sensitive_table is None))
     roles = roles_in(file.engine.columns, _names(quasi), _names(sensitive), original)
+    if isinstance(original, str | Path):
+        written = replace(written, as_written=(*written.as_written, *blank_columns(file, (*roles[0], *roles[1]))))
     asked = Question(
         file,
         *roles,

@@ -21,6 +21,7 @@ from pyarrow import compute
 
 from sfumato.arrays import Codes, Counts
 from sfumato.engines import Engine, Reading, open_rows
+from sfumato.engines.notations import BLANKS
 from sfumato.errors import BadInputError
 from sfumato.table import Table
 from sfumato.table.bundled import open_source as open_table
@@ -159,6 +160,12 @@ def open_published(given: Any, reading: Reading | None = None) -> Source:
     if isinstance(given, Source):
         return given
     return Source(open_rows(given, replace(reading or Reading(), as_it_stands=True)), published=True)
+
+
+def blank_columns(file: Source, names: Iterable[str]) -> list[str]:
+    """List the columns of a published file that kept blanks around values, for then so must its original."""
+    texts = {name: file.engine.distinct(name).values for name in names if name in file.engine.columns}
+    return [name for name, values in texts.items() if any(text and text != text.strip(BLANKS) for text in values)]
 
 
 def open_source(given: Any, reading: Reading) -> Source:
