@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -816,3 +817,18 @@ def test_the_next_step_is_never_worse():
     answer = answered("", points, ["k"], 0.25)
     assert (answer.best[0].values["k"], answer.dearer.values["k"]) == (9, 10)
     assert answered("", points, ["k"], 0.5).dearer is None
+
+
+def test_the_counted_loss_is_the_measured_one_where_values_were_observed():
+    """Ends of published parts are values that occur: a gap in the domain costs nothing, counted or measured."""
+    rows = [(1, "x"), (3, "x"), (4, "y"), (4, "z"), (9, "y"), (15, "z"), (15, "x"), (3, "y")] * 2
+    table = read(pa.table({"a": [a for a, _ in rows], "b": [b for _, b in rows]}), quasi=["a", "b"])
+    frontier = exact(table, Problem2(0.2, minimize="loss"))
+    assert len(frontier) > 3
+    for point in frontier:
+        candidate = point.candidate
+        release = candidate.anonymizer.anonymize(table, candidate.requirement, suppress=candidate.suppress)
+        measured = measure(release)
+        assert point.values["loss"] >= measured["loss"] - 1e-9
+        if not release.suppressed:
+            assert point.values["loss"] == pytest.approx(measured["loss"], abs=1e-12)

@@ -65,7 +65,7 @@ class CutTable:
         counts = weighted_counts(number, cells.counts, len(first))
         values = rows[first, -1].astype(np.int32) if diverse else np.zeros(0, np.int32)
         codes = np.ascontiguousarray(joint[first].T.astype(np.int32))
-        layout = _layout(space, cells.weights, order, starts)
+        layout = _layout(space, cells, order, starts)
         return CutTable(space, layout, codes, values, counts, sensitive, cells.records)
 
     def facts(self, vectors: Bits, problem: int, privacy: int, budget: int, every: bool = False) -> list[Numbers]:
@@ -80,16 +80,18 @@ class CutTable:
         return np.split(rows, ends[:-1])
 
 
-def _layout(space: CutSpace, weights: Numbers, order: list[int], starts: list[int]) -> Layout:
-    losing = [attribute.losing for attribute in space.attributes]
+def _layout(space: CutSpace, cells: Cells, order: list[int], starts: list[int]) -> Layout:
+    losing = [attribute.losing(cells.codes[:, a]) for a, attribute in enumerate(space.attributes)]
     return Layout(
         np.array(space.offsets, np.int64),
         np.array(starts, np.int64),
         np.array(order, np.int64),
+        np.concatenate([np.zeros(0), *(about.begins for about in losing)]),
         np.concatenate([np.zeros(0), *(about.ends for about in losing)]),
+        np.concatenate([np.zeros(0, np.int64), *(about.first for about in losing)]),
+        np.concatenate([np.zeros(0, np.int64), *(about.last for about in losing)]),
         np.array([about.least for about in losing], np.float64),
-        np.concatenate([np.zeros(0, np.bool_), *(about.single for about in losing)]),
-        weights,
+        cells.weights,
     )
 
 

@@ -33,14 +33,18 @@ class Layout(NamedTuple):
     attribute: Counts
     """The attributes in the order of blocks."""
 
-    ends: Numbers
-    """Where atoms begin on the scale of losses, and where the last one ends: attribute after attribute."""
+    begins: Numbers
+    """Where, on the scale of losses, the first value of parts that begin with an atom stands, by attribute."""
 
+    ends: Numbers
+    """And where parts that end with an atom show their last one ends."""
+
+    first: Counts
+    """Which leaf the first one is, by atom; nothing is lost where it is the last as well."""
+
+    last: Counts
     least: Numbers
     """What every attribute's losses have too much: the width of one mean leaf."""
-
-    single: NDArray[np.bool_]
-    """Whether an atom is one leaf, so that nothing is lost: attribute after attribute."""
 
     weights: Numbers
     """How much a loss in each attribute counts, 1 on the mean."""
@@ -71,13 +75,18 @@ def fill_tables(vector: Bits, layout: Layout, keys: Counts, losses: Numbers) -> 
             atoms = end - start + 1
             part, parts, loss = np.zeros(atoms, np.int64), 0, np.zeros(atoms)
             first, a = 0, layout.attribute[i]
-            ends, single = layout.ends[start + 2 * a : end + 2 * a + 2], layout.single[start + a : end + a + 1]
+            atom_of = start + a  # where its atoms stand
             for atom in range(atoms):
                 part[atom] = parts
                 if atom == atoms - 1 or vector[start + atom]:
-                    lost = layout.weights[a] * max(ends[atom + 1] - ends[first] - layout.least[a], 0.0)
+                    lost = layout.weights[a]
+                    if layout.first[atom_of + first] == layout.last[atom_of + atom]:
+                        lost = 0.0
+                    elif first > 0 or atom < atoms - 1:  # the whole domain is shown whole
+                        width = layout.ends[atom_of + atom] - layout.begins[atom_of + first]
+                        lost *= max(width - layout.least[a], 0.0)
                     for inside in range(first, atom + 1):
-                        loss[inside] = 0.0 if first == atom and single[atom] else lost
+                        loss[inside] = lost
                     first = atom + 1
                     parts += 1
             for j in range(size - 1, -1, -1):  # from the end, so that nothing is read after it was overwritten

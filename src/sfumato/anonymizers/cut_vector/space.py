@@ -28,10 +28,17 @@ LEVEL = "@"
 class Losing(NamedTuple):
     """How the loss of a part of one attribute is worked out: the difference of its ends, less than a mean leaf's."""
 
+    begins: NDArray[np.float64]
+    """Where the values that a part shows begin, if it begins with an atom."""
+
     ends: NDArray[np.float64]
+    """And where they end, if it ends with an atom."""
+
+    first: NDArray[np.int64]
+    """The first leaf that is shown of such a part, and the last: nothing is lost where it is the same."""
+
+    last: NDArray[np.int64]
     least: float
-    single: NDArray[np.bool_]
-    """Whether an atom is one leaf: nothing is lost where it is told apart."""
 
 
 @dataclass(frozen=True)
@@ -60,14 +67,23 @@ class CutAttribute:
         """The first leaf of every atom."""
         return np.asarray(self.hierarchy.levels[self.level].starts, np.int64)
 
-    @property
-    def losing(self) -> Losing:
-        """What losses are made of: those of the measure `loss`, or as if atoms were the leaves."""
-        atoms = np.append(self.starts, self.hierarchy.size)
-        cumulative = np.arange(len(atoms)) if self.counts_atoms else self.hierarchy.cumulative[atoms]
-        leaves = len(self.starts) if self.counts_atoms else self.hierarchy.size
-        scale = 1 / (1 - 1 / max(leaves, 2))
-        return Losing(cumulative / cumulative[-1] * scale, scale - 1, (np.diff(atoms) == 1) | self.counts_atoms)
+    def losing(self, codes: NDArray[np.int32]) -> Losing:
+        """What losses are made of: those of the measure `loss`, or as if atoms were the leaves.
+
+        Where the domain was observed, the ends of a published part are values that occur (`release.shown_ends`).
+        """
+        if self.counts_atoms:
+            first = last = np.arange(len(self.starts))
+            cumulative = np.arange(len(self.starts) + 1) / len(self.starts)
+        else:
+            first, last = self.starts, np.append(self.starts[1:], self.hierarchy.size) - 1
+            cumulative = self.hierarchy.cumulative / self.hierarchy.cumulative[-1]
+        if self.hierarchy.observed and not self.counts_atoms:
+            leaves = np.unique(codes).astype(np.int64)
+            first = leaves[np.minimum(np.searchsorted(leaves, first), len(leaves) - 1)]
+            last = leaves[np.maximum(np.searchsorted(leaves, last, side="right") - 1, 0)]
+        scale = 1 / (1 - 1 / max(len(cumulative) - 1, 2))
+        return Losing(cumulative[first] * scale, cumulative[last + 1] * scale, first, last, scale - 1)
 
     @property
     def bits(self) -> int:
