@@ -481,12 +481,13 @@ def test_a_lack_of_memory_is_told_as_such(error, monkeypatch):
 def test_duckdbs_lack_of_memory_is_not_the_files_fault(tmp_path):
     import duckdb
 
-    from sfumato.engines.duckdb.sources import load_file
+    from sfumato.engines import Reading
+    from sfumato.engines.duckdb.sources import load
 
     path = write_table(tmp_path / "t.csv", [(i, f"{i:0200}", "x") for i in range(20_000)])
     connection = duckdb.connect(config={"memory_limit": "2MB", "temp_directory": "", "threads": 1})
     with pytest.raises(MemoryError):
-        load_file(connection, path, None, "utf-8", ())
+        load(connection, path, Reading())
 
 
 def test_duckdb_keeps_to_the_limit_of_the_shell(monkeypatch):

@@ -20,6 +20,7 @@ from sfumato.measures import Queries
 from sfumato.quiet import Quiet
 from sfumato.release import check_targets, staged
 from sfumato.table import Guess, TableDeclaration, bundled, guess
+from sfumato.table.declaration import READING
 from sfumato.table.guess.guess import SAMPLE, shown
 from sfumato.table.guess.names import HOUSEHOLD, Role, meaning_of
 from sfumato.tradeoff.study.study import Study
@@ -78,6 +79,9 @@ class Draft(Quiet):
     guesses: tuple[Guess, ...]
     added_na: tuple[str, ...] = ()
     """Texts that were found to mean missing."""
+
+    notices: tuple[str, ...] = ()
+    """What should be known of how the table was read."""
 
     def of_role(self, role: Role | None) -> list[Guess]:
         """List the guesses of one role; None: the undecided ones."""
@@ -138,14 +142,18 @@ class Draft(Quiet):
         _comment(table, [f"{self.records:,} records, {len(self.guesses):,} columns{looked}."])
         source = declared.source if folder is None or declared.is_bundled else seen_from(folder, declared.source)
         table.add("source", source)
-        if declared.delimiter is not None:
-            table.add("delimiter", declared.delimiter)
-        if declared.encoding != "utf-8":
-            table.add("encoding", declared.encoding)
+        if self.notices:
+            _comment(table, ["How it was read, where that is not plain:", *(f"    {said}" for said in self.notices)])
+        for name in READING:
+            value = getattr(declared, name)
+            if value not in (None, ()):
+                table.add(name, list(value) if isinstance(value, tuple) else value)
         if declared.na:
             if self.added_na:
                 texts = ", ".join(map(shown, self.added_na))
-                _comment(table, [f"Texts that mean missing. Found between numbers or dates: {texts}"])
+                _comment(
+                    table, [f"Texts that mean missing. Proposed, for they seem to: {texts}. Take out what is a value."]
+                )
             table.add("na", list(declared.na))
         for role, means in MEANS.items():
             table.add(tomlkit.nl())
@@ -265,7 +273,8 @@ def draft(declaration: TableDeclaration | str, sample: int = SAMPLE) -> Draft:
         guesses = tuple(
             replace(guess_, advice="") if guess_.role and guess_.column in known else guess_ for guess_ in guesses
         )
-    return Draft(declared, rows.row_count, rows.row_count > sample, guesses, tuple(sorted(missing)))
+    number = rows.row_count
+    return Draft(declared, number, number > sample, guesses, tuple(sorted(missing)), tuple(rows.notices))
 
 
 # -- words ----------------------------------------------------------------------------------------------------------
