@@ -43,7 +43,8 @@ from sfumato.tradeoff.study import study as studies
 given = studies.of_table(studies.read_study(source))
 given = replace(given, grids=(studies.baselines(),), axes=(first, second)).with_seed(int(seed))
 if maker:
-    given = replace(given, search=replace(given.search, makers=(maker,)))
+    from sfumato.tradeoff.study.plan import SearchPlan
+    given = replace(given, search=SearchPlan(makers=(maker,)))
 table = given.table.open()
 table.cells
 tuner.tune(given, tries=8, workers=1, table=table)  # machine code

@@ -47,6 +47,7 @@ class PlainEngine:
     def __init__(self, columns, nested, reading):
         self.held, self.nested, self.reading = columns, nested, reading
         self.columns, self.origin, self.na = tuple(columns), reading.origin, reading.na
+        self.notices, self.notations = (), {}
         self.row_count = len(next(iter(columns.values())))
         self.links = []
 

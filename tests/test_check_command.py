@@ -131,11 +131,11 @@ def write(path: Path, header: list[str], rows: list[tuple[str, ...]], mark: str 
 
 
 def test_encodings_delimiters_missing_texts_and_odd_names(tmp_path, monkeypatch):
-    header = ["no", " age ", "--town, or near", 'ill;ness "x"', "a|b", "home"]
+    header = ["no", "an age", "--town, or near", 'ill;ness "x"', "a|b", "home"]
     write(tmp_path / "p.csv", header, people(), ";", "cp1252")
     table = (
         'source = "p.csv"\nencoding = "cp1252"\ndelimiter = ";"\nna = ["k.A."]\nidentifier = ["no"]\n'
-        'quasi = [" age ", "--town, or near"]\nsensitive = [\'ill;ness "x"\']\nneutral = ["a|b"]'
+        'quasi = ["an age", "--town, or near"]\nsensitive = [\'ill;ness "x"\']\nneutral = ["a|b"]'
     )
     fits(check(tmp_path, monkeypatch, table_study(table, BOTH), "-odd name's.csv"))
 

@@ -48,12 +48,12 @@ def curve(*places):
 L_SHAPE = [(0.0, 0.6), (0.02, 0.4), (0.03, 0.2), (0.05, 0.02), (0.2, 0.015), (0.4, 0.01), (0.6, 0.0)]
 
 
-@pytest.mark.parametrize("by", ["knee", "kneedle", "ideal"])
+@pytest.mark.parametrize("by", ["knee", "angle", "kneedle", "ideal"])
 def test_the_knee_of_an_l_is_its_corner(by):
     assert curve(*L_SHAPE).choose(by=by).point.id == "003"
 
 
-@pytest.mark.parametrize("by", ["knee", "kneedle", "ideal"])
+@pytest.mark.parametrize("by", ["knee", "angle", "kneedle", "ideal"])
 @pytest.mark.parametrize("steps", [4, 18, 90])
 def test_the_knee_of_an_arc_is_at_45_degrees(by, steps):
     """On the quarter circle around the worst corner all bends are equal; the middle one is furthest from the chord."""
@@ -64,9 +64,11 @@ def test_the_knee_of_an_arc_is_at_45_degrees(by, steps):
 
 def test_the_angle_is_that_of_elementary_geometry():
     """At (0, 0) of (0, 1), (0, 0), (1, 0) the angle is 90 degrees; the ends are moved a little to be a frontier."""
-    choice = curve((0, 1), (1e-12, 1e-12), (1, 0)).choose()
+    choice = curve((0, 1), (1e-12, 1e-12), (1, 0)).choose(by="angle")
     assert "an angle of 90 degrees" in choice.why[0]
-    tilted = curve((0, 1), (0.25, 0.25), (1, 0)).choose()  # both sides have slopes 3 and 1/3: atan 3 - atan 1/3 = 53.13
+    tilted = curve((0, 1), (0.25, 0.25), (1, 0)).choose(
+        by="angle"
+    )  # both sides have slopes 3 and 1/3: atan 3 - atan 1/3 = 53.13
     assert "an angle of 127 degrees" in tilted.why[0]
 
 
@@ -91,7 +93,7 @@ def test_kneedle_waits_for_a_fall_before_the_next_maximum():
     assert own.choose(by="kneedle", max={"p_loss": 0.4}).landmarks["kneedle"] is None
 
 
-@pytest.mark.parametrize("by", ["knee", "kneedle"])
+@pytest.mark.parametrize("by", ["knee", "angle", "kneedle"])
 @pytest.mark.parametrize(
     "places",
     [
@@ -116,7 +118,7 @@ def test_two_nearly_equal_releases_make_no_knee():
     line = [(i / 10, 1 - 1.4 * i / 10) for i in range(7)]
     jag = [(0.1001, line[1][1] - 0.012)]
     own = curve(*line, *jag, (0.8, 0.08), (1.0, 0.0))
-    assert own.choose().point.id == "006"
+    assert own.choose().point.id == own.choose(by="angle").point.id == "006"
 
 
 def test_axes_may_be_better_when_higher_and_come_in_any_order():
@@ -137,10 +139,10 @@ def test_a_bound_on_an_axis_does_not_move_the_knee_but_may_exclude_it():
     beyond = own.choose(by="knee", max={"p_loss": 0.04})
     assert beyond.point.measures["p_loss"] <= 0.04
     assert any("003" in why and "p_loss at most 0.04" in why for why in beyond.why)
-    weaker = curve((0, 1), (0.1, 0.3), (0.5, 0.05), (1, 0)).choose(by="knee", max={"u_loss": 0.1})
+    weaker = curve((0, 1), (0.1, 0.3), (0.5, 0.05), (1, 0)).choose(by="angle", max={"u_loss": 0.1})
     assert weaker.point.id == "002"  # it turns by atan .625 - atan .1 = 26 degrees, the point before by 50
     assert "an angle of 154 degrees" in weaker.why[0]
-    assert weaker.why[0].startswith("It is the knee within the bounds: here")
+    assert weaker.why[0].startswith("It is the knee within the bounds by angle: here")
 
 
 # ---------------------------------------------------------------- small and odd maps
@@ -162,7 +164,7 @@ def test_what_hides_more_is_chosen_among_equals():
         make_point("b", form="bucketization", p_loss=0.1, u_loss=0.1),
         make_point("c", p_loss=0.1, u_loss=0.1),
     )
-    for by in ("knee", "kneedle", "ideal", "best"):
+    for by in ("knee", "angle", "kneedle", "ideal", "best"):
         assert own.choose(by=by).point.id == "c"
 
 
@@ -200,7 +202,7 @@ def test_only_measured_points_count(status):
 def test_the_order_of_the_points_does_not_matter():
     places = [*L_SHAPE, (0.05, 0.02), (0.03, 0.2)]
     points = curve(*places).points
-    for kind in ({}, {"by": "kneedle"}, {"by": "ideal"}, {"max": {"p_loss": 0.1}}):
+    for kind in ({}, {"by": "angle"}, {"by": "kneedle"}, {"by": "ideal"}, {"max": {"p_loss": 0.1}}):
         one, other = Map(ANY, points).choose(**kind), Map(ANY, points[::-1]).choose(**kind)
         assert one.point == other.point and one.why == other.why and one.neighbours == other.neighbours
 
@@ -262,7 +264,7 @@ def questions(draw):
         side: draw(st.dictionaries(st.sampled_from(sorted(VALUES)), st.floats(0, 15), max_size=2))
         for side in ("max", "min")
     }
-    by = draw(st.sampled_from([None, "best", "knee", "kneedle", "ideal"]))
+    by = draw(st.sampled_from([None, "best", "knee", "angle", "kneedle", "ideal"]))
     prefer = draw(st.sampled_from([None, *VALUES])) if by in (None, "best") else None
     return bounds | {"by": by, "prefer": prefer, "recipient": draw(st.sampled_from([None, *RECIPIENTS]))}
 
@@ -450,7 +452,7 @@ def test_a_bound_that_cuts_off_the_better_values_is_remarked_on():
         ({"max": {"kl": 1}}, "no point of this map has the measure 'kl'; it has p_loss, u_loss"),
         ({"prefer": "nonsense"}, "unknown measure 'nonsense'"),
         ({"prefer": "kl"}, "no point of this map has the measure 'kl'"),
-        ({"by": "magic"}, "by must be one of knee, kneedle, ideal, best, not 'magic'"),
+        ({"by": "magic"}, "by must be one of knee, angle, kneedle, ideal, best, not 'magic'"),
         ({"recipient": "aunt"}, "recipient must be one of public, partner, internal, not 'aunt'"),
         ({"by": "knee", "prefer": "u_loss"}, "belongs to the way 'best'"),
         ({"sensitivity": 2}, "belongs to the way 'kneedle'"),

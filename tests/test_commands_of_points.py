@@ -1,5 +1,6 @@
 """The command that a report shows for a point makes the very bytes that `release` publishes of that point."""
 
+import csv
 import json
 import os
 import subprocess
@@ -7,6 +8,7 @@ import sys
 from dataclasses import fields
 from pathlib import Path
 
+import openpyxl
 import pytest
 import tomlkit
 
@@ -26,6 +28,8 @@ TREE = {"children": [{"label": "low", "children": [str(a) for a in range(20, 23)
 LEVELS = "".join(f"{value};{value[:2]};*\n" for value in ("8100", "8101", "n.a."))
 USUAL = {"quasi": ("age",), "sensitive": ("-ill",), "delimiter": ";"}
 
+NAMES = tuple(next(csv.reader([HEADER], delimiter=";")))
+
 DECLARATIONS = {
     "source": {"source": "-t.csv"},
     "quasi": {"quasi": ("age", "zip, code")},
@@ -44,6 +48,13 @@ DECLARATIONS = {
     "na": {"quasi": ("age", "zip, code"), "na": ("n.a.", "?"), "missing": "drop"},
     "delimiter": {},
     "encoding": {"encoding": "latin-1"},
+    "sheet": {"source": "t.xlsx", "sheet": "two"},
+    "header": {"header": False, "columns": NAMES},
+    "columns": {"columns": tuple("years" if name == "age" else name for name in NAMES), "quasi": ("years",)},
+    "decimal_comma": {"decimal_comma": ("age",)},
+    "decimal_point": {"decimal_point": ("age",)},
+    "dates": {"dates": "day-first"},
+    "as_written": {"as_written": ("age", "zip, code")},
 }
 """For every field of a declaration a table on which it has a say."""
 
@@ -85,6 +96,12 @@ def here(tmp_path, monkeypatch, undrawn):
     text = HEADER + "\n" + "".join(";".join(f'"{cell}"' for cell in row) + "\n" for row in ROWS)
     for name, encoding in (("t.csv", "utf-8"), ("-t.csv", "utf-8"), ("latin.csv", "latin-1")):
         (tmp_path / name).write_text(text, encoding=encoding)
+    book = openpyxl.Workbook()
+    for sheet, rows in (("one", [["none"]]), ("two", [NAMES, *ROWS])):
+        for row in rows:
+            (book[sheet] if sheet in book.sheetnames else book.create_sheet(sheet)).append(list(map(str, row)))
+    book.remove(book["Sheet"])
+    book.save(tmp_path / "t.xlsx")
     (tmp_path / "h").mkdir()
     (tmp_path / "h" / "t_hierarchy_zip, code.csv").write_text(LEVELS)
     sets = [[*"abü"[: 1 + i % 3], "c" if i % 2 else "d"] for i in range(24)]

@@ -116,6 +116,17 @@ def test_it_is_said_in_words():
     assert "guesses 35.0 % of the people right in the median release, against 30.0 %" in words.readers(found)
 
 
+def test_an_attack_that_does_not_beat_its_baseline_is_no_alarm():
+    """The first of the frontier looks bad by the attack's rank; only a gain over guessing makes that a disagreement."""
+    alarms = {}
+    for gain in (-0.1, 0.0, 1e-3):
+        points = [replace(p, measures={**p.measures, "definetti_gain": gain}) for p in torn_map().points]
+        held = mapped(points).disagreements
+        by_attack = held.of_point(points[0], ("definetti_accuracy", "u_loss"))
+        alarms[gain] = (len(held.on_frontier), [d.axis.measure for d in by_attack])
+    assert alarms == {-0.1: (0, []), 0.0: (0, []), 1e-3: (1, ["definetti_accuracy"])}
+
+
 def test_what_agrees_is_said_to_agree_and_what_was_not_measured_is_not_told():
     points = [made(f"p{i}", p_loss=i / 10, u_loss=1 - i / 10, u_loss_em=1 - i / 10) for i in range(7)]
     found = mapped(points).disagreements

@@ -25,7 +25,7 @@ from sfumato.publish import read_certificate, read_mapping
 from sfumato.publish.baskets.mapping import basket_mapping, read_legend
 from sfumato.tradeoff.exploration import exploration as exploring
 from sfumato.tradeoff.exploration.cache import Cache
-from sfumato.tradeoff.search.checkpoint import Evolved, Snapshot, read_checkpoint, write_checkpoint
+from sfumato.tradeoff.search.checkpoint import ONLY_STAGE, Evolved, Snapshot, read_checkpoint, write_checkpoint
 
 DEEP = 5000
 LONG = "9" * 5000
@@ -380,7 +380,7 @@ def test_a_checkpoint_that_was_changed_is_not_believed(tmp_path):
     path = tmp_path / "checkpoint.npz"
     state = np.random.default_rng(1).bit_generator.state
     evolved = Evolved(np.zeros((2, 4), np.int16), np.zeros(2, np.int64), np.zeros(2), state)
-    snapshot = Snapshot(3, evolved, 1, np.zeros((1, 3), np.uint8), np.zeros((1, 5)), 0, 0, False)
+    snapshot = Snapshot(3, evolved, 1, np.zeros((1, 3), np.uint8), np.zeros((1, 5)), 0, 0, False, ONLY_STAGE)
     write_checkpoint(path, "key", snapshot, [bytes(3)], [])
     assert read_checkpoint(path, "other") is None
     assert read_checkpoint(path, "key").evolved.random == state
@@ -481,12 +481,13 @@ def test_a_lack_of_memory_is_told_as_such(error, monkeypatch):
 def test_duckdbs_lack_of_memory_is_not_the_files_fault(tmp_path):
     import duckdb
 
-    from sfumato.engines.duckdb.sources import load_file
+    from sfumato.engines import Reading
+    from sfumato.engines.duckdb.sources import load
 
     path = write_table(tmp_path / "t.csv", [(i, f"{i:0200}", "x") for i in range(20_000)])
     connection = duckdb.connect(config={"memory_limit": "2MB", "temp_directory": "", "threads": 1})
     with pytest.raises(MemoryError):
-        load_file(connection, path, None, "utf-8", ())
+        load(connection, path, Reading())
 
 
 def test_duckdb_keeps_to_the_limit_of_the_shell(monkeypatch):

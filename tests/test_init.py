@@ -368,7 +368,7 @@ def weird(path: Path) -> Path:
         "select",
         "grö\u202eße",
         "",
-        "  ",
+        "two  blanks",
         "age # years",
         "'sex'",
         "[table]",

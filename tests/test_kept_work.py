@@ -177,12 +177,12 @@ def test_a_table_that_is_rewritten_while_reading_leaves_nothing_even_when_killed
 
 
 def test_a_changed_checkpoint_is_told_for_damaged(tmp_path):
-    from sfumato.tradeoff.search.checkpoint import Evolved, Snapshot, read_checkpoint, write_checkpoint
+    from sfumato.tradeoff.search.checkpoint import ONLY_STAGE, Evolved, Snapshot, read_checkpoint, write_checkpoint
 
     path = tmp_path / "search.npz"
     bits = np.array([[0, 1, 1]], np.uint8)
     evolved = Evolved(bits.astype(np.int16), np.zeros(1, np.int64), np.ones(1), {"state": 1})
-    snapshot = Snapshot(3, evolved, 1, bits, np.array([[0.5, 2.0]]), 7, 0, False)
+    snapshot = Snapshot(3, evolved, 1, bits, np.array([[0.5, 2.0]]), 7, 0, False, ONLY_STAGE)
     write_checkpoint(path, "key", snapshot, [bits[0].tobytes()], [])
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     again = read_checkpoint(path, "key")

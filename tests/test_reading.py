@@ -312,7 +312,8 @@ NAMES = [
 def test_any_column_name_simply_works(tmp_path, name, source, target):
     header = ["plain", name, name + "!", name + "?"]
     rows = [["1", "a", "x", "n"], ["1", "b", "y", "m"], ["2", "a", "x", "n"], ["2", "b", "y", "m"]]
-    check_names(tmp_path, header, rows, source, target)
+    kept = [each.strip(" ") for each in header] if source == "csv" else header  # blanks around a text mean nothing
+    check_names(tmp_path, header, rows, source, target, kept)
 
 
 @pytest.mark.parametrize("target", ["csv", "parquet"])
@@ -323,9 +324,10 @@ def test_names_that_differ_in_case_only_are_different_columns(tmp_path, source, 
     check_names(tmp_path, header, rows, source, target)
 
 
-def check_names(tmp_path, header, rows, source, target):
+def check_names(tmp_path, header, rows, source, target, kept=None):
     """Two quasi-identifiers, a sensitive and a neutral column survive the way in and out under their names."""
     given = written_as(tmp_path, source, header, rows)
+    header = kept or header
     table = sfumato.read(given, quasi=header[:2], sensitive=header[2:3], neutral=header[3:])
     release = sfumato.anonymize(table, "k-anonymity k=1")
     if target == "csv":
@@ -482,20 +484,21 @@ def test_there_must_be_a_quasi_identifier(tmp_path):
     refused(save(tmp_path / "t.csv", PLAIN), "quasi-identifier", "--quasi", quasi=[])
 
 
-def test_undecodable_bytes_are_found_at_the_beginning_and_far_inside(tmp_path):
+def test_bytes_that_are_not_of_the_given_encoding_are_found_at_the_beginning_and_far_inside(tmp_path):
     first = save(tmp_path / "t.csv", "age,d\n20,x\n20,é\n30,y\n".encode("latin-1"))
-    refused(first, r"t\.csv", "line 3", "encoding")
+    refused(first, r"t\.csv", "line 3", "encoding", encoding="utf-8")
     header = save(tmp_path / "h.csv", "âge,d\n20,x\n".encode("latin-1"))
-    refused(header, r"h\.csv", "line 1", "encoding")
+    refused(header, r"h\.csv", "line 1", "encoding", encoding="utf-8")
     far = save(tmp_path / "far.csv", b"age,d\n" + b"20,xxxxxxx\n" * 200_000 + "20,é\n30,y\n".encode("latin-1"))
-    refused(far, r"far\.csv", "line 200,?002", "encoding")
+    refused(far, r"far\.csv", "line 200,?002", "encoding", encoding="utf-8")
     zipped = save(tmp_path / "t.csv.gz", gzip.compress("age,d\n20,x\n20,é\n30,y\n".encode("latin-1")))
-    refused(zipped, r"t\.csv\.gz", "line 3", "encoding")
+    refused(zipped, r"t\.csv\.gz", "line 3", "encoding", encoding="utf-8")
 
 
 def test_utf_16_read_as_utf_8_is_told_what_it_is(tmp_path):
     for encoding in ("utf-16", "utf-16-le"):
-        message = refused(save(tmp_path / "t.csv", PLAIN.encode(encoding)), r"t\.csv", "utf-16")
+        path = save(tmp_path / "t.csv", PLAIN.encode(encoding))
+        message = refused(path, r"t\.csv", "utf-16", encoding="utf-8")
         assert "latin-1" not in message
 
 

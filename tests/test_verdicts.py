@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,6 @@ from sfumato.requirements import requirement
 from sfumato.table import TableDeclaration
 from sfumato.tradeoff import Grid, Map, Point, Study
 from sfumato.tradeoff.chart import map_chart, rows
-from sfumato.tradeoff.exploration.exploration import worth_values
 from sfumato.tradeoff.public import ALLOWED
 from sfumato.tradeoff.verdicts import VERDICTS
 from sfumato.tradeoff.worth_chart import worth_chart
@@ -41,8 +41,8 @@ def made(
     """Make a point whose gain lies in the middle of an interval."""
     own = Worth("pay", "decision-tree", 0.7 + gain, *BASE, gain, gain - reach, gain + reach, adversary)
     measures = {"p_loss": p_loss, "u_loss": 1 - p_loss, "a_acc": adversary, "utility_gain": gain}
-    asked = "k-anonymity k=2"
-    return point_of(id, maker, "generalization", asked, {}, "measured", None, measures, worth=worth_values(own))
+    asked, worth = "k-anonymity k=2", {**asdict(own), "verdict": own.verdict}
+    return point_of(id, maker, "generalization", asked, {}, "measured", None, measures, worth=worth)
 
 
 def mapped(*points: Point, target: str | None = "pay", sensitive: tuple[str, ...] = ("illness",)) -> Map:

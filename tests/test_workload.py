@@ -240,7 +240,7 @@ def test_weighted_rows_teach_what_all_records_teach(classifier, form):
     release = sfumato.anonymize(table, "k-anonymity k=12", form=form)
     task = Classification("drug", classifier, folds=4).prepare(table)
     validation = Validation.of(task, release, deal(task.records, release.assignment))
-    blocks = validation.read(CLASSIFIERS[classifier][1])
+    blocks = validation.readings[CLASSIFIERS[classifier][1]]
     weights = validation.training_weights(1)
     row, label = np.nonzero(weights)
     x, w = features(blocks, validation.train.rows[row]), weights[row, label]

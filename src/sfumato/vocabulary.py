@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sfumato.configuration import Option
 
-SOURCE = Option("A file (CSV, TSV, Parquet, JSON, ...) or the name of a bundled table, such as adult.", takes="file")
+SOURCE = Option("A file (CSV, Excel, SPSS, Parquet, ...) or the name of a bundled table, such as adult.", takes="file")
 QUASI = Option("Columns an outsider may know.", takes="columns")
 SENSITIVE = Option("Columns nobody should learn about a person.", takes="columns")
 NEUTRAL = Option("Columns to publish as they are.", takes="columns")
@@ -24,7 +24,14 @@ WEIGHTS = Option(
 MISSING_VALUES = Option("A missing value is a value of its own (value), or its record is dropped (drop).")
 NA = Option("Texts that mean missing, beside the empty one.")
 DELIMITER = Option("The delimiter of a text file, if it is guessed wrongly.")
-ENCODING = Option("The encoding of a text file.")
+ENCODING = Option("The encoding of a text file, if it is guessed wrongly.")
+SHEET = Option("The sheet of a workbook, if it is not the first.")
+HEADER = Option("Whether the first record is the names of the columns, if it is guessed wrongly.")
+COLUMNS = Option("The names of the columns, where the file has none or others.")
+DECIMAL_COMMA = Option("Columns whose numbers have a decimal comma (1.234,5), if guessed wrongly.", takes="columns")
+DECIMAL_POINT = Option("Columns whose numbers have a decimal point (1,234.5), if guessed wrongly.", takes="columns")
+DATES = Option("The order in dates such as 05/06/1999 where no value tells it: day-first or month-first.")
+AS_WRITTEN = Option("Columns whose texts are left as they are: no blank, number or date is read.", takes="columns")
 
 BASKET_SOURCE = Option("A file of sets of items (lines, rows or lists), or the name of bundled baskets.", takes="file")
 ID = Option("Of baskets in rows: the column that says whose an item is.", takes="column")

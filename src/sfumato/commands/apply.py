@@ -35,7 +35,7 @@ def apply(
     format_of(to)
     announce_first_run()
     known = read_mapping(mapping)
-    recoded = applied(known, table, rest, **reading.values())  # type: ignore[arg-type]
+    recoded = applied(known, table, rest, **reading.declared())  # type: ignore[arg-type]
     tell(recoded.write(to, writing.force, writing.escape_formulas, [mapping]).notices)
     release, left_out = recoded.release, recoded.left_out
     if left_out.is_large:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from sfumato.commands.common import say, tell
-from sfumato.commands.groups import AsJson, Group, Known, OfBaskets, TextFile, columns, option, refuse
+from sfumato.commands.groups import AsJson, Group, Known, Notations, OfBaskets, TextFile, columns, option, refuse
 from sfumato.errors import BadInputError
 from sfumato.vocabulary import WEIGHTS
 
@@ -31,7 +31,9 @@ class Original(Group):
             "folder of a map) that declares it, which brings roles, hierarchies and everything needed to read it."
         ),
     ] = None
-    original_encoding: Annotated[str, typer.Option(help="The encoding of the original.")] = "utf-8"
+    original_encoding: Annotated[
+        str | None, typer.Option(help="The encoding of the original, if it is guessed wrongly.")
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ def audit(
     roles: Known,
     original: Original,
     about: AboutTable,
-    text: TextFile,
+    text: Notations,
     baskets: OfBaskets,
     about_baskets: AboutBaskets,
     require: Annotated[
@@ -136,18 +138,20 @@ def _say(audit: Audit | BasketAudit, lines: Iterable[str], as_json: bool) -> Non
 
 
 def _of_table(
-    file: Path, wanted: str | None, roles: Known, original: Original, about: AboutTable, text: TextFile, escaped: bool
+    file: Path, wanted: str | None, roles: Known, original: Original, about: AboutTable, text: Notations, escaped: bool
 ) -> Audit:
     """Audit a published table."""
+    from sfumato.engines import Reading
     from sfumato.publish import audit as audit_file
     from sfumato.publish.audit.counted import open_published
     from sfumato.table.weights import read_weights
 
-    source = open_published(file, text.delimiter, text.encoding, escaped)
+    laid_out = {name: text.declared()[name] for name in ("delimiter", "encoding", "sheet", "header", "columns")}
+    source = open_published(file, Reading(**laid_out, escaped=escaped))
     values = about.values()
     weights = read_weights(values.pop("weight"))
     names, second = [*source.engine.columns], about.sensitive_table
-    names += [] if second is None else open_published(second, text.delimiter, text.encoding).engine.columns
+    names += [] if second is None else open_published(second, Reading(**laid_out)).engine.columns
     return audit_file(
         source if second is None else file,
         quasi=columns(roles.quasi, names),
@@ -156,7 +160,7 @@ def _of_table(
         weights=weights or None,
         **values,
         **original.values(),
-        **text.values(),
+        **text.declared(),
     )
 
 
@@ -174,6 +178,7 @@ def _of_baskets(
     from sfumato.publish.baskets.mapping import read_legend
 
     against = None
+    text.refuse_for_baskets()
     if original.original is not None:
         against = baskets.declared_in(original.original).open()
     elif baskets.tree is not None:

@@ -9,7 +9,7 @@ import typer
 
 from sfumato.commands.ask import tell_reply
 from sfumato.commands.common import print_json
-from sfumato.commands.groups import AsJson
+from sfumato.commands.groups import AsJson, Workers
 from sfumato.errors import BadInputError
 
 if TYPE_CHECKING:
@@ -46,7 +46,10 @@ def choose(
     ] = None,
     by: Annotated[
         str | None,
-        typer.Option(help="knee (by angle), kneedle, ideal (the closest to the ideal corner), best (see --prefer)."),
+        typer.Option(
+            help="knee (of the whole frontier), angle (the sharpest bend), kneedle, ideal (the closest to the ideal "
+            "corner), best (see --prefer)."
+        ),
     ] = None,
     axes: Annotated[
         str | None, typer.Option(metavar="RISK,UTILITY", help="Two measures, instead of those of the study.")
@@ -54,6 +57,10 @@ def choose(
     sensitivity: Annotated[
         float | None, typer.Option(help="Of Kneedle: how far the curve must fall beyond a knee, in mean steps.")
     ] = None,
+    resamples: Annotated[
+        int, typer.Option(help="How often the table is resampled for the intervals of the axes; 0 opens no table.")
+    ] = 50,
+    workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
     """Recommend one point of a map and say why: the knee; with bounds, a recipient or a loss, the best within them."""
@@ -78,12 +85,15 @@ def choose(
     map_ = read_map(folder)
     try:
         choice = map_.choose(
-            **limits,
+            max=limits["max"],
+            min=limits["min"],
             prefer=prefer,
             by="knee" if knee else by,
             recipient=recipient,
             axes=None if axes is None else [name.strip() for name in axes.split(",")],
             sensitivity=sensitivity,
+            resamples=resamples,
+            workers=workers,
         )
     except NothingFitsError as error:
         if not as_json:

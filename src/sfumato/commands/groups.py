@@ -18,9 +18,15 @@ import typer
 from sfumato.configuration import Option
 from sfumato.errors import BadInputError
 from sfumato.vocabulary import (
+    AS_WRITTEN,
     COLUMN,
+    COLUMNS,
+    DATES,
+    DECIMAL_COMMA,
+    DECIMAL_POINT,
     DELIMITER,
     ENCODING,
+    HEADER,
     HIERARCHIES,
     HOUSEHOLD,
     ID,
@@ -32,6 +38,7 @@ from sfumato.vocabulary import (
     QUASI,
     SENSITIVE,
     SEPARATOR,
+    SHEET,
     TREE,
     WEIGHTS,
 )
@@ -116,14 +123,38 @@ def refuse(given: Mapping[str, object], why: str) -> None:
 class TextFile(Group):
     """How a text file is laid out."""
 
-    panel: ClassVar[str | None] = "Reading a text file"
+    panel: ClassVar[str | None] = "Reading a file"
     delimiter: Annotated[str | None, option(DELIMITER)] = None
-    encoding: Annotated[str, option(ENCODING)] = "utf-8"
+    encoding: Annotated[str | None, option(ENCODING)] = None
+    sheet: Annotated[str | None, option(SHEET)] = None
+    header: Annotated[bool | None, typer.Option("--header/--no-header", help=HEADER.meaning)] = None
+    columns: Annotated[list[str], option(COLUMNS, ": a,b,c, or repeat")] = field(default_factory=list)
+
+    def refuse_for_baskets(self) -> None:
+        """Raise where something was given that is about tables only."""
+        others = {name: value for name, value in self.given().items() if name not in ("--delimiter", "--encoding")}
+        refuse(dict.fromkeys(others, True), ABOUT_TABLES)
+
+    def declared(self) -> dict[str, Any]:
+        """Return what a declaration of a table says of how it is read."""
+        names = self.columns[0].split(",") if len(self.columns) == 1 else self.columns
+        values = self.values() | {"columns": [name.strip() for name in names]}
+        return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
 
 
 @dataclass(frozen=True)
-class TextReading(TextFile):
-    """How a text file is read."""
+class Notations(TextFile):
+    """How a text file and its values are written."""
+
+    decimal_comma: Annotated[list[str], option(DECIMAL_COMMA, "; repeat")] = field(default_factory=list)
+    decimal_point: Annotated[list[str], option(DECIMAL_POINT, "; repeat")] = field(default_factory=list)
+    dates: Annotated[str | None, option(DATES)] = None
+    as_written: Annotated[list[str], option(AS_WRITTEN, "; repeat")] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class TextReading(Notations):
+    """How a file is read."""
 
     na: Annotated[list[str], option(NA, "; repeat")] = field(default_factory=list)
 
@@ -181,6 +212,7 @@ class OfBaskets(Group):
         """Say where the baskets are."""
         from sfumato.transactions.files.declaration import BasketsDeclaration
 
+        reading.refuse_for_baskets()
         separator = self.separator or reading.delimiter
         return BasketsDeclaration(source, self.id, self.item, self.column, separator, self.tree, reading.encoding)
 
@@ -228,9 +260,7 @@ class OfTable(Group):
             hierarchy={name: tree for path in self.hierarchies[1:] for name, tree in read_hierarchies(path).items()},
             weights=read_weights(self.weight),
             missing=self.missing,  # type: ignore[arg-type]
-            na=tuple(reading.na),
-            delimiter=reading.delimiter,
-            encoding=reading.encoding,
+            **reading.declared(),
         )
 
 

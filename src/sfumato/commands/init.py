@@ -41,10 +41,10 @@ def init(
         say(first.values(to), first.lines(to), as_json)
         return
     baskets.refuse_for_table()
-    declared = TableDeclaration(table, na=tuple(reading.na), delimiter=reading.delimiter, encoding=reading.encoding)
     announce_first_run()
-    drafted = draft(declared, sample)
+    drafted = draft(TableDeclaration(table, **reading.declared()), sample)
     drafted.write(to, force)
+    tell(drafted.notices)
     if as_json:
         print_json(_as_plain(drafted, to))
     else:
@@ -84,7 +84,9 @@ def _print(draft: Draft, to: Path) -> None:
         why = f"{guess.reason}. {guess.advice}" if guess.advice else guess.reason
         typer.echo(f"  {name:{width}}  {guess.role or 'UNDECIDED':10}  {guess.type:13}  {shown(why, 1000)}")
     if draft.added_na:
-        typer.echo(f"\nTaken as missing (na): {', '.join(map(shown, draft.added_na))}")
+        typer.echo(
+            f"\nTaken as missing (na in {to}; take out what is a value): {', '.join(map(shown, draft.added_na))}"
+        )
     undecided = len(draft.of_role(None))
     if undecided:
         typer.echo(

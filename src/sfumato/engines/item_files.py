@@ -39,7 +39,7 @@ def lines_of_items(path: Path, reading: Reading) -> pa.Array:
     return pa.array(lists, pa.list_(pa.string()))
 
 
-def numbered_lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
+def numbered_lines(path: Path, encoding: str | None = None) -> Iterator[tuple[int, str]]:
     """Yield the lines of a text file with their numbers, without line ends."""
     existing_file(path, "give one with a basket per line")
     with opened_text(path, encoding) as stream:

@@ -17,7 +17,8 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from sfumato.engines.text_files import checked_header, opened_text
+from sfumato.engines.headers import checked_header
+from sfumato.engines.text_files import opened_text
 from sfumato.errors import BadInputError
 
 LIST = "json"

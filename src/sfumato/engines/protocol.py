@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, Self
 
@@ -17,6 +17,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.engines.notations import DayOrder
+from sfumato.errors import BadInputError
 from sfumato.quiet import Quiet
 
 SourceLayout = Literal["table", "lists", "lines"]
@@ -32,7 +34,9 @@ class Reading:
     delimiter: str | None = None
     """Of a text file, where it is not to be found out: what separates fields, or the items of a line."""
 
-    encoding: str = "utf-8"
+    encoding: str | None = None
+    """Of a text file, where it is not to be found out."""
+
     origin: str = ""
     """What the source is called in messages: by default its path, or the kind of frame that it is."""
 
@@ -48,10 +52,68 @@ class Reading:
     empty: bool = False
     """Whether a source without rows will do."""
 
+    sheet: str | None = None
+    """Of a workbook with several."""
+
+    header: bool | None = None
+    """Whether the first record of a text file or sheet is the names of its columns, where it is not to be found out."""
+
+    columns: tuple[str, ...] = ()
+    """The names of the columns, where they are not those of the source."""
+
+    decimal_comma: tuple[str, ...] = ()
+    decimal_point: tuple[str, ...] = ()
+    """Columns whose numbers are written so, whatever they look like."""
+
+    dates: DayOrder | None = None
+    """The order of day and month, of columns that do not tell it."""
+
+    as_written: tuple[str, ...] = ()
+    """Columns whose texts are left as they are: with their blanks, and no number or date is read in them."""
+
+    notations: bool | None = None
+    """Whether blanks are trimmed, and numbers and dates read as people write them; by default unless `as_it_stands`."""
+
+    usual: Mapping[str, str] = field(default_factory=dict)
+    """How columns of an earlier table were written; decides where this one does not tell."""
+
     @property
     def missing(self) -> tuple[str, ...]:
         """All texts that mean a missing value."""
         return () if self.as_it_stands or self.escaped else ("", *self.na)
+
+    @property
+    def settles(self) -> bool:
+        """Whether the source is one whose blanks are trimmed, and whose numbers and dates are read."""
+        wanted = not self.as_it_stands if self.notations is None else self.notations
+        return wanted and not self.escaped and self.layout == "table"
+
+    @property
+    def decided(self) -> tuple[str, ...]:
+        """The columns whose numbers somebody says how to read."""
+        return (*self.decimal_comma, *self.decimal_point)
+
+    def check_columns(self, names: Sequence[str]) -> None:
+        """Raise unless every column that something is said of exists, and nothing else is said of it."""
+        options = {
+            "--decimal-comma": self.decimal_comma,
+            "--decimal-point": self.decimal_point,
+            "--as-written": self.as_written,
+        }
+        said: dict[str, str] = {}
+        for option, columns in options.items():
+            for name in columns:
+                if name not in names:
+                    known = ", ".join(map(repr, names[:30]))
+                    raise BadInputError(
+                        f"{self.origin}: there is no column {name!r} ({option}); the columns are {known}"
+                    )
+                if said.setdefault(name, option) != option:
+                    raise BadInputError(f"column {name!r} is named by {said[name]} and {option}; leave one of them out")
+
+
+OWN_FILE = Reading(delimiter=",", encoding="utf-8", header=True, notations=False, empty=True)
+"""How a file of our own writing is read."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -219,6 +281,14 @@ class Engine(Protocol):
     @property
     def na(self) -> Sequence[str]:
         """The texts that were read as missing values, beside the empty one."""
+
+    @property
+    def notices(self) -> Sequence[str]:
+        """What should be known of how the source was read."""
+
+    @property
+    def notations(self) -> Mapping[str, str]:
+        """How columns are written whose texts were read as numbers or dates."""
 
     @property
     def nested(self) -> Mapping[str, str]:

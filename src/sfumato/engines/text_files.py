@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import gzip
 import io
 import re
+import shutil
 import sys
 import tempfile
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
+from sfumato.engines.encodings import found_encoding, open_bytes, text_encoding
+from sfumato.engines.headers import LOOKED_AT, Header, header_of
+from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
 from sfumato.process.interrupts import unfinished
 
@@ -28,20 +31,23 @@ OPEN_FILES = Path("/dev/fd")
 """Where the operating system shows the open files of a process by their numbers."""
 
 NEEDS_QUOTES = re.compile(r'[",\r\n]')
-NO_TEXT_FILES = ("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape")
-"""Encodings of Python's that write names of hosts and source code, never a file of text."""
-
 SNIFFED = 1 << 20
 """How many characters of a text file are looked at to find its delimiter and header."""
 
 
 @dataclass(frozen=True)
 class DelimitedText:
-    """A text file that DuckDB can load: where it is (perhaps a rewritten copy), its delimiter, its header."""
+    """A text file that DuckDB can load: where it is (perhaps a rewritten copy), its delimiter, its columns."""
 
     path: Path
     delimiter: str
-    header: tuple[str, ...]
+    encoding: str
+    header: Header
+    skipped: int
+    """How many lines stand before the first record that is no header."""
+
+    spaced: bool
+    """Whether quotes stand behind blanks, which then mean nothing."""
 
 
 def existing_file(path: Path, wanted: str = "give one with a header and rows") -> Path:
@@ -58,10 +64,12 @@ def existing_file(path: Path, wanted: str = "give one with a header and rows") -
     return path
 
 
-def sniff(path: Path, encoding: str, delimiter: str | None) -> tuple[DelimitedText, bool]:
-    """Find delimiter and header from the beginning of a text file, and whether it must be rewritten for DuckDB."""
+def sniff(path: Path, reading: Reading) -> tuple[DelimitedText, bool]:
+    """Find encoding, delimiter and header of a text file, and whether it must be rewritten for DuckDB."""
+    delimiter = reading.delimiter
     if delimiter is not None and len(delimiter) != 1:
         raise BadInputError(f"a delimiter is one character, not {delimiter!r}")
+    encoding, notices = encoding_of(path, reading.encoding)
     with opened_text(path, encoding) as stream:
         sample = stream.read(SNIFFED)
     if len(sample) == SNIFFED:
@@ -70,22 +78,47 @@ def sniff(path: Path, encoding: str, delimiter: str | None) -> tuple[DelimitedTe
         raise BadInputError(f"{path}: the file is empty; give one with a header and rows")
     if "\x00" in sample:
         raise BadInputError(f"{path}: not a text file (it has zero bytes); is it UTF-16 (--encoding utf-16)?")
-    with wide_fields():
+    with wide_fields(), readable_text(path):
         chosen = delimiter or _delimiter(sample)
-        header = next(csv.reader(io.StringIO(sample, newline=""), delimiter=chosen))
+        records, lines = _records(sample, chosen, reading.settles)
+    header = header_of(str(path), records, reading.header, reading.columns, reading.settles)
+    body = sample if not header.stands else "".join(sample.splitlines(keepends=True)[lines:])
     plain_ends = sample.replace("\r\n", "")
     mixed = "\r" in plain_ends or ("\r\n" in sample and "\n" in plain_ends)
-    rewrite = text_encoding(encoding) != "utf-8" or mixed or any("\n" in name for name in header)
-    return DelimitedText(path, chosen, tuple(header)), rewrite
+    behind = rf'(^|{re.escape(chosen)})[ ]+"'
+    spaced = reading.settles and re.search(behind, body, re.MULTILINE) is not None
+    if spaced:
+        notices.append(f"{path}: blanks before quoted values and names are taken away")
+    header = replace(header, notices=(*notices, *header.notices))
+    rewrite = mixed or spaced or any("\n" in name for name in records[0])
+    skipped = lines if header.stands else 0
+    return DelimitedText(path, chosen, text_encoding(encoding), header, skipped, spaced), rewrite
+
+
+def _records(sample: str, delimiter: str, trims: bool) -> tuple[list[list[str]], int]:
+    """Read the first records of a text, and on which line the first of them ends."""
+    records, first = [], 0
+    reader = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter, skipinitialspace=trims)
+    for record in reader:
+        if record:
+            records.append(record)
+            first = first or reader.line_num
+        if len(records) > LOOKED_AT:
+            break
+    return records, first
 
 
 @contextmanager
-def rewritten(text: DelimitedText, encoding: str) -> Iterator[DelimitedText]:
-    """Copy a text file record by record to plain UTF-8 with commas and one kind of line end, for as long as needed.
+def as_utf8(text: DelimitedText, rewrite: bool) -> Iterator[DelimitedText]:
+    """Copy a text file to plain UTF-8, for as long as needed, if it is not: piece by piece, or record by record.
 
-    The copy has no name, so it goes with the process, however that ends; where a file cannot be read by its number
+    Record by record where line ends are mixed or quotes stand behind blanks: then the copy has commas and one kind of
+    line end. It has no name, so it goes with the process, however that ends; where a file cannot be read by its number
     (Windows) it stands in a temporary folder.
     """
+    if text.encoding == "utf-8" and not rewrite:
+        yield text
+        return
     with ExitStack() as stack:
         if OPEN_FILES.is_dir():
             target = stack.enter_context(tempfile.TemporaryFile("w", encoding="utf-8", newline=""))
@@ -95,10 +128,31 @@ def rewritten(text: DelimitedText, encoding: str) -> Iterator[DelimitedText]:
             stack.enter_context(unfinished(folder))
             copy = folder / "copy.csv"
             target = stack.enter_context(copy.open("w", encoding="utf-8", newline=""))
-        with wide_fields(), opened_text(text.path, encoding) as source:
-            target.writelines(map(csv_line, csv.reader(source, delimiter=text.delimiter)))
+        with wide_fields(), opened_text(text.path, text.encoding) as source, readable_text(text.path):
+            if rewrite:
+                records = filter(None, csv.reader(source, delimiter=text.delimiter, skipinitialspace=text.spaced))
+                if text.header.stands and next(records):
+                    target.write("names\n")  # on one line, whatever line ends they have
+                target.writelines(map(csv_line, records))
+            else:
+                shutil.copyfileobj(source, target, SNIFFED)
         target.flush()
-        yield DelimitedText(copy, ",", text.header)
+        rewritten = {"delimiter": ",", "skipped": int(text.header.stands)} if rewrite else {}
+        yield replace(text, path=copy, **rewritten)  # type: ignore[arg-type]
+
+
+@contextmanager
+def readable_text(path: Path) -> Iterator[None]:
+    """Say in a sentence that a text has no fields."""
+    try:
+        yield
+    except csv.Error as error:
+        raise BadInputError(f"{path}: the file cannot be read as delimited text ({error})") from None
+
+
+def encoding_of(path: Path, given: str | None) -> tuple[str, list[str]]:
+    """Return the encoding that was given, or find it out and say what was found."""
+    return found_encoding(path) if given is None else (given, [])
 
 
 def csv_line(cells: Sequence[str]) -> str:
@@ -108,47 +162,30 @@ def csv_line(cells: Sequence[str]) -> str:
     return ",".join('"' + cell.replace('"', '""') + '"' if NEEDS_QUOTES.search(cell) else cell for cell in cells) + "\n"
 
 
-def text_encoding(encoding: str) -> str:
-    """Return the name of an encoding that a file of text may have, UTF-8 for all that read alike."""
-    try:
-        name = codecs.lookup(encoding).name
-        if name in NO_TEXT_FILES:
-            raise LookupError
-        "".encode(name)  # what turns bytes into bytes, or texts into texts, refuses
-    except (LookupError, UnicodeError, ValueError):
-        raise BadInputError(f"unknown encoding {encoding!r}; try utf-8, latin-1 or utf-16") from None
-    return "utf-8" if name in ("utf-8", "utf-8-sig", "ascii") else name
-
-
 @contextmanager
-def opened_text(path: Path, encoding: str) -> Iterator[IO[str]]:
+def opened_text(path: Path, given: str | None = None) -> Iterator[IO[str]]:
     """Open a text file, compressed or not, turning what goes wrong while reading into a sentence."""
+    encoding, _ = encoding_of(path, given)
     name = text_encoding(encoding)
     try:
-        with _open_bytes(path) as raw:
+        with open_bytes(path) as raw:
             yield io.TextIOWrapper(raw, encoding="utf-8-sig" if name == "utf-8" else name, newline="")
     except UnicodeError:
         raise _undecodable(path, encoding) from None
     except (gzip.BadGzipFile, EOFError, zlib.error):
         raise BadInputError(f"{path}: the file is not a whole gzip file; unpack it or give another") from None
-    except csv.Error as error:
-        raise BadInputError(f"{path}: the file cannot be read as delimited text ({error})") from None
     except OSError as error:
         raise BadInputError(f"{path}: cannot be opened ({error.strerror or error})") from None
 
 
-def _open_bytes(path: Path) -> Any:
-    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
-
-
 def _undecodable(path: Path, encoding: str) -> BadInputError:
     """Name the line of the first bytes that are not text in this encoding, and the likely remedy."""
-    with _open_bytes(path) as raw:
+    with open_bytes(path) as raw:
         start = raw.read(4)
     if start[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\x00" in start:
         return BadInputError(f"{path}, line 1: this looks like UTF-16, not {encoding} (--encoding utf-16)")
     line = 0
-    with _open_bytes(path) as raw:
+    with open_bytes(path) as raw:
         for content in raw:
             line += 1
             try:
@@ -175,8 +212,9 @@ def _delimiter(sample: str) -> str:
     best, best_score = ",", (0.0, 0)
     for candidate in DELIMITERS:
         records = []
-        for record in csv.reader(io.StringIO(sample, newline=""), delimiter=candidate):
-            records.append(len(record))
+        for record in csv.reader(io.StringIO(sample, newline=""), delimiter=candidate, skipinitialspace=True):
+            if record:
+                records.append(len(record))
             if len(records) == 200:
                 break
         fields = records[0]
@@ -184,20 +222,6 @@ def _delimiter(sample: str) -> str:
         if fields > 1 and (agree, fields) > best_score:
             best, best_score = candidate, (agree, fields)
     return best
-
-
-def checked_header(origin: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names if there are any and each stands once."""
-    if not names:
-        raise BadInputError(f"{origin}: there is no column")
-    seen: dict[str, int] = {}
-    for position, name in enumerate(names, start=1):
-        if name in seen:
-            raise BadInputError(
-                f"{origin}: the column {name!r} stands twice, as columns {seen[name]} and {position}; rename one"
-            )
-        seen[name] = position
-    return names
 
 
 def explained(path: Path, message: str, fields: int) -> BadInputError:

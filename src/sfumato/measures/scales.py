@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import nan
 from typing import Annotated
 
 import numpy as np
 
-from sfumato.arrays import Numbers
+from sfumato.arrays import Counts, Numbers
 from sfumato.configuration import Option, check_options
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES, READ_NOISY, RECONSTRUCTED
@@ -150,14 +151,11 @@ class Prepared:
             attribute.name: dict(measured.by_sensitive.get(attribute.name, {}))
             for attribute in self.table.cells.sensitive
         }
-        populations = self._population_estimates(release, points) if self.populations.size else None
+        losses = self.utility_losses(release, points)
         for i, attribute in enumerate(self.table.cells.sensitive):
-            span = self.table.cells.span(i)
             numbers = by_sensitive[attribute.name]
-            if populations is not None:
-                truth = np.ascontiguousarray(self.population_truth[:, span])
-                losses = js_of_rows(truth, np.ascontiguousarray(populations[:, span]), attribute.shares)
-                numbers["u_loss"] = float(losses.mean())
+            if losses:
+                numbers["u_loss"] = losses[i]
             errors = self.query_errors(release, self.scales.queries, self.workloads[i], points, i)
             numbers["query_error"], numbers["query_error_median"] = float(errors.mean()), float(np.median(errors))
             numbers["kl"] = kl(release, self.points, self.truth, points, i)
@@ -176,6 +174,29 @@ class Prepared:
                 values[name] = max(worst)
         ordered = {name: values[name] for name in MEASURES if name in values}
         return replace(measured, values=ordered, by_sensitive=by_sensitive)
+
+    def utility_losses(self, release: Published, points: Numbers | None) -> list[float]:
+        """Measure `u_loss` for every sensitive attribute; none where there is no large population.
+
+        A population of which a resample has nobody does not count; NaN where it has nobody of any.
+        """
+        if not self.populations.size:
+            return []
+        cells, losses = self.table.cells, []
+        estimates = self._population_estimates(release, points)
+        for i, attribute in enumerate(cells.sensitive):
+            span = cells.span(i)
+            truth, estimate = (np.ascontiguousarray(sums[:, span]) for sums in (self.population_truth, estimates))
+            there = truth.sum(axis=1) > 0
+            apart = js_of_rows(truth[there], estimate[there], attribute.shares)
+            losses.append(float(apart.mean()) if there.any() else nan)
+        return losses
+
+    def recounted(self, counts: Counts) -> Prepared:
+        """Make the scales ready for the same table with other counts of its cells: its large populations stay."""
+        other = Prepared(self.table.recounted(counts), self.scales)
+        vars(other)["populations"] = self.populations
+        return other
 
     def _reconstructed(self, release: Release, reader: EmReader, entries: Entries, sensitive: int) -> dict[str, float]:
         """Measure what a better reader makes of a release: a researcher, and an adversary by the same inference."""

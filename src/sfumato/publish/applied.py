@@ -147,6 +147,7 @@ class Applied:
                 require=str(self.requirement),
                 suppressed="keep",
                 household=roles.household,
+                header=True,
                 escaped_formulas=escape_formulas,
             )
             if verdict.failures or (verdict.coverage is not None and not verdict.coverage.holds):
@@ -154,7 +155,7 @@ class Applied:
                     f"{target}: the audit of what would be written does not confirm {self.requirement} against "
                     "the new table; nothing was written: make a new release"
                 )
-        return Written(verdict, tuple(formula_notice(cells, escape_formulas)))
+        return Written(verdict, (*release.table.engine.notices, *formula_notice(cells, escape_formulas)))
 
 
 def apply(mapping: Mapping, path: str | Path, rest: Rest = "refuse", **reading: Any) -> Applied:
@@ -162,11 +163,12 @@ def apply(mapping: Mapping, path: str | Path, rest: Rest = "refuse", **reading: 
 
     `rest` says what happens to records with values the mapping does not know, that no box covers, or whose group does
     not satisfy the requirement in the new data: nothing is published (`refuse`), or they are left out (`drop`). What
-    the mapping read as missing is missing here too, beside what `na` adds.
+    the mapping read as missing is missing here too, beside what `na` adds; `reading` are further options of `read`,
+    and where numbers or dates can be read in two ways, the way of the mapping's table is taken.
     """
     check_choice("rest", rest, ("refuse", "drop"))
     na = tuple(dict.fromkeys((*mapping.na, *reading.get("na", ()))))
-    rows = open_rows(path, Reading(na, reading.get("delimiter"), reading.get("encoding", "utf-8")))
+    rows = open_rows(path, Reading(**{**reading, "na": na, "usual": mapping.notations}))
     table = with_roles(rows, mapping.roles, mapping.hierarchies, mapping.missing, "count")
     fitting = _Fitting(table, mapping)
     left_out = fitting.left_out

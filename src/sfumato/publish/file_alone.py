@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from sfumato.engines import Reading
 from sfumato.publish.audit.audit import audit
 from sfumato.publish.audit.counted import open_published
 from sfumato.publish.check_command import Columns
@@ -71,7 +72,7 @@ def read_alone(
 ) -> FileAlone:
     """Audit a file without its original."""
     asked = [str(part) for part in parts if judged_alone(part, columns)]
-    file = open_published(source, delimiter, escaped=escaped_formulas)
+    file = open_published(source, Reading(delimiter=delimiter, header=True, escaped=escaped_formulas))
     verdict = audit(
         file,
         columns.quasi,

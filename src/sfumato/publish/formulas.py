@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sfumato.engines import Reading, open_rows
+from sfumato.engines import open_rows
 from sfumato.engines.formulas import MARK, formula_notice, is_formula, unescaped
+from sfumato.engines.protocol import OWN_FILE
 from sfumato.release import format_of
 
 FLAG = "--escaped-formulas"
@@ -23,7 +25,7 @@ def written_formulas(drafts: list[Path], escape: bool) -> dict[str, int]:
     cells: dict[str, int] = {}
     for draft in drafts:
         if format_of(draft) == "csv":
-            rows = open_rows(draft, Reading(delimiter=",", as_it_stands=True, empty=True))
+            rows = open_rows(draft, replace(OWN_FILE, as_it_stands=True))
             for name in rows.columns:
                 texts = rows.distinct(name)
                 pairs = zip(texts.values, texts.counts.tolist(), strict=True)

@@ -2,14 +2,14 @@
 
 A full-domain release has one level per column. Any other generalization has boxes; a new record goes to the box that
 covers it and loses least. A bucketization recodes nothing, so it has no mapping. Hierarchies travel with the mapping,
-also values that were suppressed: it is for the publisher. So does what was read as missing, for new data must be read
-as the old were.
+also values that were suppressed: it is for the publisher. So does what was read as missing and how
+numbers and dates were written, for new data must be read as the old were.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping as Entries
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +69,8 @@ MAPPING = fields(
         "na": listed(text),
         "levels": listed(whole(0, 1000)),
         "hierarchies": mapped(fields(HIERARCHY)),
-    }
+    },
+    {"notations": mapped(text)},
 )
 
 
@@ -91,6 +92,9 @@ class Mapping(Quiet):
     hi: Codes
     """The boxes, those that lose least first; none where there are levels."""
 
+    notations: Entries[str, str] = field(default_factory=dict)
+    """How columns were written whose texts were read as numbers or dates."""
+
     def to_text(self) -> str:
         """Return the mapping as it is written to a file; it holds values that were suppressed."""
         content = {
@@ -100,6 +104,7 @@ class Mapping(Quiet):
             | ({"weights": dict(self.roles.weights)} if self.roles.weights else {}),
             "missing": self.missing,
             "na": list(self.na),
+            "notations": dict(self.notations),
             "levels": list(self.levels),
             "lo": self.lo.tolist(),
             "hi": self.hi.tolist(),
@@ -121,13 +126,13 @@ def mapping_of(release: Release | NoisyRelease, wanted: Requirement) -> Mapping:
     reading = (wanted, table.roles, table.missing, tuple(table.engine.na), names)
     boxes = np.zeros((0, len(cells.quasi)), np.int32)
     if release.levels:
-        return Mapping(*reading, release.levels, boxes, boxes)
+        return Mapping(*reading, release.levels, boxes, boxes, table.engine.notations)
     losses = sum(
         cells.weights[a] * quasi.hierarchy.losses(release.boxes.lo[:, a], release.boxes.hi[:, a])
         for a, quasi in enumerate(cells.quasi)
     )
     order = np.lexsort((*release.boxes.lo.T[::-1], np.asarray(losses)))
-    return Mapping(*reading, (), release.boxes.lo[order], release.boxes.hi[order])
+    return Mapping(*reading, (), release.boxes.lo[order], release.boxes.hi[order], table.engine.notations)
 
 
 def read_mapping(path: str | Path) -> Mapping:
@@ -157,7 +162,7 @@ def read_mapping(path: str | Path) -> Mapping:
         in_shape(content, str(path), WHAT, fields(dict.fromkeys(("lo", "hi"), listed(listed(CODE, width)))))
         lo, hi = (np.array(content[end], np.int32).reshape(-1, width) for end in ("lo", "hi"))
         reading = (wanted, roles, content["missing"], tuple(content["na"]), hierarchies)
-        mapping = Mapping(*reading, tuple(content["levels"]), lo, hi)
+        mapping = Mapping(*reading, tuple(content["levels"]), lo, hi, content.get("notations", {}))
         _check_recoding(mapping)
     return mapping
 

@@ -239,6 +239,7 @@ def audited(release: Release, candidate: Candidate, drafts: list[Path], escape_f
         suppressed="keep",
         household=roles.household,
         delimiter=delimiter_of(drafts[0]),
+        header=True,
         escaped_formulas=escape_formulas and len(drafts) == 1,
     )
     check_confirmed(verdict, measure(release).values)

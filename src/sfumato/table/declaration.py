@@ -9,14 +9,21 @@ from typing import Annotated
 
 from sfumato.configuration import check_options
 from sfumato.engines import Engine, Reading
+from sfumato.engines.notations import DayOrder
 from sfumato.errors import BadInputError
 from sfumato.table import bundled
 from sfumato.table.hierarchies.declared import Declared, Filed, level_table_of, level_tables, read_hierarchies
 from sfumato.table.hierarchies.hierarchy import Hierarchy
 from sfumato.table.table import Missing, Roles, Table, with_roles
 from sfumato.vocabulary import (
+    AS_WRITTEN,
+    COLUMNS,
+    DATES,
+    DECIMAL_COMMA,
+    DECIMAL_POINT,
     DELIMITER,
     ENCODING,
+    HEADER,
     HIERARCHIES,
     HIERARCHY,
     HOUSEHOLD,
@@ -26,9 +33,23 @@ from sfumato.vocabulary import (
     NEUTRAL,
     QUASI,
     SENSITIVE,
+    SHEET,
     SOURCE,
     WEIGHTS,
 )
+
+READING = (
+    "delimiter",
+    "encoding",
+    "sheet",
+    "header",
+    "columns",
+    "decimal_comma",
+    "decimal_point",
+    "dates",
+    "as_written",
+)
+"""The fields that say how a source is read, where that is not to be found out."""
 
 IN_STUDY = "[table.hierarchy] of the study"
 """Where hierarchies of single columns stand, for whoever has to correct one."""
@@ -50,7 +71,14 @@ class TableDeclaration:
     missing: Annotated[Missing, MISSING_VALUES] = "value"
     na: Annotated[tuple[str, ...], NA] = ()
     delimiter: Annotated[str | None, DELIMITER] = None
-    encoding: Annotated[str, ENCODING] = "utf-8"
+    encoding: Annotated[str | None, ENCODING] = None
+    sheet: Annotated[str | None, SHEET] = None
+    header: Annotated[bool | None, HEADER] = None
+    columns: Annotated[tuple[str, ...], COLUMNS] = ()
+    decimal_comma: Annotated[tuple[str, ...], DECIMAL_COMMA] = ()
+    decimal_point: Annotated[tuple[str, ...], DECIMAL_POINT] = ()
+    dates: Annotated[DayOrder | None, DATES] = None
+    as_written: Annotated[tuple[str, ...], AS_WRITTEN] = ()
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -72,9 +100,14 @@ class TableDeclaration:
         named = map(level_table_of, self.hierarchy.values())
         return files + [path for path in named if path is not None]
 
+    @property
+    def reading(self) -> Reading:
+        """How the source is read."""
+        return Reading(na=self.na, **{name: getattr(self, name) for name in READING})
+
     def open_rows(self) -> Engine:
         """Open the rows, whatever roles their columns have."""
-        return bundled.open_source(self.source, Reading(self.na, self.delimiter, self.encoding))
+        return bundled.open_source(self.source, self.reading)
 
     def open(self, rows: Engine | None = None) -> Table:
         """Open the table."""

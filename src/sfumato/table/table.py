@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from sfumato.arrays import Codes
+from sfumato.arrays import Codes, Counts
 from sfumato.configuration import check_choice
 from sfumato.documents import named
 from sfumato.engines import Coding, DistinctValues, Engine, Reading, column_pairs, open_rows
+from sfumato.engines.notations import DayOrder
 from sfumato.errors import BadInputError
 from sfumato.table.cells import Cells, CountedValues, Quasi, counted_leaves, sorted_cells
 from sfumato.table.hierarchies.automatic import FEW, MOST_CATEGORIES, automatic, looks_like_dates, looks_numeric
@@ -114,6 +115,12 @@ class Table:
         """The engine's name for the link from its rows to the cells."""
         return self._counted[2]
 
+    def recounted(self, counts: Counts) -> Table:
+        """Return the same table with other counts of its cells, as a resample has them; its rows stay as they are."""
+        other = replace(self)
+        vars(other)["_counted"] = (self.cells.recounted(counts), self.dropped, self.link)
+        return other
+
     def counts_of(self, column: str) -> CountedValues:
         """Count the values of a published column in every cell: leaves where it is coded, texts where it is neutral."""
         cells = self.cells
@@ -203,7 +210,14 @@ def read(
     missing: Missing = "value",
     na: Sequence[str] = (),
     delimiter: str | None = None,
-    encoding: str = "utf-8",
+    encoding: str | None = None,
+    sheet: str | None = None,
+    header: bool | None = None,
+    columns: Sequence[str] = (),
+    decimal_comma: Iterable[str] = (),
+    decimal_point: Iterable[str] = (),
+    dates: DayOrder | None = None,
+    as_written: Iterable[str] = (),
 ) -> Table:
     """Read a file or a frame and give its columns their roles.
 
@@ -212,9 +226,25 @@ def read(
     `missing` says what a missing value is: a value of its own, or a reason to drop the record; `na` lists texts that
     mean missing, beside the empty one. `household` names the column that says who belongs together: members of one
     household then show the same value of what they share. `weights` says how much a loss in a quasi-identifier counts,
-    such as `{"age": 2}`; 1 where nothing is said.
+    such as `{"age": 2}`; 1 where nothing is said. The others say how the source is written, where that is found out
+    wrongly: its encoding, sheet and header, the names of its columns, which columns have numbers with a decimal comma
+    or point, whether dates have the day or the month first, and which columns are left as they are.
     """
-    engine = open_rows(source, Reading(tuple(na), delimiter, encoding))
+    if dates is not None:
+        check_choice("dates", dates, ("day-first", "month-first"))
+    reading = Reading(
+        na=tuple(na),
+        delimiter=delimiter,
+        encoding=encoding,
+        sheet=sheet,
+        header=header,
+        columns=_names(columns),
+        decimal_comma=_names(decimal_comma),
+        decimal_point=_names(decimal_point),
+        dates=dates,
+        as_written=_names(as_written),
+    )
+    engine = open_rows(source, reading)
     roles = Roles(
         _names(quasi), _names(sensitive), _names(neutral), _names(identifier), household, tuple((weights or {}).items())
     )
@@ -237,7 +267,7 @@ def with_roles(
     hierarchies: dict[str, Hierarchy] = {}
     codings = []
     grown = []
-    notices = _notices(engine, roles, given)
+    notices = [*engine.notices, *_notices(engine, roles, given)]
     coded = [*sorted(roles.quasi), *sorted(roles.sensitive)]
     for name in coded:
         distinct = engine.distinct(name, coded if missing == "drop" else ())
@@ -408,6 +438,6 @@ def _nearly(name: str, present: Sequence[str]) -> list[str]:
         if sum(look.fullmatch(value) is not None for value in present) >= len(present) * 0.9:
             return [
                 f"column {name!r} seems to hold {what} and is taken as {len(present):,} categories; "
-                "write dates as 1999-12-31 or 31.12.1999, numbers with a point, and mark other texts as missing (--na)"
+                "say how they are written (--dates, --decimal-comma, --decimal-point), or what means missing (--na)"
             ]
     return []

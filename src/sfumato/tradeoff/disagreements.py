@@ -3,7 +3,8 @@
 `words/disagreements.py` has the sentences. The rule is written down and no matter of taste: among the
 measured releases (trivial sanitizations and the original left out) a release looks good by a measure when fewer than a
 third of them are strictly better, and bad when fewer than a third are strictly worse; where both hold, because most
-are alike, it looks neither. A measure that is an axis is compared with the others of its kind in `COMPARED`.
+are alike, it looks neither. A measure that is an axis is compared with the others of its kind in `COMPARED`. An attack
+that is right no more often than a guess without the release or its groups is no alarm, wherever it stands.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ COMPARED = {
     "utility": ("u_loss", "u_loss_em", "query_error", "query_error_em"),
 }
 """What is held against an axis: the worst and the mean person's loss, two attacks; two readers of two tasks."""
+
+BEATEN = {"attack_accuracy": "empirical_breach", "definetti_accuracy": "definetti_gain"}
+"""By attack, what it gains over its baseline: without a gain its rank says nothing of the release."""
 
 FEWEST = 6
 """Among fewer releases than this a third says nothing."""
@@ -110,11 +114,13 @@ class Disagreements(Quiet):
         disagreements = []
         for name in axes or self.map_.study.axes:
             axis = self.standing(point, name)
-            if axis is None or not axis.side:
+            if axis is None or not axis.side or _is_idle(point, axis):
                 continue
             beside = [self.standing(point, other) for other in COMPARED[MEASURES[name].kind] if other != name]
             apart = tuple(
-                standing for standing in beside if standing is not None and standing.side and standing.side != axis.side
+                standing
+                for standing in beside
+                if standing and standing.side not in ("", axis.side) and not _is_idle(point, standing)
             )
             disagreements += [Disagreement(point, axis, apart)] if apart else []
         return disagreements
@@ -128,3 +134,8 @@ class Disagreements(Quiet):
     def on_frontier(self) -> list[Disagreement]:
         """All disagreements about releases on the frontier, in its order."""
         return [disagreement for point in self.frontier for disagreement in self.of_point(point)]
+
+
+def _is_idle(point: Point, standing: Standing) -> bool:
+    """Say whether a release looks bad by an attack that does not beat its baseline; where that is unknown, it may."""
+    return standing.side == "bad" and point.measures.get(BEATEN.get(standing.measure, ""), 1.0) <= ALIKE

@@ -10,7 +10,7 @@ from sfumato.phrases import listed, number, section, wrapped
 from sfumato.tradeoff import Choice, Map
 from sfumato.tradeoff.choice.curve import Step
 from sfumato.tradeoff.choice.exposure import is_unchanged
-from sfumato.tradeoff.choice.reasons import stretch
+from sfumato.tradeoff.choice.reasons import interval, stretch
 from sfumato.words.disagreements import sentence
 from sfumato.words.meanings import weights_sentences
 from sfumato.words.points import settings
@@ -20,7 +20,8 @@ from sfumato.words.verdicts import advice
 def choice_lines(choice: Choice, map_: Map, command: str) -> Iterator[str]:
     """Write a choice as lines for the terminal."""
     point = choice.point
-    if is_unchanged(point):
+    trivial = choice.kept is not None and choice.kept.is_trivial
+    if is_unchanged(point) or trivial:
         yield wrapped(choice.warnings[0]).lstrip()
     yield f"Point {point.id}: {settings(point)}.\n"
     for name in [name for name in choice.compared if point.has([name])]:
@@ -29,9 +30,12 @@ def choice_lines(choice: Choice, map_: Map, command: str) -> Iterator[str]:
     yield from (f"\n{wrapped(sentence).lstrip()}" for sentence in weights_sentences(map_))
     worth = advice(map_, point)
     steps = [_next_step(step, choice.axes) for step in choice.slope if step.start == point.id]
-    others = [f"{by}: {id}" for by, id in choice.landmarks.items() if id not in (None, point.id)]
+    ways = choice.landmarks.items() if choice.by == "best" else ()  # else the reasons say where they disagree
+    others = [f"{by}: {id}" for by, id in ways if id not in (None, point.id)]
     neighbours = [f"{each.side}: {each.said} [{settings(map_[each.point])}]" for each in choice.neighbours]
     yield from section("Why this one", choice.why)
+    if choice.resampled is not None:
+        yield from section("How firm is it", interval(choice.resampled, point))
     yield from section("Is it worth it", [worth] if worth else [])
     yield from section("Do the axes agree", _disagreements(choice, map_))
     yield from section("Before you publish it", choice.warnings)

@@ -35,8 +35,8 @@ def rule(disagreements: Disagreements) -> str:
     pairs = [f"{axis} with {listed(others)}" for axis, others in disagreements.compared.items()]
     return (
         f"Among {counted(len(disagreements.releases), 'release')}, one looks good by a measure when fewer than a third "
-        "are better by it, and bad when fewer than a third are worse; when both hold it looks neither. "
-        f"Compared were {listed(pairs)}."
+        "are better by it, and bad when fewer than a third are worse; when both hold it looks neither; an attack "
+        f"counts against a release only where it beats its baseline. Compared were {listed(pairs)}."
     )
 
 

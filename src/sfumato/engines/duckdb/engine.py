@@ -15,7 +15,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.engines.duckdb.sources import WHOLE_KINDS, connect, load, readable, unwritable, view_parquet, viewable
+from sfumato.engines.duckdb.settling import Settled, settle
+from sfumato.engines.duckdb.sources import (
+    WHOLE_KINDS,
+    Loaded,
+    connect,
+    load,
+    readable,
+    unwritable,
+    view_parquet,
+    viewable,
+)
 from sfumato.engines.duckdb.statements import (
     column_facts,
     gathered_lists,
@@ -66,9 +76,13 @@ class DuckDBEngine:
         names: tuple[str, ...],
         reading: Reading,
         viewed: Path | None = None,
+        settled: Settled | None = None,
+        notices: tuple[str, ...] = (),
     ) -> None:
         self.columns = names
-        self.origin, self.na = reading.origin, reading.na
+        self.origin, self.na, self.notices = reading.origin, reading.na, notices
+        self._settled = settled or Settled()
+        self.notations = self._settled.notations
         self._connection = connection
         self._as_it_stands = reading.as_it_stands
         self._viewed = viewed
@@ -82,16 +96,23 @@ class DuckDBEngine:
 
     @classmethod
     def open(cls, source: Any, reading: Reading) -> Self:
-        """Load a file (delimited text with a header, JSON, Parquet) or a frame that speaks the Arrow interface.
+        """Load a file (delimited text, JSON, Parquet, a workbook, ...) or a frame that speaks the Arrow interface.
 
         A Parquet file whose values are only counted is not loaded.
         """
         connection, viewed = connect(), viewable(source, reading)
         with readable(reading.origin):
-            names = view_parquet(connection, source) if viewed else load(connection, source, reading)
+            if viewed:
+                loaded = Loaded(view_parquet(connection, source, reading.columns))
+            else:
+                loaded = load(connection, source, reading)
+            names = loaded.names
             if reading.escaped and reading.layout != "lines":
                 names = _unescape(connection, names, reading.origin)
-        return cls(connection, names, reading, Path(source) if viewed else None)
+            settled = settle(connection, names, reading, loaded.trims) if reading.settles else Settled()
+            settled.change(connection, len(names), viewed)
+        notices = (*loaded.notices, *settled.notices)
+        return cls(connection, names, reading, Path(source) if viewed else None, settled, notices)
 
     # -- the verbs -----------------------------------------------------------------------------------------
 
@@ -161,6 +182,7 @@ class DuckDBEngine:
                 return
             with connect() as connection:
                 view_parquet(connection, self._viewed)
+                self._settled.change(connection, len(self.columns), viewed=True)
                 yield from connection.sql(query(enumerated(connection, texts))).to_arrow_reader(1 << 17)
 
     @translated

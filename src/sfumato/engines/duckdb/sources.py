@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +12,22 @@ import duckdb
 import pyarrow as pa
 
 from sfumato.engines.duckdb.statements import literal
+from sfumato.engines.headers import checked_header
 from sfumato.engines.item_files import lines_of_items
 from sfumato.engines.json_texts import json_lists, json_texts
+from sfumato.engines.labelled_files import LABELLED, read_labelled
 from sfumato.engines.protocol import Reading
 from sfumato.engines.text_files import (
     JSON,
     PARQUET,
     DelimitedText,
-    checked_header,
+    as_utf8,
+    encoding_of,
     existing_file,
     explained,
-    rewritten,
     sniff,
 )
+from sfumato.engines.workbooks import SHEETS, read_sheet
 from sfumato.errors import BadInputError
 from sfumato.process.interrupts import interruptible
 from sfumato.process.memory import allowed_bytes
@@ -54,46 +58,59 @@ def connect() -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def load(connection: duckdb.DuckDBPyConnection, source: Any, reading: Reading) -> tuple[str, ...]:
-    """Load a file or a frame and return the names of its columns."""
+@dataclass(frozen=True)
+class Loaded:
+    """A source in `rows`: the names of its columns, whether blanks around its values mean nothing, what is said."""
+
+    names: tuple[str, ...]
+    trims: bool = False
+    notices: tuple[str, ...] = ()
+
+
+def load(connection: duckdb.DuckDBPyConnection, source: Any, reading: Reading) -> Loaded:
+    """Load a file or a frame."""
     if not isinstance(source, str | Path):
-        return load_frame(connection, source, reading.origin, reading.missing)
+        return Loaded(load_frame(connection, source, reading.origin, reading.missing, reading.columns))
     path = Path(source)
     if reading.layout == "lines":
-        return load_frame(connection, pa.table({"items": lines_of_items(path, reading)}), reading.origin, ())
-    if reading.layout == "lists" and path.suffix.lower() in JSON:
-        return load_frame(connection, json_lists(existing_file(path)), reading.origin, ())
-    return load_file(connection, path, reading.delimiter, reading.encoding, reading.missing)
-
-
-def load_file(
-    connection: duckdb.DuckDBPyConnection, path: Path, delimiter: str | None, encoding: str, missing: Sequence[str]
-) -> tuple[str, ...]:
-    """Load a file and return the names of its columns; the texts in `missing` become missing values.
-
-    An empty field of a delimited text is missing in any case, in quotes or not. JSON is loaded as text, as it stands.
-    """
+        encoding, notices = encoding_of(existing_file(path, "give one with a basket per line"), reading.encoding)
+        items = lines_of_items(path, replace(reading, encoding=encoding))
+        names = load_frame(connection, pa.table({"items": items}), reading.origin, ())
+        return Loaded(names, notices=tuple(notices))
     existing_file(path)
-    if path.suffix.lower() in PARQUET:
-        return _load_parquet(connection, path, missing)
-    if path.suffix.lower() in JSON:
-        return load_frame(connection, json_texts(path), str(path), missing)
-    na = [text for text in missing if text != ""]
-    text, rewrite = sniff(path, encoding, delimiter)
-    checked_header(str(path), text.header)
-    if not rewrite:
-        try:
-            _load_text(connection, text, na)
-            return text.header
-        except duckdb.Error as error:
-            if "state machine" not in str(error):
-                raise _memory_error(error) or explained(path, str(error), len(text.header)) from None
-    with rewritten(text, encoding) as copy:
-        try:
-            _load_text(connection, copy, na)
-        except duckdb.Error as error:
-            raise _memory_error(error) or explained(path, str(error), len(text.header)) from None
-    return text.header
+    ending = path.suffix.lower()
+    if reading.layout == "lists" and ending in JSON:
+        return Loaded(load_frame(connection, json_lists(path), reading.origin, ()))
+    if ending in PARQUET:
+        return Loaded(_load_parquet(connection, path, reading.missing, reading.columns))
+    if ending in JSON:
+        return Loaded(load_frame(connection, json_texts(path), str(path), reading.missing, reading.columns))
+    if ending in SHEETS or ending in LABELLED:
+        return _load_cells(connection, path, reading)
+    return _load_delimited(connection, path, reading)
+
+
+def _load_cells(connection: duckdb.DuckDBPyConnection, path: Path, reading: Reading) -> Loaded:
+    """Load a workbook or the file of a statistics program, cells as texts."""
+    sheet = path.suffix.lower() in SHEETS
+    content, notices = read_sheet(path, reading) if sheet else read_labelled(path)
+    names = load_frame(connection, content, str(path), reading.missing, () if sheet else reading.columns)
+    return Loaded(names, True, notices)
+
+
+def _load_delimited(connection: duckdb.DuckDBPyConnection, path: Path, reading: Reading) -> Loaded:
+    """Load a delimited text; an empty field is missing in any case, in quotes or not."""
+    na = [text for text in reading.missing if text != ""]
+    text, rewrite = sniff(path, reading)
+    for again in (rewrite, True):
+        with as_utf8(text, again) as copy:
+            try:
+                _load_text(connection, copy, na)
+                break
+            except duckdb.Error as error:
+                if again or "state machine" not in str(error):
+                    raise _memory_error(error) or explained(path, str(error), len(text.header.names)) from None
+    return Loaded(text.header.names, True, text.header.notices)
 
 
 def viewable(source: Any, reading: Reading) -> bool:
@@ -102,14 +119,16 @@ def viewable(source: Any, reading: Reading) -> bool:
     return counted and isinstance(source, str | Path) and Path(source).suffix.lower() in PARQUET
 
 
-def view_parquet(connection: duckdb.DuckDBPyConnection, source: str | Path) -> tuple[str, ...]:
+def view_parquet(
+    connection: duckdb.DuckDBPyConnection, source: str | Path, columns: Sequence[str] = ()
+) -> tuple[str, ...]:
     """Let `rows` be a view of a Parquet file, so that a count reads only the columns it needs; return the names."""
     path = existing_file(Path(source))
-    names = checked_header(str(path), _parquet_names(path))
+    names = _renamed(str(path), _parquet_names(path), columns)
     numbered = "file_row_number" not in map(str.lower, names)  # else nobody asks for the first rows of values
-    columns = ", ".join([*(f"c{i}" for i in range(len(names))), *(["rowid"] if numbered else [])])
+    listed = ", ".join([*(f"c{i}" for i in range(len(names))), *(["rowid"] if numbered else [])])
     file = f"read_parquet({_path(path)}, hive_partitioning = false, file_row_number = {numbered})"
-    connection.execute(f"CREATE VIEW rows AS SELECT * FROM {file} AS file({columns})")
+    connection.execute(f"CREATE VIEW rows AS SELECT * FROM {file} AS file({listed})")
     return names
 
 
@@ -135,7 +154,7 @@ def _memory_error(error: Exception) -> MemoryError | None:
 
 
 def load_frame(
-    connection: duckdb.DuckDBPyConnection, frame: Any, origin: str, missing: Sequence[str]
+    connection: duckdb.DuckDBPyConnection, frame: Any, origin: str, missing: Sequence[str], columns: Sequence[str] = ()
 ) -> tuple[str, ...]:
     """Load a frame that speaks the Arrow interface and return the names of its columns; an index is no column."""
     if not isinstance(frame, pa.Table) and not hasattr(frame, "__arrow_c_stream__"):
@@ -150,18 +169,26 @@ def load_frame(
         raise BadInputError(f"{origin}: cannot be read as a table ({str(error).splitlines()[0]})") from None
     names = [str(name) for name in table.column_names]
     kept = [i for i, name in enumerate(names) if not name.startswith(PANDAS_INDEX)]
-    header = checked_header(origin, tuple(names[i] for i in kept))
+    header = _renamed(origin, tuple(names[i] for i in kept), columns)
     connection.register("given", table.select(kept).rename_columns([f"c{i}" for i in range(len(kept))]))
     _store(connection, connection.sql("SELECT * FROM given"), missing)
     connection.unregister("given")
     return header
 
 
+def _renamed(origin: str, names: tuple[str, ...], columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of columns, or those that somebody gives them."""
+    if columns and len(columns) != len(names):
+        raise BadInputError(f"{origin}: {len(columns)} names are given (--columns) for {len(names)} columns")
+    return checked_header(origin, tuple(columns) or names)
+
+
 def _load_text(connection: duckdb.DuckDBPyConnection, text: DelimitedText, na: Sequence[str]) -> None:
-    columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(text.header)))
+    columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(text.header.names)))
     relation = connection.sql(
         f"SELECT * FROM read_csv({_path(text.path)}, columns = {{{columns}}}, delim = {literal(text.delimiter)}, "
-        "quote = '\"', escape = '\"', header = true, auto_detect = false, strict_mode = true)"
+        "quote = '\"', escape = '\"', header = false, "
+        f"skip = {text.skipped}, auto_detect = false, strict_mode = true)"
     )
     if na:
         _store(connection, relation, ["", *na])
@@ -169,10 +196,12 @@ def _load_text(connection: duckdb.DuckDBPyConnection, text: DelimitedText, na: S
         relation.create("rows")
 
 
-def _load_parquet(connection: duckdb.DuckDBPyConnection, path: Path, missing: Sequence[str]) -> tuple[str, ...]:
+def _load_parquet(
+    connection: duckdb.DuckDBPyConnection, path: Path, missing: Sequence[str], columns: Sequence[str]
+) -> tuple[str, ...]:
     """Load a Parquet file with the types of its values, such as lists."""
     relation = connection.sql(f"SELECT * FROM read_parquet({_path(path)}, hive_partitioning = false)")
-    names = checked_header(str(path), _parquet_names(path))
+    names = _renamed(str(path), _parquet_names(path), columns)
     _store(connection, relation, missing)
     return names
 

@@ -9,15 +9,25 @@ be those of the original; with an earlier release of the same people, what the t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
 from sfumato.arrays import Counts
+from sfumato.engines import Reading
+from sfumato.engines.notations import DayOrder
 from sfumato.errors import BadInputError
-from sfumato.publish.audit.counted import Counted, Source, TextColumn, joined_tables, open_published, open_source
+from sfumato.publish.audit.counted import (
+    Counted,
+    Source,
+    TextColumn,
+    blank_columns,
+    joined_tables,
+    open_published,
+    open_source,
+)
 from sfumato.publish.audit.coverage import Coverage, bucket_coverage, coverage
 from sfumato.publish.audit.decision import Failure, Findings, failures
 from sfumato.publish.audit.households import Together, together
@@ -101,10 +111,17 @@ def audit(
     missing: Missing = "value",
     na: Sequence[str] = (),
     delimiter: str | None = None,
-    encoding: str = "utf-8",
-    original_encoding: str = "utf-8",
+    encoding: str | None = None,
+    original_encoding: str | None = None,
     sensitive_table: str | Path | None = None,
     escaped_formulas: bool = False,
+    sheet: str | None = None,
+    header: bool | None = None,
+    columns: Sequence[str] = (),
+    decimal_comma: Sequence[str] = (),
+    decimal_point: Sequence[str] = (),
+    dates: DayOrder | None = None,
+    as_written: Sequence[str] = (),
 ) -> Audit:
     """Measure any published file from what stands in it.
 
@@ -117,29 +134,44 @@ def audit(
     value of what they share? `missing="any"` lets a missing quasi-identifier match everything. `na` lists texts that
     mean missing in the original, and then in the file too; `encoding` is that of the published files.
     `escaped_formulas` says that the file was written with formulas escaped. `weights` says how much a loss in a
-    quasi-identifier counts, 1 where nothing is said; a table or a study brings its own along.
+    quasi-identifier counts, 1 where nothing is said; a table or a study brings its own along. `sheet`, `header` and
+    `columns` say how the published files are laid out, `decimal_comma`, `decimal_point`, `dates` and `as_written` how
+    the original is written, where that is found out wrongly: what is published is compared with what its values mean.
     """
     if require is not None:
         requirement(require)
-    original = opened_original(
-        original,
-        **{
-            "--na": na,
-            "--original-encoding": original_encoding != "utf-8",
-            "--hierarchies": hierarchies,
-            "--weight": weights,
-        },
+    written = Reading(
+        na=tuple(na),
+        encoding=original_encoding,
+        decimal_comma=_names(decimal_comma),
+        decimal_point=_names(decimal_point),
+        dates=dates,
+        as_written=_names(as_written),
     )
+    options = {
+        "--na": na,
+        "--original-encoding": original_encoding,
+        "--hierarchies": hierarchies,
+        "--weight": weights,
+        "--decimal-comma": decimal_comma,
+        "--decimal-point": decimal_point,
+        "--dates": dates,
+        "--as-written": as_written,
+    }
+    original = opened_original(original, **options)
+    laid_out = Reading(delimiter=delimiter, encoding=encoding, sheet=sheet, header=header, columns=_names(columns))
     if sensitive_table is not None:
         if group is None:
             raise BadInputError("--sensitive-table lists the values of groups: name their column (--group)")
         path = joined_tables(Path(path), Path(sensitive_table), group, encoding, escaped_formulas)
-    file = open_published(path, delimiter, encoding, escaped_formulas and sensitive_table is None)
+    file = open_published(path, replace(laid_out, escaped=escaped_formulas and sensitive_table is None))
     roles = roles_in(file.engine.columns, _names(quasi), _names(sensitive), original)
+    if isinstance(original, str | Path):
+        written = replace(written, as_written=(*written.as_written, *blank_columns(file, (*roles[0], *roles[1]))))
     asked = Question(
         file,
         *roles,
-        None if original is None else open_source(original, encoding=original_encoding, na=na),
+        None if original is None else open_source(original, written),
         group,
         suppressed,
         household,
@@ -150,13 +182,14 @@ def audit(
     )
     asked.check()
     given = given_hierarchies(asked, original, hierarchies)
-    return _answer(asked, given, require, None if earlier is None else open_published(earlier, delimiter, encoding))
+    return _answer(asked, given, require, None if earlier is None else open_published(earlier, laid_out))
 
 
 def _answer(asked: Question, given: Mapping[str, Hierarchy], require: str | None, earlier: Source | None) -> Audit:
     counts = [asked.count((name,)) for name in asked.sensitive] or [asked.count(())]
     plain, left_out = counts[0]
-    notices = star_notices(asked, plain, left_out)
+    notices = [*asked.file.engine.notices, *(asked.original.engine.notices if asked.original else ())]
+    notices += star_notices(asked, plain, left_out)
     matching = _matching(asked, plain, earlier)
     grouped = matching is None or asked.group is not None
     attributes = {

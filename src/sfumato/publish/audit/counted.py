@@ -9,7 +9,7 @@ Anatomy's two tables are put together as rows: within a group any pairing of row
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from pyarrow import compute
 
 from sfumato.arrays import Codes, Counts
 from sfumato.engines import Engine, Reading, open_rows
+from sfumato.engines.notations import BLANKS
 from sfumato.errors import BadInputError
 from sfumato.table import Table
 from sfumato.table.bundled import open_source as open_table
@@ -154,24 +155,25 @@ class Source:
         return Counted(columns, np.concatenate(counts) if counts else np.zeros(0, np.int64))
 
 
-def open_published(given: Any, delimiter: str | None = None, encoding: str = "utf-8", escaped: bool = False) -> Source:
-    """Open a published file or frame as its readers see it.
-
-    `escaped` says that formulas in a text file were escaped, and are to be read as they were.
-    """
+def open_published(given: Any, reading: Reading | None = None) -> Source:
+    """Open a published file or frame as its readers see it: what it shows is neither trimmed nor read otherwise."""
     if isinstance(given, Source):
         return given
-    reading = Reading(delimiter=delimiter, encoding=encoding, as_it_stands=True, escaped=escaped)
-    return Source(open_rows(given, reading), published=True)
+    return Source(open_rows(given, replace(reading or Reading(), as_it_stands=True)), published=True)
 
 
-def open_source(given: Any, delimiter: str | None = None, encoding: str = "utf-8", na: Sequence[str] = ()) -> Source:
+def blank_columns(file: Source, names: Iterable[str]) -> list[str]:
+    """List the columns of a published file that kept blanks around values, for then so must its original."""
+    texts = {name: file.engine.distinct(name).values for name in names if name in file.engine.columns}
+    return [name for name, values in texts.items() if any(text and text != text.strip(BLANKS) for text in values)]
+
+
+def open_source(given: Any, reading: Reading) -> Source:
     """Open an original: a path, the name of a bundled table, a frame, or an open table."""
     if isinstance(given, Table):
         coded = (*given.roles.quasi, *given.roles.sensitive)
         return Source(given.engine, coded if given.missing == "drop" else ())
-    reading = Reading(tuple(na), delimiter, encoding, as_it_stands=not na)
-    return Source(open_table(given, reading))
+    return Source(open_table(given, replace(reading, as_it_stands=not reading.na, notations=True)))
 
 
 def _coded(texts: Any, known: dict[str | None, int], missing: str | None) -> Codes:
@@ -220,7 +222,7 @@ def number_keys(key: Counts, size: int) -> tuple[Counts, Counts]:
 
 
 def joined_tables(
-    rows: Path, values: Path, group: str, encoding: str = "utf-8", escaped_formulas: bool = False
+    rows: Path, values: Path, group: str, encoding: str | None = None, escaped_formulas: bool = False
 ) -> pa.Table:
     """Give the rows of every group its sensitive values, each as often as it is counted."""
     people, counted = (_texts_of(path, group, encoding, escaped_formulas) for path in (rows, values))
@@ -243,9 +245,10 @@ def joined_tables(
     return people
 
 
-def _texts_of(path: Path, group: str, encoding: str, escaped: bool) -> pa.Table:
+def _texts_of(path: Path, group: str, encoding: str | None, escaped: bool) -> pa.Table:
     """Read a file of ours as text, an empty field of a text file missing."""
-    rows = open_rows(path, Reading(delimiter=",", encoding=encoding, as_it_stands=True, escaped=escaped))
+    reading = Reading(delimiter=",", encoding=encoding, header=True, as_it_stands=True, escaped=escaped)
+    rows = open_rows(path, reading)
     names = list(rows.columns)
     if group not in names:
         known = ", ".join(map(repr, names))

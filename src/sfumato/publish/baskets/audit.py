@@ -111,7 +111,7 @@ def audit_baskets(
     item: str | None = None,
     column: str | None = None,
     separator: str | None = None,
-    encoding: str = "utf-8",
+    encoding: str | None = None,
     escaped_formulas: bool = False,
 ) -> BasketAudit:
     """Measure any published file of baskets from what stands in it.

@@ -134,7 +134,7 @@ def read_published(
     item: str | None = None,
     column: str | None = None,
     separator: str | None = None,
-    encoding: str = "utf-8",
+    encoding: str | None = None,
     escaped_formulas: bool = False,
 ) -> PublishedBaskets:
     """Read a file of baskets, whoever made it: lines of items, rows of (`who`, `item`), or Parquet lists.

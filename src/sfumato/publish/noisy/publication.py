@@ -7,12 +7,13 @@ first and the data last, so there is never a data file without the certificate t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 from sfumato.anonymizers import Mechanism
-from sfumato.engines import Reading, open_rows
+from sfumato.engines import open_rows
+from sfumato.engines.protocol import OWN_FILE
 from sfumato.errors import BadInputError
 from sfumato.phrases import counted
 from sfumato.publish.certificate import Origin
@@ -95,7 +96,7 @@ def check_draft(release: NoisyRelease, draft: Path, escape_formulas: bool = Fals
 
     This proves nothing of the promise, which rests on the mechanism; it finds a file that came out wrong.
     """
-    written = open_rows(draft, Reading(delimiter=",", escaped=escape_formulas, empty=True))
+    written = open_rows(draft, replace(OWN_FILE, escaped=escape_formulas))
     sensitive = release.cells.sensitive[0]
     domains = {quasi.name: quasi.hierarchy.leaves for quasi in release.cells.quasi}
     domains[sensitive.name] = sensitive.hierarchy.leaves

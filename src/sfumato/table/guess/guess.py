@@ -9,6 +9,7 @@ What is said of a column shows no value of an identifier and no rare value of an
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -56,11 +57,33 @@ MOST_SENSITIVE = 3
 MOST_SENSITIVE_VALUES = 2_000
 QUASI_LEAVES = 1_000
 SENSITIVE_LEAVES = 20
+FEWEST_OTHERS = 5
+"""Different numbers beside 9999 from which on it can be far from them."""
+
 OLDEST = 90
 """Ages from here on are one value in an age column, as the rules for health data in the US have it."""
 
-NOT_AVAILABLE = frozenset(("NA", "N/A", "n/a", "#N/A", "NULL", "null", "NaN", "nan", "?", "-", "--", ".", "None"))
-"""Texts that often mean missing."""
+CERTAINLY_MISSING = frozenset(
+    ("?", "n/a", "#n/a", "<na>", "null", "k.a.", "k. a.", "keine angabe", "unbekannt", "unknown", "inconnu", "onbekend")
+)
+"""Texts that mean missing wherever they stand, whatever their case."""
+
+NOT_AVAILABLE = CERTAINLY_MISSING | {
+    "na",
+    "n.a.",
+    "nan",
+    "-",
+    "--",
+    ".",
+    "none",
+    "missing",
+    "desconocido",
+    "sconosciuto",
+}
+"""Texts that mean missing between numbers or dates."""
+
+NINES = re.compile(r"-?9{2,}")
+"""Numbers that stand for missing where they are far from all others."""
 
 Entry = Mapping[str, object]
 
@@ -92,7 +115,7 @@ class Guess(Quiet):
     """How well founded it is: 2 by its name, 1 by its values."""
 
     missing_texts: tuple[str, ...] = ()
-    """The texts but for which it would be numbers or dates, if they often mean missing."""
+    """Its texts that seem to mean missing."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -172,13 +195,26 @@ class Column(Quiet):
 
     @property
     def missing_texts(self) -> tuple[str, ...]:
-        """The texts but for which the column would be numbers or dates, if they often mean missing."""
+        """The texts that seem to mean missing: words for it, and numbers such as 9999 far from all others."""
         facts = self.facts
         odd = facts.present - max(facts.numbers, facts.days)
-        if not 0 < odd <= 0.9 * facts.present:
-            return ()
+        if odd == 0:
+            return self._codes()
         texts = [value for value in self.values if not _is_plain(value)]
-        return tuple(texts) if all(text.strip() in NOT_AVAILABLE for text in texts) else ()
+        if odd <= 0.9 * facts.present and all(text.strip().casefold() in NOT_AVAILABLE for text in texts):
+            return (*texts, *self._codes())
+        certain = [text for text in texts if text.strip().casefold() in CERTAINLY_MISSING]
+        return tuple(certain) if len(certain) < facts.distinct else ()
+
+    def _codes(self) -> tuple[str, ...]:
+        """List numbers such as 9999 that are farther from all others than those are from each other."""
+        numbers = {value: float(value) for value in self.values if looks_numeric([value])}
+        nines = [value for value in numbers if NINES.fullmatch(value)]
+        others = sorted(number for value, number in numbers.items() if value not in nines)
+        if len(others) < FEWEST_OTHERS:
+            return ()
+        low, high = others[0], others[-1]
+        return tuple(v for v in nines if min(abs(numbers[v] - low), abs(numbers[v] - high)) > high - low)
 
     def described(self) -> str:
         """Say what the values are, by frequent ones only."""
@@ -214,7 +250,19 @@ class Column(Quiet):
 def guess(engine: Engine, sample: int = SAMPLE) -> tuple[Guess, ...]:
     """Guess role and hierarchy of every column of a table, looking at about `sample` of its rows."""
     check_whole("sample", sample, least=1)
-    return _limited([guess_column(look(engine, name, sample)) for name in engine.columns])
+    columns = [look(engine, name, sample) for name in engine.columns]
+    guesses = _limited([guess_column(column) for column in columns])
+    return tuple(replace(each, missing_texts=_missing_everywhere(each, columns, guesses)) for each in guesses)
+
+
+def _missing_everywhere(of: Guess, columns: Sequence[Column], guesses: Sequence[Guess]) -> tuple[str, ...]:
+    """Keep those texts that may mean missing in all columns: a number must be no value of another one."""
+    others = [(column.values, guess_.missing_texts) for column, guess_ in zip(columns, guesses, strict=True)]
+    return tuple(
+        text
+        for text in of.missing_texts
+        if not (NINES.fullmatch(text) and any(text in values and text not in missing for values, missing in others))
+    )
 
 
 def look(engine: Engine, name: str, sample: int) -> Column:
@@ -271,7 +319,8 @@ def _named(column: Column) -> Guess | None:
         return None
     reason = f"named like {meaning.what}; {column.described()}"
     if "comma" in column.nearly:
-        return _undecided(column, reason, f"{meaning.role}? {column.nearly}: write them with a point in the table")
+        advice = f"{meaning.role}? {column.nearly}: name the column in decimal_comma or decimal_point under [table]"
+        return _undecided(column, reason, advice)
     if not column.in_order and column.type == "categories" and column.is_almost_unique and column.facts.present >= 100:
         return _identifier(column, reason, 1)
     return _coded(column, meaning.role, reason, 2)
@@ -372,9 +421,9 @@ def _quasi_entry(column: Column) -> tuple[Entry, str]:
 
 def _flat_advice(column: Column) -> str:
     if "dates" in column.nearly:
-        return f"{column.nearly}: write them as 1999-12-31 or 31.12.1999 in the table and they get months and years"
+        return f'{column.nearly}: say dates = "day-first" or "month-first" under [table] and they get months and years'
     if "comma" in column.nearly:
-        return f"{column.nearly}: write them with a point in the table"
+        return f"{column.nearly}: name the column in decimal_comma or decimal_point under [table]"
     if column.nearly:
         return f"nearly all are {column.nearly}: correct the others, or declare them missing (na)"
     if column.facts.distinct > FEW:
@@ -449,7 +498,7 @@ def _number(value: str) -> float:
 
 
 def _is_plain(value: str) -> bool:
-    number = looks_numeric([value]) and value.strip() not in NOT_AVAILABLE
+    number = looks_numeric([value]) and value.strip().casefold() not in NOT_AVAILABLE
     return number or isfinite(read_date(value))
 
 

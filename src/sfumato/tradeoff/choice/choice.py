@@ -1,4 +1,4 @@
-"""Choosing one point of a map: by the knee, the ideal corner, bounds, or the recipient; and saying why.
+"""Choosing one point of a map: by the knee of the whole frontier, bounds, or the recipient; and saying why.
 
 Loukides et al. 2012 (knee, quadrant), Cormode et al. 2013 (ideal corner, recipients), Dewri et al. 2011 (flat and
 steep stretches). Only measured points count. The original is the end of many frontiers, so it helps to find the
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from math import inf
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfumato.configuration import check_choice, check_number
@@ -25,15 +25,18 @@ from sfumato.tradeoff.choice.bounds import (
     nearest_point,
     relaxation,
 )
+from sfumato.tradeoff.choice.ceiling import impossible
 from sfumato.tradeoff.choice.curve import Curve, Step, Stretch, rank
 from sfumato.tradeoff.choice.exposure import refusal, shows_exact, warnings
+from sfumato.tradeoff.choice.hull import Kept, Scale
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
+from sfumato.tradeoff.choice.robust import Judge, Resampled, near_equal
 from sfumato.tradeoff.dominance import cost
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Map, Point
 
-BY = ("knee", "kneedle", "ideal", "best")
+BY = ("knee", "angle", "kneedle", "ideal", "best")
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,6 +87,12 @@ class Choice(Quiet):
     landmarks: Mapping[str, str | None]
     """What each way of choosing that needs no preference would recommend within the bounds."""
 
+    kept: Kept | None
+    """What the point keeps of the original's risk and utility; None where the map has not both of its ends."""
+
+    resampled: Resampled | None
+    """What it and its near-equal rivals measure on resampled tables; None where that was not asked for."""
+
     @property
     def compared(self) -> tuple[str, ...]:
         """The measures that the choice is about: the axes, what is preferred, and those with a bound."""
@@ -94,15 +103,22 @@ class Choice(Quiet):
         content = asdict(self)
         point = {name: getattr(self.point, name) for name in ("id", "anonymizer", "form", "requirement", "measures")}
         stretches = [asdict(stretch) | {"said": reasons.stretch(stretch, self.axes)} for stretch in self.stretches]
-        return content | {"point": point, "stretches": stretches}
+        told = None if self.resampled is None else self.resampled.to_dict()
+        return content | {"point": point, "stretches": stretches, "resampled": told}
 
 
 class NothingFitsError(InfeasibleError):
     """No point satisfies the bounds: knows what would have to be relaxed."""
 
-    def __init__(self, message: str, relax: Sequence[Relaxation] = (), nearest: Point | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        relax: Sequence[Relaxation] = (),
+        nearest: Point | None = None,
+        impossible: Sequence[str] = (),
+    ) -> None:
         super().__init__(message)
-        self.relax, self.nearest = tuple(relax), nearest
+        self.relax, self.nearest, self.impossible = tuple(relax), nearest, tuple(impossible)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
@@ -115,6 +131,7 @@ class NothingFitsError(InfeasibleError):
         return {
             "point": None,
             "why": [line.strip() for line in str(self).splitlines()],
+            "impossible": list(self.impossible),
             "relax": relax,
             "nearest": nearest,
         }
@@ -129,10 +146,14 @@ def choose(
     recipient: str | None = None,
     axes: Sequence[str] | None = None,
     sensitivity: float | None = None,
+    judge: Judge | None = None,
 ) -> Choice:
-    """Recommend one point: the knee, or where bounds, a recipient or a preference are given, the best within."""
+    """Recommend one point: the knee, or where bounds, a recipient or a preference are given, the best within.
+
+    The judge says what points measure on resampled tables, and of near-equal knees the one that loses least is taken.
+    """
     question = _question(map_, given_bounds(largest, least), prefer, by, recipient, axes, sensitivity)
-    return _Answer(map_, question).choice()
+    return _Answer(map_, question, judge).choice()
 
 
 @dataclass(frozen=True, repr=False)
@@ -225,6 +246,7 @@ class _Answer(Quiet):
 
     map_: Map
     question: _Question
+    judge: Judge | None
 
     def choice(self) -> Choice:
         """Find the point and say why."""
@@ -233,7 +255,11 @@ class _Answer(Quiet):
         if not inside:
             raise self._nothing_fits()
         curve = self._curve()
-        point, why = self._best(inside) if asked.by == "best" else self._on(curve, inside)
+        scale = Scale.of(self.map_.points, curve)
+        ways = self._ways(curve, scale, inside)
+        point, why = self._best(inside) if asked.by == "best" else self._on(curve, scale, inside, ways)
+        told, point, why = self._robust(curve, scale, inside, point, why)
+        why += [] if asked.by == "best" else reasons.other_ways(ways, asked.by, point, asked.axes)
         if asked.recipient:
             left_out = [] if asked.exact_allowed else [reasons.left_out(asked.recipient)]
             why = [reasons.recipient(asked.recipient, asked.bounds), *why, *left_out]
@@ -246,12 +272,14 @@ class _Answer(Quiet):
             recipient=asked.recipient,
             bounds=asked.bounds,
             why=(*why, *asked.notes),
-            warnings=(*warnings(point), *reasons.warnings(point)),
+            warnings=(*self._exposure(scale, point, inside), *reasons.warnings(point)),
             neighbours=tuple(self._neighbours(curve, point)),
             slope=tuple(curve.steps()),
             stretches=tuple(curve.stretches()),
             quadrant=self._quadrant(inside),
-            landmarks=self._landmarks(curve, inside),
+            landmarks={by: points[0].id if points else None for by, points in ways.items()},
+            kept=self._kept(scale, point),
+            resampled=told,
         )
 
     # -- which points count
@@ -295,38 +323,80 @@ class _Answer(Quiet):
         others = reasons.best_of_others(order, asked.prefer)
         return order[0], [reasons.best(order, asked.prefer, asked.bounds), *([others] if others else [])]
 
-    def _on(self, curve: Curve, inside: list[Point]) -> tuple[Point, list[str]]:
+    def _on(
+        self, curve: Curve, scale: Scale | None, inside: list[Point], ways: Mapping[str, list[Point]]
+    ) -> tuple[Point, list[str]]:
         """Take the knee, or where there is none, the point closest to the ideal corner."""
-        by, ways = self.question.by, self._ways(curve, inside)
+        by, asked = self.question.by, self.question
+        point = (ways[by] or ways["ideal"])[0]
         if by == "ideal":
-            return ways["ideal"][0], [reasons.ideal(curve, ways["ideal"][0])]
-        every = curve.knees() if by == "knee" else curve.kneedle(self.question.sensitivity)
+            return point, [reasons.ideal(curve, point)]
+        every = self._knees(curve, scale)[by]
         if not ways[by]:
-            point = ways["ideal"][0]
             return point, [reasons.no_knee(curve, by, bool(every)), reasons.ideal(curve, point)]
-        point = ways[by][0]
-        strongest, sensitivity = point is every[0], self.question.sensitivity
-        if by == "knee":
-            reason = reasons.knee(curve, point, strongest)
+        strongest = point is every[0]
+        if by == "kneedle":
+            reason = reasons.kneedle(curve, point, asked.sensitivity, strongest)
+        elif by == "angle" or scale is None:
+            reason = reasons.angle(curve, point, strongest)
         else:
-            reason = reasons.kneedle(curve, point, sensitivity, strongest)
-        return point, [reason] if strongest else [reason, reasons.knee_outside(every[0], by, self.question.bounds)]
+            reason = reasons.knee(curve, scale, point, [p for p in inside if p in curve.finite], strongest)
+        outside = [] if strongest else [reasons.knee_outside(every[0], by, asked.bounds)]
+        return point, [reason, *outside]
 
-    def _ways(self, curve: Curve, inside: list[Point]) -> dict[str, list[Point]]:
+    def _robust(
+        self, curve: Curve, scale: Scale | None, inside: list[Point], point: Point, why: list[str]
+    ) -> tuple[Resampled | None, Point, list[str]]:
+        """Ask the judge about the point and its near-equal rivals; take the one that keeps most when resampled.
+
+        Who is near-equal does not hang on bounds on the axes, so that a tighter one moves the choice only by cutting
+        it off.
+        """
+        if self.judge is None:
+            return None, point, why
+        knees = scale.knees(curve) if scale and self.question.by == "knee" else []
+        rivals = [rival for rival in near_equal(knees, scale) if rival in inside] if scale and knees else []
+        told = self.judge.resampled(rivals or [point], self.question.axes)
+        if scale is None or len(rivals) < 2:
+            return told, point, why
+        left = {rival.id: told.advantage(rival, scale) for rival in rivals}
+        firm = max(rivals, key=lambda rival: -inf if (worth := left[rival.id]) is None else round(worth, 9))
+        if firm is point or left[point.id] is None:
+            return told, point, why
+        return told, firm, [reasons.firm(scale, firm, point, left), *why[1:]]
+
+    def _knees(self, curve: Curve, scale: Scale | None) -> dict[str, list[Point]]:
+        """List the knees of the frontier by each way to find them, the strongest first."""
+        return {
+            "knee": scale.knees(curve) if scale else [],
+            "angle": curve.knees(),
+            "kneedle": curve.kneedle(self.question.sensitivity),
+        }
+
+    def _ways(self, curve: Curve, scale: Scale | None, inside: list[Point]) -> dict[str, list[Point]]:
         """List what each way of choosing finds within the bounds, the best first."""
         ids = {point.id for point in inside}
         placed = [point for point in curve.points if point.id in ids]
         placed = placed or list(Curve.through(inside, self.question.axes).points)
-        return {
-            "knee": [point for point in curve.knees() if point.id in ids],
-            "kneedle": [point for point in curve.kneedle(self.question.sensitivity) if point.id in ids],
-            "ideal": sorted(placed, key=lambda point: round(curve.distance(point), 9)),
-        }
-
-    def _landmarks(self, curve: Curve, inside: list[Point]) -> dict[str, str | None]:
-        return {by: points[0].id if points else None for by, points in self._ways(curve, inside).items()}
+        knees = {by: [p for p in points if p.id in ids] for by, points in self._knees(curve, scale).items()}
+        return knees | {"ideal": sorted(placed, key=lambda point: round(curve.distance(point), 9))}
 
     # -- around the chosen point
+
+    def _kept(self, scale: Scale | None, point: Point) -> Kept | None:
+        """Say what a point keeps of the original, where the map has both ends of that scale and a place for it."""
+        placed = point.has(self.question.axes) and all(isfinite(point.measures[axis]) for axis in self.question.axes)
+        return scale.kept(point) if scale is not None and scale.is_absolute and placed else None
+
+    def _exposure(self, scale: Scale | None, point: Point, inside: list[Point]) -> list[str]:
+        """Say first where a point is no better than publishing nothing or no safer than the original."""
+        kept, shown = self._kept(scale, point), warnings(point)
+        if kept is None or not kept.is_trivial:
+            return shown
+        places = {other.id: self._kept(scale, other) for other in inside}
+        better = {id: place for id, place in places.items() if place and not place.is_trivial}
+        hardly = reasons.trivial(kept, self.question.axes, len(inside), better)
+        return [*shown, hardly] if point.is_baseline else [hardly, *shown]
 
     def _place(self, curve: Curve, point: Point) -> list[str]:
         """Say so where the chosen point is not on the frontier of the axes."""
@@ -377,8 +447,9 @@ class _Answer(Quiet):
             others = [other for other in asked.bounds if other is not bound]
             relax.append(relaxation(self._fits_at(bound, releases), bound, others))
         nearest = nearest_point(releases, asked.bounds)
-        reason = reasons.nothing_fits(asked.bounds, relax, nearest, asked.recipient, asked.exact_allowed)
-        return NothingFitsError(reason, relax, nearest)
+        never = [sentence for bound in asked.bounds if (sentence := impossible(self.map_, bound, self.judge))]
+        reason = reasons.nothing_fits(asked.bounds, relax, nearest, asked.recipient, asked.exact_allowed, never)
+        return NothingFitsError(reason, relax, nearest, never)
 
     def _fits_at(self, bound: Bound, releases: list[Point]) -> list[tuple[float, Point]]:
         """List at which value a bound admits each release; exact ones only at a k below the recipient's."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from sfumato.measures import MEASURES, READ_NOISY
-from sfumato.phrases import counted, listed, number
+from sfumato.phrases import counted, listed, number, percent
 from sfumato.tradeoff.choice.bounds import Bound, Relaxation
 from sfumato.tradeoff.choice.curve import Curve, Stretch
 from sfumato.tradeoff.choice.exposure import refusal
+from sfumato.tradeoff.choice.hull import Kept, Scale
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
+from sfumato.tradeoff.choice.robust import MIDDLE, NEAR_EQUAL, Resampled
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Point
@@ -66,12 +69,92 @@ def best_of_others(order: Sequence[Point], prefer: str) -> str:
     return f"Within the same bounds the best {prefer} of the others is: {values}."
 
 
-def knee(curve: Curve, point: Point, strongest: bool = True) -> str:
+def kept(share: Kept) -> str:
+    """Say what a release keeps of the original: shares below 0 and above 1 are beyond its ends."""
+    return f"{_share(share.utility)} of the utility at {_share(share.risk)} of the risk"
+
+
+def _share(share: float) -> str:
+    return f"{100 * share:.0f} %" if abs(share) < 0.005 or share > 0 else f"less than none ({100 * share:.0f} %)"
+
+
+def knee(curve: Curve, scale: Scale, point: Point, others: Sequence[Point], strongest: bool = True) -> str:
+    """Say what the knee of the whole frontier keeps, on which scale, and for whom it stays the first."""
+    least, most = scale.weights(point, others)
+    upto = f"between {number(least, 2)} and {number(most, 2)}" if isfinite(most) else f"at least {number(least, 2)}"
+    where, them = ("", "") if strongest else (" within the bounds", " within them")
+    return (
+        f"It is the knee{where} of the whole frontier of {listed(curve.axes)}: it keeps {kept(scale.kept(point))}, and "
+        f"no other release{them} has more utility beyond its risk ({_ends(scale)}). It stays the first{them} for "
+        f"whoever counts one percent of risk as much as {upto} percent of utility."
+    )
+
+
+def _ends(scale: Scale) -> str:
+    """Say what 0 % and 100 % are."""
+    if scale.is_absolute:
+        return f"0 % is the trivial release ({scale.private.id}), 100 % the original ({scale.useful.id})"
+    return (
+        f"0 % and 100 % are the ends of the frontier, {scale.private.id} and {scale.useful.id}, since the map has no "
+        f"trivial release and original to compare {listed(scale.axes)} with"
+    )
+
+
+def firm(scale: Scale, point: Point, first: Point, left: Mapping[str, float | None]) -> str:
+    """Say that of near-equal knees one loses less than the first when the table is resampled."""
+    mine, other = (f"{100 * (left[each.id] or 0):.1f} %" for each in (point, first))
+    return (
+        f"It is as good a knee of the whole frontier of {listed(scale.axes)} as {first.id}, within "
+        f"{percent(NEAR_EQUAL, 3)}: it keeps {kept(scale.kept(point))}, {first.id} {kept(scale.kept(first))} "
+        f"({_ends(scale)}). But it "
+        f"loses less when the table is resampled: in all but the worst {percent((1 - MIDDLE) / 2, 3)} of the resamples "
+        f"it keeps {mine} more of the utility than of the risk, {first.id} {other}."
+    )
+
+
+def interval(told: Resampled, point: Point) -> list[str]:
+    """Say what a point measures on resampled tables, and what is not known of it."""
+    parts = [
+        f"{name} between {' and '.join(both(*ends)) if ends[0] != ends[1] else number(ends[0])} "
+        f"(here {number(point.measures[name])})"
+        for name, ends in told.intervals.get(point.id, {}).items()
+    ]
+    text = (
+        f"In {percent(MIDDLE, 3)} of {told.resamples:,} resampled tables (as many records, drawn with replacement and "
+        f"recoded in the same way; seed {told.seed}) it has {listed(parts)}."
+    )
+    return [*([text] if parts else []), *([told.note] if told.note else [])]
+
+
+def other_ways(ways: Mapping[str, Sequence[Point]], by: str, point: Point, axes: tuple[str, str]) -> list[str]:
+    """Say in one sentence what the other ways of choosing would take; nothing where they agree."""
+    values = [
+        f"{way} takes {points[0].id} ({listed(f'{axis} {number(points[0].measures[axis])}' for axis in axes)})"
+        for way, points in ways.items()
+        if way != by and points and points[0] != point
+    ]
+    return [f"Other ways to choose (--by) disagree: {listed(values)}."] if values else []
+
+
+def trivial(share: Kept, axes: tuple[str, str], inside: int, better: Mapping[str, Kept]) -> str:
+    """Say that a release is as good as publishing nothing, or as risky as the original, and what there is instead."""
+    risk, utility = axes
+    useless = f"by {utility} it is no more useful than publishing nothing (it keeps {_share(share.utility)})"
+    open_ = f"by {risk} it is as risky as the original ({_share(share.risk)} of its risk)"
+    text = listed([*([useless] if share.is_useless else []), *([open_] if share.is_open else [])])
+    best = max(better.items(), key=lambda each: each[1].advantage, default=None)
+    if best is None:
+        many = "it is the only release" if inside == 1 else f"that holds of all {inside:,} releases"
+        return f"This is hardly a release to publish: {text}; {many} within what was asked for."
+    return f"This is hardly a release to publish: {text}. {best[0]} keeps {kept(best[1])}."
+
+
+def angle(curve: Curve, point: Point, strongest: bool = True) -> str:
     """Say how sharp the knee is, and what privacy costs on its two sides."""
     angle = f"{curve.angles[point.id]:.0f}"
     return (
-        f"It is the knee{'' if strongest else ' within the bounds'}: here the frontier of {listed(curve.axes)} bends "
-        f"most sharply (an angle of {angle} degrees, "
+        f"It is the knee{'' if strongest else ' within the bounds'} by angle: here the frontier of "
+        f"{listed(curve.axes)} bends most sharply (an angle of {angle} degrees, "
         f"180 is straight, both axes scaled to 0..1). {_sides(curve, point)}"
     )
 
@@ -118,7 +201,7 @@ def no_knee(curve: Curve, by: str, elsewhere: bool) -> str:
     if len(curve.finite) < 3:
         return f"{name}: it takes three points, and the frontier has {counted(len(curve.finite), 'point')} to draw."
     shape = "is straight or bends away from the ideal corner"
-    return f"{name}: the frontier {shape if by == 'knee' else 'does not stand out from the line between its ends'}."
+    return f"{name}: the frontier {'does not stand out from the line between its ends' if by == 'kneedle' else shape}."
 
 
 def knee_outside(point: Point, by: str, bounds: Sequence[Bound]) -> str:
@@ -248,9 +331,12 @@ def nothing_fits(
     nearest: Point | None,
     recipient: str | None,
     exact_allowed: bool,
+    never: Sequence[str] = (),
 ) -> str:
-    """Say what would have to be relaxed, one bound at a time, and which point comes nearest."""
-    lines = [f"no point of this map fits {listed(bounds)}{f' (for {recipient!r})' if recipient else ''}."]
+    """Say what no release can have, what would have to be relaxed, one bound at a time, and which point is nearest."""
+    asked = f"{listed(bounds)}{f' (for {recipient!r})' if recipient else ''}"
+    lines = [f"no point of this map fits {asked}{', and no release of this table can' if never else ''}."]
+    lines += [f"  {sentence}" for sentence in never]
     if not exact_allowed:
         lines.append(f"  {left_out(recipient or '')}")
     alone = len(bounds) == 1

@@ -113,23 +113,26 @@ class _Tuning:
 
     def run(self) -> None:
         """Try batch after batch; of what the study has and the clock left out, take what is known already."""
-        ends = None  # the ends of the map are there however little time there is
-        for batch in self._batches():
-            if ends is not None and time.monotonic() >= ends:
+        ends = None if self.seconds == inf else self.started + self.seconds
+        for number, batch in enumerate(self._batches()):
+            if number < 2:  # a first release and the ends of the map are there however little time there is
+                self._try(list(dict.fromkeys(batch)), None)
+            elif ends is not None and time.monotonic() >= ends:
                 break
-            self._try(list(dict.fromkeys(batch)), ends)
-            ends = None if self.seconds == inf else self.started + self.seconds
+            else:
+                self._try(list(dict.fromkeys(batch)), ends)
         known = self.exploration.known_of(one for one in self.own if one not in self.tuner.points)
         for one, point in known.items():
             self._learn(one, point)
 
     def _batches(self) -> Iterator[list[Any]]:
-        """Yield what to try: a first release and the ends of the map, the study's own, then what the tuner thinks of.
+        """Yield what to try: a first release, the ends of the map, the study's own, then what the tuner thinks of.
 
         A question does not wait for all of the study's own: they take turns with what may answer it.
         """
         rest = [one for one in self.own if not one.anonymizer.baseline]
-        yield [*rest[:1], *(one for one in self.own if one.anonymizer.baseline), *self.proposals.ends]
+        yield rest[:1]
+        yield [*(one for one in self.own if one.anonymizer.baseline), *self.proposals.ends]
         self.tuner.cuts = self.proposals.cuts()
         step = AT_ONCE if self.tuner.aim.asked else len(rest)
         yield [*self.proposals.straight, *rest[1 : step + 1]]

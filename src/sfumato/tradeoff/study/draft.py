@@ -22,6 +22,7 @@ from sfumato.measures import Queries
 from sfumato.quiet import Quiet
 from sfumato.release import check_targets, staged
 from sfumato.table import Guess, TableDeclaration, bundled, guess
+from sfumato.table.declaration import READING
 from sfumato.table.guess.guess import SAMPLE, shown
 from sfumato.table.guess.names import HOUSEHOLD, Role, meaning_of
 from sfumato.table.hierarchies.automatic import STRUCTURES
@@ -84,6 +85,9 @@ class Draft(Quiet):
     added_na: tuple[str, ...] = ()
     """Texts that were found to mean missing."""
 
+    notices: tuple[str, ...] = ()
+    """What should be known of how the table was read."""
+
     def of_role(self, role: Role | None) -> list[Guess]:
         """List the guesses of one role; None: the undecided ones."""
         return [guess_ for guess_ in self.guesses if guess_.role == role]
@@ -143,14 +147,18 @@ class Draft(Quiet):
         _comment(table, [f"{self.records:,} records, {len(self.guesses):,} columns{looked}."])
         source = declared.source if folder is None or declared.is_bundled else seen_from(folder, declared.source)
         table.add("source", source)
-        if declared.delimiter is not None:
-            table.add("delimiter", declared.delimiter)
-        if declared.encoding != "utf-8":
-            table.add("encoding", declared.encoding)
+        if self.notices:
+            _comment(table, ["How it was read, where that is not plain:", *(f"    {said}" for said in self.notices)])
+        for name in READING:
+            value = getattr(declared, name)
+            if value not in (None, ()):
+                table.add(name, list(value) if isinstance(value, tuple) else value)
         if declared.na:
             if self.added_na:
                 texts = ", ".join(map(shown, self.added_na))
-                _comment(table, [f"Texts that mean missing. Found between numbers or dates: {texts}"])
+                _comment(
+                    table, [f"Texts that mean missing. Proposed, for they seem to: {texts}. Take out what is a value."]
+                )
             table.add("na", list(declared.na))
         for role, means in MEANS.items():
             table.add(tomlkit.nl())
@@ -272,7 +280,8 @@ def draft(declaration: TableDeclaration | str, sample: int = SAMPLE) -> Draft:
         )
     elif rows.row_count <= sample:
         guesses = _with_similar(declared, rows, guesses)
-    return Draft(declared, rows.row_count, rows.row_count > sample, guesses, tuple(sorted(missing)))
+    number = rows.row_count
+    return Draft(declared, number, number > sample, guesses, tuple(sorted(missing)), tuple(rows.notices))
 
 
 def _with_similar(declared: TableDeclaration, rows: Engine, guesses: tuple[Guess, ...]) -> tuple[Guess, ...]:

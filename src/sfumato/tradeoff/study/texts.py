@@ -134,7 +134,11 @@ def option_words(value: Any, others: Collection[str]) -> list[str]:
     words = []
     for name, given in changed(value).items():
         if name not in others:
-            words += [f"--{name}={text}" for text in (given if isinstance(given, tuple) else (given,))]
+            option = f"--{name.replace('_', '-')}"
+            if isinstance(given, bool):
+                words.append(option if given else f"--no-{option[2:]}")
+            else:
+                words += [f"{option}={text}" for text in (given if isinstance(given, tuple) else (given,))]
     return words
 
 

@@ -29,7 +29,7 @@ class BasketsDeclaration:
     column: Annotated[str | None, COLUMN] = None
     separator: Annotated[str | None, SEPARATOR] = None
     tree: Annotated[str | None, TREE] = None
-    encoding: Annotated[str, ENCODING] = "utf-8"
+    encoding: Annotated[str | None, ENCODING] = None
 
     def __post_init__(self) -> None:
         check_options(self)

@@ -28,7 +28,7 @@ def read_baskets(
     item: str | None = None,
     column: str | None = None,
     separator: str | None = None,
-    encoding: str = "utf-8",
+    encoding: str | None = None,
     tree: Hierarchy | Path | str | None = None,
 ) -> Baskets:
     """Read baskets from a file, a frame, or any collection of sets.
@@ -47,11 +47,12 @@ def read_baskets(
     elif is_file or isinstance(source, pa.Table) or hasattr(source, "__arrow_c_stream__"):
         origin = "" if is_file else "the frame"
         layout: SourceLayout = "table" if who is not None else "lists"
-        rows = open_rows(source, Reading(encoding=encoding, origin=origin, layout=layout, empty=True))
+        rows = open_rows(source, Reading(encoding=encoding, origin=origin, layout=layout, empty=True, notations=False))
         baskets = _from_table(rows, who, item, column)
     else:
         baskets = baskets_of(source)
-    return with_tree(baskets, tree)
+        return with_tree(baskets, tree)
+    return with_tree(replace(baskets, notices=(*rows.notices, *baskets.notices)), tree)
 
 
 def with_tree(baskets: Baskets, tree: Hierarchy | Path | str | None) -> Baskets:

@@ -1,0 +1,260 @@
+"""How people write numbers and dates, and which way a column is written: decided by all values, or left to a person.
+
+`1.234,5`, `1'234.5` and `1 234,5` become numbers with a point, `31/12/1999` and `31-Dec-1999` become ISO dates. A
+column is read so only if every value with a digit in it fits one way of writing; where two fit, as with `1.234` or
+`05/06/1999` everywhere, what else the file holds may tell, or somebody says it. The patterns mean the same to Python
+and to DuckDB.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+BLANKS = " \t\u00a0"
+"""What is taken away around values."""
+
+SPACES = "'’ \u00a0\u2009\u202f"
+"""What separates thousands and nothing else."""
+
+_WHOLE = "(0|[1-9][0-9]*)"
+_POWER = "([eE][+-]?[0-9]+)?"
+PLAIN = rf"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+){_POWER}"
+COMMA = rf"[+-]?(({_WHOLE}|[1-9][0-9]{{0,2}}((\.[0-9]{{3}})+|([{SPACES}][0-9]{{3}})+))(,[0-9]+)?|,[0-9]+)"
+POINT = (
+    rf"[+-]?(({_WHOLE}|[1-9][0-9]{{0,2}}((,[0-9]{{3}})+|([{SPACES}][0-9]{{3}})+))(\.[0-9]*)?{_POWER}|\.[0-9]+{_POWER})"
+)
+EITHER = r"[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}"
+"""Thousands to some and three decimals to others."""
+
+TIME = r"([ T][0-9]{1,2}:[0-9]{2}(:[0-9]{2})?( ?[AaPp][Mm])?)?"
+TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S", " %I:%M %p", " %I:%M:%S %p", " %I:%M%p")
+ISO = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}.*)?"
+
+NumberStyle = Literal["comma", "point"]
+DayOrder = Literal["day-first", "month-first"]
+
+
+@dataclass(frozen=True)
+class DateForm:
+    """One way of writing dates: its pattern, and DuckDB's formats by the order of day and month."""
+
+    example: str
+    pattern: str
+    formats: Mapping[str, tuple[str, ...]]
+    usual: DayOrder | None = None
+    """The order where no value tells: none where nobody can know."""
+
+    @property
+    def ordered(self) -> bool:
+        """Whether day and month could be taken for each other."""
+        return len(self.formats) > 1
+
+
+def _parts(mark: str, usual: DayOrder | None = None) -> DateForm:
+    pattern = rf"[0-9]{{1,2}}[{mark}][0-9]{{1,2}}[{mark}][0-9]{{4}}{TIME}"
+    formats = {"day-first": (f"%d{mark}%m{mark}%Y",), "month-first": (f"%m{mark}%d{mark}%Y",)}
+    return DateForm(f"31{mark}12{mark}1999", pattern, formats, usual)
+
+
+DATE_FORMS = (
+    _parts(".", "day-first"),  # with dots the day comes first wherever dates are so written
+    _parts("/"),
+    _parts("-"),
+    DateForm("1999/12/31", rf"[0-9]{{4}}/[0-9]{{1,2}}/[0-9]{{1,2}}{TIME}", {"": ("%Y/%m/%d",)}),
+    DateForm("1999.12.31", rf"[0-9]{{4}}\.[0-9]{{1,2}}\.[0-9]{{1,2}}{TIME}", {"": ("%Y.%m.%d",)}),
+    DateForm(
+        "31-Dec-1999",
+        rf"([0-9]{{1,2}}[ -][A-Za-z]{{3,9}}[ -][0-9]{{4}}|[A-Za-z]{{3,9}} [0-9]{{1,2}}, [0-9]{{4}}){TIME}",
+        {"": tuple(form for month in "bB" for form in (f"%d-%{month}-%Y", f"%d %{month} %Y", f"%{month} %d, %Y"))},
+    ),
+    DateForm("19991231", "(19|20)[0-9]{6}", {"": ("%Y%m%d",)}),
+)
+
+_NUMBERS = [re.compile(pattern) for pattern in (PLAIN, COMMA, POINT)]
+_DATES = [re.compile(pattern) for pattern in (ISO, *(form.pattern for form in DATE_FORMS))]
+
+
+def looks_measured(text: str) -> bool:
+    """Say whether a text is a number or a date, however written."""
+    return any(pattern.fullmatch(text) for pattern in (*_NUMBERS, *_DATES))
+
+
+def is_plain(texts: Iterable[str]) -> bool:
+    """Say whether what is a number among texts is a plain one, and none is a date."""
+    measured = [text for text in texts if looks_measured(text)]
+    return all(map(_NUMBERS[0].fullmatch, measured)) and not (measured and all(map(_DATES[-1].fullmatch, measured)))
+
+
+def is_iso(texts: Iterable[str]) -> bool:
+    """Say whether all texts are ISO dates."""
+    return all(map(_DATES[0].fullmatch, texts))
+
+
+@dataclass(frozen=True)
+class NumberCounts:
+    """How many values of one column are written in which way."""
+
+    present: int
+    words: int
+    """Values without any digit: `k.A.`, `-`."""
+
+    comma: int
+    point: int
+    both: int
+    """Values that are numbers in either way of writing."""
+
+    either_point: int
+    either_comma: int
+    """Among them those that are different numbers: `1.234`, `1,234`."""
+
+    plain: int
+
+    @property
+    def are_numbers(self) -> bool:
+        """Whether most values are numbers and the others are words."""
+        numbers = self.comma + self.point - self.both
+        return numbers + self.words == self.present and 2 * numbers >= self.present > 0
+
+    @property
+    def tells(self) -> NumberStyle | Literal["mixed", "unclear", "nothing"]:
+        """Say which way of writing the values themselves tell."""
+        comma, point = self.comma > self.both, self.point > self.both
+        if (comma and point) or (self.either_point and self.either_comma and not (comma or point)):
+            return "mixed"
+        if comma or point:
+            return "comma" if comma else "point"
+        return "unclear" if self.either_point or self.either_comma else "nothing"
+
+
+def number_styles(
+    counts: Mapping[str, NumberCounts], usual: Mapping[str, str], decimals: bool
+) -> tuple[dict[str, NumberStyle], list[str]]:
+    """Choose the way of writing of every column of numbers that needs one, and say so.
+
+    `usual` tells for columns that do not tell it themselves, before other columns do; `decimals` says whether a column
+    that needs no reading has decimal points.
+    """
+    numbers = {name: count for name, count in counts.items() if count.are_numbers}
+    told = {count.tells for count in numbers.values()} | ({"point"} if decimals else set())
+    common = "comma" if "comma" in told and "point" not in told else "point" if "point" in told else None
+    common = None if {"comma", "point"} <= told else common
+    styles: dict[str, NumberStyle] = {}
+    notices = []
+    for name, count in numbers.items():
+        tells = count.tells
+        if tells == "mixed":
+            notices.append(
+                f"column {name!r} has numbers with a decimal comma and with a decimal point: it is left as it is "
+                f"written; correct it, or say which it is ({_flags(name)})"
+            )
+        elif tells == "unclear":
+            style = usual.get(name, common)
+            if style == "comma" or (style == "point" and count.either_comma):
+                styles[name] = style  # type: ignore[assignment]
+            notices.append(_unclear(name, count, style, name in usual))
+        elif tells == "comma" or count.plain < count.present - count.words:
+            styles[name] = "comma" if tells == "comma" else "point"
+    return styles, [*_number_notices(styles, numbers), *notices]
+
+
+def _unclear(name: str, count: NumberCounts, style: str | None, known: bool) -> str:
+    """Say that nobody can tell, both readings, and how to say which it is."""
+    written = "1.234" if count.either_point else "1,234"
+    thousands = (style == "comma") == bool(count.either_point)
+    taken = "1234" if thousands else "1.234"
+    if style is None:
+        reading = "are read as 1.234" if count.either_point else "are left as text"
+    else:
+        why = "as in the table of the mapping" if known else "as other columns of the file suggest"
+        reading = f"are read as {taken}, {why}"
+    return (
+        f"column {name!r}: numbers such as {written} may be 1234 (thousands) or 1.234 (decimals), and no value tells; "
+        f"they {reading} ({_flags(name)} says which)"
+    )
+
+
+def _flags(name: str) -> str:
+    return f"--decimal-comma {name!r} or --decimal-point {name!r}"
+
+
+def _number_notices(styles: Mapping[str, NumberStyle], counts: Mapping[str, NumberCounts]) -> list[str]:
+    notices = []
+    for style, example in (("comma", "1.234,5"), ("point", "1,234.5 or 1'234.5")):
+        names = [name for name, own in styles.items() if own == style and counts[name].tells != "unclear"]
+        if names:
+            notices.append(
+                f"numbers written as {example} are read as 1234.5, and published so: {', '.join(map(repr, names))} "
+                f"(--as-written COLUMN leaves them as they are)"
+            )
+    return notices
+
+
+@dataclass(frozen=True)
+class DateCounts:
+    """How many values of one column are dates of one form, and the largest of their two small numbers."""
+
+    form: DateForm
+    present: int
+    words: int
+    dates: int
+    first: int
+    second: int
+    valid: Mapping[str, int]
+    """By the order of day and month: how many are days that exist."""
+
+    @property
+    def are_dates(self) -> bool:
+        """Whether most values are dates of this form and the others are words."""
+        return self.dates + self.words == self.present and 2 * self.dates >= self.present > 0
+
+    def order(self, wanted: DayOrder | None) -> str | None:
+        """Choose the order of day and month: what the values tell, what somebody says, what is usual; or none."""
+        if not self.form.ordered:
+            return ""
+        if self.first > 12 or self.second > 12:
+            return "day-first" if self.second <= 12 else "month-first" if self.first <= 12 else None
+        return wanted or self.form.usual
+
+
+def date_orders(
+    counts: Mapping[str, DateCounts], wanted: DayOrder | None, usual: Mapping[str, str]
+) -> tuple[dict[str, str], list[str]]:
+    """Choose the order of day and month of every column of dates, and say so; `usual` tells where values do not."""
+    orders: dict[str, str] = {}
+    notices = []
+    told: dict[tuple[str, str], list[str]] = {}
+    for name, count in counts.items():
+        if not count.are_dates:
+            continue
+        before: DayOrder | None = usual.get(name)  # type: ignore[assignment]
+        order = count.order(wanted or (before if before in ("day-first", "month-first") else None))
+        if order is None and count.first <= 12:
+            notices.append(
+                f"column {name!r}: dates such as 05{count.form.example[2]}06{count.form.example[2]}1999 may be of "
+                "May or of June, and no value tells; they are left as text (say --dates day-first or month-first)"
+            )
+        elif order is None or count.valid[order] < count.dates:
+            if count.form.example.isdecimal():
+                continue  # numbers, some of which could be days
+            notices.append(
+                f"column {name!r} has dates such as {count.form.example} and texts like them that are no days; it is "
+                "left as text: correct them, or declare them missing (--na)"
+            )
+        else:
+            orders[name] = order
+            told.setdefault((count.form.example, order), []).append(name)
+    for (example, order), names in told.items():
+        words = f" ({order.replace('-', ' ')})" if order else ""
+        notices.append(
+            f"dates written as {_written(example, order)}{words} are read as 1999-12-31, and published so: "
+            f"{', '.join(map(repr, names))} (--as-written COLUMN leaves them as they are)"
+        )
+    return orders, notices
+
+
+def _written(example: str, order: str) -> str:
+    mark = example[2]
+    return f"12{mark}31{mark}1999" if order == "month-first" else example
