@@ -185,8 +185,8 @@ def test_a_mapping_says_what_stands_for_what() -> None:
     ("name", "content", "said"),
     [
         ("no.csv", None, "there is no such file"),
-        ("empty.csv", b"", "there is no record in it"),
-        ("bad.csv", b"\xff\xfe\xfa", "not utf-8"),
+        ("empty.csv", b"", "the file is empty"),
+        ("bad.csv", b"\xff\xfe\xfa", "cannot be read as utf-16"),
         ("bad.parquet", b"nothing", "the file cannot be read"),
     ],
 )

@@ -622,7 +622,7 @@ def test_bad_files_are_told_in_one_sentence(tmp_path):
         assert "\n" not in str(told.value)
     (tmp_path / "latin.txt").write_bytes("x\ncafé\n".encode("latin-1"))
     with pytest.raises(BadInputError, match=r"latin\.txt, line 2: the bytes are not utf-8 text"):
-        read_baskets(tmp_path / "latin.txt")
+        read_baskets(tmp_path / "latin.txt", encoding="utf-8")
     assert in_order(records(read_baskets(tmp_path / "latin.txt", encoding="latin-1"))) == in_order([{"x"}, {"café"}])
     (tmp_path / "cut.gz").write_bytes(gzip.compress(b"x y\n" * 99)[:20])
     with pytest.raises(BadInputError, match="not a whole gzip file"):

@@ -594,6 +594,7 @@ PRINTING = {
     "options": [],
     "init": ["t.csv", "--to", "new.toml"],
     "check": ["t.csv", *ROLES],
+    "hierarchy": ["t.csv", "age"],
     "explore": ["study.toml", "--out", "map"],
     "ask": ["map", "k"],
     "choose": ["map"],

@@ -61,7 +61,7 @@ def test_measures_of_a_resample_are_those_of_its_records_one_by_one(explored):
     table = shown.study.table.open()
     release, cells = point.candidate.anonymizer.anonymize(table, point.candidate.requirement), table.cells
     populations = Scales(min_support=0.2).prepare(table).populations
-    assert populations.size > 3 and told.note == ""
+    assert populations.size > 1 and told.note == ""
     for number in range(3):
         counts = np.random.default_rng([SEED, number]).multinomial(60, cells.counts / 60)
         people = [(cells.codes[c], cells.values[c, 0]) for c in range(cells.size) for _ in range(counts[c])]

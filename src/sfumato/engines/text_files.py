@@ -180,6 +180,11 @@ def opened_text(path: Path, given: str | None = None) -> Iterator[IO[str]]:
 
 def _undecodable(path: Path, encoding: str) -> BadInputError:
     """Name the line of the first bytes that are not text in this encoding, and the likely remedy."""
+    if text_encoding(encoding).startswith("utf-16"):  # its lines cannot be told apart by bytes
+        return BadInputError(
+            f"{path}: it begins as UTF-16 does and cannot be read as {encoding}: it is damaged, or no text file; name "
+            "its encoding (--encoding utf-8)"
+        )
     with open_bytes(path) as raw:
         start = raw.read(4)
     if start[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\x00" in start:
