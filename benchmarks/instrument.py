@@ -49,7 +49,8 @@ table = given.table.open()
 table.cells
 tuner.tune(given, tries=8, workers=1, table=table)  # machine code
 clock = SimpleNamespace(monotonic=time.process_time, perf_counter=time.perf_counter, sleep=time.sleep)
-tuner.time = exploration.time = clock
+import sfumato.workers.crew as crew
+tuner.time = exploration.time = crew.time = clock
 started = time.process_time()
 map_ = tuner.tune(given, float(seconds), workers=1, table=table)
 points = [[p.measures[first], p.measures[second]] for p in map_.points
