@@ -48,7 +48,8 @@ def unfinished(*paths: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        _unfinished.difference_update(paths)
+        if not _pressed.is_set():  # else the process may be left before who made them has removed them
+            _unfinished.difference_update(paths)
 
 
 def removed_when_left(path: Path) -> Path:
@@ -168,8 +169,8 @@ def run(work: Callable[[], int]) -> int:
             over.set()
 
     worker = threading.Thread(target=whole, name="sfumato", daemon=True)
-    worker.start()
     try:
+        worker.start()  # pressed while the thread begins, it is Ctrl-C all the same
         while not over.wait(LOOK_SECONDS):
             pass
     except KeyboardInterrupt:
