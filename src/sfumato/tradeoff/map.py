@@ -51,6 +51,9 @@ class Point:
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """Between which values a measure lies: among the draws of a noisy release, or over workloads of queries."""
 
+    changes: Mapping[str, str] = field(default_factory=dict)
+    """What was done to each column, in a few words (`release.changes`). Internal."""
+
     @property
     def anonymizer(self) -> str:
         """Who makes the release, as one would type it."""

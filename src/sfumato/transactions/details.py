@@ -46,6 +46,18 @@ def basket_details(release: BasketRelease, matching: Mapping[str, int]) -> dict[
     }
 
 
+def item_changes(release: BasketRelease) -> str:
+    """Say what was done to the items, in a few words; an item that is published in several ways counts as a set."""
+    parts = np.stack([recoding.parts for recoding in release.recodings])
+    alone = np.stack([np.append(recoding.leaves == 1, False)[recoding.parts] for recoding in release.recodings])
+    gone, kept = int((parts < 0).all(axis=0).sum()), int(alone.all(axis=0).sum())
+    among, size = parts.shape[1] - gone - kept, parts.shape[1]
+    ways = {"published as they are": kept, "published together with others": among, "left out": gone}
+    return ", ".join(
+        f"{'all' if many == size else f'{many:,} of'} {size:,} {way}" for way, many in ways.items() if many
+    )
+
+
 def _rarest(release: BasketRelease) -> list[list[Any]]:
     rarest = weakest(Rows.of_release(release), SHOWN)
     return [[" + ".join(short(release.labels[code]) for code in codes), support] for support, codes in rarest]
