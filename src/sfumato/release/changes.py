@@ -98,7 +98,7 @@ def summary(pieces: Iterable[Piece]) -> str:
     else:
         reached = np.cumsum([piece.share for piece in ordered])
         middle = ordered[int(np.searchsorted(reached, HALF - EVEN))]
-        usual = f"half of the records in {middle.noun} or finer"
+        usual = f"half in {middle.noun} or finer"
     finest, coarsest = ordered[0].noun, ordered[-1].noun
     kind = f"{finest.rpartition(' of ')[0]} of "
     return f"between {finest} and {coarsest.removeprefix(kind)}, {usual}"
@@ -125,7 +125,7 @@ def _piece(hierarchy: Hierarchy, lo: int, hi: int, present: NDArray[np.bool_] | 
 
 def set_piece(values: int) -> Piece:
     """Describe a set of so many values."""
-    return Piece(values, f"groups of {counted(values, 'value')}", f"in groups of {counted(values, 'value')}")
+    return Piece(values, f"groups of {values:,}", f"in groups of {counted(values, 'value')}")
 
 
 def number_piece(first: float, last: float, whole: bool) -> Piece:
@@ -198,7 +198,7 @@ def shown_in_file(texts: Sequence[str], counts: Sequence[int]) -> str:
     total = max(sum(counts), 1)
     pieces = [replace(text_piece(text), share=count / total) for text, count in zip(texts, counts, strict=True)]
     if all(piece.noun == EXACT.noun for piece in pieces):
-        return f"single values, {len(set(texts)):,} different ones"
+        return f"as single values ({len(set(texts)):,} different ones)"
     withheld = sum(piece.share for piece in pieces if piece.noun == ROOT)
     rest = [piece for piece in pieces if piece.noun != ROOT]
     if not withheld or not rest:

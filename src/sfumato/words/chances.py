@@ -5,7 +5,7 @@ What is rounded never reads as never or always, nor as more often than without t
 
 from __future__ import annotations
 
-from math import isfinite
+from math import ceil, floor, isfinite
 
 from sfumato.phrases import number, percent
 
@@ -67,11 +67,21 @@ def one_in(share: float) -> str:
     """Say a risk that is one over a number of people.
 
     >>> one_in(0.05), one_in(1), one_in(0)
-    ('1 time in 20', 'for certain', 'never')
+    ('1 time in 20 at best', 'for certain', 'never')
     """
     if share <= 0:
         return "never"
-    return "for certain" if share >= 1 else f"1 time in {number(1 / share, 3)}"
+    many = floor(1 / share + 1e-6)  # a risk never reads as smaller than it is
+    return "for certain" if many <= 1 else f"1 time in {many:,} at best"
+
+
+def at_most(share: float) -> str:
+    """Write a share that is not exceeded, so never rounded down.
+
+    >>> at_most(0.1381), at_most(0.5), at_most(0.9996)
+    ('13.9 %', '50.0 %', '100.0 %')
+    """
+    return f"{ceil(1000 * share - 1e-6) / 10:.1f} %"
 
 
 def points(difference: float) -> str:

@@ -67,12 +67,12 @@ def found(point: Point, subject: Subject) -> Headline:
 def learned(point: Point, subject: Subject) -> Headline:
     """Say how often the best guess about a sensitive value is right, of all who were let guess."""
     about, measures = "What can be learned", point.measures
-    baseline = guess_without(measures, subject)
-    shares = {name: guess_share(name, measures[name], baseline) for name in GUESSES if point.has([name])}
+    baselines = {name: guess_without(name, measures, subject) for name in GUESSES}
+    shares = {name: guess_share(name, measures[name], baselines[name]) for name in GUESSES if point.has([name])}
     right = {name: share for name, share in shares.items() if share is not None}
     if right:
         best = max(right, key=lambda name: right[name])
-        return Headline(about, sentence(best, measures[best], subject, baseline), (best,), right[best])
+        return Headline(about, sentence(best, measures[best], subject, baselines[best]), (best,), right[best])
     for name in ("rho", "a_know"):
         if point.has([name]):
             return Headline(about, sentence(name, measures[name], subject), (name,), measures[name])

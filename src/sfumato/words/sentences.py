@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import exp, inf, isfinite, isnan, log
+from math import ceil, exp, floor, inf, isfinite, isnan, log
 
 from sfumato.measures import MEASURES
 from sfumato.measures.of_baskets import ESTIMATORS
@@ -17,7 +17,7 @@ from sfumato.tradeoff.public import PublicStudy
 from sfumato.tradeoff.study.study import Study
 from sfumato.transactions.policy import known_in_words
 from sfumato.transactions.study import BasketStudy
-from sfumato.words.chances import EVEN, beside, more_often, off_by, one_in, times
+from sfumato.words.chances import EVEN, at_most, beside, more_often, off_by, one_in, times
 
 ROUNDED = "or better: rounded to the worse side"
 
@@ -87,7 +87,7 @@ def sentence(name: str, value: float, subject: Subject, baseline: float | None =
         text = SAYINGS[name].text(name, value, subject)
     else:
         text = f"{MEASURES[name].meaning}: {number(value)}"
-    end = f" ({ROUNDED})." if subject.are_bounds and name not in PROMISED else "."
+    end = f" ({ROUNDED})." if subject.are_bounds and name not in PROMISED and value > EVEN else "."
     return f"{text[:1].upper()}{text[1:]}{end}"
 
 
@@ -97,12 +97,18 @@ PROMISED = ("k", "itemset_risk")
 
 def sentences(measures: Mapping[str, float], subject: Subject) -> dict[str, str]:
     """Say every measure."""
-    baseline = guess_without(measures, subject)
-    return {name: sentence(name, value, subject, baseline) for name, value in measures.items()}
+    return {
+        name: sentence(name, value, subject, guess_without(name, measures, subject)) for name, value in measures.items()
+    }
 
 
-def guess_without(measures: Mapping[str, float], subject: Subject) -> float | None:
-    """Return how often always guessing the table's commonest value is right, where one column is guessed."""
+def guess_without(name: str, measures: Mapping[str, float], subject: Subject) -> float | None:
+    """Return how often a guess is right that always takes the table's commonest value; None where that is not known.
+
+    It is known where one column is guessed. Of published people alone it is the same only where these are all.
+    """
+    if name == "definetti_accuracy" and measures.get("suppressed"):
+        return None
     accuracy, breach = measures.get("attack_accuracy"), measures.get("empirical_breach")
     if len(subject.sensitive) != 1 or not accuracy or breach is None:
         return None
@@ -132,8 +138,7 @@ def _guess(name: str, value: float, subject: Subject, baseline: float | None) ->
         who += f", of the {percent(subject.surest, 3)} of the people he is surest of,"
     if share is None:
         return f"{who} is right {more_often(value)} without the quasi-identifiers"
-    compared = baseline is not None and name != "definetti_accuracy"  # it is about published people alone
-    return f"{who} is right {beside(share, baseline) if compared and baseline is not None else times(share)}"
+    return f"{who} is right {times(share) if baseline is None else beside(share, baseline)}"
 
 
 # -- one for each ------------------------------------------------------------------------------------------
@@ -203,7 +208,10 @@ FILLINGS: Mapping[str, Callable[[float, Subject], str]] = {
     "size": lambda value, subject: _share(abs(value)) if abs(value) <= 1 else f"{number(100 * abs(value), 3)} %",
     "more": lambda value, subject: "more" if value > 0 else "less",
     "of_most": lambda value, subject: f"{_share(value / log(2))} of the most there can be",
-    "part": lambda value, subject: percent(1 / value),
+    "part": lambda value, subject: at_most(1 / value),
+    "at_most": lambda value, subject: at_most(min(value / log(2), 1)),
+    "off_at_most": lambda value, subject: at_most(value) if isfinite(value) else off_by(value),
+    "mixed": lambda value, subject: number(floor(100 * value + 1e-6) / 100, 6),
     "times": lambda value, subject: times(value),
     "one_in": lambda value, subject: one_in(value),
     "off": lambda value, subject: off_by(value),
@@ -214,7 +222,7 @@ FILLINGS: Mapping[str, Callable[[float, Subject], str]] = {
     "values": lambda value, subject: counted(round(value), "different value"),
     "rank": lambda value, subject: f"{round(value)}",
     "factor": lambda value, subject: number(1 + value, 3),
-    "ratio": lambda value, subject: number(exp(min(value, 700)), 3),
+    "ratio": lambda value, subject: number(ceil(100 * exp(min(value, 300)) - 1e-6) / 100, 6),
     "large": _large,
     "of_records": _of_records,
     "alike": _alike,
@@ -235,14 +243,14 @@ def _bounded_error(usefulness: float) -> float:
     return inf if usefulness <= 0 else max(1 / usefulness - 1, 0.0)
 
 
-def _off(what: str, how: str = ", on average", turned: Callable[[float], float] = float) -> Saying:
-    return Saying(f"{what} are off by {{off}}{how}", f"{what} are exact", turned=turned)
+def _off(what: str, how: str = "{off}, on average", turned: Callable[[float], float] = float) -> Saying:
+    return Saying(f"{what} are off by {how}", f"{what} are exact", turned=turned)
 
 
-def _learned_of(whom: str, at_most: str = "") -> Saying:
+def _learned_of(whom: str, how: str = "{of_most}") -> Saying:
     """Speak of a Jensen-Shannon divergence: its most is ln 2."""
     about = f"is learned of {{column}} about {whom}"
-    return Saying(f"{at_most}{{of_most}} {about}", f"nothing {about}")
+    return Saying(f"{how} {about}", f"nothing {about}")
 
 
 def _distribution(reader: str) -> Saying:
@@ -257,11 +265,12 @@ def _lost(to: str) -> Saying:
 
 def _found_by(which: str) -> Saying:
     who = "who knows {known} a person finds"
-    return Saying(f"{who} them {{one_in}} at best{which}", f"{who} nobody")
+    return Saying(f"{who} them {{one_in}}{which}", f"{who} nobody")
 
 
 COUNTS, ITEM_COUNTS = "counts of people by quasi-identifiers and sensitive value", "counts of records with some items"
 STANDS_OUT = "in the group that stands out most,"
+NO_MORE = "no more than {at_most} of the most there can be"
 LIKE_TABLE = "every group looks like the whole table in {column}"
 SAYINGS: Mapping[str, Saying] = {
     "k": Saying(
@@ -269,7 +278,7 @@ SAYINGS: Mapping[str, Saying] = {
         one="somebody shares their quasi-identifiers with nobody else",
     ),
     "smallest_group": Saying("the smallest group has {records}"),
-    "prosecutor": Saying("the person who is easiest to find is found {one_in} at best"),
+    "prosecutor": Saying("the person who is easiest to find is found {one_in}"),
     "marketer": Saying("the average person is found {times} at best"),
     "weighted_k": Saying("the average person is in a group of {number}"),
     "l_frequency": Saying(
@@ -280,7 +289,7 @@ SAYINGS: Mapping[str, Saying] = {
         "every group has {values} of {column} or more", one="in some group everybody has the same {column}"
     ),
     "l_entropy": Saying(
-        "every group is at least as mixed in {column} as {number} equally common values",
+        "every group is at least as mixed in {column} as {mixed} equally common values",
         one="in some group everybody has the same {column}",
     ),
     "l_recursive": Saying(
@@ -301,12 +310,12 @@ SAYINGS: Mapping[str, Saying] = {
     "t_js": _learned_of("the most exposed person"),
     "p_loss": _learned_of("the most exposed person"),
     "p_loss_mean": _learned_of("the average person"),
-    "p_loss_median": _learned_of("half of the people", "no more than "),
-    "p_loss_95": _learned_of("95 % of the people", "no more than "),
+    "p_loss_median": _learned_of("half of the people", NO_MORE),
+    "p_loss_95": _learned_of("95 % of the people", NO_MORE),
     "delta": Saying(
         "no {column} is more than {ratio} times as common, or as rare, in a group as in the table",
         "every {column} is as common in every group as in the table",
-        infinite="in some group nobody has a {column} that others have, which tells what its people do not have",
+        infinite="in some group nobody has some {column} that others have, which tells what its people do not have",
     ),
     "beta": Saying(
         "some {column} is {factor} times as common in a group as in the table",
@@ -326,7 +335,7 @@ SAYINGS: Mapping[str, Saying] = {
     "u_loss_em": _distribution("somebody who learns across groups reads"),
     "query_error": _off(COUNTS),
     "query_error_em": _off(f"{COUNTS}, answered by who learns across groups,"),
-    "query_error_median": _off(f"half of the {COUNTS}", " or less"),
+    "query_error_median": _off(f"half of the {COUNTS}", "{off_at_most} or less"),
     "kl": Saying(
         "who takes the release for the truth needs {bits} more bits to describe a record",
         "the release tells how often every combination of values occurs",
@@ -362,7 +371,7 @@ SAYINGS: Mapping[str, Saying] = {
     "query_utility": _off(ITEM_COUNTS, turned=_error),
     "bounded_utility": _off(ITEM_COUNTS, turned=_bounded_error),
     "are": _off(ITEM_COUNTS),
-    "are_median": _off(f"half of the {ITEM_COUNTS}", " or less"),
+    "are_median": _off(f"half of the {ITEM_COUNTS}", "{off_at_most} or less"),
     **{f"are_{name}": _off(f"{ITEM_COUNTS}, read as if {how},") for name, how in ESTIMATORS.items()},
     **{
         f"utility_{name}": _off(f"{ITEM_COUNTS}, read as if {ESTIMATORS[name]},", turned=_error)

@@ -197,7 +197,8 @@ function hover(handler, event, item, value) {
 function direction(axis) {
   const measure = measures.get(state[axis]);
   const way = { x: { lower: "left", higher: "right" }, y: { lower: "down", higher: "up" } }[axis][measure.better];
-  return `further ${way} is ${measure.kind === "risk" ? "safer" : "more useful"} (${measure.better} ${measure.label})`;
+  const formula = measure.plain ? "" : ` (${measure.better} ${measure.name})`;
+  return `further ${way} is ${measure.kind === "risk" ? "safer" : "more useful"}${formula}`;
 }
 
 function reading() {
@@ -375,7 +376,7 @@ function summary() {
     return;
   }
   const figures = [...new Set([state.x, state.y])].map((name) =>
-    element("div", {}, element("b", {}, written(name, point.values[name])), measures.get(name).plain ? measures.get(name).meaning : name));
+    element("div", {}, element("b", {}, written(name, point.values[name])), isPlain(name) ? measures.get(name).meaning : name));
   fill(
     "summary",
     element("p", {}, point.words),
