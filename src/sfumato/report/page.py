@@ -33,7 +33,7 @@ from sfumato.words import disagreements as of_disagreements
 from sfumato.words import verdicts as of_verdicts
 from sfumato.words.columns import done_sentence
 from sfumato.words.command import DECLARED, anonymize_command, declares_hierarchies
-from sfumato.words.headlines import PLAIN, headlines, plain_axes, plain_values
+from sfumato.words.headlines import PLAIN, headlines, plain_axes, plain_intervals, plain_values
 from sfumato.words.meanings import meanings
 from sfumato.words.points import settings, studied
 from sfumato.words.sentences import Subject, sentences
@@ -101,7 +101,7 @@ def content(map_: Map, public: bool) -> dict[str, Any]:
             _settings(point)
             | _judged(map_, point)
             | _said(map_, point, subject)
-            | ({"plain": plain_values(map_, point)} if plain else {})
+            | (_plain(map_, point) if plain else {})
             | ({} if public else {"details": dict(point.details), "command": anonymize_command(map_.study, point)})
             for point in measured
         ],
@@ -130,6 +130,15 @@ def _plain_measure(name: str, subject: Subject) -> dict[str, Any]:
     title = [words, f"{better} is better"]
     described = {"name": name, "label": label, "kind": kind, "better": better, "meaning": words, "title": title}
     return described | {"plain": True, "ticks": None, "step": step(better)}
+
+
+def _plain(map_: Map, point: Point) -> dict[str, Any]:
+    """Say where a release lies on the headlines, and between which values."""
+    intervals = {**point.intervals, **plain_intervals(map_, point)}
+    return {
+        "plain": plain_values(map_, point),
+        "intervals": {name: list(ends) for name, ends in intervals.items()},
+    }
 
 
 def _said(map_: Map, point: Point, subject: Subject) -> dict[str, Any]:

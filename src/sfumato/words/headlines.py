@@ -6,7 +6,7 @@ Each is a sentence with the names of the formulas in brackets behind it, and a s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
 
@@ -24,6 +24,10 @@ IDENTITY = frozenset(("k", "smallest_group", "prosecutor", "marketer", "weighted
 
 USEFUL = ("u_loss", "query_error", "bounded_utility", "loss", "ncp")
 """What usefulness is read from where the study has no axis for it."""
+
+
+FINITE = {"query_utility": "bounded_utility"}
+"""A usefulness that is infinite for the original, and the same on a scale that has an end."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,8 @@ def useful(map_: Map, point: Point, subject: Subject) -> Headline:
 
 def useful_measure(map_: Map) -> str | None:
     """Name the measure that usefulness is read from: the study's utility axis, else the first that is known."""
-    known = [name for name in (*map_.study.axes, *USEFUL) if any(point.has([name]) for point in map_.points)]
+    names = [FINITE.get(name, name) for name in (*map_.study.axes, *USEFUL)]
+    known = [name for name in names if any(point.has([name]) for point in map_.points)]
     return next((name for name in known if MEASURES[name].kind == "utility"), None)
 
 
@@ -157,6 +162,16 @@ def plain_values(map_: Map, point: Point) -> dict[str, float]:
         return {}
     shares = dict(zip(PLAIN, (headline.share for headline in headlines(map_, point)), strict=True))
     return {name: share for name, share in shares.items() if share is not None and isfinite(share)}
+
+
+def plain_intervals(map_: Map, point: Point) -> dict[str, tuple[float, float]]:
+    """Return between which shares the headlines of a point lie, where its measures lie between two values."""
+    ends = [
+        plain_values(map_, replace(point, measures={**point.measures, **{n: e[i] for n, e in point.intervals.items()}}))
+        for i in (0, 1)
+    ]
+    shares = {name: sorted((share, ends[1][name])) for name, share in ends[0].items() if name in ends[1]}
+    return {name: (low, high) for name, (low, high) in shares.items() if low < high}
 
 
 def _drawn(map_: Map, point: Point, names: tuple[str, str]) -> tuple[float, float] | None:

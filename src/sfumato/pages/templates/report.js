@@ -30,8 +30,8 @@ function shown(value) {
 }
 
 const percent = (share) => `${shown(100 * share)} %`;
-const label = (name) => measures.get(name).label;
-const isPlain = (name) => measures.get(name).plain === true;
+const label = (name) => (measures.has(name) ? measures.get(name).label : name);
+const isPlain = (name) => measures.has(name) && measures.get(name).plain === true;
 const count = (number, noun) => `${shown(number)} ${noun}${number === 1 ? "" : "s"}`;
 
 // A value as it stands in a table: headlines are shares, in whole percent unless that would read as none or all.
@@ -147,6 +147,8 @@ function specification() {
   const floor = limitRows();
   if (floor.length) spec.datasets.limit = floor;
   else spec.layer = spec.layer.filter((layer) => !["limit", "limit label"].includes(layer.name));
+  const isSpread = spec.datasets.points.some((row) => row.x1 !== row.x2 || row.y1 !== row.y2);
+  if (!isSpread) spec.layer = spec.layer.filter((layer) => layer.mark.type !== "rule");
   for (const layer of spec.layer) {
     for (const axis of ["x", "y"]) {
       Object.assign(layer.encoding[axis], axisLook(state[axis], spec.datasets.points.map((row) => row[axis])));
