@@ -52,8 +52,8 @@ WHOLE = Piece(inf, ROOT, LEFT_OUT)
 
 def column_changes(release: Release) -> dict[str, str]:
     """Say of every column that is published, and of what is not, what was done to it."""
-    changes = {quasi.name: _quasi(release, a) for a, quasi in enumerate(release.cells.quasi)}
-    roles = release.table.roles
+    roles, places = release.table.roles, {quasi.name: a for a, quasi in enumerate(release.cells.quasi)}
+    changes = {name: _quasi(release, places[name]) for name in roles.quasi}
     if release.histograms is None:
         kept = "not published"
     elif release.form == "bucketization":

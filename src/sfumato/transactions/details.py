@@ -52,10 +52,9 @@ def item_changes(release: BasketRelease) -> str:
     alone = np.stack([np.append(recoding.leaves == 1, False)[recoding.parts] for recoding in release.recodings])
     gone, kept = int((parts < 0).all(axis=0).sum()), int(alone.all(axis=0).sum())
     among, size = parts.shape[1] - gone - kept, parts.shape[1]
-    ways = {"published as they are": kept, "published together with others": among, "left out": gone}
-    return ", ".join(
-        f"{'all' if many == size else f'{many:,} of'} {size:,} {way}" for way, many in ways.items() if many
-    )
+    ways = {"published as they are": kept, "together with others": among, "left out": gone}
+    some = {way: f"all {size:,}" if many == size else f"{many:,} of {size:,}" for way, many in ways.items() if many}
+    return ", ".join(f"{way} ({many})" for way, many in some.items())
 
 
 def _rarest(release: BasketRelease) -> list[list[Any]]:

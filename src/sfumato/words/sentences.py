@@ -187,6 +187,11 @@ def _share(value: float) -> str:
     return percent(min(value, 1.0)) if isfinite(value) else number(value)
 
 
+def _number(value: float) -> str:
+    """Write a number with three digits, or with all before its point."""
+    return number(value, max(3, len(f"{abs(value):.0f}")) if isfinite(value) else 3)
+
+
 def _large(value: float, subject: Subject) -> str:
     return "large groups" if subject.support is None else f"groups of {percent(subject.support, 3)} and more"
 
@@ -199,11 +204,11 @@ def _alike(value: float, subject: Subject) -> str:
     """Say how many pairs of records look the same; of a table whose size is known, how many look like the average."""
     if not subject.records:
         return f"{number(value)} pairs of records look the same, each with itself included"
-    return f"the average record is one of {number(value / subject.records, 3)} that look the same"
+    return f"the average record is one of {_number(value / subject.records)} that look the same"
 
 
 FILLINGS: Mapping[str, Callable[[float, Subject], str]] = {
-    "number": lambda value, subject: number(value, 3),
+    "number": lambda value, subject: _number(value),
     "share": lambda value, subject: _share(value),
     "size": lambda value, subject: _share(abs(value)) if abs(value) <= 1 else f"{number(100 * abs(value), 3)} %",
     "more": lambda value, subject: "more" if value > 0 else "less",
@@ -221,7 +226,7 @@ FILLINGS: Mapping[str, Callable[[float, Subject], str]] = {
     "records": lambda value, subject: counted(round(value), "record"),
     "values": lambda value, subject: counted(round(value), "different value"),
     "rank": lambda value, subject: f"{round(value)}",
-    "factor": lambda value, subject: number(1 + value, 3),
+    "factor": lambda value, subject: _number(1 + value),
     "ratio": lambda value, subject: number(ceil(100 * exp(min(value, 300)) - 1e-6) / 100, 6),
     "large": _large,
     "of_records": _of_records,

@@ -34,13 +34,15 @@ const label = (name) => (measures.has(name) ? measures.get(name).label : name);
 const isPlain = (name) => measures.has(name) && measures.get(name).plain === true;
 const count = (number, noun) => `${shown(number)} ${noun}${number === 1 ? "" : "s"}`;
 
-// A value as it stands in a table: headlines are shares, in whole percent unless that would read as none or all.
-function written(name, value) {
-  if (!isPlain(name) || value === undefined) return shown(value);
-  const whole = Math.round(100 * value);
-  const rough = (whole > 0 && whole < 100) || whole > 100 || Math.abs(value - whole / 100) < 1e-9;
-  return `${rough ? shown(whole) : shown(Number((100 * value).toPrecision(4)))} %`;
+// A share in whole percent, unless that would read as none or all.
+function wholePercent(share) {
+  const whole = Math.round(100 * share);
+  const isRough = (whole > 0 && whole < 100) || whole > 100 || Math.abs(share - whole / 100) < 1e-9;
+  return `${shown(isRough ? whole : Number((100 * share).toPrecision(whole === 100 ? 4 : 1)))} %`;
 }
+
+// A value as it stands in a table: headlines are shares.
+const written = (name, value) => (isPlain(name) && value !== undefined ? wholePercent(value) : shown(value));
 
 // -- the frontier -------------------------------------------------------------------------------------------
 
@@ -405,7 +407,7 @@ function headlinesBlock(point) {
 function placeCell(point, name) {
   const [share, reason] = point.places[name] || [null, ""];
   if (share === null) return element("td", { class: "number quiet", title: reason || null }, "–");
-  return cell(`${shown(Math.round(100 * share))} %`, "number place");
+  return cell(wholePercent(share), "number place");
 }
 
 function measuresBlock(point, kind) {

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 from sfumato.measures import MEASURES
@@ -51,6 +51,7 @@ def place(map_: Map, name: str, point: Point) -> Place:
 
 
 def as_cost(name: str, value: float) -> float:
-    """Turn a measure so that lower is better: a count that begins at 1, such as k, is the risk 1 / k."""
-    measure = MEASURES[name]
-    return 1 / value if (measure.better, measure.least) == ("higher", 1) and value > 0 else cost(name, value)
+    """Turn a measure so that lower is better: a risk that is a count, such as k, is 1 / k."""
+    if (MEASURES[name].kind, MEASURES[name].better) != ("risk", "higher"):
+        return cost(name, value)
+    return 1 / value if value > 0 else inf
