@@ -119,7 +119,9 @@ def test_what_is_withheld_or_dealt_out_is_said():
     }
     assert said["without-quasi"] == dict.fromkeys(["age", "sex", "town"], "left out (*)") | {"illness": "unchanged"}
     assert said["without-sensitive"]["illness"] == "not published" and said["without-sensitive"]["age"] == "unchanged"
-    dealt = anonymizer("anatomy").anonymize(table, requirement("l-diversity l=2 variant=distinct"), "bucketization", 0.0)
+    dealt = anonymizer("anatomy").anonymize(
+        table, requirement("l-diversity l=2 variant=distinct"), "bucketization", 0.0
+    )
     assert column_changes(dealt) == dict.fromkeys(["age", "sex", "town"], "unchanged") | {
         "illness": "dealt out within each bucket"
     }

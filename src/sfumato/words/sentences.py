@@ -189,7 +189,11 @@ def _share(value: float) -> str:
 
 def _number(value: float) -> str:
     """Write a number with three digits, or with all before its point."""
-    return number(value, max(3, len(f"{abs(value):.0f}")) if isfinite(value) else 3)
+    return number(value, max(3, len(f"{abs(value):.0f}")) if isfinite(value) and abs(value) < 1e15 else 3)
+
+
+def _count(value: float, noun: str) -> str:
+    return counted(round(value), noun) if isfinite(value) else f"infinitely many {noun}s"
 
 
 def _large(value: float, subject: Subject) -> str:
@@ -197,7 +201,9 @@ def _large(value: float, subject: Subject) -> str:
 
 
 def _of_records(value: float, subject: Subject) -> str:
-    return "" if not subject.records else f" of {subject.records:,} ({percent(value / subject.records)})"
+    if not subject.records or not isfinite(value):
+        return ""
+    return f" of {subject.records:,} ({percent(value / subject.records)})"
 
 
 def _alike(value: float, subject: Subject) -> str:
@@ -216,22 +222,22 @@ FILLINGS: Mapping[str, Callable[[float, Subject], str]] = {
     "part": lambda value, subject: at_most(1 / value),
     "at_most": lambda value, subject: at_most(min(value / log(2), 1)),
     "off_at_most": lambda value, subject: at_most(value) if isfinite(value) else off_by(value),
-    "mixed": lambda value, subject: number(floor(100 * value + 1e-6) / 100, 6),
+    "mixed": lambda value, subject: number(floor(100 * value + 1e-6) / 100 if isfinite(value) else value, 6),
     "times": lambda value, subject: times(value),
     "one_in": lambda value, subject: one_in(value),
     "off": lambda value, subject: off_by(value),
     "more_often": lambda value, subject: more_often(value),
     "bits": lambda value, subject: number(value / log(2), 3),
-    "others": lambda value, subject: counted(round(value) - 1, "other"),
-    "records": lambda value, subject: counted(round(value), "record"),
-    "values": lambda value, subject: counted(round(value), "different value"),
-    "rank": lambda value, subject: f"{round(value)}",
+    "others": lambda value, subject: _count(value - 1, "other"),
+    "records": lambda value, subject: _count(value, "record"),
+    "values": lambda value, subject: _count(value, "different value"),
+    "rank": lambda value, subject: _number(value),
     "factor": lambda value, subject: _number(1 + value),
     "ratio": lambda value, subject: number(ceil(100 * exp(min(value, 300)) - 1e-6) / 100, 6),
     "large": _large,
     "of_records": _of_records,
     "alike": _alike,
-    "left": lambda value, subject: "is" if round(value) == 1 else "are",
+    "left": lambda value, subject: "is" if value == 1 else "are",
     "few": lambda value, subject: "too few" if subject.below is None else f"fewer than {subject.below}",
     "item": lambda value, subject: listed(subject.sensitive) if subject.sensitive else "a sensitive item",
 }
@@ -358,7 +364,7 @@ SAYINGS: Mapping[str, Saying] = {
         "the classifier's chances for {target} are off by {number}: 0 is sure and right, 2 sure and wrong",
         "the classifier is always sure of {target}, and right",
     ),
-    "utility_gain": Saying("{target} is learned right {more_often} from the better trivial release"),
+    "utility_gain": Saying("a classifier learns {target} right {more_often} from the better trivial release"),
     "suppressed": Saying("{records}{of_records} {left} left out", "no record is suppressed"),
     "itemset_risk": _found_by(""),
     "itemset_risk_99": _found_by(", by 99 % of such sets of items"),
