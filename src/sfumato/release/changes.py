@@ -67,10 +67,15 @@ def _quasi(release: Release, attribute: int) -> str:
     """Say what was done to one quasi-identifier."""
     hierarchy, boxes = release.cells.quasi[attribute].hierarchy, release.boxes
     lo, hi = boxes.lo[:, attribute], boxes.hi[:, attribute]
-    first, place = distinct_rows(np.stack([lo, hi], axis=1))
-    mass = weighted_counts(place, boxes.mass, len(first))
+    if (lo == hi).all():  # of millions of exact records too this takes no time
+        mass = weighted_counts(lo, boxes.mass, hierarchy.size)
+        lo = hi = np.flatnonzero(mass).astype(np.int32)
+        mass = mass[lo]
+    else:
+        first, place = distinct_rows(np.stack([lo, hi], axis=1))
+        mass = weighted_counts(place, boxes.mass, len(first))
+        lo, hi = lo[first], hi[first]
     shares = mass / max(int(mass.sum()), 1)
-    lo, hi = lo[first], hi[first]
     if words := _level(hierarchy, lo, hi, shares):
         return words
     present = present_leaves(release.cells, release.assignment, attribute) if hierarchy.observed else None

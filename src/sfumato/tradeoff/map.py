@@ -183,6 +183,11 @@ class Map:
         return choose(self, max, min, prefer, by, recipient, axes, sensitivity, judge)
 
     @cached_property
+    def baselines(self) -> tuple[Point, ...]:
+        """The trivial releases and the original: the ends of every scale."""
+        return tuple(point for point in self.points if point.is_baseline)
+
+    @cached_property
     def verdicts(self) -> Verdicts | None:
         """What the releases are worth against the trivial sanitizations; None where no column was learned."""
         return Verdicts.of(self)

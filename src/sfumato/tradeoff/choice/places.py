@@ -37,7 +37,7 @@ def place(map_: Map, name: str, point: Point) -> Place:
     """Find the place of one measure of a point between the ends of its map."""
     if not point.has([name]):
         return Place(None, f"{name} is not measured of this release")
-    trivial, original = ends(map_.points, [name])
+    trivial, original = ends(map_.baselines, [name])
     if not trivial or not original:
         missing = "the trivial release" if not trivial else "the original"
         return Place(None, f"{name} is not known of {missing}, an end of the scale")
