@@ -159,8 +159,12 @@ def test_a_file_alone_tells_how_its_columns_are_shown(texts, said):
 
 def test_items_are_counted_by_how_they_are_published():
     class Release:
-        recodings = tuple(set_recoding("abcde", np.array(keys)) for keys in ([0, 1, 1, -1, 2], [0, 1, 1, -1, 1]))
+        recodings = tuple(
+            set_recoding("abcdefg", np.array(keys)) for keys in ([0, 1, 1, -1, 2, 3, -1], [0, 1, 1, -1, 1, -1, 1])
+        )
 
-    assert item_changes(Release()) == "published as they are (1 of 5), together with others (3 of 5), left out (1 of 5)"
+    assert item_changes(Release()) == (
+        "published as they are (1 of 7), together with others (4 of 7), left out of some records (1 of 7), left out (1 of 7)"
+    )
     Release.recodings = (set_recoding("ab", np.array([0, 1])),)
     assert item_changes(Release()) == "published as they are (all 2)"
