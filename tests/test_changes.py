@@ -164,7 +164,8 @@ def test_items_are_counted_by_how_they_are_published():
         )
 
     assert item_changes(Release()) == (
-        "published as they are (1 of 7), together with others (4 of 7), left out of some records (1 of 7), left out (1 of 7)"
+        "published as they are (1 of 7), together with others (4 of 7), left out of some records (1 of 7), "
+        "left out (1 of 7)"
     )
     Release.recodings = (set_recoding("ab", np.array([0, 1])),)
     assert item_changes(Release()) == "published as they are (all 2)"
