@@ -416,7 +416,7 @@ function measuresBlock(point, kind) {
   const isScaled = Object.keys(point.places).length > 0;
   const rows = own.map(({ name, meaning, better }) => {
     const formula = element("small", {}, element("code", {}, name), ` ${meaning}; ${better} is better`);
-    const said = element("td", {}, point.sentences[name], element("br"), formula);
+    const said = element("th", { scope: "row" }, point.sentences[name], element("br"), formula);
     return element("tr", {}, said, cell(shown(point.values[name]), "number"), isScaled ? placeCell(point, name) : null);
   });
   const title = kind === "risk" ? "Risk" : "Utility";
