@@ -51,6 +51,9 @@ class Point:
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """Between which values a measure lies: among the draws of a noisy release, or over workloads of queries."""
 
+    changes: Mapping[str, str] = field(default_factory=dict)
+    """What was done to each column, in a few words (`release.changes`). Internal."""
+
     @property
     def anonymizer(self) -> str:
         """Who makes the release, as one would type it."""
@@ -178,6 +181,11 @@ class Map:
 
         judge = TableJudge(self, resamples, workers, cancel)
         return choose(self, max, min, prefer, by, recipient, axes, sensitivity, judge)
+
+    @cached_property
+    def baselines(self) -> tuple[Point, ...]:
+        """The trivial releases and the original: the ends of every scale."""
+        return tuple(point for point in self.points if point.is_baseline)
 
     @cached_property
     def verdicts(self) -> Verdicts | None:

@@ -19,6 +19,7 @@ from sfumato.errors import InfeasibleError, SfumatoError, StoppedError, lacks_me
 from sfumato.kernels import source_digest
 from sfumato.measures import Prepared, published_risks
 from sfumato.process.interrupts import Cancel, look
+from sfumato.release.changes import column_changes
 from sfumato.rooms import up_to
 from sfumato.table import Table
 from sfumato.tradeoff.exploration.cache import Cache, mend_cache
@@ -229,6 +230,7 @@ def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
             "measures": dict(measured.values),
             "published": published_risks(release, candidate.requirement, candidate.suppress),
             "details": details(release, measured.losses),
+            "changes": column_changes(release),
             "worth": None if worth is None else {**asdict(worth), "verdict": worth.verdict},
         }
 
