@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import datetime as dt
+import doctest
 import re
 from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 
 import duckdb
 import pandas as pd
@@ -400,3 +402,21 @@ def test_a_frame_of_a_kind_that_is_not_installed_is_told(monkeypatch):
     release = sfumato.anonymize(pd.DataFrame(SMALL), "k-anonymity k=2", quasi=["age"])
     with pytest.raises(BadInputError, match=r"to_polars needs polars: pip install polars, or take to_arrow\(\)"):
         release.to_polars()
+
+
+# ---------------------------------------------------------------- the page on Python
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "python.md"
+
+
+def test_what_the_page_on_python_says_comes_out_so(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    text = re.sub("^```.*$", "", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    page = doctest.DocTestParser().get_doctest(text, {}, PAGE.name, str(PAGE), 0)
+    failed = doctest.DocTestRunner().run(page).failed
+    assert failed == 0 and len(page.examples) > 80, capsys.readouterr().out
+
+
+def test_every_public_name_stands_in_an_example_of_that_page():
+    code = "\n".join(re.findall(r"^(?:>>>|\.\.\.) (.*)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
+    assert [name for name in sfumato.__all__ if not re.search(rf"sfumato\.{name}\b", code)] == []

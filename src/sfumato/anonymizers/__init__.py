@@ -66,6 +66,7 @@ def anonymize(
     Of a frame or file the keywords of `read` say what its columns are: `quasi`, `sensitive`, `neutral`, ... At most a
     share `suppress` of the records is left out. The release comes back as what came in by its `frame()`.
 
+    >>> import pyarrow
     >>> people = {"age": ["34", "36", "51", "58"], "illness": ["flu", "cold", "flu", "cold"]}
     >>> release = anonymize(pyarrow.table(people), "k-anonymity k=2", quasi=["age"], sensitive=["illness"])
     >>> sorted(release.frame()["age"].to_pylist())

@@ -210,7 +210,7 @@ class Check(Quiet):
 
 
 def check(
-    source: Table | Study | Any,
+    source: Table | Any,
     *,
     weight: str | None = None,
     household: str | None = None,
