@@ -20,6 +20,9 @@ FrameKind = Literal["pandas", "polars", "arrow"]
 """The kinds of frames that a release comes back as."""
 
 PANDAS_INDEX = "__index_level_"
+MOST_DIGITS = 38
+"""Decimals with more digits than this DuckDB reads as floating point numbers, or not at all."""
+
 UTC = ("UTC", "Etc/UTC", "GMT", "Z", "+00:00")
 SHOWN_AS_TEXT = ("period", "interval")
 """Types of pandas whose values Arrow would take apart; they are read as pandas shows them."""
@@ -79,7 +82,18 @@ def arrow_table(frame: Any, origin: str, columns: Sequence[str] = ()) -> tuple[p
         names = tuple(table.column_names)
         _check_names(origin, names, columns)
     table = table.rename_columns(list(columns or names))
+    check_decimals(origin, table.schema)
     return table, (*notices, *_about_zones(table, origin))
+
+
+def check_decimals(origin: str, schema: pa.Schema) -> None:
+    """Raise where decimals have more digits than the engine can tell apart."""
+    for field in schema:
+        if pa.types.is_decimal256(field.type) and field.type.precision > MOST_DIGITS:
+            raise BadInputError(
+                f"{origin}: column {field.name!r} holds decimals of {field.type.precision} digits, more than can be "
+                f"told apart here ({MOST_DIGITS}); write them as text"
+            )
 
 
 def _check_shape(frame: Any, origin: str) -> None:

@@ -68,7 +68,9 @@ class TableDeclaration:
     identifier: Annotated[tuple[str, ...], IDENTIFIER] = ()
     household: Annotated[str | None, HOUSEHOLD] = None
     hierarchies: Annotated[str | None, HIERARCHIES] = None
-    hierarchy: Annotated[Mapping[str, Declared], HIERARCHY] = field(default_factory=dict)
+    hierarchy: Annotated[Mapping[str, Declared], HIERARCHY] = field(default_factory=dict, repr=False)
+    """Not printed: what was drafted lists values that records have."""
+
     weights: Annotated[Mapping[str, float], WEIGHTS] = field(default_factory=dict)
     missing: Annotated[Missing, MISSING_VALUES] = "value"
     na: Annotated[tuple[str, ...], NA] = ()

@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 
 from sfumato.engines.duckdb.statements import literal
-from sfumato.engines.frames import arrow_table
+from sfumato.engines.frames import arrow_table, check_decimals
 from sfumato.engines.headers import checked_header
 from sfumato.engines.item_files import lines_of_items
 from sfumato.engines.json_texts import json_lists, json_texts
@@ -39,9 +39,6 @@ WHOLE_KINDS = ("STRUCT", "MAP", "UNION", "VARIANT", "GEOMETRY", "BLOB")
 
 BYTES_OF_A_THREAD = 1 << 30
 """Under a limit of address space DuckDB gets one thread for so much of it; each has a stack and an arena of its own."""
-
-MOST_DIGITS = 38
-"""Decimals with more digits than this DuckDB reads as floating point numbers."""
 
 
 def connect() -> duckdb.DuckDBPyConnection:
@@ -206,12 +203,7 @@ def _parquet_names(path: Path) -> tuple[str, ...]:
     import pyarrow.parquet as pq  # slow to import, and needed for Parquet files alone
 
     schema = pq.ParquetFile(path).schema_arrow
-    for field in schema:
-        if pa.types.is_decimal256(field.type) and field.type.precision > MOST_DIGITS:
-            raise BadInputError(
-                f"{path}: column {field.name!r} holds decimals of {field.type.precision} digits, more than can be told "
-                f"apart here ({MOST_DIGITS}); write them as text"
-            )
+    check_decimals(str(path), schema)
     return tuple(schema.names)
 
 
