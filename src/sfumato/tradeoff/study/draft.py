@@ -114,7 +114,7 @@ class Draft(Quiet):
         _comment(document, HEAD)
         document.add(tomlkit.nl())
         document.add("schema", tomlkit.item(SCHEMA))
-        document.add("name", tomlkit.item(_study_name(self.declaration.source)))
+        document.add("name", tomlkit.item(_study_name(self._source(None))))
         document.add("axes", tomlkit.item(list(self._axes())))
         document.add(tomlkit.nl())
         document.add("table", self._table(folder))
@@ -300,6 +300,15 @@ def draft(declaration: TableDeclaration | Any, sample: int = SAMPLE) -> Draft:
     return Draft(declared, number, number > sample, guesses, tuple(sorted(missing)), tuple(rows.notices))
 
 
+def as_study(given: Any) -> Explorable:
+    """Take what a study can be given as: itself, its file or bundled name, a draft, or a frame, which is drafted."""
+    if isinstance(given, str | Path):
+        return read_study(str(given))
+    if hasattr(given, "opened"):
+        return cast(Explorable, given)
+    return (given if isinstance(given, Draft) else draft(given)).study
+
+
 def _with_similar(declared: TableDeclaration, rows: Engine, guesses: tuple[Guess, ...]) -> tuple[Guess, ...]:
     """Group the categories of quasi-identifiers that would have none by how alike they are in the others."""
     quasi = {each.column: each.hierarchy for each in guesses if each.role == "quasi" and each.hierarchy is not None}
@@ -413,14 +422,5 @@ def _joined(size: int, parts: Sequence[str], sensitive: Sequence[Guess]) -> str:
     return " & ".join([f"k-anonymity k={size}", *(named if len(sensitive) > 1 else parts)])
 
 
-def as_study(given: Any) -> Explorable:
-    """Take what a study can be given as: itself, its file or bundled name, a draft, or a frame, which is drafted."""
-    if isinstance(given, str | Path):
-        return read_study(str(given))
-    if hasattr(given, "opened"):
-        return cast(Explorable, given)
-    return (given if isinstance(given, Draft) else draft(given)).study
-
-
-def _study_name(source: str | Frame) -> str:
-    return "frame" if isinstance(source, Frame) else Path(source).name.partition(".")[0] or "study"
+def _study_name(source: str) -> str:
+    return Path(source).name.partition(".")[0] or "study"
