@@ -263,7 +263,7 @@ def test_exact_quasi_identifiers_come_with_their_warning_first():
 def test_what_a_release_shows_decides_whether_it_is_published():
     """Whatever the map says of its point: the release itself is looked at."""
     from sfumato.publish.cautions import cautions
-    from sfumato.publish.publication import check_shown
+    from sfumato.tradeoff.choice.exposure import check_shown
 
     rows = {"age": [20, 30, 40, 50], "ill": ["a", "b", "a", "b"]}
     one = sfumato.read(pa.table(rows), quasi=["age"], sensitive=["ill"])
