@@ -42,11 +42,6 @@ def cautions(release: Release, requirement: Requirement, maker: Anonymizer) -> l
     ]
 
 
-def is_exact(release: Release) -> bool:
-    """Say whether every published record shows its quasi-identifiers as they are, in no bucket."""
-    return release.form == "generalization" and bool((release.boxes.lo == release.boxes.hi).all())
-
-
 def found_first(cautions: Iterable[Caution]) -> list[Caution]:
     """Put first what was found in a release: for the publisher, since the order tells what was."""
     return sorted(cautions, key=lambda caution: caution.count == "")
@@ -63,7 +58,7 @@ def _identity(release: Release) -> Iterator[Caution]:
         )
     elif release.histograms is None:
         yield Caution("identity", "The exact quasi-identifiers stand in this file; only sensitive values do not.")
-    elif is_exact(release):
+    elif release.is_exact:
         yield Caution(
             "identity",
             "The exact quasi-identifiers stand in this file beside the sensitive values: nothing was generalized. "

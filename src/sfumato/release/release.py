@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.errors import BadInputError
 from sfumato.quiet import Quiet
-from sfumato.release.writing import Format, RowLayout, format_of, write_release
+from sfumato.release.frames import pandas_frame, polars_frame, typed
+from sfumato.release.writing import Format, RowLayout, format_of, release_rows, write_release
 from sfumato.table import Assignment, Cells, Histograms, Points, Table, distinct_rows
 
 Form = Literal["generalization", "bucketization"]
@@ -57,6 +59,23 @@ class Published(ABC):
     def content(self) -> Numbers:
         """The sensitive counts of every box: boxes x values, all sensitive attributes side by side."""
 
+    @abstractmethod
+    def to_arrow(self) -> pa.Table:
+        """Return what a file of it would hold as an Arrow table, in the same order of rows."""
+
+    def to_pandas(self) -> Any:
+        """Return what a file of it would hold as a pandas frame, in the same order of rows, with a new index."""
+        return pandas_frame(self.to_arrow())
+
+    def to_polars(self) -> Any:
+        """Return what a file of it would hold as a polars frame, in the same order of rows."""
+        return polars_frame(self.to_arrow())
+
+    def frame(self) -> Any:
+        """Return it as the kind of frame that the table came as; where that was a file, as an Arrow table."""
+        ways = {"pandas": self.to_pandas, "polars": self.to_polars, "arrow": self.to_arrow}
+        return ways[self.table.kind]()
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release(Published):
@@ -90,6 +109,11 @@ class Release(Published):
     def groups(self) -> int:
         """The number of groups."""
         return len(self.sizes)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every published record shows its quasi-identifiers as they are, in no bucket."""
+        return self.form == "generalization" and bool((self.boxes.lo == self.boxes.hi).all())
 
     @property
     def profiles(self) -> Numbers:
@@ -128,6 +152,15 @@ class Release(Published):
         if self.form == "generalization":
             return self.sizes
         return Points.of(self.boxes.lo, self.boxes.mass).counts
+
+    def to_arrow(self) -> pa.Table:
+        """Return the release as an Arrow table: what its file would hold, in the same order of rows.
+
+        A column keeps the kind that it has in the frame it came from (numbers, dates, truth values, texts) where every
+        value that is published is one; what was generalized is text. A text file knows no kinds, so there the
+        published values decide.
+        """
+        return typed(release_rows(self), self.table.engine.texts)
 
     def to_csv(
         self, path: str | Path, layout: RowLayout = "rows", force: bool = False, escape_formulas: bool = False

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import tomlkit
 from tomlkit.items import Array, Table
 
 from sfumato.configuration import check_whole
-from sfumato.engines import Engine
+from sfumato.engines import Engine, Frame
 from sfumato.errors import BadInputError
 from sfumato.measures import Queries
 from sfumato.quiet import Quiet
@@ -27,7 +28,8 @@ from sfumato.table.guess.guess import SAMPLE, shown
 from sfumato.table.guess.names import HOUSEHOLD, Role, meaning_of
 from sfumato.table.hierarchies.automatic import STRUCTURES
 from sfumato.table.structures.similar import similar_groups
-from sfumato.tradeoff.study.study import Study
+from sfumato.tradeoff.study.explorable import Explorable
+from sfumato.tradeoff.study.study import Study, read_study
 from sfumato.tradeoff.study.texts import SCHEMA, seen_from
 
 SIZES = (5, 10, 20, 50, 100)
@@ -112,7 +114,7 @@ class Draft(Quiet):
         _comment(document, HEAD)
         document.add(tomlkit.nl())
         document.add("schema", tomlkit.item(SCHEMA))
-        document.add("name", tomlkit.item(_study_name(self.declaration.source)))
+        document.add("name", tomlkit.item(_study_name(self._source(None))))
         document.add("axes", tomlkit.item(list(self._axes())))
         document.add(tomlkit.nl())
         document.add("table", self._table(folder))
@@ -124,6 +126,12 @@ class Draft(Quiet):
         text = tomlkit.dumps(document)
         Study.from_toml(text)
         return text
+
+    @cached_property
+    def study(self) -> Study:
+        """The study as a value, to be explored in Python; that of a frame is about the frame itself."""
+        study = Study.from_toml(self.to_toml())
+        return replace(study, table=replace(study.table, source=self.declaration.source))
 
     def write(self, path: Path, force: bool = False) -> Path:
         """Write the study to a file, whole or not at all."""
@@ -145,8 +153,9 @@ class Draft(Quiet):
         table = tomlkit.table()
         looked = ", looked at in a sample" if self.sampled else ""
         _comment(table, [f"{self.records:,} records, {len(self.guesses):,} columns{looked}."])
-        source = declared.source if folder is None or declared.is_bundled else seen_from(folder, declared.source)
-        table.add("source", source)
+        table.add("source", self._source(folder))
+        if isinstance(declared.source, Frame):
+            _comment(table, ["A frame in memory: write it to a file, and name that here, before this study is read."])
         if self.notices:
             _comment(table, ["How it was read, where that is not plain:", *(f"    {said}" for said in self.notices)])
         for name in READING:
@@ -178,8 +187,15 @@ class Draft(Quiet):
         self._add_hierarchies(table)
         return table
 
+    def _source(self, folder: Path | None) -> str:
+        """Name the table as seen from a folder, if one is given."""
+        source = self.declaration.source
+        if isinstance(source, Frame):
+            return source.origin
+        return source if folder is None or self.declaration.is_bundled else seen_from(folder, source)
+
     def _add_hierarchies(self, table: Table) -> None:
-        given = bundled.hierarchies(self.declaration.source) if self.declaration.is_bundled else {}
+        given = bundled.hierarchies(str(self.declaration.source)) if self.declaration.is_bundled else {}
         entries = tomlkit.table(is_super_table=True)
         for guess_ in self.guesses:
             if guess_.hierarchy is None or guess_.column in given:
@@ -262,9 +278,9 @@ class Draft(Quiet):
         return "full-domain" if prod(heights) <= MANY_TRANSFORMATIONS else "full-domain search=best-first seconds=5"
 
 
-def draft(declaration: TableDeclaration | str, sample: int = SAMPLE) -> Draft:
-    """Look at a table (its declaration, or the path of a file or the name of a bundled table) and guess its roles."""
-    declared = TableDeclaration(declaration) if isinstance(declaration, str) else declaration
+def draft(declaration: TableDeclaration | Any, sample: int = SAMPLE) -> Draft:
+    """Look at a table (a frame, the path of a file, the name of a bundled table, a declaration) and guess its roles."""
+    declared = declaration if isinstance(declaration, TableDeclaration) else TableDeclaration(declaration)
     check_whole("sample", sample, least=1)
     rows = declared.open_rows()
     guesses = guess(rows, sample)
@@ -274,7 +290,7 @@ def draft(declaration: TableDeclaration | str, sample: int = SAMPLE) -> Draft:
         rows = declared.open_rows()
         guesses = guess(rows, sample)
     if declared.is_bundled:
-        known = bundled.hierarchies(declared.source)
+        known = bundled.hierarchies(str(declared.source))
         guesses = tuple(
             replace(guess_, advice="") if guess_.role and guess_.column in known else guess_ for guess_ in guesses
         )
@@ -282,6 +298,15 @@ def draft(declaration: TableDeclaration | str, sample: int = SAMPLE) -> Draft:
         guesses = _with_similar(declared, rows, guesses)
     number = rows.row_count
     return Draft(declared, number, number > sample, guesses, tuple(sorted(missing)), tuple(rows.notices))
+
+
+def as_study(given: Any) -> Explorable:
+    """Take what a study can be given as: itself, its file or bundled name, a draft, or a frame, which is drafted."""
+    if isinstance(given, str | Path):
+        return read_study(str(given))
+    if hasattr(given, "opened"):
+        return cast(Explorable, given)
+    return (given if isinstance(given, Draft) else draft(given)).study
 
 
 def _with_similar(declared: TableDeclaration, rows: Engine, guesses: tuple[Guess, ...]) -> tuple[Guess, ...]:
