@@ -156,9 +156,15 @@ def generalization(
     lo: Codes,
     hi: Codes,
     sensitive: bool = True,
+    whole: bool = False,
 ) -> Release:
-    """Publish every group's box (one row of `lo` and `hi` per group) in place of its quasi-identifiers."""
-    lo, hi = shown_ends(table.cells, assignment, lo, hi)
+    """Publish every group's box (one row of `lo` and `hi` per group) in place of its quasi-identifiers.
+
+    `whole` boxes are published as they are: nodes of hierarchies, whose ends are nobody's value, or boxes that were
+    published before.
+    """
+    if not whole:
+        lo, hi = shown_ends(table.cells, assignment, lo, hi)
     both = np.concatenate([lo, hi], axis=1)
     first, merged = distinct_rows(both)
     assignment = assignment.merged(merged)
