@@ -38,8 +38,10 @@ Oceania|Pacific Islands|American Samoa AS ASM/Amerikanisch-Samoa, Cook Islands C
 NAMED = re.compile(
     r"countr|nation|(?<!bundes)land$|staat|pays|pais|paese|citizen|herkunft|(?<![a-z])cob", re.IGNORECASE
 )
-SMALL = frozenset("the of and und der die das".split())
-FORMS = frozenset("republic republik kingdom konigreich state stat federal islamic democratic principality".split())
+SMALL = frozenset(["the", "of", "and", "und", "der", "die", "das"])
+FORMS = frozenset(
+    re.findall(r"\w+", "republic republik kingdom konigreich state stat federal islamic democratic principality")
+)
 """Words that say how a country is governed: left out where a name is not known with them."""
 
 MOST = 0.7

@@ -23,7 +23,10 @@ LEVELS = (
     ("secondary school", r"(7|8|9|10|11|12)th|gymnas|hauptschul|realschul|mittlere.reife|(fach)?hochschulreife"),
     ("vocational or some college", r"some.?college|assoc|vocational|apprentice|trade.?school|technical"),
     ("vocational or some college", r"lehre|ausbildung|berufs|meister|fachschul|certificate"),
-    ("master", r"master|m\.?(sc|a)\.?$|mba|magister|diplom(?!a)|staatsexamen|prof.?school|professional.?degree|post.?grad"),
+    (
+        "master",
+        r"master|m\.?(sc|a)\.?$|mba|magister|diplom(?!a)|staatsexamen|prof.?school|professional.?degree|post.?grad",
+    ),
     ("bachelor", r"bachelor|b\.?(sc|a)\.?$|undergrad|college.?(degree|grad)|(fach)?hochschul|universit"),
     ("primary school or less", r"none$|no.?school|pre.?school|kindergarten|primary|elementary|grundschul|volksschul"),
     ("primary school or less", r"(1st|2nd|3rd|4th|5th|6th)|ohne.?(schul|abschluss)|kein.?abschluss"),
