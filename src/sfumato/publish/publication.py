@@ -181,7 +181,7 @@ def columns_of(release: Release) -> Columns:
     """Return the columns of a released file; the order of sensitive values that were declared is not in it."""
     roles = release.table.roles
     sensitive = roles.sensitive if release.histograms is not None else ()
-    ordered = tuple(name for name in sensitive if release.table.hierarchies[name].observed)
+    ordered = tuple(name for name in sensitive if release.table.hierarchies[name].lists_values)
     return Columns(roles.quasi, sensitive, roles.neutral, roles.household, ordered, roles.weights)
 
 

@@ -7,7 +7,7 @@ what a reader of the file sees, so groups with the same published text are merge
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -189,9 +189,15 @@ def generalization(
     lo: Codes,
     hi: Codes,
     sensitive: bool = True,
+    whole: bool = False,
 ) -> Release:
-    """Publish every group's box (one row of `lo` and `hi` per group) in place of its quasi-identifiers."""
-    lo, hi = shown_ends(table.cells, assignment, lo, hi)
+    """Publish every group's box (one row of `lo` and `hi` per group) in place of its quasi-identifiers.
+
+    `whole` boxes are published as they are: nodes of hierarchies, whose ends are nobody's value, or boxes that were
+    published before.
+    """
+    if not whole:
+        lo, hi = shown_ends(table.cells, assignment, lo, hi, table.grown)
     both = np.concatenate([lo, hi], axis=1)
     first, merged = distinct_rows(both)
     assignment = assignment.merged(merged)
@@ -208,10 +214,13 @@ def present_leaves(cells: Cells, assignment: Assignment, attribute: int) -> NDAr
     return present
 
 
-def shown_ends(cells: Cells, assignment: Assignment, lo: Codes, hi: Codes) -> tuple[Codes, Codes]:
+def shown_ends(
+    cells: Cells, assignment: Assignment, lo: Codes, hi: Codes, grown: Sequence[str] = ()
+) -> tuple[Codes, Codes]:
     """Draw the ends of boxes in to leaves that are published, where the domain was observed in the data.
 
-    Otherwise the end of a box could show a value that only suppressed records have. The whole domain stays whole.
+    Otherwise the end of a box could show a value that only suppressed records have. The whole domain stays whole. In a
+    declared domain that has `grown` by a leaf for missing values, that leaf alone was observed.
     """
     lo, hi = lo.copy(), hi.copy()
     for a, quasi in enumerate(cells.quasi):
@@ -221,6 +230,8 @@ def shown_ends(cells: Cells, assignment: Assignment, lo: Codes, hi: Codes) -> tu
             inner = (lo[:, a] > 0) | (hi[:, a] < last)
             lo[inner, a] = leaves[np.searchsorted(leaves, lo[inner, a])]
             hi[inner, a] = leaves[np.searchsorted(leaves, hi[inner, a], side="right") - 1]
+        elif quasi.name in grown and not present_leaves(cells, assignment, a)[-1]:
+            hi[(lo[:, a] > 0) & (hi[:, a] == quasi.hierarchy.size - 1), a] -= 1
     return lo, hi
 
 

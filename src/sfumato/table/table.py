@@ -23,6 +23,7 @@ from sfumato.table.hierarchies.categories import flat
 from sfumato.table.hierarchies.declared import Declared, Filed, declared, place_of, read_hierarchies
 from sfumato.table.hierarchies.hierarchy import Hierarchy, read_number
 from sfumato.table.households import Memberships, memberships_of, nearly_shared, shared_attributes
+from sfumato.table.structures.structure import APART
 from sfumato.table.weights import Weights, weights_in_words, weights_of
 
 Missing = Literal["value", "drop"]
@@ -331,6 +332,7 @@ def with_roles(
         known = zip(distinct.values, codes.tolist(), strict=True)
         codings.append(Coding(name, {value: code for value, code in known if value is not None or missing == "value"}))
         notices.extend(_value_notices(name, name in roles.sensitive, given.get(name), distinct))
+        notices.extend(_named_like_groups(name, hierarchy) if name in roles.quasi else ())
     return Table(engine, roles, hierarchies, tuple(codings), missing, tuple(notices), tuple(grown))
 
 
@@ -466,6 +468,20 @@ def _value_notices(name: str, sensitive: bool, given: Declared | None, distinct:
         if None in distinct.values:
             notices.append(f"sensitive column {name!r}: a missing value counts as a value of its own")
     return notices
+
+
+def _named_like_groups(name: str, hierarchy: Hierarchy) -> list[str]:
+    """Say where a value has the name of a group, which is then published under another one."""
+    labels = [label for level in hierarchy.levels[1:] for label in level.labels if label.endswith(APART)]
+    for label in labels:
+        value = label.removesuffix(APART)
+        if value in hierarchy.leaves:
+            return [
+                f"column {name!r} holds the value {value!r}, which is a group's name too; the group is published as "
+                f"{label!r}, which tells that somebody has this value, also where no such record is published: correct "
+                "it, declare it missing (--na), or give the column another hierarchy"
+            ]
+    return []
 
 
 LOOKS = {

@@ -382,7 +382,10 @@ def _about_entry(guess_: Guess) -> list[str]:
         says += "; from open_above on everything is one value"
     if "resolution" in guess_.hierarchy:
         says += "; the resolution is the finest that is published"
-    return [f"{says}.", *([f"LOOK: {guess_.advice}."] if guess_.advice else [])]
+    if "observed" in guess_.hierarchy:
+        says += ".\nBounds come from the records: for differential privacy set those that are possible, and take "
+        says += "`observed` out"
+    return [*f"{says}.".splitlines(), *([f"LOOK: {guess_.advice}."] if guess_.advice else [])]
 
 
 def _height(guess_: Guess) -> int:
