@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from os.path import normpath
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ def board_content(certificate: Mapping[str, Any], decision: Decision, path: Path
         "plain": plain,
         "left_out": _left_out(certificate),
         "warnings": [
-            {"about": each["about"], "text": short(first_sentence(each["text"])), "found": short(each.get("found", ""))}
+            {"about": each["about"], "text": opening(each["text"]), "found": short(each.get("found", ""))}
             for each in warnings[:MOST_WARNINGS]
         ],
         "more": max(0, len(warnings) - MOST_WARNINGS),
@@ -99,19 +100,26 @@ def _uses(point: Point) -> list[str]:
 def _decided(certificate: Mapping[str, Any], decision: Decision) -> list[tuple[str, str]]:
     """Say who decided what: the study, the requirement, the point, the recipient, when, by which version."""
     point, recipient, origin = decision.point, decision.recipient, certificate["for_your_eyes"]["input"]
-    candidates = counted(len(decision.map_.points), "candidate")
+    candidates, records = counted(len(decision.map_.points), "candidate"), counted(origin["records"], "record")
     whom = "nobody named; `sfumato release --for` names and checks it"
     if recipient is not None:
         asked = ", ".join(str(bound) for bound in recipient.bounds if bound.measure in point.measures)
         whom = f"{recipient.name}: {recipient.meaning}; {f'checked: {asked}' if asked else NO_BOUND}"
     return [
-        ("Data", f"{origin['table']}, {counted(origin['records'], 'record')}, SHA-256 {origin['sha256'][:12]}"),
+        ("Data", f"{normpath(origin['table'])}, {records}, SHA-256 {origin['sha256'][:12]}"),
         ("Study", f"{decision.map_.study.name}: {candidates} on one map"),
         ("Chosen", f"point {point.id}: {settings(point)}"),
-        ("Required", certificate["promise"].get("requirement", certificate["anonymizer"])),
+        ("Required", _required(certificate["promise"])),
         ("For whom", whom),
         ("Made", f"{certificate['made'][:10]}, sfumato {certificate['versions']['sfumato']}"),
     ]
+
+
+def _required(promise: Mapping[str, Any]) -> str:
+    """Write what was required; of a noisy draw, its budget."""
+    if "requirement" in promise:
+        return str(promise["requirement"])
+    return f"differential privacy, epsilon {promise['differential_privacy']['epsilon']:g}"
 
 
 def recipient_named(name: str | None) -> Recipient | None:
@@ -122,10 +130,14 @@ def recipient_named(name: str | None) -> Recipient | None:
     return RECIPIENTS[name]
 
 
-def first_sentence(text: str) -> str:
-    """Keep the first sentence of a text."""
-    end = text.find(". ")
-    return text if end < 0 else text[: end + 1]
+def opening(text: str, letters: int = LONG) -> str:
+    """Keep the sentences of a text that have room; of a first one that has none, its beginning.
+
+    >>> opening("One. Two is longer. Three.", 20), opening("One is far too long.", 9)
+    ('One. Two is longer.', 'One i ...')
+    """
+    end = text.rfind(". ", 0, letters) + 1
+    return text if len(text) <= letters else text[:end] if end else short(text, letters)
 
 
 def short(text: str, letters: int = LONG) -> str:

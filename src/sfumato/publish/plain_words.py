@@ -11,7 +11,7 @@ from math import ceil
 from typing import Any
 
 from sfumato.phrases import counted, listed, percent
-from sfumato.publish.noisy.cautions import NEARLY_SURE, belief
+from sfumato.publish.noisy.cautions import NEARLY_SURE, NOISE_PREVAILS, belief
 
 MOST_NAMES = 8
 """Columns that are named in a sentence; of more, it says how many."""
@@ -32,9 +32,11 @@ def table_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
     what = [_rows(certificate)]
     if bucketized:
         secret = named(columns["sensitive"])
-        what.append(f"{named(quasi)} stand in it as they are; {secret} are dealt out by chance within buckets of rows.")
+        what.append(
+            f"Shown as they are: {named(quasi)}. The values of {secret} are dealt out by chance within buckets of rows."
+        )
     elif exact:
-        what.append(f"{named([*quasi, *as_it_is])} stand in it as they are.")
+        what.append(f"Shown as they are: {named([*quasi, *as_it_is])}.")
     else:
         what.append(f"Shown more coarsely than they are known, as ranges, sets or not at all: {named(quasi)}.")
         what += [f"Shown as they are: {named(as_it_is)}."] if as_it_is else []
@@ -45,6 +47,8 @@ def table_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
         is_kept, sentence = _guess(name, measures["l_frequency"], bucketized)
         (protects if is_kept else does_not).append(sentence)
     protects.append(_checked(promise["parts"]))
+    if columns["neutral"]:
+        does_not.append(f"Nobody judged whether {named(columns['neutral'])} tell who somebody is.")
     does_not += [
         "It does not hide whether somebody is in it at all: who knows a person can often tell.",
         f"It promises nothing against somebody who knows more of a person than {named(quasi)}, or who holds another "
@@ -89,14 +93,14 @@ def _checked(parts: Iterable[Mapping[str, Any]]) -> str:
         if any(alone)
         else "only the publisher can check it again"
     )
-    return f"What is promised was checked on the written file, and {who}; the exact words follow below."
+    return f"What is promised was checked on the written file, and {who}."
 
 
 def draw_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
     """Say of a noisy draw what it is, what it protects and what it does not."""
     columns, promise = certificate["columns"], certificate["promise"]["differential_privacy"]
     epsilon, name = promise["epsilon"], certificate["files"][0]["name"]
-    sure = belief(epsilon)
+    sure, told = belief(epsilon), {warning["about"] for warning in certificate["warnings"]}
     bound = (
         f"Who thinks it as likely as not that you are in the table can become at most {at_most(sure)} sure of it "
         "by this file, whatever else they know."
@@ -114,12 +118,15 @@ def draw_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
             "Whether you were in the table or not, nearly the same file could have come out (differential privacy, "
             f"epsilon {epsilon:g}).",
             bound,
-            "Nobody can check this on the file itself: it rests on how the file was drawn, which is said below.",
+            "Nobody can check this on the file itself: it rests on how the file was drawn.",
         ],
         "does_not": [
             "A row that fits you fits by chance, and says nothing of you.",
             "What the file teaches of everybody like you, it teaches of you too.",
-            "Counts of few people are mostly noise; other files about the same people add to what is told.",
+            "Most of this file is noise: on average its counts are smaller than the noise in them."
+            if NOISE_PREVAILS in told
+            else "Counts of few people are mostly noise: draw no conclusion from them.",
+            "Other files about the same people add to what is told of you.",
         ],
     }
 

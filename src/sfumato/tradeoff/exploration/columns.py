@@ -74,11 +74,24 @@ def _published(release: Release | NoisyRelease) -> Numbers | None:
 
 
 def _bins(hierarchy: Hierarchy, before: Counts) -> tuple[list[str], Counts]:
-    """Choose bins: the finest level that has few enough nodes, else the commonest values and all others."""
+    """Choose bins: the finest level of few enough nodes, else even stretches of numbers or the commonest values."""
     for level, number in enumerate(map(len, (level.starts for level in hierarchy.levels))):
         if number <= MOST_BINS and (number >= FEW_BINS or level == 0):
             return list(hierarchy.levels[level].labels), hierarchy.ancestors[level].astype(np.int64)
+    if hierarchy.scale != "category":
+        return _stretches(hierarchy)
     return _most(list(hierarchy.leaves), before)
+
+
+def _stretches(hierarchy: Hierarchy) -> tuple[list[str], Counts]:
+    """Cut numbers or days into stretches of 2, 5, 10, ... leaves; what is missing, or outside, stands alone."""
+    inner = hierarchy.domain_size
+    steps = (base * 10**power for power in range(10) for base in (1, 2, 5))
+    step = next(step for step in steps if inner <= step * MOST_BINS)
+    starts = [*range(0, inner, step), *range(inner, hierarchy.size)]
+    ends = [*(start - 1 for start in starts[1:]), hierarchy.size - 1]
+    places = np.repeat(np.arange(len(starts)), np.diff([*starts, hierarchy.size]))
+    return [hierarchy.text(lo, hi) for lo, hi in zip(starts, ends, strict=True)], places
 
 
 def _commonest(attribute: Sensitive) -> tuple[list[str], Counts]:
