@@ -26,6 +26,7 @@ from sfumato.cli import main
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
 from sfumato.publish import certificate_files, mapping_of, publish_point, read_certificate
+from sfumato.publish.board import board_file
 from sfumato.publish.certificate import check_certificate
 from sfumato.publish.leaving import certificate_page
 from sfumato.publish.noisy.cautions import alarms, belief, epsilon_in_words, noisy_cautions, noisy_notices
@@ -148,7 +149,8 @@ def test_the_file_holds_declared_values_only_and_is_the_certified_one(published)
         assert list(rows[0]) == ["age", "sex", "disease"]  # the order of the input, nothing else
         for name, domain in DOMAINS.items():
             assert {row[name] for row in rows} <= set(domain)
-        assert done.files == (path, *certificate_files(path)) and int(done.release.synthetic_counts.sum()) == len(rows)
+        assert done.files == (path, *certificate_files(path), board_file(path))
+        assert int(done.release.synthetic_counts.sum()) == len(rows)
         for certified in certificate_files(path)[::2]:
             content = read_certificate(certified)
             check_certificate(content, certified, path)

@@ -168,9 +168,7 @@ def test_two_releases_show_the_same_records_and_say_who_is_left_out() -> None:
 # -- two releases side by side -----------------------------------------------------------------------------------
 
 
-def test_two_releases_stand_side_by_side_with_who_is_better(
-    ward: tuple[Path, Map], browser: Any, tmp_path: Path
-) -> None:
+def test_two_releases_stand_side_by_side(ward: tuple[Path, Map], browser: Any, tmp_path: Path) -> None:
     first, second = point_with(ward[1], "k-anonymity k=3"), point_with(ward[1], "k-anonymity k=12")
     path = write_report(ward[1], tmp_path / "report.html")
     page = browser.new_page()
@@ -178,7 +176,7 @@ def test_two_releases_stand_side_by_side_with_who_is_better(
     page.wait_for_selector("body[data-ready]")
     assert "Choose two releases" in page.inner_text("#compare")
     page.select_option("#first", first.id)
-    page.get_by_text("Keep to compare").click()  # by click: keep one, then choose another
+    page.get_by_role("button", name="Keep to compare").click()  # by click: keep one, then choose another
     page.evaluate(f"choose('{second.id}')")
     page.select_option("#first", first.id)  # and by the selects
     page.select_option("#second", second.id)

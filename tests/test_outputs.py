@@ -118,7 +118,7 @@ def test_a_mapping_in_another_folder_is_drafted_there_and_written_with_the_rest(
     code, said = run(*release(maps, kind, "--to", "r.csv", "--mapping", "elsewhere/m.json"))
     assert code == 0, said
     kinds = ("", ".certificate.json", ".certificate.html", ".certificate-public.json", ".certificate-public.html")
-    assert set(files(here)) == {f"r.csv{kind}" for kind in kinds} | {"elsewhere/m.json"}
+    assert set(files(here)) == {f"r.csv{kind}" for kind in (*kinds, ".board.html")} | {"elsewhere/m.json"}
 
 
 @pytest.mark.parametrize("kind", ["map", "sets"])

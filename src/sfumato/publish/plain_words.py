@@ -26,35 +26,36 @@ PlainWords = dict[str, list[str]]
 def table_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
     """Say of a table in groups what it is, what it protects and what it does not."""
     columns, promise = certificate["columns"], certificate["promise"]
-    quasi, as_it_is = columns["quasi"], [*columns["sensitive"], *columns["neutral"]]
     exact = any(warning["about"] == "identity" for warning in certificate["warnings"])
     bucketized = promise["form"] == "bucketization"
-    what = [_rows(certificate)]
-    if bucketized:
-        secret = named(columns["sensitive"])
-        what.append(
-            f"Shown as they are: {named(quasi)}. The values of {secret} are dealt out by chance within buckets of rows."
-        )
-    elif exact:
-        what.append(f"Shown as they are: {named([*quasi, *as_it_is])}.")
-    else:
-        what.append(f"Shown more coarsely than they are known, as ranges, sets or not at all: {named(quasi)}.")
-        what += [f"Shown as they are: {named(as_it_is)}."] if as_it_is else []
     protects, does_not = ([] if bucketized else _hidden(certificate)), []
     if exact:
-        does_not.append(f"It does not hide who is in it: {named(quasi)} are exact.")
+        does_not.append(f"It does not hide who is in it: {named(columns['quasi'])} are exact.")
     for name, measures in [*certificate["by_sensitive"].items()][:MOST_SENSITIVE]:
-        is_kept, sentence = _guess(name, measures["l_frequency"], bucketized)
-        (protects if is_kept else does_not).append(sentence)
+        if "l_frequency" in measures:
+            is_kept, sentence = _guess(name, measures["l_frequency"], bucketized)
+            (protects if is_kept else does_not).append(sentence)
     protects.append(_checked(promise["parts"]))
     if columns["neutral"]:
         does_not.append(f"Nobody judged whether {named(columns['neutral'])} tell who somebody is.")
     does_not += [
         "It does not hide whether somebody is in it at all: who knows a person can often tell.",
-        f"It promises nothing against somebody who knows more of a person than {named(quasi)}, or who holds another "
-        "file about the same people.",
+        f"It promises nothing against somebody who knows more of a person than {named(columns['quasi'])}, or who holds "
+        "another file about the same people.",
     ]
-    return {"is": what, "protects": protects, "does_not": does_not}
+    return {"is": [_rows(certificate), *_shown(columns, exact, bucketized)], "protects": protects, "does_not": does_not}
+
+
+def _shown(columns: Mapping[str, Any], exact: bool, bucketized: bool) -> list[str]:
+    """Say how the columns are shown."""
+    quasi, sensitive, neutral = columns["quasi"], columns["sensitive"], columns["neutral"]
+    if bucketized:
+        dealt = f"The values of {named(sensitive)} are dealt out by chance within buckets of rows."
+        return [f"Shown as they are: {named([*quasi, *neutral])}.", dealt]
+    if exact:
+        return [f"Shown as they are: {named([*quasi, *sensitive, *neutral])}."]
+    as_it_is = [f"Shown as they are: {named([*sensitive, *neutral])}."] if sensitive or neutral else []
+    return [f"Made coarser where that was needed (a range, a set, * for anything): {named(quasi)}.", *as_it_is]
 
 
 def _rows(certificate: Mapping[str, Any]) -> str:
@@ -66,7 +67,7 @@ def _rows(certificate: Mapping[str, Any]) -> str:
 
 def _hidden(certificate: Mapping[str, Any]) -> list[str]:
     """Say among how many a person is hidden: a fact of the file, which everybody can count."""
-    k, quasi = int(certificate["measures"]["k"]), named(certificate["columns"]["quasi"])
+    k, quasi = int(certificate["measures"].get("k", 1)), named(certificate["columns"]["quasi"])
     if k < 2:
         return []
     return [
