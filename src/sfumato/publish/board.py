@@ -22,10 +22,10 @@ from sfumato.tradeoff import Map, Point
 from sfumato.tradeoff.choice.recipients import RECIPIENTS, Recipient
 from sfumato.words.points import settings
 
-MOST_WARNINGS = 5
+MOST_WARNINGS = 4
 MOST_USES = 4
-LONG = 230
-"""Letters after which a text is cut short, so that everything stays on one page."""
+LONG, WARNING, FOUND = 240, 180, 90
+"""Letters after which a text, a warning, and what was found is cut short, so that everything stays on one page."""
 
 NO_BOUND = "none of its bounds speaks of such a release"
 
@@ -64,12 +64,16 @@ def board_content(certificate: Mapping[str, Any], decision: Decision, path: Path
     plain = {about: [short(text) for text in texts] for about, texts in certificate["in_plain_words"].items()}
     warnings = certificate["warnings"]
     return {
-        "name": short(path.name, 60),
+        "name": short(path.name, 50),
         "public": short(certificate_files(path)[3].name, 80),
         "plain": plain,
         "left_out": _left_out(certificate),
         "warnings": [
-            {"about": each["about"], "text": opening(each["text"]), "found": short(each.get("found", ""))}
+            {
+                "about": each["about"],
+                "text": opening(each["text"], WARNING),
+                "found": short(each.get("found", ""), FOUND),
+            }
             for each in warnings[:MOST_WARNINGS]
         ],
         "more": max(0, len(warnings) - MOST_WARNINGS),

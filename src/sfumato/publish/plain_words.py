@@ -7,14 +7,15 @@ what the file is, what it protects and what it does not.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import accumulate
 from math import ceil
 from typing import Any
 
 from sfumato.phrases import counted, listed, percent
 from sfumato.publish.noisy.cautions import NEARLY_SURE, NOISE_PREVAILS, belief
 
-MOST_NAMES = 8
-"""Columns that are named in a sentence; of more, it says how many."""
+MOST_NAMES, MOST_LETTERS = 8, 90
+"""Columns that are named in a sentence, and their letters together; of more, it says how many."""
 
 MOST_SENSITIVE = 2
 """Sensitive columns that have a sentence of their own; the exact part speaks of all."""
@@ -167,10 +168,11 @@ def named(names: Iterable[str]) -> str:
     """List columns; of many, the first and how many more there are.
 
     >>> named(["age", "sex"]), named("abcdefghij")
-    ('age and sex', 'a, b, c, d, e, f, g and 3 more')
+    ('age and sex', 'a, b, c, d, e, f, g, h and 2 more')
     """
     all_names = list(names)
-    if len(all_names) <= MOST_NAMES:
-        return listed(all_names)
-    kept = all_names[: MOST_NAMES - 1]
-    return listed([*kept, f"{len(all_names) - len(kept)} more"])
+    lengths = accumulate(len(name) for name in all_names)
+    room = sum(letters <= MOST_LETTERS for letters in lengths)
+    kept = all_names[: max(1, min(room, MOST_NAMES))]
+    left = len(all_names) - len(kept)
+    return listed([*kept, f"{left} more"] if left else kept)

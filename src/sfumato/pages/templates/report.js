@@ -373,7 +373,7 @@ function measuresBlock(point, kind) {
   const own = data.measures.filter((measure) => measure.kind === kind && measure.name in point.values);
   if (!own.length) return null;
   const rows = own.map(({ name, meaning, better }) => {
-    const said = element("td", {}, meaning, element("br"), element("code", {}, name), ` ${better} is better`);
+    const said = element("th", { scope: "row" }, meaning, element("br"), element("code", {}, name), ` ${better} is better`);
     return element("tr", {}, said, cell(shown(point.values[name]), "number"));
   });
   const head = element("h4", {}, kind === "risk" ? "Risk" : "Utility");
