@@ -31,14 +31,14 @@ def table_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
     bucketized = promise["form"] == "bucketization"
     protects, does_not = ([] if bucketized else _hidden(certificate)), []
     if exact:
-        does_not.append(f"It does not hide who is in it: {named(columns['quasi'])} are exact.")
+        does_not.append(f"It does not hide who is in it: it has the exact values of {named(columns['quasi'])}.")
     for name, measures in [*certificate["by_sensitive"].items()][:MOST_SENSITIVE]:
         if "l_frequency" in measures:
             is_kept, sentence = _guess(name, measures["l_frequency"], bucketized)
             (protects if is_kept else does_not).append(sentence)
     protects.append(_checked(promise["parts"]))
     if columns["neutral"]:
-        does_not.append(f"Nobody judged whether {named(columns['neutral'])} tell who somebody is.")
+        does_not.append(f"Nobody judged whether the values of {named(columns['neutral'])} tell who somebody is.")
     does_not += [
         "It does not hide whether somebody is in it at all: who knows a person can often tell.",
         f"It promises nothing against somebody who knows more of a person than {named(columns['quasi'])}, or who holds "

@@ -78,7 +78,7 @@ function compareSettings(pair) {
 // Says which of two values is better, in words: colour alone would not reach everybody.
 function verdictOf(name, [left, right]) {
   if (left === undefined || right === undefined) return cell("", "quiet");
-  if (left === right) return cell("the same", "quiet");
+  if (left === right) return cell(data.public ? "the same, as rounded" : "the same", "quiet");
   return cell(cost(name, left) < cost(name, right) ? "◂ first is better" : "second is better ▸", "better");
 }
 
