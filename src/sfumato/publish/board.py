@@ -93,8 +93,9 @@ def _left_out(certificate: Mapping[str, Any]) -> str:
 
 
 def _uses(point: Point) -> list[str]:
-    """Say what the map measured of its utility."""
-    measured = [measure for name, measure in MEASURES.items() if measure.kind == "utility" and name in point.measures]
+    """Say what the map measured of its utility, as a reader finds it who assumes nothing."""
+    utility = [measure for measure in MEASURES.values() if measure.kind == "utility" and measure.name in point.measures]
+    measured = [measure for measure in utility if not measure.name.endswith("_em")]
     return [
         f"{measure.meaning}: {number(point.measures[measure.name], 3)} ({measure.name}, {measure.better} is better)"
         for measure in measured[:MOST_USES]
