@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import json
 from collections import Counter
 from fractions import Fraction
@@ -280,10 +281,15 @@ def test_the_board_reads_who_decided_what(ward: tuple[Path, Map]) -> None:
     file = folder / "board.csv"
     done = publish_point(folder / "map", point.id, file, recipient="public")
     page = board_file(file)
-    text = page.read_text("utf-8")
+    text = html.unescape(page.read_text("utf-8"))
     assert page in done.files and page.stat().st_mode & 0o077 == 0
-    for said in (point.id, "ward", point.requirement.replace("&", "&amp;"), "public: anybody", "k at least 11"):
+    for said in (point.id, "ward", point.requirement, "public: anybody", "k at least 11"):
         assert said in text, said
+    warnings = json.loads(certificate_files(file)[0].read_text("utf-8"))["warnings"]
+    told = [
+        warning["about"].capitalize() in text and warning["text"].split(". ")[0][:60] in text for warning in warnings
+    ]
+    assert told.count(True) == 4 and f"{len(warnings) - 4} more in the certificate" in text
     assert "internal" in text and certificate_files(file)[3].name in text and "0 of 60 records left out" in text
 
 

@@ -69,11 +69,7 @@ def board_content(certificate: Mapping[str, Any], decision: Decision, path: Path
         "plain": plain,
         "left_out": _left_out(certificate),
         "warnings": [
-            {
-                "about": each["about"],
-                "text": opening(each["text"], WARNING),
-                "found": short(each.get("found", ""), FOUND),
-            }
+            (each["about"], opening(each["text"], WARNING), short(each.get("found", ""), FOUND))
             for each in warnings[:MOST_WARNINGS]
         ],
         "more": max(0, len(warnings) - MOST_WARNINGS),
