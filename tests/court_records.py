@@ -15,7 +15,18 @@ import sys
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
-HEADER = ["id", "name", "first", "last", "compas_screening_date", "sex", "dob", "age", "age_cat", "race", "juv_fel_count", "decile_score", "juv_misd_count", "juv_other_count", "priors_count", "days_b_screening_arrest", "c_jail_in", "c_jail_out", "c_case_number", "c_offense_date", "c_arrest_date", "c_days_from_compas", "c_charge_degree", "c_charge_desc", "is_recid", "r_case_number", "r_charge_degree", "r_days_from_arrest", "r_offense_date", "r_charge_desc", "r_jail_in", "r_jail_out", "violent_recid", "is_violent_recid", "vr_case_number", "vr_charge_degree", "vr_offense_date", "vr_charge_desc", "type_of_assessment", "decile_score.1", "score_text", "screening_date", "v_type_of_assessment", "v_decile_score", "v_score_text", "v_screening_date", "in_custody", "out_custody", "priors_count.1", "start", "end", "event", "two_year_recid"]
+# fmt: off
+HEADER = [
+    "id", "name", "first", "last", "compas_screening_date", "sex", "dob", "age", "age_cat", "race", "juv_fel_count",
+    "decile_score", "juv_misd_count", "juv_other_count", "priors_count", "days_b_screening_arrest", "c_jail_in",
+    "c_jail_out", "c_case_number", "c_offense_date", "c_arrest_date", "c_days_from_compas", "c_charge_degree",
+    "c_charge_desc", "is_recid", "r_case_number", "r_charge_degree", "r_days_from_arrest", "r_offense_date",
+    "r_charge_desc", "r_jail_in", "r_jail_out", "violent_recid", "is_violent_recid", "vr_case_number",
+    "vr_charge_degree", "vr_offense_date", "vr_charge_desc", "type_of_assessment", "decile_score.1", "score_text",
+    "screening_date", "v_type_of_assessment", "v_decile_score", "v_score_text", "v_screening_date", "in_custody",
+    "out_custody", "priors_count.1", "start", "end", "event", "two_year_recid",
+]
+# fmt: on
 FIRST = ("ada", "ben", "cleo", "dora", "elif", "finn", "gina", "hugo", "ines", "jon", "kira", "lars", "mina", "noah")
 RACES = ("African-American", "Caucasian", "Hispanic", "Other", "Asian", "Native American")
 DEGREES = ("(F3)", "(M1)", "(M2)", "(F2)", "(F1)", "(MO3)", "(F7)")
@@ -48,7 +59,7 @@ def _record(draw: random.Random, number: int, surnames: list[str], charges: list
         draw.choices((-1, 0, -20, 30, draw.randrange(-400, 900), ""), (60, 15, 5, 3, 10, 4))[0], *jail,
         f"{draw.randrange(10**7, 10**8)}CF10A", "" if arrested else screened - timedelta(draw.randrange(30)), arrested,
         int(draw.expovariate(1 / 60)), draw.choices("FM", (65, 35))[0], charge, int(again),
-        *_offence(draw, again, screened, charges), "", int(harder), *_offence(draw, harder, screened, charges, short=True),
+        *_offence(draw, again, screened, charges), "", int(harder), *_offence(draw, harder, screened, charges, True),
         "Risk of Recidivism", score, _text(score), screened, "Risk of Violence", violent, _text(violent), screened,
         screened + timedelta(draw.randrange(-30, 300)), screened + timedelta(draw.randrange(300, 700)), priors,
         draw.randrange(0, 900) if draw.random() < 0.5 else 0, draw.randrange(1, 1180), int(again), int(again),

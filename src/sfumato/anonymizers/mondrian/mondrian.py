@@ -214,7 +214,7 @@ class Mondrian(Anonymizer):
 
     def _alike_in_households(self, table: Table, requirement: Requirement, budget: int) -> Release:
         """Cut what the members of a household share first (`sharing`), and take the release that loses least."""
-        cells, state = table.cells_together, np.zeros(1, np.uint64)
+        cells, state = table.cells, np.zeros(1, np.uint64)
         scoring = self._scoring(table)
         first = problem_of(cells, requirement, self._stop, spread=self.spread)
         whole = one_group(first, np.arange(cells.size), cells.counts, *cells.whole)
