@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import tempfile
 from collections import Counter, defaultdict
 from dataclasses import replace
@@ -177,8 +178,8 @@ def covers(name, text, row):
         return any(covers(name, member.strip() or "{}", row) for member in text[1:-1].split(",")) or (
             value == "" and "?" in text
         )
-    if name in ("zip", "age") and "-" in text and value:
-        low, high = map(int, text.split("-"))
+    if name in ("zip", "age") and re.fullmatch(r"\d+(-|\.\.)\d+", text) and value:
+        low, high = map(int, re.split(r"-|\.\.", text))
         return low <= int(value) <= high
     return False
 

@@ -54,7 +54,9 @@ def init(
     baskets.refuse_for_table()
     announce_first_run()
     declared = TableDeclaration(table, household=roles.household, **reading.declared())
-    drafted = draft(replace(declared, **roles.of_rows(declared.open_rows())), sample)  # type: ignore[arg-type]
+    if roles.given():
+        declared = replace(declared, **roles.of_rows(declared.open_rows()))  # type: ignore[arg-type]
+    drafted = draft(declared, sample)
     drafted.write(to, force)
     tell(drafted.notices)
     if as_json:

@@ -114,7 +114,8 @@ class Load:
         spread = 0.0
         if isinstance(self.scales.reader, EmReader):
             leaves = sum(min(quasi.hierarchy.size, 2 * boxes) for quasi in self.cells.quasi)
-            spread = SECONDS_PER_SPREAD * boxes * leaves * self.values
+            there = min(self.values, sensitive * self.cells.records / boxes)  # no more values than records
+            spread = SECONDS_PER_SPREAD * boxes * leaves * there
         else:
             answers *= 1 - SHARE_OF_READER
         searching = getattr(candidate.anonymizer, "seconds", None) or 0.0
