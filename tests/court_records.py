@@ -36,7 +36,7 @@ def records(rows: int = 7214, seed: int = 2013) -> list[list[object]]:
     """Draw the rows."""
     draw = random.Random(seed)
     surnames = [f"{a}{b}{c}" for a in ("mar", "lo", "ber", "sa") for b in ("ti", "re", "na") for c in ("n", "z", "sen")]
-    charges = [f"charge {n} of the code" for n in range(430)]
+    charges = [f"charge {n}" for n in range(430)]
     return [_record(draw, number, surnames, charges) for number in range(1, rows + 1)]
 
 

@@ -422,21 +422,25 @@ def test_roles_that_are_given_are_taken_and_the_others_guessed(tmp_path):
 def test_a_first_map_takes_about_a_minute_and_says_what_was_left_out_for_that(tmp_path, monkeypatch):
     draw = random.Random(14)
     rows: list[list[object]] = [
-        [*(draw.randrange(90) for _ in range(4)), f"d{draw.randrange(1500)}"] for _ in range(20_000)
+        [draw.randrange(90), draw.randrange(90), draw.choice("mf"), *(f"d{draw.randrange(1900)}" for _ in "ab")]
+        for _ in range(20_000)
     ]
-    made = draft(str(write(tmp_path / "t.csv", ["age", "edad", "leeftijd", "Alter", "disease"], rows)))
+    made = draft(str(write(tmp_path / "t.csv", ["age", "edad", "sex", "disease", "illness"], rows)))
     usual = FirstMap(tuple(made.first.requirements), ("mondrian", "full-domain"), Scales()).timed(made.cells)
     assert made.first.effort.seconds <= LONGEST < usual.effort.seconds
     text = made.to_toml()
     assert made.first.left_out and all(f"Left out: {what}." in text for what in made.first.left_out)
-    assert made.first.effort.in_words in text and isinstance(Study.from_toml(text).scales.reader, UniformReader)
+    scales = Study.from_toml(text).scales
+    assert made.first.effort.in_words in text and scales == made.first.scales and scales.queries.number == 100
     assert len(Study.from_toml(text).candidates) == len(made.first.candidates)
     monkeypatch.setattr("sfumato.tradeoff.study.first_map.LONGEST", 0.0)
     least = replace(made).first
-    assert [str(one) for one in least.candidates[:-2]] == [
+    assert made.first.ends == ("without-quasi",) and usual.effort.gigabytes > 4 > made.first.effort.gigabytes
+    assert [str(one) for one in least.candidates[:-1]] == [
         f"mondrian, k-anonymity k={k}, generalization, suppress 0.05" for k in (20, 100)
     ]
-    assert len(least.left_out) == 6 and least.effort.seconds < made.first.effort.seconds
+    assert len(least.left_out) == 7 and isinstance(least.scales.reader, UniformReader)
+    assert least.effort.seconds < made.first.effort.seconds
 
 
 def test_what_hardly_any_group_could_satisfy_is_left_out_with_the_reason(tmp_path):

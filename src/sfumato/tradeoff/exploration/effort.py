@@ -13,6 +13,7 @@ from math import floor, log10
 
 import numpy as np
 
+from sfumato.anonymizers import WithoutQuasi
 from sfumato.measures import EmReader, Scales
 from sfumato.release.populations import large_populations
 from sfumato.requirements.predicates import SIZE
@@ -101,6 +102,8 @@ class Load:
 
     def boxes(self, candidate: Candidate) -> int:
         """The boxes of a release, about: as many as groups of the size that is required."""
+        if isinstance(candidate.anonymizer, WithoutQuasi):
+            return 1
         rules = [rule for part in candidate.requirement.parts for rule in part.rules()]
         least = max((int(k) for kind, k, _ in rules if kind == SIZE), default=1)
         fewer = GLOBAL if candidate.anonymizer.has_lattice else 1

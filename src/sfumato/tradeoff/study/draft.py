@@ -27,7 +27,7 @@ from sfumato.table.guess.guess import SAMPLE, shown
 from sfumato.table.guess.names import HOUSEHOLD, Role, meaning_of
 from sfumato.table.structures.similar import similar_groups
 from sfumato.table.table import Roles, check_columns
-from sfumato.tradeoff.study.first_map import ENDS, FirstMap, first_map
+from sfumato.tradeoff.study.first_map import FirstMap, first_map
 from sfumato.tradeoff.study.study import Study
 from sfumato.tradeoff.study.texts import SCHEMA, seen_from
 
@@ -227,9 +227,11 @@ class Draft(Quiet):
         wanted.add("suppress", list(self.first.suppress))
         wanted.add(tomlkit.nl())
         yield wanted
-        ends = tomlkit.table()
-        _comment(ends, ["The two ends of the map: nothing about persons, and the table as it is."])
-        ends.add("anonymizers", list(ENDS))
+        ends, first = tomlkit.table(), self.first
+        _comment(
+            ends, [f"The ends of the map: nothing about persons{', and the table as it is' * (len(first.ends) > 1)}."]
+        )
+        ends.add("anonymizers", list(first.ends))
         yield ends
 
     def timing(self) -> list[str]:

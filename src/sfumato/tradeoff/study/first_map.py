@@ -42,6 +42,7 @@ CORES = 2
 LONGEST = 60.0
 """Seconds that a first map may take on so many cores: as an estimate, which the machine may need twice."""
 
+MOST_GIGABYTES = 4.0
 SEARCHING = "full-domain search=best-first seconds=2"
 ENDS = ("without-quasi", "original")
 
@@ -54,6 +55,9 @@ class FirstMap:
     anonymizers: tuple[str, ...]
     scales: Scales
     suppress: tuple[float, ...] = (0.0, 0.05)
+    ends: tuple[str, ...] = ENDS
+    """Who makes the ends of the map."""
+
     effort: Effort | None = None
     """None where the table could not be looked at as a whole."""
 
@@ -64,7 +68,7 @@ class FirstMap:
     def candidates(self) -> list[Candidate]:
         """All candidates."""
         makers, wanted = map(anonymizer, self.anonymizers), map(requirement, self.requirements)
-        ends = Grid(tuple(map(anonymizer, ENDS)))
+        ends = Grid(tuple(map(anonymizer, self.ends)))
         return [*Grid(tuple(makers), tuple(wanted), suppress=self.suppress).candidates, *ends.candidates]
 
     def timed(self, cells: Cells) -> FirstMap:
@@ -80,6 +84,9 @@ def first_map(records: int, quasi: Sequence[Guess], sensitive: Sequence[Guess], 
     if cells is None:
         return usual
     plan = usual.timed(cells)
+    if plan.effort is not None and plan.effort.gigabytes > MOST_GIGABYTES:
+        told = (*plan.left_out, "the table as it is, at one end of the map, for it takes too much memory to be read")
+        plan = replace(plan, ends=ENDS[:1], left_out=told).timed(cells)
     for thinner in _thinner(plan, wanted):
         if plan.effort is None or plan.effort.seconds <= LONGEST:
             break
