@@ -1,12 +1,13 @@
 """One instrument: the hypervolume of `explore --budget` against single makers, the cuts alone and the former tuner.
 
 Run: OPENBLAS_NUM_THREADS=1 python benchmarks/instrument.py [--seconds 60] [--seeds 5] [--former /path/to/older/src]
+     [--makers mondrian,exchange] [--pairs k,loss]
 
 All get the same seconds of processor time (one thread, machine code compiled), start from the same study (the trivial
 release and the original), and are held against each other in one frame per pair of axes: the ends of all points of that
 pair, k by its logarithm. The hypervolume is worked out here, by its definition, from the measures on the maps. A single
 maker is the same search with that maker alone; `cuts alone` is `sfumato frontier` on these axes. Single makers are run
-with the first seed: only the queries depend on it.
+with the first seed: only the queries depend on it; the former tuner likewise.
 """
 
 from __future__ import annotations
@@ -97,20 +98,22 @@ def held(pair: tuple[str, str], runs: dict[str, list[Place]]) -> dict[str, float
     return {name: hypervolume(places, low, high) for name, places in runs.items()}
 
 
-def compare(source: str, seconds: float, seeds: int, former: str) -> None:
+def compare(
+    source: str, seconds: float, seeds: int, former: str, makers: Sequence[str], pairs: Sequence[tuple[str, str]]
+) -> None:
     """Print the hypervolumes of each pair of axes."""
     here = str(Path(__file__).resolve().parents[1] / "src")
-    for pair in PAIRS:
+    for pair in pairs:
         runs = {f"all makers, seed {seed}": ran(source, pair, "", seconds, seed, here) for seed in range(1, seeds + 1)}
-        runs |= {maker: ran(source, pair, maker, seconds, 1, here) for maker in MAKERS}
+        runs |= {maker: ran(source, pair, maker, seconds, 1, here) for maker in makers}
         if former:
-            runs |= {f"former tuner, seed {s}": ran(source, pair, "", seconds, s, former) for s in range(1, seeds + 1)}
+            runs["former tuner"] = ran(source, pair, "", seconds, 1, former)
         reached = held(pair, runs)
         least = min(value for name, value in reached.items() if name.startswith("all makers"))
         best = max(value for name, value in reached.items() if not name.startswith("all makers"))
         print(f"{pair[0]} and {pair[1]}: {time.strftime('%Y-%m-%d %H:%M')}\n")
-        print_table(["run", "releases", "hypervolume"], [(n, len(runs[n]), f"{v:.4f}") for n, v in reached.items()])
-        print(f"the least of ours {least:.4f}, the best other {best:.4f}: {verdict(least, best, at_least=True)}\n")
+        print_table(["run", "releases", "hypervolume"], [(n, len(runs[n]), f"{v:.5f}") for n, v in reached.items()])
+        print(f"the least of ours {least:.5f}, the best other {best:.5f}: {verdict(least, best, at_least=True)}\n")
 
 
 if __name__ == "__main__":
@@ -119,5 +122,8 @@ if __name__ == "__main__":
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--former", default="", help="the src folder of an older checkout")
+    parser.add_argument("--makers", default=",".join(MAKERS), help="the single makers to hold it against")
+    parser.add_argument("--pairs", default=" ".join(map(",".join, PAIRS)), help="pairs of axes, such as k,loss")
     chosen = parser.parse_args()
-    compare(chosen.source, chosen.seconds, chosen.seeds, chosen.former)
+    axes = [(first, second) for first, second in (pair.split(",") for pair in chosen.pairs.split())]
+    compare(chosen.source, chosen.seconds, chosen.seeds, chosen.former, chosen.makers.split(","), axes)

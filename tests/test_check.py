@@ -457,7 +457,7 @@ def test_a_table_that_dropped_records_cannot_match_everything():
     table = sfumato.read(pa.table({"a": ["x", None, "y"]}), quasi=["a"], missing="drop")
     with pytest.raises(BadInputError, match="read with missing='drop'"):
         sfumato.check(table, missing="any")
-    with pytest.raises(BadInputError, match="give a table, a study"):
+    with pytest.raises(BadInputError, match="neither a path nor a frame"):
         sfumato.check(3)
 
 

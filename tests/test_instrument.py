@@ -131,6 +131,14 @@ def test_a_solver_and_exact_decide_how_cuts_are_searched(rows):
     assert way(problem="problem-4 eta=0.1").search.problem == Problem4(0.1)
 
 
+def test_a_problem_that_does_not_tell_of_the_axes_still_proposes(rows):
+    """What its cuts gain on the axes is known only when they are made: those along its own frontier are."""
+    study = study_of(rows, ("p_loss", "u_loss"), makers=("cut-vector",), problem="problem-2 eta=0.1 minimize=loss")
+    found = proposed(tune(study, tries=4, workers=1), study)
+    allowed = {point.cuts for point in exact(rows.open(), Problem2(0.1, minimize="loss"))}
+    assert len(found) >= 2 and all(point.candidate.anonymizer.cuts in allowed for point in found)
+
+
 def test_a_budget_of_the_section_is_spent_and_a_study_of_ends_alone_needs_one(rows, tmp_path):
     from sfumato.tradeoff.exploration.instrument import check_searchable
 

@@ -29,7 +29,10 @@ from sfumato.report import save_map
 from sfumato.requirements import requirement
 from sfumato.table import TableDeclaration
 from sfumato.tradeoff import Grid, Map, Study, explore
+from sfumato.words.columns import done_sentence
+from sfumato.words.headlines import headlines
 from sfumato.words.points import settings
+from sfumato.words.sentences import Subject, sentences
 
 SCRIPT = "</script><script>window.pwned=1;alert(1)</script>"
 IMAGE = '"><img src=x onerror="window.pwned=1;alert(1)">'
@@ -136,12 +139,18 @@ def test_page_opens_from_a_file_and_says_what_was_tried(plain: Map, browser: Any
 def test_clicking_a_point_shows_everything_about_it(plain: Map, browser: Any, tmp_path: Path) -> None:
     with opened(browser, write_report(plain, tmp_path / "report.html")) as page:
         point = plain[click_some_point(page)]
-        text = page.inner_text("#point")
+        text, folded = page.inner_text("#point"), page.text_content(".all-measures")
         assert settings(point) in text and settings(point) in page.inner_text("#summary")
+        said = sentences(point.measures, Subject.of(plain))
         for name in point.measures:
-            assert name in text and MEASURES[name].meaning in text
+            assert name in folded and MEASURES[name].meaning in folded and said[name] in folded
+        assert (
+            all(headline.said in text for headline in headlines(plain, point)) and done_sentence(plain, point) in text
+        )
+        assert said["discernibility"] not in text
         assert "Group sizes" in text and "Worst groups" in text and "before and after" in text
         assert page.url.endswith(f"#{point.id}")
+        page.click("#formulas")
         page.locator("#frontier-table tbody tr button").first.click()
         assert page.evaluate("state.chosen") == plain.frontier()[0].id
 

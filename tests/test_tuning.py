@@ -29,6 +29,7 @@ from sfumato.tradeoff.search.cuts import CountedCuts, SteppedCuts, cuts_of
 from sfumato.tradeoff.search.families import Dial, Family, dial_of, families_of
 from sfumato.tradeoff.search.pareto import exact
 from sfumato.tradeoff.search.tuner import Tuner, read_budget
+from sfumato.tradeoff.study.plan import SearchPlan
 from sfumato.tradeoff.study.study import baselines
 from strategies import tries
 from test_explore import STUDY, folder, sfumato  # noqa: F401  (folder is a fixture)
@@ -137,6 +138,47 @@ def test_time_goes_to_the_family_that_keeps_its_promises():
     assert FRAME.area(places) < FRAME.area(even)
 
 
+def costly(text, effort):
+    """A family whose maker says that a release of its takes so much effort."""
+    maker = type("Costly", (type(MONDRIAN),), {"effort": effort})()
+    own = family(text)
+    return replace(own, example=replace(own.example, anonymizer=maker))
+
+
+def test_of_equal_promises_the_lighter_is_tried_first():
+    """Both families make the very same releases: one of them takes twenty times the effort."""
+    light, heavy = costly("t-closeness t=0.1 distance=js", 1.0), costly("t-closeness t=0.1 distance=equal", 20.0)
+    tried = tuned({heavy: convex, light: convex, BAD: worse}, 20)
+    of_heavy = [heavy.value_of(candidate) is not None for candidate, _ in tried]
+    assert len(tried) >= 60 and sum(of_heavy) <= 3
+
+
+def test_a_heavy_family_that_alone_gains_is_tried_all_the_same():
+    light, heavy = costly("t-closeness t=0.1 distance=js", 1.0), costly("t-closeness t=0.1 distance=equal", 20.0)
+    tried = tuned({light: lambda t: (0.69, 0.06), heavy: convex}, 20)
+    assert sum(heavy.value_of(candidate) is not None for candidate, _ in tried[-20:]) >= 15
+
+
+def test_a_family_waits_for_the_one_that_may_leave_records_out():
+    strict = family("t-closeness t=0.1 distance=js")
+    free = replace(strict, example=replace(strict.example, suppress=0.05))
+    tried = [one for one, _ in tuned({strict: convex, free: lambda t: (t, convex(t)[1] / 2)}, 8)]
+    assert tried[0].suppress and sum(one.suppress > 0 for one in tried) > 0.8 * len(tried)
+    refused = [one for one, _ in tuned({strict: convex, free: lambda t: None}, 8)]
+    assert sum(one.suppress > 0 for one in refused) == 1 and len(refused) > 8
+
+
+def test_families_about_values_come_last_where_nothing_is_asked_of_values():
+    about_values, about_records = (
+        family("t-closeness t=0.1 distance=js"),
+        family("k-anonymity k=5", 2, 9, "k", whole=True),
+    )
+    aims = {Aim(("k", "loss")): False, Aim(("k", "p_loss")): True}
+    for aim, is_asked in aims.items():
+        offers = {offer.place: offer.gain for offer in Tuner(aim, [about_values, about_records])._beyond(1.0)}
+        assert (offers[0] == offers[1]) == is_asked and offers[0] <= offers[1]
+
+
 def test_nothing_is_tried_twice_and_a_family_that_fails_is_left():
     tried = tuned({GOOD: convex, BAD: lambda t: None}, 10)
     candidates = [candidate for candidate, _ in tried]
@@ -198,13 +240,13 @@ def test_counted_cuts_reach_the_exact_frontier_of_a_small_space(tmp_path):
 
 @pytest.mark.parametrize("axes", [("k", "loss"), ("p_loss", "u_loss")])
 def test_cut_vectors_take_part_in_a_budget(folder, axes):  # noqa: F811
-    study = small_study(folder, axes)
+    study = replace(small_study(folder, axes), search=SearchPlan(makers=("cut-vector", "full-domain")))
     kind = CountedCuts if axes == ("k", "loss") else SteppedCuts
     assert isinstance(cuts_of(study, study.table.open(), axes, 1), kind)
-    map_ = tune(study, tries=12, workers=1)
+    map_ = tune(study, tries=24, workers=1)
     made = [point for point in map_.points if point.candidate.anonymizer.name == "cut-vector"]
     assert made and all(point.status == "measured" and point.measures["k"] >= 2 for point in made)
-    longer = tune(study, tries=16, workers=2)
+    longer = tune(study, tries=28, workers=2)
     assert [point.id for point in longer.points][: len(map_.points)] == [point.id for point in map_.points]
     assert Study.from_toml(map_.study.to_toml()).candidates == map_.study.candidates
 

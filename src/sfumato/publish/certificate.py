@@ -26,8 +26,10 @@ from sfumato.publish.cautions import Caution, found_first
 from sfumato.publish.check_command import Columns, public_check, publisher_check, seen_from
 from sfumato.publish.file_alone import FileAlone
 from sfumato.release import Release
+from sfumato.release.changes import column_changes
 from sfumato.requirements import Requirement
 from sfumato.tradeoff import Candidate
+from sfumato.words.columns import changes_sentence
 
 SCHEMA = 1
 WHAT = "a certificate of sfumato"
@@ -106,6 +108,7 @@ def public_certificate(
             "neutral": list(columns.neutral),
             **({"weights": dict(columns.weights)} if columns.weights else {}),
         },
+        "shown": dict(alone.shown),
         "relative_to": "the file",
         "measures": dict(alone.measures),
         "by_sensitive": {name: dict(values) for name, values in alone.by_sensitive.items()},
@@ -145,6 +148,7 @@ def certificate(
         "verify": publisher_check([file["name"] for file in outside["files"]], candidate.form, parts, study, household),
         "for_your_eyes": {
             "note": EYES,
+            "done": changes_sentence(column_changes(release), release.suppressed, release.cells.records),
             "relative_to": "the table",
             "measures": dict(checked.measures),
             "by_sensitive": {name: dict(measures) for name, measures in checked.by_sensitive.items()},

@@ -14,8 +14,9 @@ import pyarrow as pa
 
 from sfumato.engines import Reading
 from sfumato.publish.audit.audit import audit
-from sfumato.publish.audit.counted import open_published
+from sfumato.publish.audit.counted import Source, open_published
 from sfumato.publish.check_command import Columns
+from sfumato.release.changes import shown_in_file
 from sfumato.release.writing import GROUP
 from sfumato.requirements import Requirement, TCloseness
 
@@ -61,6 +62,9 @@ class FileAlone:
     confirmed: tuple[str, ...]
     """The parts of the requirement that the file confirms, relative to itself."""
 
+    shown: Mapping[str, str]
+    """How the file shows each quasi-identifier, in a few words."""
+
 
 def read_alone(
     source: Path | pa.Table,
@@ -84,9 +88,7 @@ def read_alone(
     failing = {failure.requirement for failure in verdict.failures}
     shares = {}
     for name in columns.sensitive:
-        counted = file.count((name,))
-        texts = [counted.columns[name].texts[code] for code in counted.columns[name].codes]
-        pairs = sorted(zip(texts, counted.counts.tolist(), strict=True), key=lambda pair: (-pair[1], pair[0]))
+        pairs = sorted(zip(*_texts(file, name), strict=True), key=lambda pair: (-pair[1], pair[0]))
         shares[name] = {text: number / verdict.records for text, number in pairs}
     return FileAlone(
         verdict.records,
@@ -94,7 +96,15 @@ def read_alone(
         {name: _measures(measures, (name,), columns) for name, measures in verdict.by_sensitive.items()},
         shares,
         tuple(part for part in asked if part not in failing),
+        {name: shown_in_file(*_texts(file, name)) for name in columns.quasi},
     )
+
+
+def _texts(file: Source, name: str) -> tuple[list[str], list[int]]:
+    """Count the texts of one column."""
+    counted = file.count((name,))
+    column = counted.columns[name]
+    return [column.texts[code] for code in column.codes], counted.counts.tolist()
 
 
 def judged_alone(part: Requirement, columns: Columns) -> bool:

@@ -15,21 +15,25 @@ from typing import Any
 from sfumato.anonymizers import Anonymizer, Mechanism
 from sfumato.engines.formulas import check_escaping, formula_items, formula_notice
 from sfumato.measures import Measured, measure
-from sfumato.phrases import counted
+from sfumato.phrases import counted, wrapped
 from sfumato.publish.formulas import written_formulas
 from sfumato.publish.noisy.publication import drawn_lines, drawn_values
 from sfumato.quiet import Quiet
 from sfumato.release import Form, Release, check_targets, format_of, write_release
+from sfumato.release.changes import column_changes
 from sfumato.requirements import Requirement
 from sfumato.table import Table
 from sfumato.transactions import anonymize_baskets
 from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer
+from sfumato.transactions.details import item_changes
 from sfumato.transactions.files.declaration import BasketsDeclaration
 from sfumato.transactions.files.writing import check_layout, published_rows, write_baskets
 from sfumato.transactions.measures.queries import fitting_queries
 from sfumato.transactions.measures.scales import BasketScales, measure_baskets
-from sfumato.transactions.policy import BasketRequirement, KMAnonymity
+from sfumato.transactions.policy import BasketRequirement, KMAnonymity, known_in_words
+from sfumato.words.columns import changes_sentence
 from sfumato.words.points import ARROWS, EXACT_VALUES, measure_lines
+from sfumato.words.sentences import Subject, sentences
 
 
 @dataclass(frozen=True)
@@ -103,6 +107,7 @@ def single_release(
         "requirement": str(wanted),
         "form": form,
         "groups": release.groups,
+        "changes": column_changes(release),
         "loss": measured.values["loss"],
         "suppressed": release.suppressed,
         **release.details,
@@ -132,8 +137,11 @@ def release_lines(
         lines.append(f"Left out (suppressed): {counted(release.suppressed, 'record')}.")
     if release.table.dropped:
         lines.append(f"Dropped because a value is missing: {counted(release.table.dropped, 'record')}.")
+    done = changes_sentence(column_changes(release), release.suppressed, release.cells.records)
+    lines.append(wrapped(f"What was done: {done}").lstrip())
     several = ", of the worst sensitive attribute where there are several" if len(measured.by_sensitive) > 1 else ""
-    return [*lines, "", f"Measured{several} {ARROWS}:", *measure_lines(measured.values)]
+    said = sentences(measured.values, Subject(tuple(measured.by_sensitive), records=release.cells.records))
+    return [*lines, "", f"Measured{several} {ARROWS}:", *measure_lines(measured.values, said)]
 
 
 def single_draw(table: Table, maker: Mechanism, target: Target, clock: Clock) -> Single:
@@ -175,6 +183,7 @@ def single_baskets(
         "records": baskets.size,
         "anonymizer": str(maker),
         "requirement": str(wanted),
+        "changes": {"items": item_changes(release)},
         "published_items": len(release.labels),
         "suppressed": len(release.suppressed),
         "measures": dict(measured.values),
@@ -182,13 +191,15 @@ def single_baskets(
         "notices": notices,
         "seconds": clock.values()["seconds"],
     }
+    subject = Subject(records=baskets.size, known=f"{known_in_words(known)} of", below=BasketScales().linking.below)
     rows, items = counted(baskets.size, "record"), counted(len(baskets.items), "item")
     lines = [
         f"Wrote {target.path}: {rows}, {items} published as {len(release.labels):,}, by {maker.in_words()}.",
         f"In it {wanted.rule_in_words()}.",
+        f"What was done: {changes_sentence({'items': item_changes(release)})}",
         "",
         f"Measured {ARROWS}:",
-        *measure_lines(measured.values),
+        *measure_lines(measured.values, sentences(measured.values, subject)),
     ]
     return Single([target.path], notices, values, lines)
 

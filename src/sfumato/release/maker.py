@@ -18,6 +18,9 @@ class ReleaseMaker(Configured):
     has_lattice: ClassVar[bool] = False
     """Whether it decides a lattice of transformations, which `lattice` returns."""
 
+    effort: ClassVar[float] = 1.0
+    """What making and measuring a release takes, in releases of Mondrian: its order (`benchmarks/effort.py`)."""
+
     baseline: ClassVar[str] = ""
     """Of an end of the map: what it is, in a sentence. Elsewhere nothing."""
 

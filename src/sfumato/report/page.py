@@ -23,15 +23,20 @@ from sfumato.release import staged
 from sfumato.report.budget import tuning_content
 from sfumato.tradeoff import Map, Point
 from sfumato.tradeoff.chart import axis_title, baseline_label, drawn_axes, family, limit_rows, map_chart, step, ticks_of
+from sfumato.tradeoff.choice.places import place
 from sfumato.tradeoff.limit.limit import AXES, MEANING
 from sfumato.tradeoff.limit.score import Scores
+from sfumato.tradeoff.public import PublicStudy
 from sfumato.tradeoff.verdicts import VERDICTS, Verdicts
 from sfumato.tradeoff.worth_chart import worth_chart
 from sfumato.words import disagreements as of_disagreements
 from sfumato.words import verdicts as of_verdicts
+from sfumato.words.columns import done_sentence
 from sfumato.words.command import DECLARED, anonymize_command, declares_hierarchies
+from sfumato.words.headlines import PLAIN, headlines, plain_axes, plain_intervals, plain_values
 from sfumato.words.meanings import meanings
 from sfumato.words.points import settings, studied
+from sfumato.words.sentences import Subject, sentences
 
 
 def page(map_: Map, public: bool, day: date) -> str:
@@ -65,30 +70,38 @@ def page(map_: Map, public: bool, day: date) -> str:
 def content(map_: Map, public: bool) -> dict[str, Any]:
     """Collect what the page's script reads."""
     measured = [point for point in map_.points if point.status == "measured"]
-    verdicts = map_.verdicts
+    verdicts, subject = map_.verdicts, Subject.of(map_)
+    plain = None if public else plain_axes(map_)
     return {
         "public": public,
-        "axes": list(drawn_axes(map_)),
+        "axes": list(plain or drawn_axes(map_)),
+        "formulas": list(drawn_axes(map_)),
         "forms": list(map_.study.forms),
         "spec": _empty_chart(map_),
         "limit": limit_content(map_),
         "worth": None if verdicts is None else {"spec": _worth_chart(verdicts), "marks": verdicts.marks},
         "measures": [
-            {
-                "name": measure.name,
-                "kind": measure.kind,
-                "better": measure.better,
-                "meaning": measure.meaning,
-                "title": axis_title(measure.name),
-                "ticks": ticks_of(map_, measure.name),
-                "step": step(measure.name),
-            }
-            for measure in MEASURES.values()
-            if any(measure.name in point.measures for point in measured)
+            *(_plain_measure(name, subject) for name in (PLAIN if plain else ())),
+            *(
+                {
+                    "name": measure.name,
+                    "label": measure.name,
+                    "kind": measure.kind,
+                    "better": measure.better,
+                    "meaning": measure.meaning,
+                    "title": axis_title(measure.name),
+                    "ticks": ticks_of(map_, measure.name),
+                    "step": step(measure.better),
+                }
+                for measure in MEASURES.values()
+                if any(measure.name in point.measures for point in measured)
+            ),
         ],
         "points": [
             _settings(point)
             | _judged(map_, point)
+            | _said(map_, point, subject)
+            | (_plain(map_, point) if plain else {})
             | ({} if public else {"details": dict(point.details), "command": anonymize_command(map_.study, point)})
             for point in measured
         ],
@@ -107,6 +120,36 @@ def _settings(point: Point) -> dict[str, Any]:
         "baseline": baseline_label(point),
         "measures": dict(point.measures),
         "intervals": {name: list(ends) for name, ends in point.intervals.items()},
+    }
+
+
+def _plain_measure(name: str, subject: Subject) -> dict[str, Any]:
+    """Describe a headline as an axis, in the way of a measure."""
+    kind, better, label, meaning = PLAIN[name]
+    words = meaning.format(subject.column)
+    title = [words, f"{better} is better"]
+    described = {"name": name, "label": label, "kind": kind, "better": better, "meaning": words, "title": title}
+    return described | {"plain": True, "ticks": None, "step": step(better)}
+
+
+def _plain(map_: Map, point: Point) -> dict[str, Any]:
+    """Say where a release lies on the headlines, and between which values."""
+    intervals = {**point.intervals, **plain_intervals(map_, point)}
+    return {
+        "plain": plain_values(map_, point),
+        "intervals": {name: list(ends) for name, ends in intervals.items()},
+    }
+
+
+def _said(map_: Map, point: Point, subject: Subject) -> dict[str, Any]:
+    """Say the headlines of a release, what was done to its columns, and every measure with its place on the scale."""
+    public = isinstance(map_.study, PublicStudy)
+    places = {} if public else {name: place(map_, name, point) for name in point.measures}
+    return {
+        "headlines": [headline.values() for headline in headlines(map_, point)],
+        "done": "" if public else done_sentence(map_, point),
+        "sentences": sentences(point.measures, subject),
+        "places": {name: [where.share, where.reason] for name, where in places.items()},
     }
 
 

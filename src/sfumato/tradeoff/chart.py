@@ -255,9 +255,9 @@ def axis_title(name: str) -> list[str]:
     return [measure.meaning, f"{name}, {measure.better} is better"]
 
 
-def step(x: str) -> str:
+def step(better: str) -> str:
     """Say how the frontier runs between two points: at the level of the one that is better on the horizontal axis."""
-    return "step-after" if MEASURES[x].better == "lower" else "step-before"
+    return "step-after" if better == "lower" else "step-before"
 
 
 def _axis(map_: Map, name: str) -> alt.Axis:
@@ -273,7 +273,7 @@ def _scale(map_: Map, name: str) -> alt.Scale:
 
 def _line(base: alt.Chart, x: str) -> alt.Chart:
     drawn: alt.Chart = base.transform_filter("datum.frontier").mark_line(
-        interpolate=step(x),  # type: ignore[arg-type]
+        interpolate=step(MEASURES[x].better),  # type: ignore[arg-type]
         color=QUIET,
         strokeWidth=1.5,
         opacity=0.55,

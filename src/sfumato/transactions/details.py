@@ -46,6 +46,22 @@ def basket_details(release: BasketRelease, matching: Mapping[str, int]) -> dict[
     }
 
 
+def item_changes(release: BasketRelease) -> str:
+    """Say what was done to the items, in a few words; of one that is published in several ways, the coarsest."""
+    parts = np.stack([recoding.parts for recoding in release.recodings])
+    alone = np.stack([np.append(recoding.leaves == 1, False)[recoding.parts] for recoding in release.recodings])
+    gone, together = parts < 0, (parts >= 0) & ~alone
+    ways = {
+        "published as they are": alone.all(axis=0),
+        "together with others": together.any(axis=0),
+        "left out of some records": ~together.any(axis=0) & alone.any(axis=0) & gone.any(axis=0),
+        "left out": gone.all(axis=0),
+    }
+    counts, size = {way: int(items.sum()) for way, items in ways.items()}, parts.shape[1]
+    some = {way: f"all {size:,}" if many == size else f"{many:,} of {size:,}" for way, many in counts.items() if many}
+    return ", ".join(f"{way} ({many})" for way, many in some.items())
+
+
 def _rarest(release: BasketRelease) -> list[list[Any]]:
     rarest = weakest(Rows.of_release(release), SHOWN)
     return [[" + ".join(short(release.labels[code]) for code in codes), support] for support, codes in rarest]

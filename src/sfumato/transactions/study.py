@@ -36,7 +36,7 @@ from sfumato.tradeoff.study.texts import (
 from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer
 from sfumato.transactions.anonymizers.registry import candidate_maker
 from sfumato.transactions.baskets import Baskets
-from sfumato.transactions.details import basket_details
+from sfumato.transactions.details import basket_details, item_changes
 from sfumato.transactions.files.bundled import BASKETS
 from sfumato.transactions.files.declaration import BasketsDeclaration
 from sfumato.transactions.measures.attacks import Linking
@@ -311,6 +311,7 @@ def measured_baskets(candidate: BasketCandidate, prepared: PreparedBaskets) -> P
             "published": promised_risk(candidate, prepared.scales),
             "intervals": dict(measured.intervals),
             "details": basket_details(release, measured.matching),
+            "changes": {"items": item_changes(release)},
         }
 
     return attempted(candidate.point(), outcome)

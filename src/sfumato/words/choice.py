@@ -11,7 +11,9 @@ from sfumato.tradeoff import Choice, Map
 from sfumato.tradeoff.choice.curve import Step
 from sfumato.tradeoff.choice.exposure import is_unchanged
 from sfumato.tradeoff.choice.reasons import interval, stretch
+from sfumato.words.columns import done_sentence
 from sfumato.words.disagreements import sentence
+from sfumato.words.headlines import headline_lines, headlines
 from sfumato.words.meanings import weights_sentences
 from sfumato.words.points import settings
 from sfumato.words.verdicts import advice
@@ -24,6 +26,10 @@ def choice_lines(choice: Choice, map_: Map, command: str) -> Iterator[str]:
     if is_unchanged(point) or trivial:
         yield wrapped(choice.warnings[0]).lstrip()
     yield f"Point {point.id}: {settings(point)}.\n"
+    yield from headline_lines(map_, point)
+    if done := done_sentence(map_, point):
+        yield wrapped(f"What was done: {done}")
+    yield ""
     for name in [name for name in choice.compared if point.has([name])]:
         arrow = "^" if MEASURES[name].better == "higher" else "v"
         yield f"  {name:18} {number(point.measures[name]):>10} {arrow} {MEASURES[name].meaning}"
@@ -52,6 +58,8 @@ def choice_values(choice: Choice, map_: Map) -> dict[str, Any]:
     """Return a choice as plain values, with what else is said of its point."""
     values, worth = choice.to_dict(), advice(map_, choice.point)
     values["weights"] = map_.about.get("weights", {})
+    values["headlines"] = [headline.values() for headline in headlines(map_, choice.point)]
+    values["done"] = done_sentence(map_, choice.point)
     return values | {"worth": worth, "disagreements": _disagreements(choice, map_), "relax": []}
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sfumato.configuration import quoted_name
+from sfumato.engines import Frame
 from sfumato.tradeoff import Point, Study
 from sfumato.tradeoff.study.explorable import Explorable
 from sfumato.tradeoff.study.texts import changed, option_words, source_word
@@ -33,11 +34,11 @@ OPTIONS = {
 def anonymize_command(study: Explorable, point: Point) -> str | None:
     """Write the `sfumato anonymize` that makes a point's release; None for what is not a release to make alone."""
     match study:
-        case Study(table=declared) if point.candidate.anonymizer.is_release:
+        case Study(table=declared) if point.candidate.anonymizer.is_release and not isinstance(declared.source, Frame):
             options = option_words(replace(declared, hierarchy={}, weights={}), ("source",))
             options += [f"--weight={quoted_name(name)}={weight!r}" for name, weight in declared.weights.items()]
             options += [f"--hierarchies={DECLARED}"] if declares_hierarchies(study) else []
-            source = declared.source
+            source = str(declared.source)
         case BasketStudy(baskets=baskets) if not point.is_baseline:
             source, options = baskets.source, baskets.options()
         case _:

@@ -10,6 +10,11 @@ from sfumato.phrases import counted, listed, wrapped
 from sfumato.tradeoff import Map, Point
 from sfumato.words import disagreements as agreement
 from sfumato.words import verdicts as worth
+from sfumato.words.headlines import PLAIN, plain_values, whole_percent
+from sfumato.words.sentences import Subject
+
+WIDE = 8
+"""Letters of a column of the frontier that holds a headline."""
 
 MOST_TOLD = 5
 """Cases of disagreement that are told in the terminal; the report has all."""
@@ -89,10 +94,24 @@ def _frontier(map_: Map) -> Iterator[str]:
         return
     among = f"to the best {axes[1]}" if len(axes) == 2 else f"on, that of {listed(axes)}"
     yield f"\nThe frontier, from the best {axes[0]} {among}:\n"
-    yield f"  {'point':10} {' '.join(f'{name:>10}' for name in axes)}  release"
+    heads = _heads(map_, frontier)
+    titles = "".join(f"{PLAIN[name][2]:>{WIDE}} " for name in heads)
+    formulas = f"[{' '.join(f'{name:>10}' for name in axes)}]" if heads else " ".join(f"{name:>10}" for name in axes)
+    yield f"  {'point':10} {titles}{formulas}  release"
     for point in frontier:
-        values = (f"{point.measures[name]:>{max(10, len(name))}.4f}" for name in axes)
-        yield f"  {point.id:10} {' '.join(values)}  {_typed(point)}"
+        places = plain_values(map_, point)
+        plain = "".join(f"{whole_percent(places[name]) if name in places else '-':>{WIDE}} " for name in heads)
+        values = " ".join(f"{point.measures[name]:>{max(10, len(name))}.4f}" for name in axes)
+        yield f"  {point.id:10} {plain}{f'[{values}]' if heads else values}  {_typed(point)}"
+    if heads:
+        column = Subject.of(map_).column
+        words = "; ".join(f"{PLAIN[name][2]}: {PLAIN[name][3].format(column)}" for name in heads)
+        yield f"\n{wrapped(f'{words}. In brackets the formulas of the study.')}"
+
+
+def _heads(map_: Map, frontier: Sequence[Point]) -> list[str]:
+    """Name the headlines that some point of the frontier has."""
+    return [name for name in PLAIN if any(name in plain_values(map_, point) for point in frontier)]
 
 
 def _typed(point: Point) -> str:

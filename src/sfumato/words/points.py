@@ -71,10 +71,11 @@ def _items(about: Mapping[str, Any]) -> str:
     return f"each a set of {items}" + (" that lie in a tree. " if about.get("tree") else ". ")
 
 
-def measure_lines(measures: Mapping[str, float]) -> list[str]:
-    """Write measures in their usual order: name, value, which way is better, meaning."""
+def measure_lines(measures: Mapping[str, float], sentences: Mapping[str, str] | None = None) -> list[str]:
+    """Write measures in their usual order: name, value, which way is better, what it says, or else what it means."""
+    said = {name: measure.meaning for name, measure in MEASURES.items()} | dict(sentences or {})
     return [
-        f"  {name:22} {number(measures[name]):>12} {'^' if measure.better == 'higher' else 'v'} {measure.meaning}"
+        f"  {name:22} {number(measures[name]):>12} {'^' if measure.better == 'higher' else 'v'} {said[name]}"
         for name, measure in MEASURES.items()
         if name in measures
     ]

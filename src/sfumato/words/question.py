@@ -13,7 +13,9 @@ from sfumato.tradeoff.choice.exposure import refusal, warnings
 from sfumato.tradeoff.choice.optimum import LINE, Optimum
 from sfumato.tradeoff.choice.reasons import both
 from sfumato.tradeoff.choice.reply import in_numbers
+from sfumato.words.columns import done_sentence
 from sfumato.words.command import release_command
+from sfumato.words.headlines import headline_lines, headlines
 from sfumato.words.meanings import weights_sentences
 from sfumato.words.points import settings
 
@@ -25,6 +27,8 @@ def reply_values(reply: Reply, map_: Map, folder: Path) -> dict[str, Any]:
     return {
         "question": str(reply.question),
         "answer": None if answer is None else _values(answer, answer_words(reply)),
+        "headlines": [] if answer is None else [headline.values() for headline in headlines(map_, answer)],
+        "done": None if answer is None else done_sentence(map_, answer),
         "others": [_values(point, place_words(point, reply)) for point in reply.best[1:]],
         "neighbours": [
             {"side": side, **_values(point, place_words(point, reply))}
@@ -48,6 +52,10 @@ def reply_lines(reply: Reply, map_: Map, folder: Path) -> Iterator[str]:
     answer = reply.answer
     assert answer is not None
     yield wrapped(answer_words(reply)).lstrip()
+    yield ""
+    yield from headline_lines(map_, answer)
+    if done := done_sentence(map_, answer):
+        yield wrapped(f"What was done: {done}")
     yield from section("Also among the best", (place_words(point, reply) for point in reply.best[1:]))
     around = {"cheaper": reply.cheaper, "the next step": reply.dearer}
     yield from section(

@@ -43,6 +43,7 @@ class LocalRecoding(Anonymizer):
     seed: Annotated[int | None, seed_option("Which of several records with equal quasi-identifiers go where.")] = None
     name: ClassVar[str] = "local-recoding"
     title: ClassVar[str] = "a node for every group"
+    effort: ClassVar[float] = 25.0
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Find groups, and publish them in the form asked for.
@@ -79,7 +80,7 @@ class LocalRecoding(Anonymizer):
         assignment = dealt(table.cells, domain, grouping, drawing_state(self.seed))
         if form == "bucketization":
             return bucketization(table, assignment, int(assignment.group.max()) + 1)
-        return generalization(table, assignment, *nodes_over(table.cells, assignment))
+        return generalization(table, assignment, *nodes_over(table.cells, assignment), whole=True)
 
 
 def _holds(release: Release, requirement: Requirement) -> bool:

@@ -3,7 +3,7 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const measures = new Map(data.measures.map((measure) => [measure.name, measure]));
-const points = data.points.map((point) => ({ ...point, values: numbers(point.measures) }));
+const points = data.points.map((point) => ({ ...point, values: { ...numbers(point.measures), ...point.plain } }));
 const byId = new Map(points.map((point) => [point.id, point]));
 const state = { x: data.axes[0], y: data.axes[1], form: "", chosen: "" };
 const FORMS = {
@@ -30,7 +30,19 @@ function shown(value) {
 }
 
 const percent = (share) => `${shown(100 * share)} %`;
+const label = (name) => (measures.has(name) ? measures.get(name).label : name);
+const isPlain = (name) => measures.has(name) && measures.get(name).plain === true;
 const count = (number, noun) => `${shown(number)} ${noun}${number === 1 ? "" : "s"}`;
+
+// A share in whole percent, unless that would read as none or all.
+function wholePercent(share) {
+  const whole = Math.round(100 * share);
+  const isRough = (whole > 0 && whole < 100) || whole > 100 || Math.abs(share - whole / 100) < 1e-9;
+  return `${shown(isRough ? whole : Number((100 * share).toPrecision(whole === 100 ? 4 : 1)))} %`;
+}
+
+// A value as it stands in a table: headlines are shares.
+const written = (name, value) => (isPlain(name) && value !== undefined ? wholePercent(value) : shown(value));
 
 // -- the frontier -------------------------------------------------------------------------------------------
 
@@ -117,7 +129,7 @@ function axisLook(name, drawnValues) {
   const measure = measures.get(name);
   const least = Math.min(...drawnValues), most = Math.max(...drawnValues);
   const ticks = (measure.ticks || []).filter((tick) => least <= tick && tick <= most);
-  const common = { title: measure.title, format: ",~r" };
+  const common = { title: measure.title, format: measure.plain ? ".0~%" : ",~r" };
   if (ticks.length < 2) return { axis: common, scale: { type: "linear", zero: true, nice: false, padding: 26 } };
   return { axis: { ...common, values: ticks }, scale: { type: "log", nice: false, padding: 26 } };
 }
@@ -137,6 +149,8 @@ function specification() {
   const floor = limitRows();
   if (floor.length) spec.datasets.limit = floor;
   else spec.layer = spec.layer.filter((layer) => !["limit", "limit label"].includes(layer.name));
+  const isSpread = spec.datasets.points.some((row) => row.x1 !== row.x2 || row.y1 !== row.y2);
+  if (!isSpread) spec.layer = spec.layer.filter((layer) => layer.mark.type !== "rule");
   for (const layer of spec.layer) {
     for (const axis of ["x", "y"]) {
       Object.assign(layer.encoding[axis], axisLook(state[axis], spec.datasets.points.map((row) => row[axis])));
@@ -176,7 +190,7 @@ function hover(handler, event, item, value) {
   fill(
     "tooltip",
     element("p", {}, point.words),
-    [state.x, state.y].map((name) => element("p", {}, `${name} ${shown(point.values[name])}`)),
+    [state.x, state.y].map((name) => element("p", {}, `${label(name)} ${written(name, point.values[name])}`)),
     point.worth && point.worth.told ? element("p", {}, point.worth.told) : null,
     element("p", { class: "quiet" }, `${item.datum.frontier ? "on the frontier · " : ""}${point.id}`),
   );
@@ -187,7 +201,8 @@ function hover(handler, event, item, value) {
 function direction(axis) {
   const measure = measures.get(state[axis]);
   const way = { x: { lower: "left", higher: "right" }, y: { lower: "down", higher: "up" } }[axis][measure.better];
-  return `further ${way} is ${measure.kind === "risk" ? "safer" : "more useful"} (${measure.better} ${measure.name})`;
+  const formula = measure.plain ? "" : ` (${measure.better} ${measure.name})`;
+  return `further ${way} is ${measure.kind === "risk" ? "safer" : "more useful"}${formula}`;
 }
 
 function reading() {
@@ -250,22 +265,37 @@ function legend() {
 
 function controls() {
   for (const axis of ["x", "y"]) {
-    const groups = ["risk", "utility"].map((kind) => {
-      const own = data.measures.filter((measure) => measure.kind === kind);
-      const options = own.map(({ name, meaning }) => element("option", { value: name }, `${name}: ${meaning}`));
-      return element("optgroup", { label: kind }, options);
+    const kinds = { "in plain words": (one) => one.plain };
+    for (const kind of ["risk", "utility"]) kinds[kind] = (one) => !one.plain && one.kind === kind;
+    const groups = Object.entries(kinds).map(([title, belongs]) => {
+      const options = data.measures.filter(belongs).map((one) =>
+        element("option", { value: one.name }, `${one.label}: ${one.meaning}`));
+      return options.length ? element("optgroup", { label: title }, options) : null;
     });
     const select = fill(axis, groups);
     select.value = state[axis];
     select.addEventListener("change", () => { state[axis] = select.value; update(); });
   }
+  document.getElementById("formulas").addEventListener("click", turn);
   const select = fill("form", Object.entries(FORMS).map(([value, text]) => element("option", { value }, text)));
   select.addEventListener("change", () => { state.form = select.value; update(); });
   if (data.forms.length < 2) select.parentElement.remove();
   document.getElementById("controls").addEventListener("submit", (event) => event.preventDefault());
 }
 
+// From the axes that a person understands to the formulas of the study, and back.
+function turn() {
+  [state.x, state.y] = onFormulas() ? data.axes : data.formulas;
+  for (const axis of ["x", "y"]) document.getElementById(axis).value = state[axis];
+  update();
+}
+
+const onFormulas = () => data.formulas.every((name, i) => name === [state.x, state.y][i]);
+
 function explainAxes() {
+  const way = document.getElementById("formulas");
+  way.hidden = data.formulas.every((name, i) => name === data.axes[i]);
+  way.textContent = onFormulas() ? "Show it in plain words" : `Show the study's formulas: ${data.formulas.join(" and ")}`;
   for (const axis of ["x", "y"]) {
     const measure = measures.get(state[axis]);
     fill(`${axis}-meaning`, `${measure.kind}; ${measure.meaning}; ${measure.better} is better`);
@@ -274,8 +304,8 @@ function explainAxes() {
 
 // -- tables -------------------------------------------------------------------------------------------------
 
-const valueHeads = () => [[state.x, "number"], [state.y, "number"]];
-const valueCells = (point) => [state.x, state.y].map((name) => cell(shown(point.values[name]), "number"));
+const valueHeads = () => [state.x, state.y].map((name) => [label(name), "number"]);
+const valueCells = (point) => [state.x, state.y].map((name) => cell(written(name, point.values[name]), "number"));
 
 function nameCell(point) {
   const code = (text) => element("code", {}, text);
@@ -285,9 +315,10 @@ function nameCell(point) {
 
 function change(name, from, to) {
   const difference = to.values[name] - from.values[name];
-  if (Number.isNaN(difference) || difference === 0) return element("span", {}, `${name} unchanged`);
+  if (Number.isNaN(difference) || difference === 0) return element("span", {}, `${label(name)} unchanged`);
   const kind = cost(name, difference) < 0 ? "better" : "worse";
-  return element("span", { class: kind }, `${name} ${difference > 0 ? "+" : ""}${shown(difference)}`);
+  const amount = isPlain(name) ? `${shown(Number((100 * difference).toPrecision(2)))} points` : shown(difference);
+  return element("span", { class: kind }, `${label(name)} ${difference > 0 ? "+" : ""}${amount}`);
 }
 
 function stepCell(point, next) {
@@ -306,8 +337,8 @@ function frontierTable() {
   const exact = best.filter((point) => !point.baseline && point.form === "bucketization").length;
   fill(
     "frontier-reading",
-    `${count(best.length, "release")} of ${shown(candidates().length)}, from the best ${state.x} to the best ` +
-      `${state.y}. The last column says what changes from each release to the next: what is gained, and what it costs.`,
+    `${count(best.length, "release")} of ${shown(candidates().length)}, from the best “${label(state.x)}” to the best ` +
+      `“${label(state.y)}”. The last column says what changes from each release to the next: what is gained, and what it costs.`,
     exact
       ? ` ${shown(exact)} of these publish exact quasi-identifiers (bucketization) and do not hide who is in the ` +
         "table; the choice “Releases” beside the map leaves them out."
@@ -349,7 +380,7 @@ function summary() {
     return;
   }
   const figures = [...new Set([state.x, state.y])].map((name) =>
-    element("div", {}, element("b", {}, shown(point.values[name])), name));
+    element("div", {}, element("b", {}, written(name, point.values[name])), isPlain(name) ? measures.get(name).meaning : name));
   fill(
     "summary",
     element("p", {}, point.words),
@@ -360,15 +391,49 @@ function summary() {
   );
 }
 
+// The three headlines, and what was done to each column.
+function headlinesBlock(point) {
+  const formulas = (names) => names.map((name) => `${name} ${shown(point.values[name])}`).join(", ");
+  const one = ({ about, said, measures: names }) => element(
+    "div", {}, element("h4", {}, about), element("p", {}, said), names.length ? element("code", {}, formulas(names)) : null,
+  );
+  return [
+    element("div", { class: "headlines" }, point.headlines.map(one)),
+    point.done ? element("p", { class: "done" }, element("b", {}, "What was done: "), point.done) : null,
+  ];
+}
+
+// Where a measure lies between publishing nothing and the original; a dash, with the reason, where there is no scale.
+function placeCell(point, name) {
+  const [share, reason] = point.places[name] || [null, ""];
+  if (share === null) return element("td", { class: "number quiet", title: reason || null }, "–");
+  return cell(wholePercent(share), "number place");
+}
+
 function measuresBlock(point, kind) {
-  const own = data.measures.filter((measure) => measure.kind === kind && measure.name in point.values);
+  const own = data.measures.filter((one) => !one.plain && one.kind === kind && one.name in point.values);
   if (!own.length) return null;
+  const isScaled = Object.keys(point.places).length > 0;
   const rows = own.map(({ name, meaning, better }) => {
-    const said = element("td", {}, meaning, element("br"), element("code", {}, name), ` ${better} is better`);
-    return element("tr", {}, said, cell(shown(point.values[name]), "number"));
+    const formula = element("small", {}, element("code", {}, name), ` ${meaning}; ${better} is better`);
+    const said = element("th", { scope: "row" }, point.sentences[name], element("br"), formula);
+    return element("tr", {}, said, cell(shown(point.values[name]), "number"), isScaled ? placeCell(point, name) : null);
   });
-  const head = element("h4", {}, kind === "risk" ? "Risk" : "Utility");
-  return element("div", {}, head, element("table", { class: "measures" }, element("tbody", {}, rows)));
+  const title = kind === "risk" ? "Risk" : "Utility";
+  const heads = [[title], ["value", "number"], ...(isScaled ? [["of the original", "number"]] : [])];
+  return element("div", {}, table(heads, element("tbody", {}, rows), "measures"));
+}
+
+function foldedMeasures(point) {
+  const many = Object.keys(point.measures).length;
+  const scale = "The last column places each between publishing nothing (0 %) and the original (100 %), where the map " +
+    "has both ends and they differ.";
+  return element(
+    "details", { class: "all-measures" },
+    element("summary", {}, `All ${count(many, "measure")} with their formulas`),
+    Object.keys(point.places).length ? element("p", { class: "quiet" }, scale) : null,
+    element("div", { class: "columns" }, measuresBlock(point, "risk"), measuresBlock(point, "utility")),
+  );
 }
 
 function sizeRange(size) {
@@ -491,11 +556,10 @@ function panel() {
     exact ? element("p", { class: "note" }, caution) : null,
     point.worth ? element("p", { class: verdictMark(point) ? "note" : null }, point.worth.said) : null,
     point.disagreements.map((said) => element("p", { class: "note" }, said)),
+    headlinesBlock(point),
+    foldedMeasures(point),
     commandBlock(point),
-    element(
-      "div", { class: "columns" },
-      measuresBlock(point, "risk"), element("div", {}, measuresBlock(point, "utility"), sizesBlock(details)),
-    ),
+    sizesBlock(details),
     budgetBlock(details),
     tablesBlock(details),
     worstBlock(details),

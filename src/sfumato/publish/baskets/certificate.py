@@ -20,7 +20,9 @@ from sfumato.publish.cautions import Caution, found_first
 from sfumato.publish.certificate import EYES, RESTS, Origin, foot, head, warning
 from sfumato.publish.check_command import argument, seen_from
 from sfumato.transactions import BasketRelease, BasketRequirement, KMAnonymity, PrivacyConstraints
+from sfumato.transactions.details import item_changes
 from sfumato.transactions.study import BasketCandidate
+from sfumato.words.columns import changes_sentence
 
 PUBLIC_MEANINGS = ("One record is one person", "Published items", "What an attacker knows")
 """Meanings of a map that depend on nothing but the settings, and are needed to read a certificate."""
@@ -110,6 +112,7 @@ def basket_certificate(
         ],
         "for_your_eyes": {
             "note": EYES,
+            "done": changes_sentence({"items": item_changes(release)}),
             "measures": ordered,
             "meaning": {name: MEASURES[name].meaning for name in ordered},
             "details": {

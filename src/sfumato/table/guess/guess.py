@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -35,6 +36,7 @@ from sfumato.table.hierarchies.automatic import (
     date_levels,
     looks_like_codes,
     looks_numeric,
+    reach,
     rounded_span,
     structure_of,
 )
@@ -147,6 +149,20 @@ class Column(Quiet):
     def values(self) -> Sequence[str]:
         """The distinct values of the sample that are not missing."""
         return [value for value in self.sampled.values if value is not None]
+
+    @cached_property
+    def counts(self) -> Sequence[int]:
+        """How many records of the sample have each of them."""
+        counted = zip(self.sampled.values, self.sampled.counts.tolist(), strict=True)
+        return [count for value, count in counted if value is not None]
+
+    @property
+    def usual_length(self) -> int:
+        """How long most of its texts are."""
+        lengths = Counter[int]()
+        for value, count in zip(self.values, self.counts, strict=True):
+            lengths[len(value)] += count
+        return max(lengths, key=lambda length: (lengths[length], length))
 
     @cached_property
     def examined(self) -> Sequence[str]:
@@ -466,13 +482,15 @@ def _quasi_entry(column: Column) -> tuple[Entry, str]:
     facts = column.facts
     if column.type == "dates" and facts.first and facts.last:
         first, last = _rounded_days(facts.first, facts.last)
-        return {"type": "dates", "first": first, "last": last, "levels": date_levels(first.year, last.year)}, ""
+        levels = date_levels(*_years(column, first, last))
+        return {"type": "dates", "first": first, "last": last, "levels": levels, "observed": True}, ""
     structure = structure_of(column.name, column.values)
     if structure is not None:
         return {"type": structure}, ""
     if _is_postal(column) and facts.longest > 1 and facts.distinct > 2:
         lengths = f"{facts.shortest} to {facts.longest} characters: has a leading zero been lost?"
-        return {"type": "prefixes", "keep": _kept(facts.longest)}, lengths if facts.shortest < facts.longest else ""
+        advice = lengths if facts.shortest < facts.longest else ""
+        return {"type": "prefixes", "keep": _kept(column.usual_length)}, advice
     if column.in_order and facts.distinct > 2:
         return _numeric_entry(column, QUASI_LEAVES, levels=True), ""
     return {"type": "flat"}, _flat_advice(column)
@@ -499,22 +517,31 @@ def _sensitive_entry(column: Column) -> tuple[Entry, str]:
 
 def _numeric_entry(column: Column, leaves: int, levels: bool) -> Entry:
     """Declare rounded bounds, a resolution, (for a quasi-identifier) round intervals, and long tails as one leaf."""
-    facts = column.facts
-    core = _core(column, _decimal(facts.lowest), _decimal(facts.highest))
+    core = _core(column)
     is_age = column.meaning is not None and column.meaning.what == "an age"
-    if is_age and core.low < OLDEST <= core.high < 150:
-        entry = replace(core, high=Decimal(OLDEST - 1)).entry(-facts.decimals, leaves, levels)
+    entry = core.entry(leaves, levels)
+    if is_age and core.low < OLDEST < entry["upper"] and core.high < 150:  # type: ignore[operator]
+        entry = replace(core, high=Decimal(OLDEST - 1)).entry(leaves, levels)
         return entry | {"upper": OLDEST, "open_above": OLDEST}
-    return core.entry(-facts.decimals, leaves, levels)
+    return entry
 
 
-def _core(column: Column, low: Decimal, high: Decimal) -> Core:
+def _core(column: Column) -> Core:
     """Find the tails in the sample, but the ends in the whole column."""
-    counted = zip(column.sampled.values, column.sampled.counts.tolist(), strict=True)
-    numbers = [(Decimal(value.strip()), n) for value, n in counted if value is not None and looks_numeric([value])]
-    if not numbers:
-        return Core(low, high)
-    return Core.of([low, *(number for number, _ in numbers), high], [0, *(n for _, n in numbers), 0], FEW + 2)
+    facts = column.facts
+    ends = (_decimal(facts.lowest), _decimal(facts.highest))
+    counted = zip(column.values, column.counts, strict=True)
+    numbers = [(Decimal(value.strip()), n) for value, n in counted if looks_numeric([value])]
+    known = int(not numbers)  # beside a sample the ends are looked at, but decide nothing
+    core = Core.of([*ends, *(number for number, _ in numbers)], [known, known, *(n for _, n in numbers)], FEW + 2)
+    return replace(core, finer=core.finer or -facts.decimals < core.exponent)
+
+
+def _years(column: Column, first: datetime.date, last: datetime.date) -> tuple[int, int]:
+    """Find the years in which nearly all days of the sample are."""
+    days = [(read_date(value), n) for value, n in zip(column.values, column.counts, strict=True)]
+    years = [(datetime.date.fromordinal(int(day)).year, n) for day, n in days if isfinite(day)]
+    return reach(*zip(*years, strict=True)) if years else (first.year, last.year)
 
 
 def _is_postal(column: Column) -> bool:
@@ -524,11 +551,11 @@ def _is_postal(column: Column) -> bool:
     return short and (named or like or column.type == "codes")
 
 
-def _kept(longest: int) -> list[int]:
+def _kept(length: int) -> list[int]:
     """How many leading characters the levels of a code keep."""
-    if longest <= 4:
-        return list(range(longest - 1, 0, -1))
-    return [3, 2, 1] if longest == 5 else [4, 2, 1]
+    if length <= 4:
+        return list(range(length - 1, 0, -1)) or [1]
+    return [3, 2, 1] if length == 5 else [4, 2, 1]
 
 
 def _rounded_days(first: datetime.date, last: datetime.date) -> tuple[datetime.date, datetime.date]:

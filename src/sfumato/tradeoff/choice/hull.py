@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from math import inf, isfinite
 from typing import TYPE_CHECKING
 
-from sfumato.measures import MEASURES
 from sfumato.tradeoff.choice.curve import ALIKE, Curve
-from sfumato.tradeoff.choice.exposure import shows_exact
-from sfumato.tradeoff.dominance import cost
+from sfumato.tradeoff.choice.places import as_cost, ends
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Point
@@ -65,9 +63,7 @@ class Scale:
     @staticmethod
     def of(points: Sequence[Point], curve: Curve) -> Scale | None:
         """Take the trivial release and the original for ends, or the frontier's; None where these are no two."""
-        known = [p for p in points if p.is_baseline and p.has(curve.axes)]
-        trivial = [p for p in known if p.candidate.anonymizer.is_release and not shows_exact(p)]
-        original = [p for p in known if not p.candidate.anonymizer.is_release]
+        trivial, original = ends(points, curve.axes)
         pairs = [(p, q, True) for p in trivial[:1] for q in original[:1]]
         pairs += [(curve.finite[0], curve.finite[-1], False)] if curve.finite else []
         for private, useful, is_absolute in pairs:
@@ -98,11 +94,6 @@ class Scale:
 
 
 def _place(point: Point, axes: tuple[str, str]) -> tuple[float, float]:
-    """Turn two measures so that lower is better: a count that begins at 1, such as k, is the risk 1 / k."""
-    first, second = (_cost(axis, point.measures[axis]) for axis in axes)
+    """Turn two measures so that lower is better."""
+    first, second = (as_cost(axis, point.measures[axis]) for axis in axes)
     return first, second
-
-
-def _cost(name: str, value: float) -> float:
-    measure = MEASURES[name]
-    return 1 / value if (measure.better, measure.least) == ("higher", 1) and value > 0 else cost(name, value)

@@ -59,6 +59,7 @@ POINT = fields(
         "seconds": number,
         "worth": optional(fields(WORTH | {"verdict": one_of("better", "no better", "not shown")})),
         "intervals": mapped(listed(number_or_infinity, 2)),
+        "changes": mapped(text),
         "words": text,
         "family": text,
     },

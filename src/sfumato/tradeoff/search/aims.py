@@ -17,7 +17,7 @@ from sfumato.arrays import Numbers
 from sfumato.measures import MEASURES
 from sfumato.tradeoff.choice.bounds import Bound
 from sfumato.tradeoff.choice.exposure import ABOUT_HIDING, refusal, shows_exact
-from sfumato.tradeoff.dominance import cost, exclusive, non_dominated
+from sfumato.tradeoff.dominance import cost, exclusive, hypervolume, non_dominated
 from sfumato.tradeoff.map import Point
 
 HOPE = 1 / 3
@@ -96,6 +96,11 @@ class Judge:
         best, worst = frame(aim.axes, [aim.place(measures) for measures in seen], ends)
         self.extent = np.where(worst > best, worst - best, 1.0)
         self.corner = worst + BEYOND * self.extent
+
+    @property
+    def open(self) -> float:
+        """Which part of the frame nothing dominates yet."""
+        return max(1.0 - hypervolume(self.front, self.corner) / float(self.extent.prod()), 0.0)
 
     def between(self, here: Measures, there: Measures) -> float:
         """Say what a release between two others promises: better than half way, and a little for the best of both.

@@ -17,7 +17,7 @@ from sfumato.anonymizers import CutSpace, CutVector
 from sfumato.anonymizers.cut_vector.space import Bits
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.table import Table
-from sfumato.tradeoff.search.archive import FrontierPoint
+from sfumato.tradeoff.search.archive import Frontier
 from sfumato.tradeoff.search.measured_problem import MeasuredProblem
 from sfumato.tradeoff.search.pareto import NSGA2, Enumeration, Search, search_of
 from sfumato.tradeoff.search.problems import Problem2
@@ -39,6 +39,9 @@ POPULATION = 60
 PATIENCE = 60
 """Steps without any gain after which no further one is tried until something else has moved the frontier."""
 
+SUPPRESSED = (0.0, 0.05)
+"""How many records may be left out where a study has no candidates that say so."""
+
 Gain = Callable[[dict[str, float]], float]
 """What a release of some measures would take from under the staircase."""
 
@@ -49,31 +52,42 @@ class CountedCuts:
 
     search: Search | Enumeration
     plan: SearchPlan
+    axes: Sequence[str]
     idle: int = 0
-    whole: tuple[FrontierPoint, ...] | None = None
+    proposed: int = 0
+    whole: Frontier | None = None
 
     def next(self, gain: Gain, known: Iterable[Candidate], frontier: Sequence[Candidate], most: int) -> list[Candidate]:
-        """Search on, and return the candidates whose exact gain is the largest."""
+        """Search on, and return the candidates whose exact gain is the largest.
+
+        Where the problem does not tell of the axes, what a release gains there is not known before it is made: then
+        those are returned that lie evenly along the frontier of the problem.
+        """
         if self.idle >= PATIENCE:
             return []
-        points = self.points()
+        counted = self.counted()
         tried = set(known)
-        found = [
-            (gain(dict(point.values)), required(point.publishable, self.plan))
-            for point in points
+        new = {
+            i: one
+            for i, point in enumerate(counted.points)
             if point.publishable is not None and point.values.get("k", 2) >= 2
-        ]
-        found = [(size, one) for size, one in found if one not in tried]
-        best = sorted(((size, one) for size, one in found if size > 0), key=lambda each: (-each[0], each[1].id))[:most]
-        self.idle = 0 if best else self.idle + 1
-        return [one for _, one in best]
+            if (one := required(point.publishable, self.plan)) not in tried
+        }
+        if all(set(self.axes) <= set(point.values) for point in counted.points):
+            sizes = {i: gain(dict(counted.points[i].values)) for i in new}
+            order = sorted((i for i in new if sizes[i] > 0), key=lambda i: (-sizes[i], new[i].id))
+        else:
+            order = [i for i in counted.spread(self.proposed + most) if i in new]
+        self.idle = 0 if order else self.idle + 1
+        self.proposed += len(order[:most])
+        return [new[i] for i in order[:most]]
 
-    def points(self) -> tuple[FrontierPoint, ...]:
+    def counted(self) -> Frontier:
         """Search on, and return the frontier so far."""
         if isinstance(self.search, Search):
-            return self.search.run(generations=GENERATIONS).points
+            return self.search.run(generations=GENERATIONS)
         if self.whole is None:
-            self.whole = self.search.run().points
+            self.whole = self.search.run()
         return self.whole
 
     def moved(self) -> None:
@@ -143,21 +157,21 @@ def cuts_of(study: Study, table: Table, axes: Sequence[str], workers: int | None
     space = plan.space(table.cells)
     if not 0 < space.bits <= MOST_BITS or table.shared:
         return None
-    suppress = max((one.suppress for one in own), default=0.0)
+    suppress = max((one.suppress for one in own), default=max(SUPPRESSED))
     least = min((part.k for one in own for part in one.requirement.parts if isinstance(part, KAnonymity)), default=2)
     wanted = plan.joined(KAnonymity(max(least, 2)))
     given = plan.wanted(study.scales)
     if given is None and (plan.solver is not None or plan.exact is not None) and not is_counted(axes):
         given = MeasuredProblem(", ".join(axes), str(wanted), suppress, study.scales)
     if given is not None:
-        return CountedCuts(search_of(table, given, space, plan.nsga2, workers, plan.exact), plan)
+        return CountedCuts(search_of(table, given, space, plan.nsga2, workers, plan.exact), plan, axes)
     if is_counted(axes) and plan.required is None:
         loss = next(name for name in axes if name != "k")
         problem = Problem2(suppress, minimize=loss)  # type: ignore[arg-type]
         if plan.exact or (plan.exact is None and plan.solver is None and space.count <= FEW_VECTORS):
-            return CountedCuts(Enumeration(table, problem, space, workers), plan)
+            return CountedCuts(Enumeration(table, problem, space, workers), plan, axes)
         solver = plan.nsga2 or NSGA2(population=POPULATION, generations=1_000_000)
-        return CountedCuts(Search(table, problem, space, solver, workers, stages=plan.solver is not None), plan)
+        return CountedCuts(Search(table, problem, space, solver, workers, stages=plan.solver is not None), plan, axes)
     made = seeds(table, space, suppress)
     return SteppedCuts(space, wanted, suppress, list(made))
 

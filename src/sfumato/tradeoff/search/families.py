@@ -28,8 +28,9 @@ from sfumato.requirements import (
 from sfumato.requirements.requirement import All
 from sfumato.table import Sensitive, Table
 from sfumato.table.cells import find_sensitive
+from sfumato.tradeoff.choice.exposure import ABOUT_HIDING
 from sfumato.tradeoff.search.aims import Aim
-from sfumato.tradeoff.search.cuts import Cuts, cuts_of
+from sfumato.tradeoff.search.cuts import SUPPRESSED, Cuts, cuts_of
 from sfumato.tradeoff.study.plan import SearchPlan
 from sfumato.tradeoff.study.study import Candidate, Study, baselines
 
@@ -113,6 +114,29 @@ class Family:
         return str(self.at(self.dial.rounded(self.dial.most)))
 
     @property
+    def without_suppression(self) -> Family:
+        """The family that leaves no record out."""
+        return replace(self, example=replace(self.example, suppress=0.0)) if self.suppress else self
+
+    @property
+    def suppress(self) -> float:
+        """Which share of the records may be left out; of baskets none are."""
+        share: float = getattr(self.example, "suppress", 0.0)
+        return share
+
+    @property
+    def effort(self) -> float:
+        """What a release of the family takes, in releases of Mondrian."""
+        effort: float = self.example.anonymizer.effort
+        return effort
+
+    @property
+    def is_about_values(self) -> bool:
+        """Whether it requires something of sensitive values, and nothing of identities."""
+        parts = self.example.requirement.parts
+        return bool(self.places) and all(getattr(part, "about_sensitive", False) for part in parts)
+
+    @property
     def first(self) -> Iterator[Any]:
         """The members to try before anything is known of the family."""
         return (self.at(self.dial.at(share)) for share in FIRST)
@@ -146,7 +170,7 @@ class Proposals:
 def table_proposals(study: Study, table: Table, aim: Aim, workers: int | None) -> Proposals:
     """Propose what can be tried on a table, as far as the plan of the study allows it."""
     plan = study.search or SearchPlan()
-    exact = ("bucketization",) if aim.is_about_hiding else ()
+    exact = () if ABOUT_HIDING.isdisjoint(aim.names) else ("bucketization",)
     return Proposals(
         tuple(baselines().candidates),
         tuple(family for family in families_of(study, table) if family.example.form not in exact),
@@ -172,11 +196,13 @@ OFFERED: tuple[tuple[str, str], ...] = (
     ("mondrian cut=loss", "t-closeness t=0.1 distance=js"),
     ("hilbert", "k-anonymity k=10"),
     ("mondrian", "k-anonymity k=10"),
+    ("mondrian cut=loss", "k-anonymity k=10"),
     ("exchange", "beta-likeness beta=1 variant=enhanced"),
     ("mondrian", "beta-likeness beta=1 variant=enhanced"),
     ("mondrian", "l-diversity l=2 variant=frequency"),
     ("hilbert", "l-diversity l=2 variant=frequency"),
     ("full-domain", "k-anonymity k=10"),
+    ("local-recoding", "k-anonymity k=10"),
     ("sabre", "t-closeness t=0.1 distance=equal"),
     ("burel", "beta-likeness beta=1 variant=enhanced"),
     ("anatomy", "l-diversity l=2 variant=frequency"),
@@ -192,7 +218,7 @@ def families_of(study: Study, table: Table) -> list[Family]:
     plan = study.search or SearchPlan()
     own = [candidate for candidate in study.candidates_of(table) if _varies(candidate.anonymizer)]
     forms = tuple(dict.fromkeys(candidate.form for candidate in own)) or FORMS
-    suppress = tuple(dict.fromkeys(candidate.suppress for candidate in own)) or (0.0,)
+    suppress = tuple(dict.fromkeys(candidate.suppress for candidate in own)) or SUPPRESSED
     offered = (
         Candidate(maker, wanted, form, share)
         for maker, wanted in ((anonymizer(a), _about_each(requirement(b), table)) for a, b in OFFERED)

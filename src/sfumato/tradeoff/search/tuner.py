@@ -3,9 +3,10 @@
 The study's own candidates come first; beside a question they take turns with what may answer it. Families of candidates
 (`families`) are tried at a few values each, and between two neighbouring values of a family whatever promises most is
 tried next: the point half way, a little better than the straight line, and what it would gain (`aims`), times how well
-promises of that family were kept so far. Cut vectors (`cuts`) take part as long as they gain their share. No clock has
-a say in what is tried next, only in when to stop: more time continues the same sequence, so the frontier never gets
-worse with a larger budget, and a run that was stopped goes on from what is kept.
+promises of that family were kept so far. What is beyond the known values of a family, and the next cut vector (`cuts`),
+promise what the last tries there gained. Promises are held against each other by the effort that a maker says a release
+of its takes. No clock has a say in what is tried next, only in when to stop: more time continues the same sequence, so
+the frontier never gets worse with a larger budget, and a run that was stopped goes on from what is kept.
 """
 
 from __future__ import annotations
@@ -14,14 +15,16 @@ import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice, pairwise
+from itertools import pairwise
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from sfumato.anonymizers import CutVector
 from sfumato.errors import BadInputError
+from sfumato.measures import MEASURES
 from sfumato.process.interrupts import Cancel
 from sfumato.tradeoff.choice.bounds import Bound
 from sfumato.tradeoff.dominance import non_dominated
@@ -30,9 +33,10 @@ from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.search.aims import Aim, Judge, scaled
 from sfumato.tradeoff.search.cuts import Cuts
 from sfumato.tradeoff.search.families import Family, Proposals
+from sfumato.tradeoff.study.draft import as_study
 from sfumato.tradeoff.study.explorable import Explorable
 from sfumato.tradeoff.study.plan import SearchPlan
-from sfumato.tradeoff.study.study import Study, read_study
+from sfumato.tradeoff.study.study import Study
 
 AT_ONCE = 4
 """Candidates that are decided on together; fixed, so that the number of workers has no say."""
@@ -40,11 +44,20 @@ AT_ONCE = 4
 DOUBT = 0.002
 """Area of promises, as a share of the whole, after which a family is judged by what it kept of them."""
 
-FEW_CUTS = 8
-"""So many cut vectors are tried before they are judged."""
+CREDIT = 0.01
+"""What the first try of a family, or the first cut vector, is taken to gain, as a share of what is still open."""
 
-FAIR = 2.0
-"""Cut vectors go on with each batch as long as a try of theirs gains at least one over so much of another's."""
+ASIDE = 0.02
+"""So much of it where a family bounds what sensitive values tell, and nothing that is looked for tells of them."""
+
+POOR = 0.25
+"""Half a batch is filled whatever it promises; nothing that promises less than so much of the best joins it."""
+
+LAST = 0.9
+"""How much of what the next try is taken to gain is what the last one gained; the rest is from those before."""
+
+CUTS = -1
+"""The place of cut vectors among the families."""
 
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
@@ -58,7 +71,7 @@ def read_budget(text: str) -> float:
 
 
 def tune(
-    study: Explorable | str,
+    study: Explorable | str | Any,
     seconds: float = inf,
     cache: Path | None = None,
     workers: int | None = None,
@@ -69,7 +82,7 @@ def tune(
     best: str | Sequence[str] | None = None,
     bounds: Sequence[Bound] = (),
 ) -> Map:
-    """Explore a study and whatever else seems worth a try, until time is up or nothing is left to try.
+    """Explore a study (given as to `explore`) and whatever else seems worth a try, until time is up or all is tried.
 
     `tries` bounds the candidates beside the study's own: unlike time, the same number gives the same map anywhere.
 
@@ -81,7 +94,7 @@ def tune(
     """
     if seconds == inf and tries is None:
         raise BadInputError("a tuner needs to know when to stop: give seconds, tries or both")
-    given = read_study(study) if isinstance(study, str) else study
+    given = as_study(study)
     asked = (best,) if isinstance(best, str) else tuple(best or ())
     plan = (given.search if isinstance(given, Study) else None) or SearchPlan()
     within = tuple(dict.fromkeys([*bounds, *plan.bounds]))
@@ -190,6 +203,22 @@ class _Tuning:
         return self.exploration.map(list(shown.values()), grown, {"tuning": tuning})
 
 
+class Offer(NamedTuple):
+    """Something to try next, and what it promises."""
+
+    place: int
+    """The family it is of, or `CUTS`."""
+
+    candidate: Any
+    """None stands for the next cut vector, which is looked for when its turn has come."""
+
+    gain: float
+    """What it promises to take, as a part of the frame."""
+
+    worth: float
+    """What it promises for its effort."""
+
+
 @dataclass
 class Tuner:
     """Decides what to try next, from the points so far alone."""
@@ -215,8 +244,19 @@ class Tuner:
         self._hopes: dict[Any, tuple[int, float]] = {}
         self._closed: set[int] = set()
         self._cut: set[Any] = set()
-        self._won = {True: 0.0, False: 0.0}
-        self._tried = {True: 0, False: 0}
+        tells = any(MEASURES[name].needs_sensitive for name in self.aim.names)
+        aside = [not tells and family.is_about_values for family in self.families]
+        self._share = {CUTS: CREDIT} | {i: CREDIT * (ASIDE if each else 1.0) for i, each in enumerate(aside)}
+        self._credit: dict[int, float] = {}
+        self._tried = dict.fromkeys(self._share, 0)
+        freest: dict[str, int] = {}
+        for i, family in sorted(self._places, key=lambda place: place[1].suppress):
+            freest[family.without_suppression.key] = i
+        self._freest = [freest[family.without_suppression.key] for family in self.families]
+
+    @property
+    def _places(self) -> Iterator[tuple[int, Family]]:
+        return enumerate(self.families)
 
     def learn(self, candidate: Any, point: Point) -> None:
         """Take the point of a candidate in, and remember whether it kept what was promised."""
@@ -224,75 +264,97 @@ class Tuner:
         self.points[candidate] = point
         seen = self.aim.sees(point)
         gain = judge.gain_of(point.measures) if self.aim.counts(point) else 0.0
-        for i, family in enumerate(self.families):
+        for i, family in self._places:
             value = family.value_of(candidate)
-            if value is not None and seen:
+            if value is None:
+                continue
+            self._take(i, gain, judge)
+            if seen:
                 self._known[i][value] = point
-            elif value is not None and point.status == "failed":  # it cannot serve such a requirement or table
+            elif point.status == "failed":  # it cannot serve such a requirement or table
                 self._closed.add(i)
         if candidate in self._hopes:
             i, hope = self._hopes.pop(candidate)
             self._promised[i] += hope
             self._kept[i] += min(gain, hope)
-        is_cut = candidate in self._cut
-        self._won[is_cut] += gain
-        self._tried[is_cut] += 1
+        if candidate in self._cut:
+            self._take(CUTS, gain, judge)
         if gain > 0 and self.cuts is not None:
             self.cuts.moved()
 
+    def _take(self, place: int, gain: float, judge: Judge) -> None:
+        """Remember what a try has gained, which is most of what the next one is taken to gain."""
+        self._credit[place] = LAST * gain + (1 - LAST) * self._credit_of(place, judge.open)
+        self._tried[place] += 1
+
+    def _credit_of(self, place: int, left: float) -> float:
+        """Say what the next try is taken to gain, where so much of the frame is left."""
+        return self._credit.get(place, self._share[place] * left)
+
     def next(self) -> list[Any]:
-        """Return what to try next: half of it between known values, then cuts, then families of which less is known."""
-        hopes = self._best_hopes()
-        chosen = [candidate for _, _, candidate in hopes[: AT_ONCE // 2]]
-        chosen += self._next_cuts(1 if self._cuts_are_worth_it() else 0)
-        chosen += islice(self._first_tries(chosen), AT_ONCE - len(chosen))
-        chosen += islice((one for _, _, one in hopes if one not in chosen), AT_ONCE - len(chosen))
-        chosen += self._next_cuts(AT_ONCE - len(chosen))
-        self._hopes |= {candidate: (i, hope) for hope, i, candidate in hopes if candidate in chosen}
+        """Return what to try next: what promises most for its effort."""
+        judge = self._judge()
+        offers = sorted(
+            [*self._between(judge), *self._beyond(judge.open)], key=lambda offer: (-offer.worth, offer.place)
+        )
+        chosen: dict[Any, Offer] = {}
+        for offer in offers:
+            poor = len(chosen) >= AT_ONCE // 2 and offer.worth < POOR * max(each.worth for each in chosen.values())
+            if poor or len(chosen) == AT_ONCE:
+                break
+            for candidate in self._next_cuts(1) if offer.candidate is None else [offer.candidate]:
+                chosen.setdefault(candidate, offer)
+        for candidate in self._next_cuts(AT_ONCE // 2 - len(chosen)):
+            chosen.setdefault(candidate, Offer(CUTS, candidate, 0.0, 0.0))
+        self._hopes |= {one: (offer.place, offer.gain) for one, offer in chosen.items() if offer.place != CUTS}
         self.exhausted = not chosen
-        return list(dict.fromkeys(chosen))
+        return list(chosen)
 
     def _judge(self) -> Judge:
         return self.aim.judge(list(self.points.values()), self.ends)
-
-    def _cuts_are_worth_it(self) -> bool:
-        """Whether cut vectors gained a fair share for their number; now and then they are tried all the same."""
-        if self._tried[True] < FEW_CUTS or sum(self._tried.values()) % (4 * AT_ONCE) < AT_ONCE:
-            return True
-        return FAIR * self._won[True] * self._tried[False] >= self._won[False] * self._tried[True]
 
     def _next_cuts(self, most: int) -> list[Any]:
         left = most if self.most_cuts is None else min(most, self.most_cuts - len(self._cut))
         if self.cuts is None or left < 1:
             return []
-        names = self.aim.names
+        names, judge = self.aim.names, self._judge()
         measured = [(one, point) for one, point in self.points.items() if self.aim.counts(point)]
         costs = [[scaled(name, point.measures[name]) for name in names] for _, point in measured]
         front = non_dominated(np.array(costs, np.float64).reshape(len(measured), len(names)))
-        chosen = self.cuts.next(self._judge().gain_of, self.points, [measured[i][0] for i in front], left)
+        chosen = self.cuts.next(judge.gain_of, self.points, [measured[i][0] for i in front], left)
         self._cut |= set(chosen)
+        if not chosen:  # to have searched in vain was a try too
+            self._take(CUTS, 0.0, judge)
         return chosen
 
-    def _first_tries(self, chosen: Sequence[Any]) -> list[Any]:
-        """List what families shall be tried at first, each once, the least known family before the others."""
-        tries: list[tuple[int, int, Any]] = []
-        for i, queue in enumerate(self._first):
-            left = [one for one in queue if one not in self.points and one not in chosen]
-            if left and i not in self._closed:
-                tries.append((len(queue) - len(left), i, left[0]))
-        return list(dict.fromkeys(candidate for _, _, candidate in sorted(tries, key=lambda each: each[:2])))
+    def _beyond(self, left: float) -> list[Offer]:
+        """List the next try beyond what is known of each family, and of cut vectors, by what the last ones gained.
 
-    def _best_hopes(self) -> list[tuple[float, int, Any]]:
-        """List the values half way between known ones of every family, the most promising first, each once."""
-        judge = self._judge()
-        hopes: dict[Any, tuple[float, int]] = {}
-        for i, family in enumerate(self.families):
+        A family waits for the one that may leave out the most records and is the same otherwise, as far as that can be
+        made, and begins with its credit.
+        """
+        offers = []
+        for i, queue in enumerate(self._first):
+            candidate = next((one for one in queue if one not in self.points), None)
+            known = i if self._tried[i] or self._freest[i] in self._closed else self._freest[i]
+            if candidate is not None and i not in self._closed and (known == i or self._tried[known]):
+                credit = self._credit_of(known, left)
+                offers.append(Offer(i, candidate, credit, credit / self.families[i].effort))
+        if self.cuts is not None:
+            credit = self._credit_of(CUTS, left)
+            offers.append(Offer(CUTS, None, credit, credit / CutVector.effort))
+        return offers
+
+    def _between(self, judge: Judge) -> list[Offer]:
+        """List the values half way between known ones of every family that promise anything."""
+        offers: dict[Any, Offer] = {}
+        for i, family in self._places:
             trust = (DOUBT + self._kept[i]) / (DOUBT + self._promised[i])
             for (low, here), (high, there) in pairwise(sorted(self._known[i].items())):
                 middle = family.dial.between(low, high)
                 if i in self._closed or middle is None or family.at(middle) in self.points:
                     continue
-                hope = judge.between(here.measures, there.measures)
+                hope = trust * judge.between(here.measures, there.measures)
                 if hope > 0:
-                    hopes.setdefault(family.at(middle), (trust * hope, i))
-        return sorted(((hope, i, one) for one, (hope, i) in hopes.items()), key=lambda each: (-each[0], each[1]))
+                    offers.setdefault(family.at(middle), Offer(i, family.at(middle), hope, hope / family.effort))
+        return list(offers.values())

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import tomlkit
 from tomlkit.items import Array, Table
 
 from sfumato.configuration import check_whole
-from sfumato.engines import Engine
+from sfumato.engines import Engine, Frame
 from sfumato.errors import BadInputError
 from sfumato.measures import UniformReader
 from sfumato.quiet import Quiet
@@ -27,8 +27,9 @@ from sfumato.table.guess.guess import SAMPLE, shown
 from sfumato.table.guess.names import HOUSEHOLD, Role, meaning_of
 from sfumato.table.structures.similar import similar_groups
 from sfumato.table.table import Roles, check_columns
+from sfumato.tradeoff.study.explorable import Explorable
 from sfumato.tradeoff.study.first_map import FirstMap, first_map
-from sfumato.tradeoff.study.study import Study
+from sfumato.tradeoff.study.study import Study, read_study
 from sfumato.tradeoff.study.texts import SCHEMA, seen_from
 
 ENOUGH_FOR_POPULATIONS = 200
@@ -111,7 +112,7 @@ class Draft(Quiet):
         _comment(document, HEAD)
         document.add(tomlkit.nl())
         document.add("schema", tomlkit.item(SCHEMA))
-        document.add("name", tomlkit.item(_study_name(self.declaration.source)))
+        document.add("name", tomlkit.item(_study_name(self._source(None))))
         document.add("axes", tomlkit.item(list(self._axes())))
         document.add(tomlkit.nl())
         document.add("table", self._table(folder))
@@ -123,6 +124,12 @@ class Draft(Quiet):
         text = tomlkit.dumps(document)
         Study.from_toml(text)
         return text
+
+    @cached_property
+    def study(self) -> Study:
+        """The study as a value, to be explored in Python; that of a frame is about the frame itself."""
+        study = Study.from_toml(self.to_toml())
+        return replace(study, table=replace(study.table, source=self.declaration.source))
 
     def write(self, path: Path, force: bool = False) -> Path:
         """Write the study to a file, whole or not at all."""
@@ -144,8 +151,9 @@ class Draft(Quiet):
         table = tomlkit.table()
         looked = ", looked at in a sample" if self.sampled else ""
         _comment(table, [f"{self.records:,} records, {len(self.guesses):,} columns{looked}."])
-        source = declared.source if folder is None or declared.is_bundled else seen_from(folder, declared.source)
-        table.add("source", source)
+        table.add("source", self._source(folder))
+        if isinstance(declared.source, Frame):
+            _comment(table, ["A frame in memory: write it to a file, and name that here, before this study is read."])
         if self.notices:
             _comment(table, ["How it was read, where that is not plain:", *(f"    {said}" for said in self.notices)])
         for name in READING:
@@ -177,8 +185,15 @@ class Draft(Quiet):
         self._add_hierarchies(table)
         return table
 
+    def _source(self, folder: Path | None) -> str:
+        """Name the table as seen from a folder, if one is given."""
+        source = self.declaration.source
+        if isinstance(source, Frame):
+            return source.origin
+        return source if folder is None or self.declaration.is_bundled else seen_from(folder, source)
+
     def _add_hierarchies(self, table: Table) -> None:
-        given = bundled.hierarchies(self.declaration.source) if self.declaration.is_bundled else {}
+        given = bundled.hierarchies(str(self.declaration.source)) if self.declaration.is_bundled else {}
         entries = tomlkit.table(is_super_table=True)
         for guess_ in self.guesses:
             if guess_.hierarchy is None or guess_.column in given:
@@ -243,9 +258,9 @@ class Draft(Quiet):
         return [*lines, *(f"Left out: {what}." for what in left_out)]
 
 
-def draft(declaration: TableDeclaration | str, sample: int = SAMPLE) -> Draft:
-    """Look at a table (its declaration, or the path of a file or the name of a bundled table) and guess its roles."""
-    declared = TableDeclaration(declaration) if isinstance(declaration, str) else declaration
+def draft(declaration: TableDeclaration | Any, sample: int = SAMPLE) -> Draft:
+    """Look at a table (a frame, the path of a file, the name of a bundled table, a declaration) and guess its roles."""
+    declared = declaration if isinstance(declaration, TableDeclaration) else TableDeclaration(declaration)
     check_whole("sample", sample, least=1)
     rows = declared.open_rows()
     roles = _decided(declared, rows)
@@ -256,7 +271,7 @@ def draft(declaration: TableDeclaration | str, sample: int = SAMPLE) -> Draft:
         rows = declared.open_rows()
         guesses = guess(rows, sample, roles)
     if declared.is_bundled:
-        known = bundled.hierarchies(declared.source)
+        known = bundled.hierarchies(str(declared.source))
         guesses = tuple(
             replace(guess_, advice="") if guess_.role and guess_.column in known else guess_ for guess_ in guesses
         )
@@ -267,6 +282,15 @@ def draft(declaration: TableDeclaration | str, sample: int = SAMPLE) -> Draft:
             guesses, cells = grouped, _cells(declared, rows, grouped)
     number = rows.row_count
     return Draft(declared, number, number > sample, guesses, tuple(sorted(missing)), tuple(rows.notices), cells)
+
+
+def as_study(given: Any) -> Explorable:
+    """Take what a study can be given as: itself, its file or bundled name, a draft, or a frame, which is drafted."""
+    if isinstance(given, str | Path):
+        return read_study(str(given))
+    if hasattr(given, "opened"):
+        return cast(Explorable, given)
+    return (given if isinstance(given, Draft) else draft(given)).study
 
 
 def _decided(declared: TableDeclaration, rows: Engine) -> dict[str, Role]:
@@ -297,7 +321,7 @@ def _with_similar(cells: Cells, guesses: tuple[Guess, ...]) -> tuple[Guess, ...]
     """Group the categories of quasi-identifiers that would have none by how alike they are in the others."""
     if len(cells.quasi) < 2:
         return guesses
-    flat = {each.column for each in guesses if each.role == "quasi" and each.hierarchy == {"type": "flat"}}
+    flat = {each.column for each in guesses if each.role == "quasi" and (each.hierarchy or {}).get("type") == "flat"}
     names = [quasi.name for quasi in cells.quasi if quasi.name in flat and quasi.hierarchy.scale == "category"]
     groups = {name: similar_groups(cells, name) for name in names}
     return tuple(
@@ -361,7 +385,10 @@ def _about_entry(guess_: Guess) -> list[str]:
         says += "; from open_above on everything is one value"
     if "resolution" in guess_.hierarchy:
         says += "; the resolution is the finest that is published"
-    return [f"{says}.", *([f"LOOK: {guess_.advice}."] if guess_.advice else [])]
+    if "observed" in guess_.hierarchy:
+        says += ".\nBounds come from the records: for differential privacy set those that are possible, and take "
+        says += "`observed` out"
+    return [*f"{says}.".splitlines(), *([f"LOOK: {guess_.advice}."] if guess_.advice else [])]
 
 
 def _study_name(source: str) -> str:

@@ -1,0 +1,234 @@
+"""What was done to each column of a release, in a few words: `by decade`, `to 2 digits`, `unchanged`.
+
+It is read from the boxes alone, weighted by their records, so it holds for every maker: where a column is not
+published the same way everywhere, the finest and the coarsest are told, and what is true of half of the records.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import inf, isfinite
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.arrays import Codes, Numbers
+from sfumato.phrases import counted, number, percent
+from sfumato.release.release import Release, present_leaves
+from sfumato.table import Hierarchy, distinct_rows, weighted_counts
+from sfumato.table.hierarchies.hierarchy import ROOT, read_date, read_number
+
+UNCHANGED, LEFT_OUT = "unchanged", "left out (*)"
+HALF, EVEN = 0.5, 1e-9
+UNITS = {"day": (1, 1), "month": (28, 31), "quarter": (90, 92), "year": (365, 366), "decade": (3652, 3653)}
+"""Days of a stretch of dates that has a name, at least and at most."""
+
+YEAR, MONTH = 365.2425, 30.44
+STRETCHES = (re.compile(r"(.+?)\.\.(<?)(.+)"), re.compile(r"(\d+)()-(\d+)"))
+"""Stretches as they stand in a published file: -5..-1, 0..<5, 2020-01-01..2020-12-31; 20-29."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One way in which a column is published, and the share of the records that are."""
+
+    width: float
+    """How coarse it is; within one column wider is coarser."""
+
+    noun: str
+    """What is published: `ranges of 10`, `decades`."""
+
+    alone: str
+    """What was done where all records are published so: `in ranges of 10`, `by decade`."""
+
+    share: float = 0.0
+
+
+EXACT = Piece(0, "single values", UNCHANGED)
+WHOLE = Piece(inf, ROOT, LEFT_OUT)
+
+
+def column_changes(release: Release) -> dict[str, str]:
+    """Say of every column that is published, and of what is not, what was done to it."""
+    roles, places = release.table.roles, {quasi.name: a for a, quasi in enumerate(release.cells.quasi)}
+    changes = {name: _quasi(release, places[name]) for name in roles.quasi}
+    if release.histograms is None:
+        kept = "not published"
+    elif release.form == "bucketization":
+        kept = "dealt out within each bucket"
+    else:
+        kept = UNCHANGED
+    return changes | dict.fromkeys(roles.sensitive, kept) | dict.fromkeys(roles.neutral, UNCHANGED)
+
+
+def _quasi(release: Release, attribute: int) -> str:
+    """Say what was done to one quasi-identifier."""
+    hierarchy, boxes = release.cells.quasi[attribute].hierarchy, release.boxes
+    lo, hi = boxes.lo[:, attribute], boxes.hi[:, attribute]
+    if (lo == hi).all():  # of millions of exact records too this takes no time
+        mass = weighted_counts(lo, boxes.mass, hierarchy.size)
+        lo = hi = np.flatnonzero(mass).astype(np.int32)
+        mass = mass[lo]
+    else:
+        first, place = distinct_rows(np.stack([lo, hi], axis=1))
+        mass = weighted_counts(place, boxes.mass, len(first))
+        lo, hi = lo[first], hi[first]
+    shares = mass / max(int(mass.sum()), 1)
+    if words := _level(hierarchy, lo, hi, shares):
+        return words
+    present = present_leaves(release.cells, release.assignment, attribute) if hierarchy.observed else None
+    pieces = (_piece(hierarchy, int(a), int(b), present) for a, b in zip(lo, hi, strict=True))
+    return summary(replace(piece, share=float(share)) for piece, share in zip(pieces, shares, strict=True))
+
+
+def summary(pieces: Iterable[Piece]) -> str:
+    """Say how a column is published: in one way, or between two, with what holds for most records.
+
+    >>> decade, year = Piece(10, "decades", "by decade", 0.7), Piece(1, "years", "by year", 0.3)
+    >>> summary([decade]), summary([decade, year])
+    ('by decade', 'between years and decades, mostly decades')
+    """
+    kinds: dict[str, Piece] = {}
+    for piece in pieces:
+        known = kinds.get(piece.noun)
+        kinds[piece.noun] = piece if known is None else replace(known, share=known.share + piece.share)
+    ordered = sorted(kinds.values(), key=lambda piece: piece.width)
+    if len(ordered) == 1:
+        return ordered[0].alone
+    most = max(ordered, key=lambda piece: piece.share)
+    if most.share > HALF:
+        usual = f"mostly {most.noun}"
+    else:
+        reached = np.cumsum([piece.share for piece in ordered])
+        middle = ordered[int(np.searchsorted(reached, HALF - EVEN))]
+        usual = f"half in {middle.noun} or finer"
+    finest, coarsest = ordered[0].noun, ordered[-1].noun
+    kind = f"{finest.rpartition(' of ')[0]} of "
+    return f"between {finest} and {coarsest.removeprefix(kind)}, {usual}"
+
+
+# -- pieces ------------------------------------------------------------------------------------------------
+
+
+def _piece(hierarchy: Hierarchy, lo: int, hi: int, present: NDArray[np.bool_] | None) -> Piece:
+    """Say how an interval of leaves is published."""
+    if lo == 0 and hi == hierarchy.size - 1 > 0:
+        return WHOLE
+    if hierarchy.scale == "category" or lo >= hierarchy.domain_size:
+        leaves = hi - lo + 1 if present is None else int(present[lo : hi + 1].sum())
+        return set_piece(leaves) if hi > lo else EXACT
+    last = min(hi, hierarchy.domain_size - 1)  # a missing value beside a range widens nothing that can be told
+    first, end = hierarchy.firsts[lo], hierarchy.lasts[last]
+    if hierarchy.scale == "date":
+        return date_piece(first, end)
+    if not (isfinite(first) and isfinite(end)):
+        return open_piece(hierarchy.text(lo, last))
+    return number_piece(first, end, hierarchy.has_whole_numbers and not hierarchy.continuous)
+
+
+def set_piece(values: int) -> Piece:
+    """Describe a set of so many values."""
+    return Piece(values, f"groups of {values:,}", f"in groups of {counted(values, 'value')}")
+
+
+def number_piece(first: float, last: float, whole: bool) -> Piece:
+    """Describe a stretch of numbers."""
+    if first == last:
+        return EXACT
+    width = last - first + whole
+    return Piece(width, f"ranges of {number(width)}", f"in ranges of {number(width)}")
+
+
+def open_piece(text: str) -> Piece:
+    """Describe a stretch without an end, such as 90+."""
+    return Piece(1e300, text, f"all as {text}")
+
+
+def date_piece(first: float, last: float) -> Piece:
+    """Describe a stretch of days, both given as ordinals."""
+    if not (isfinite(first) and isfinite(last)):
+        return open_piece("an open stretch of time")
+    days = last - first + 1
+    if days == 1:
+        return EXACT
+    for unit, (least, most) in UNITS.items():
+        if least <= days <= most:
+            return Piece(least, f"{unit}s", f"by {unit}")
+    for name, length in (("years", YEAR), ("months", MONTH)):
+        if (many := round(days / length)) > 1 and abs(days - many * length) <= many + 1:
+            return Piece(days, f"stretches of {many} {name}", f"in stretches of {many} {name}")
+    return Piece(days, f"stretches of {counted(int(days), 'day')}", f"in stretches of {counted(int(days), 'day')}")
+
+
+# -- whole levels ------------------------------------------------------------------------------------------
+
+
+def _level(hierarchy: Hierarchy, lo: Codes, hi: Codes, shares: Numbers) -> str:
+    """Name the level of a hierarchy of categories on which all intervals lie; nothing where that is none of them."""
+    if hierarchy.scale != "category":
+        return ""
+    for level in range(1, hierarchy.height):
+        starts = np.array(hierarchy.levels[level].starts)
+        index, ends = hierarchy.ancestors[level, lo], np.append(starts[1:], hierarchy.size) - 1
+        if (starts[index] == lo).all() and (ends[index] == hi).all():
+            if (lo == hi).all():
+                return ""
+            labels = hierarchy.levels[level].labels
+            if digits := _prefix(hierarchy, level):
+                return digits
+            example = labels[index[int(np.argmax(np.where(lo < hi, shares, -1)))]]
+            return f"to {counted(len(lo), 'group')} such as {example}"
+    return ""
+
+
+def _prefix(hierarchy: Hierarchy, level: int) -> str:
+    """Say how many characters are left where the labels of a level are beginnings of its leaves."""
+    labels, size = hierarchy.levels[level].labels, hierarchy.domain_size
+    stems = [label.rstrip("*xX.-_# ") for label in labels]
+    pairs = [(hierarchy.leaves[leaf], stems[hierarchy.ancestors[level, leaf]]) for leaf in range(size)]
+    lengths = {len(stem) for _, stem in pairs}
+    if len(lengths) != 1 or 0 in lengths or not all(leaf.startswith(stem) for leaf, stem in pairs):
+        return ""
+    left = lengths.pop()
+    return f"to {counted(left, 'digit' if all(stem.isdigit() for _, stem in pairs) else 'character')}"
+
+
+# -- texts of a file ---------------------------------------------------------------------------------------
+
+
+def shown_in_file(texts: Sequence[str], counts: Sequence[int]) -> str:
+    """Say how a column is published by the texts of a file alone; whether single values were changed it cannot tell."""
+    total = max(sum(counts), 1)
+    pieces = [replace(text_piece(text), share=count / total) for text, count in zip(texts, counts, strict=True)]
+    if all(piece.noun == EXACT.noun for piece in pieces):
+        return f"as single values ({len(set(texts)):,} different ones)"
+    withheld = sum(piece.share for piece in pieces if piece.noun == ROOT)
+    rest = [piece for piece in pieces if piece.noun != ROOT]
+    if not withheld or not rest:
+        return summary(pieces)
+    return f"{summary(rest).replace(UNCHANGED, EXACT.noun)}; * in {percent(withheld)} of the rows"
+
+
+def text_piece(text: str) -> Piece:
+    """Describe one text of a published file.
+
+    >>> [text_piece(text).noun for text in ("*", "20-29", "{a, b}", "2020-01-01..2020-12-31", "nurse", "-5..-1")]
+    ['*', 'ranges of 10', 'sets', 'years', 'single values', 'ranges of 5']
+    """
+    if text == ROOT:
+        return WHOLE
+    if text.startswith("{") and text.endswith("}"):
+        return Piece(1e299, "sets", "in sets of values")
+    match = next(filter(None, (pattern.fullmatch(text) for pattern in STRETCHES)), None)
+    if match is None:
+        return EXACT
+    first, is_open, last = match.groups()
+    start, end = read_date(first), read_date(last)
+    if isfinite(start) and isfinite(end):
+        return date_piece(start, end)
+    low, high = read_number(first), read_number(last)
+    if not low < high < inf:
+        return EXACT
+    return number_piece(low, high, low.is_integer() and high.is_integer() and not is_open)

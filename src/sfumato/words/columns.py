@@ -1,0 +1,31 @@
+"""What was done to each column, in one sentence: computed from the release, and said wherever a release is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sfumato.phrases import counted, listed, percent
+from sfumato.release.changes import UNCHANGED
+from sfumato.tradeoff import Map, Point
+
+
+def changes_sentence(changes: Mapping[str, str], suppressed: float = 0, records: int | None = None) -> str:
+    """Say what was done to each column, those that were changed first, and how many records were left out.
+
+    >>> changes_sentence({"ZIP": "to 2 digits", "sex": "unchanged", "birth": "by decade"}, 13, 1000)
+    'ZIP to 2 digits; birth by decade; sex unchanged; 1.3 % of the records left out.'
+    """
+    changed = [f"{column} {what}" for column, what in changes.items() if what != UNCHANGED]
+    same = [column for column, what in changes.items() if what == UNCHANGED]
+    parts = changed + ([f"{listed(same)} {UNCHANGED}"] if same else [])
+    if suppressed:
+        some = percent(suppressed / records) + " of the records" if records else counted(int(suppressed), "record")
+        parts.append(f"{some} left out")
+    return f"{'; '.join(parts)}." if parts else ""
+
+
+def done_sentence(map_: Map, point: Point) -> str:
+    """Say what was done to each column in the release of a point; nothing where the map does not know."""
+    if point.is_noisy:
+        return "No record is published as it is or in part: records are drawn anew from noisy counts."
+    return changes_sentence(point.changes, point.measures.get("suppressed", 0), map_.about.get("records"))

@@ -1,0 +1,179 @@
+"""Three headlines of a release, before all measures: who can be found, what can be learned, how useful it is.
+
+Each is a sentence with the names of the formulas in brackets behind it, and a share, so that a map can be drawn on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import isfinite
+from typing import Any
+
+from sfumato.measures import MEASURES
+from sfumato.phrases import number, percent, wrapped
+from sfumato.tradeoff import Map, Point
+from sfumato.tradeoff.choice.places import Place, place
+from sfumato.words.sentences import GUESSES, Subject, guess_share, guess_without, sentence
+
+FOUND = ("prosecutor", "itemset_risk", "k")
+"""How easily a person is found; the first that is known is told."""
+
+IDENTITY = frozenset(("k", "smallest_group", "prosecutor", "marketer", "weighted_k", "itemset_risk", "itemset_risk_99"))
+"""The risks that are about finding a person: a map on one of these opens on who can be found."""
+
+USEFUL = ("u_loss", "query_error", "bounded_utility", "loss", "ncp")
+"""What usefulness is read from where the study has no axis for it."""
+
+
+FINITE = {"query_utility": "bounded_utility"}
+"""A usefulness that is infinite for the original, and the same on a scale that has an end."""
+
+
+@dataclass(frozen=True)
+class Headline:
+    """One of the three: what it is about, what is said, and where it lies as a share."""
+
+    about: str
+    said: str
+    measures: tuple[str, ...] = ()
+    """The formulas it rests on."""
+
+    share: float | None = None
+    """How often a person is found or a guess is right; which part of the usefulness is kept."""
+
+    def values(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {"about": self.about, "said": self.said, "measures": list(self.measures), "share": self.share}
+
+
+def headlines(map_: Map, point: Point) -> tuple[Headline, Headline, Headline]:
+    """Say the three headlines of a point."""
+    subject = Subject.of(map_)
+    return found(point, subject), learned(point, subject), useful(map_, point, subject)
+
+
+def found(point: Point, subject: Subject) -> Headline:
+    """Say how easily a person is found."""
+    about, known = "Who can be found", [name for name in FOUND if point.has([name])]
+    if known:
+        name, value = known[0], point.measures[known[0]]
+        return Headline(about, sentence(name, value, subject), (name,), 1 / value if name == "k" else value)
+    if point.is_noisy:
+        return Headline(
+            about,
+            "No record of the table is in the file, only noisy counts; differential privacy bounds what any one "
+            "person changes in them.",
+        )
+    return Headline(about, "Not measured.")
+
+
+def learned(point: Point, subject: Subject) -> Headline:
+    """Say how often the best guess about a sensitive value is right, of all who were let guess."""
+    about, measures = "What can be learned", point.measures
+    baselines = {name: guess_without(name, measures, subject) for name in GUESSES}
+    shares = {name: guess_share(name, measures[name], baselines[name]) for name in GUESSES if point.has([name])}
+    right = {name: share for name, share in shares.items() if share is not None}
+    if right:
+        best = max(right, key=lambda name: right[name])
+        return Headline(about, sentence(best, measures[best], subject, baselines[best]), (best,), right[best])
+    for name in ("rho", "a_know"):
+        if point.has([name]):
+            return Headline(about, sentence(name, measures[name], subject), (name,), measures[name])
+    if subject.sensitive and not subject.are_bounds:
+        return Headline(about, f"No {subject.column} is published, so nothing of it can be learned here.")
+    kind = "item" if "itemset_risk" in measures else "column"
+    nothing = "Not measured." if subject.sensitive else f"No {kind} was declared sensitive, so this is not measured."
+    return Headline(about, nothing)
+
+
+def useful(map_: Map, point: Point, subject: Subject) -> Headline:
+    """Say which part of the usefulness of the original is kept, by the study's own measure of it."""
+    about, name = "How useful it is", useful_measure(map_)
+    if name is None or not point.has([name]):
+        return Headline(about, "Not measured." if name is None else f"Not measured: {name} is not known of it.")
+    kept = place(map_, name, point)
+    said = sentence(name, point.measures[name], subject)
+    return Headline(about, f"{kept_words(kept)} {said}".lstrip(), (name,), kept.share)
+
+
+def useful_measure(map_: Map) -> str | None:
+    """Name the measure that usefulness is read from: the study's utility axis, else the first that is known."""
+    names = [FINITE.get(name, name) for name in (*map_.study.axes, *USEFUL)]
+    known = [name for name in names if any(point.has([name]) for point in map_.points)]
+    return next((name for name in known if MEASURES[name].kind == "utility"), None)
+
+
+def kept_words(kept: Place) -> str:
+    """Say which part of the usefulness is kept; nothing where that is not known.
+
+    >>> kept_words(Place(0.8)), kept_words(Place(-0.1)), kept_words(Place(0.0))
+    ('80 % of the achievable usefulness is kept.', 'It is less useful than publishing nothing.', \
+'It is as useful as publishing nothing.')
+    """
+    if kept.share is None:
+        return ""
+    if abs(kept.share) < 1e-9:
+        return "It is as useful as publishing nothing."
+    if kept.share < 0:
+        return "It is less useful than publishing nothing."
+    return f"{whole_percent(kept.share)} of the achievable usefulness is kept."
+
+
+def whole_percent(share: float) -> str:
+    """Write a share in whole percent, with more digits only where it would read as none or all.
+
+    >>> whole_percent(0.797), whole_percent(0.9996), whole_percent(1), whole_percent(0.004)
+    ('80 %', '99.96 %', '100 %', '0.4 %')
+    """
+    whole = round(100 * share)
+    return f"{whole:,} %" if abs(share - whole / 100) < 1e-9 or 0 < whole < 100 or whole > 100 else percent(share)
+
+
+def headline_lines(map_: Map, point: Point) -> Iterator[str]:
+    """Write the three headlines for the terminal, with the formulas in brackets."""
+    for headline in headlines(map_, point):
+        formulas = ", ".join(f"{name} {number(point.measures[name])}" for name in headline.measures)
+        yield wrapped(f"{headline.about}: {headline.said}{f' [{formulas}]' if formulas else ''}")
+
+
+# -- axes --------------------------------------------------------------------------------------------------
+
+PLAIN = {
+    "found": ("risk", "lower", "found", "how often the person who is easiest to find is found, at best"),
+    "guessed": ("risk", "lower", "guessed", "how often a guess about a person's {} is right"),
+    "kept": ("utility", "higher", "useful", "part of the achievable usefulness that is kept"),
+}
+"""The headlines as axes of a map, in shares: kind, direction, label, meaning."""
+
+
+def plain_axes(map_: Map) -> tuple[str, str] | None:
+    """Name the two headlines that a map opens on; None where its points do not lie on two of them."""
+    risks = [name for name in map_.study.axes if MEASURES[name].kind == "risk"]
+    by_identity = not map_.about.get("sensitive") or bool(risks and risks[0] in IDENTITY)
+    names = ("found", "kept") if by_identity else ("guessed", "kept")
+    places = {values for point in map_.points if (values := _drawn(map_, point, names)) is not None}
+    return names if len(places) > 1 else None
+
+
+def plain_values(map_: Map, point: Point) -> dict[str, float]:
+    """Return where a point lies on the headlines that have a share."""
+    if point.status != "measured":
+        return {}
+    shares = dict(zip(PLAIN, (headline.share for headline in headlines(map_, point)), strict=True))
+    return {name: share for name, share in shares.items() if share is not None and isfinite(share)}
+
+
+def plain_intervals(map_: Map, point: Point) -> dict[str, tuple[float, float]]:
+    """Return between which shares the headlines of a point lie, where its measures lie between two values."""
+    ends = [
+        plain_values(map_, replace(point, measures={**point.measures, **{n: e[i] for n, e in point.intervals.items()}}))
+        for i in (0, 1)
+    ]
+    shares = {name: sorted((share, ends[1][name])) for name, share in ends[0].items() if name in ends[1]}
+    return {name: (low, high) for name, (low, high) in shares.items() if low < high}
+
+
+def _drawn(map_: Map, point: Point, names: tuple[str, str]) -> tuple[float, float] | None:
+    values = plain_values(map_, point)
+    return (values[names[0]], values[names[1]]) if set(names) <= set(values) else None

@@ -1,0 +1,405 @@
+"""Every measure as a sentence with its value in it, for a person who knows no formula: said here, and nowhere else.
+
+A sentence is true for every value that a measure can have: none, all, infinite. It names the column it is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import ceil, exp, floor, inf, isfinite, isnan, log
+
+from sfumato.measures import MEASURES
+from sfumato.measures.of_baskets import ESTIMATORS
+from sfumato.phrases import counted, listed, number, percent
+from sfumato.tradeoff import Map
+from sfumato.tradeoff.public import PublicStudy
+from sfumato.tradeoff.study.study import Study
+from sfumato.transactions.policy import known_in_words
+from sfumato.transactions.study import BasketStudy
+from sfumato.words.chances import EVEN, at_most, beside, more_often, off_by, one_in, times
+
+ROUNDED = "or better: rounded to the worse side"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What sentences are about: what is known of the table or the baskets beside a release."""
+
+    sensitive: tuple[str, ...] = ()
+    target: str = "a column"
+    """The column that classifiers learn."""
+
+    records: int | None = None
+    support: float | None = None
+    """The least share of records that makes a population large."""
+
+    known: str = "what an attacker may know of"
+    """Of baskets: which items of a person an attacker knows."""
+
+    below: int | None = None
+    """Of baskets: fewer records than this that fit are too few."""
+
+    surest: float = 1.0
+    """The share of the people whom the attacker guesses: those he is surest of."""
+
+    are_bounds: bool = False
+    """Whether the values were rounded to the worse side."""
+
+    @staticmethod
+    def of(map_: Map) -> Subject:
+        """Read it from a map."""
+        sensitive, records = tuple(map_.about.get("sensitive", ())), map_.about.get("records")
+        match map_.study:
+            case PublicStudy():
+                return Subject(sensitive, are_bounds=True)
+            case BasketStudy(scales=scales):
+                known = "the items of a line of the file" if scales.constraints else known_in_words(scales.known)
+                return Subject(scales.sensitive, records=records, known=f"{known} of", below=scales.linking.below)
+            case Study(scales=scales) as study:
+                target = "a column" if study.learned is None else study.learned.target
+                return Subject(sensitive, target, records, scales.min_support, surest=scales.attack.top)
+        return Subject(sensitive, records=records)
+
+    @property
+    def column(self) -> str:
+        """The sensitive column; of several the one that is protected worst."""
+        if len(self.sensitive) == 1:
+            return self.sensitive[0]
+        if not self.sensitive:
+            return "sensitive value"
+        return f"value of {' or '.join(self.sensitive)}, whichever is worse,"
+
+
+def sentence(name: str, value: float, subject: Subject, baseline: float | None = None) -> str:
+    """Say a measure with its value; `baseline` is how often a guess is right without the data, where that is known.
+
+    >>> sentence("prosecutor", 0.05, Subject())
+    'The person who is easiest to find is found 1 time in 20 at best.'
+    >>> sentence("attack_accuracy", 0.31, Subject(("occupation",)), 0.13)
+    "An attacker's guess about a person's occupation is right 31 times in 100, 13 without the data."
+    """
+    if isnan(value):
+        return f"{MEASURES[name].meaning[:1].upper()}{MEASURES[name].meaning[1:]}: not known."
+    if name in GUESSES:
+        text = _guess(name, value, subject, baseline)
+    elif name in SAYINGS:
+        text = SAYINGS[name].text(name, value, subject)
+    else:
+        text = f"{MEASURES[name].meaning}: {number(value)}"
+    end = f" ({ROUNDED})." if subject.are_bounds and name not in PROMISED and value > EVEN else "."
+    return f"{text[:1].upper()}{text[1:]}{end}"
+
+
+PROMISED = ("k", "itemset_risk")
+"""What a public page says as it was promised, without rounding."""
+
+
+def sentences(measures: Mapping[str, float], subject: Subject) -> dict[str, str]:
+    """Say every measure."""
+    return {
+        name: sentence(name, value, subject, guess_without(name, measures, subject)) for name, value in measures.items()
+    }
+
+
+def guess_without(name: str, measures: Mapping[str, float], subject: Subject) -> float | None:
+    """Return how often a guess is right that always takes the table's commonest value; None where that is not known.
+
+    It is known where one column is guessed. Of published people alone it is the same only where these are all.
+    """
+    if name == "definetti_accuracy" and measures.get("suppressed"):
+        return None
+    accuracy, breach = measures.get("attack_accuracy"), measures.get("empirical_breach")
+    if len(subject.sensitive) != 1 or not accuracy or breach is None:
+        return None
+    return accuracy / (1 + breach)
+
+
+# -- guesses -----------------------------------------------------------------------------------------------
+
+GUESSES = {
+    "a_acc": "A guess by the group of a published person about their {}",
+    "attack_accuracy": "An attacker's guess about a person's {}",
+    "definetti_accuracy": "A guess about a published person's {} by somebody who learns across groups",
+}
+"""Who guesses a sensitive value."""
+
+
+def guess_share(name: str, value: float, baseline: float | None) -> float | None:
+    """Return how often a guess is right: itself, or what it adds to the baseline."""
+    if name != "a_acc":
+        return value
+    return None if baseline is None else min(max(baseline + value, 0.0), 1.0)
+
+
+def _guess(name: str, value: float, subject: Subject, baseline: float | None) -> str:
+    who, share = GUESSES[name].format(subject.column), guess_share(name, value, baseline)
+    if name == "attack_accuracy" and subject.surest < 1:
+        who += f", of the {percent(subject.surest, 3)} of the people he is surest of,"
+    if share is None:
+        return f"{who} is right {more_often(value)} without the quasi-identifiers"
+    return f"{who} is right {times(share) if baseline is None else beside(share, baseline)}"
+
+
+# -- one for each ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Saying:
+    """The sentence of a measure without capital and full stop, and what is said where a value stands out."""
+
+    usual: str
+    none: str = ""
+    """Of nothing at all: 0."""
+
+    one: str = ""
+    """Of 1 or less, where that is an end of the range."""
+
+    infinite: str = ""
+    turned: Callable[[float], float] = float
+    """What is said in place of the value: of a usefulness, the error it is worked out from."""
+
+    def text(self, name: str, given: float, subject: Subject) -> str:
+        """Fill in a value."""
+        value = self.turned(given)
+        is_none = value == -inf or (MEASURES[name].least >= 0 and value <= EVEN)
+        if self.none and is_none:
+            return self.none.format_map(Filling(value, subject))
+        if self.one and value <= 1:
+            return self.one.format_map(Filling(value, subject))
+        if self.infinite and value == inf:
+            return self.infinite.format_map(Filling(value, subject))
+        return self.usual.format_map(Filling(value, subject))
+
+
+class Filling(dict[str, str]):
+    """What can be filled into a sentence: a value in many ways, and what it is about."""
+
+    def __init__(self, value: float, subject: Subject) -> None:
+        super().__init__(column=subject.column, target=subject.target, known=subject.known)
+        self.value, self.subject = value, subject
+
+    def __missing__(self, name: str) -> str:
+        return FILLINGS[name](self.value, self.subject)
+
+
+def _share(value: float) -> str:
+    return percent(min(value, 1.0)) if isfinite(value) else number(value)
+
+
+def _number(value: float) -> str:
+    """Write a number with three digits, or with all before its point."""
+    return number(value, max(3, len(f"{abs(value):.0f}")) if isfinite(value) and abs(value) < 1e15 else 3)
+
+
+def _count(value: float, noun: str) -> str:
+    return counted(round(value), noun) if isfinite(value) else f"infinitely many {noun}s"
+
+
+def _large(value: float, subject: Subject) -> str:
+    return "large groups" if subject.support is None else f"groups of {percent(subject.support, 3)} and more"
+
+
+def _of_records(value: float, subject: Subject) -> str:
+    if not subject.records or not isfinite(value):
+        return ""
+    return f" of {subject.records:,} ({percent(value / subject.records)})"
+
+
+def _alike(value: float, subject: Subject) -> str:
+    """Say how many pairs of records look the same; of a table whose size is known, how many look like the average."""
+    if not subject.records:
+        return f"{number(value)} pairs of records look the same, each with itself included"
+    return f"the average record is one of {_number(value / subject.records)} that look the same"
+
+
+FILLINGS: Mapping[str, Callable[[float, Subject], str]] = {
+    "number": lambda value, subject: _number(value),
+    "share": lambda value, subject: _share(value),
+    "size": lambda value, subject: _share(abs(value)) if abs(value) <= 1 else f"{number(100 * abs(value), 3)} %",
+    "more": lambda value, subject: "more" if value > 0 else "less",
+    "of_most": lambda value, subject: f"{_share(value / log(2))} of the most there can be",
+    "part": lambda value, subject: at_most(1 / value),
+    "at_most": lambda value, subject: at_most(min(value / log(2), 1)),
+    "off_at_most": lambda value, subject: at_most(value) if isfinite(value) else off_by(value),
+    "mixed": lambda value, subject: number(floor(100 * value + 1e-6) / 100 if isfinite(value) else value, 6),
+    "times": lambda value, subject: times(value),
+    "one_in": lambda value, subject: one_in(value),
+    "off": lambda value, subject: off_by(value),
+    "more_often": lambda value, subject: more_often(value),
+    "bits": lambda value, subject: number(value / log(2), 3),
+    "others": lambda value, subject: _count(value - 1, "other"),
+    "records": lambda value, subject: _count(value, "record"),
+    "values": lambda value, subject: _count(value, "different value"),
+    "rank": lambda value, subject: _number(value),
+    "factor": lambda value, subject: _number(1 + value),
+    "ratio": lambda value, subject: number(ceil(100 * exp(min(value, 300)) - 1e-6) / 100, 6),
+    "large": _large,
+    "of_records": _of_records,
+    "alike": _alike,
+    "left": lambda value, subject: "is" if value == 1 else "are",
+    "few": lambda value, subject: "too few" if subject.below is None else f"fewer than {subject.below}",
+    "item": lambda value, subject: listed(subject.sensitive) if subject.sensitive else "a sensitive item",
+}
+"""By name, how a value is filled in."""
+
+
+def _error(usefulness: float) -> float:
+    """Return the error that a usefulness is one over."""
+    return 0.0 if usefulness == inf else inf if usefulness <= 0 else 1 / usefulness
+
+
+def _bounded_error(usefulness: float) -> float:
+    """Return the error of which 1 more is one over a usefulness."""
+    return inf if usefulness <= 0 else max(1 / usefulness - 1, 0.0)
+
+
+def _off(what: str, how: str = "{off}, on average", turned: Callable[[float], float] = float) -> Saying:
+    return Saying(f"{what} are off by {how}", f"{what} are exact", turned=turned)
+
+
+def _learned_of(whom: str, how: str = "{of_most}") -> Saying:
+    """Speak of a Jensen-Shannon divergence: its most is ln 2."""
+    about = f"is learned of {{column}} about {whom}"
+    return Saying(f"{how} {about}", f"nothing {about}")
+
+
+def _distribution(reader: str) -> Saying:
+    what = f"what {reader} of {{column}} in {{large}} of the people is"
+    return Saying(f"{what} off by {{of_most}}, on average", f"{what} exact")
+
+
+def _lost(to: str) -> Saying:
+    what = "of what the quasi-identifiers say is lost"
+    return Saying(f"{{share}} {what}{to}, on average", f"nothing {what}{to}")
+
+
+def _found_by(which: str) -> Saying:
+    who = "who knows {known} a person finds"
+    return Saying(f"{who} them {{one_in}}{which}", f"{who} nobody")
+
+
+COUNTS, ITEM_COUNTS = "counts of people by quasi-identifiers and sensitive value", "counts of records with some items"
+STANDS_OUT = "in the group that stands out most,"
+NO_MORE = "no more than {at_most} of the most there can be"
+LIKE_TABLE = "every group looks like the whole table in {column}"
+SAYINGS: Mapping[str, Saying] = {
+    "k": Saying(
+        "everybody shares their quasi-identifiers with {others} or more",
+        one="somebody shares their quasi-identifiers with nobody else",
+    ),
+    "smallest_group": Saying("the smallest group has {records}"),
+    "prosecutor": Saying("the person who is easiest to find is found {one_in}"),
+    "marketer": Saying("the average person is found {times} at best"),
+    "weighted_k": Saying("the average person is in a group of {number}"),
+    "l_frequency": Saying(
+        "in no group do more than {part} of the people have the same {column}",
+        one="in some group everybody has the same {column}",
+    ),
+    "l_distinct": Saying(
+        "every group has {values} of {column} or more", one="in some group everybody has the same {column}"
+    ),
+    "l_entropy": Saying(
+        "every group is at least as mixed in {column} as {mixed} equally common values",
+        one="in some group everybody has the same {column}",
+    ),
+    "l_recursive": Saying(
+        "in no group is the commonest {column} 3 times as common as those from the {rank}. commonest on together",
+        one="in some group the commonest {column} is 3 times as common as all others together, or more",
+    ),
+    "t_equal": Saying(
+        f"{STANDS_OUT} {{share}} of the people would need another {{column}} for it to look like the whole table",
+        LIKE_TABLE,
+    ),
+    "t_ordered": Saying(
+        f"{STANDS_OUT} {{column}} is {{share}} of the way from its first to its last value away from the table",
+        LIKE_TABLE,
+    ),
+    "t_hierarchical": Saying(
+        f"{STANDS_OUT} {{column}} is {{share}} of the way up its hierarchy away from the table", LIKE_TABLE
+    ),
+    "t_js": _learned_of("the most exposed person"),
+    "p_loss": _learned_of("the most exposed person"),
+    "p_loss_mean": _learned_of("the average person"),
+    "p_loss_median": _learned_of("half of the people", NO_MORE),
+    "p_loss_95": _learned_of("95 % of the people", NO_MORE),
+    "delta": Saying(
+        "no {column} is more than {ratio} times as common, or as rare, in a group as in the table",
+        "every {column} is as common in every group as in the table",
+        infinite="in some group nobody has some {column} that others have, which tells what its people do not have",
+    ),
+    "beta": Saying(
+        "some {column} is {factor} times as common in a group as in the table",
+        "no {column} is more common in a group than in the table",
+    ),
+    "a_know": Saying(
+        "what is believed about the average person's {column} shifts by {share}",
+        "nothing is learned of anybody's {column} that the table's totals do not tell",
+    ),
+    "empirical_breach": Saying("the attack is right {size} {more} often than always guessing the commonest {column}"),
+    "definetti_gain": Saying("who learns across groups guesses {column} right {more_often} by a person's group alone"),
+    "information_gain": Saying(
+        "a person's group tells {bits} bits of their {column}, on average",
+        "a person's group tells nothing of their {column}",
+    ),
+    "u_loss": _distribution("the release says"),
+    "u_loss_em": _distribution("somebody who learns across groups reads"),
+    "query_error": _off(COUNTS),
+    "query_error_em": _off(f"{COUNTS}, answered by who learns across groups,"),
+    "query_error_median": _off(f"half of the {COUNTS}", "{off_at_most} or less"),
+    "kl": Saying(
+        "who takes the release for the truth needs {bits} more bits to describe a record",
+        "the release tells how often every combination of values occurs",
+        infinite="the release rules out combinations of values that the table has",
+    ),
+    "loss": _lost(""),
+    "generalization_loss": _lost(" to ranges and sets"),
+    "suppression_loss": _lost(" to records that are left out"),
+    "discernibility": Saying("{alike}"),
+    "average_group": Saying("a group has {number} records on average", one="every group is a single record"),
+    "workload_accuracy": Saying("a classifier that learns {target} from the release is right {times}"),
+    "workload_balanced": Saying("with every value of {target} given the same weight, the classifier is right {times}"),
+    "workload_auc": Saying("of two people the classifier tells {times} which has a value of {target} and which not"),
+    "workload_brier": Saying(
+        "the classifier's chances for {target} are off by {number}: 0 is sure and right, 2 sure and wrong",
+        "the classifier is always sure of {target}, and right",
+    ),
+    "utility_gain": Saying("a classifier learns {target} right {more_often} from the better trivial release"),
+    "suppressed": Saying("{records}{of_records} {left} left out", "no record is suppressed"),
+    "itemset_risk": _found_by(""),
+    "itemset_risk_99": _found_by(", by 99 % of such sets of items"),
+    "itemset_risk_95": _found_by(", by 95 % of such sets of items"),
+    "least_support": Saying(
+        "{records} or more fit whatever is known of a person", infinite="no record fits what is known of a person"
+    ),
+    "match_least": Saying("in the attack {records} or more fit what is known of a person"),
+    "match_median": Saying("in the attack {records} fit what is known of the median person"),
+    "matched_below": Saying(
+        "for {share} of the people attacked, {few} records fit what is known",
+        "for nobody who was attacked, {few} records fit what is known",
+    ),
+    "rho": Saying("somebody gets {share} sure that a person has {item}", "nobody can be thought to have {item}"),
+    "query_utility": _off(ITEM_COUNTS, turned=_error),
+    "bounded_utility": _off(ITEM_COUNTS, turned=_bounded_error),
+    "are": _off(ITEM_COUNTS),
+    "are_median": _off(f"half of the {ITEM_COUNTS}", "{off_at_most} or less"),
+    **{f"are_{name}": _off(f"{ITEM_COUNTS}, read as if {how},") for name, how in ESTIMATORS.items()},
+    **{
+        f"utility_{name}": _off(f"{ITEM_COUNTS}, read as if {ESTIMATORS[name]},", turned=_error)
+        for name in ("half", "expanded")
+    },
+    "ncp": Saying(
+        "an item leaves open {share} of all items on average; one that is left out, all of them",
+        "every item is published as itself",
+    ),
+    "ul": Saying("the loss by publishing items as sets is {number}", "nothing is lost by publishing items as sets"),
+    "ul_log2": Saying(
+        "the loss by publishing items as sets is 2 to the power of {number}",
+        "nothing is lost by publishing items as sets",
+    ),
+    "items_suppressed": Saying("{share} of the items are published nowhere", "every item is published somewhere"),
+    "occurrences_suppressed": Saying(
+        "{share} of what the records hold is left out", "nothing that the records hold is left out"
+    ),
+}
+"""By measure, its sentence."""
