@@ -17,12 +17,20 @@ from sfumato.documents import named
 from sfumato.engines import Coding, DistinctValues, Engine, FrameKind, Reading, column_pairs, frame_kind, open_rows
 from sfumato.engines.notations import DayOrder
 from sfumato.errors import BadInputError
+from sfumato.phrases import counted
 from sfumato.table.cells import Cells, CountedValues, Quasi, counted_leaves, sorted_cells
 from sfumato.table.hierarchies.automatic import FEW, MOST_CATEGORIES, automatic, looks_like_dates, looks_numeric
 from sfumato.table.hierarchies.categories import flat
 from sfumato.table.hierarchies.declared import Declared, Filed, declared, place_of, read_hierarchies
 from sfumato.table.hierarchies.hierarchy import Hierarchy, read_number
-from sfumato.table.households import Memberships, memberships_of, nearly_shared, shared_attributes
+from sfumato.table.households import (
+    Memberships,
+    kept_together,
+    lacking_members,
+    memberships_of,
+    nearly_shared,
+    shared_attributes,
+)
 from sfumato.table.structures.structure import APART
 from sfumato.table.weights import Weights, weights_in_words, weights_of
 
@@ -173,7 +181,17 @@ class Table:
     @cached_property
     def shared(self) -> tuple[int, ...]:
         """The quasi-identifiers, by their place in the cells, that all members of every household share."""
-        return () if self.memberships is None else shared_attributes(self.cells.codes, self.memberships)
+        if self.memberships is None:
+            return ()
+        return shared_attributes(self.cells.codes, self.memberships, self.cells.missing)
+
+    @cached_property
+    def cells_together(self) -> Cells:
+        """The cells with codes by which the members of a household have the same of what they share."""
+        if self.memberships is None or not self.shared:
+            return self.cells
+        codes = kept_together(self.cells.codes, self.memberships, self.shared, self.cells.missing)
+        return replace(self.cells, codes=codes)
 
     @property
     def shared_names(self) -> list[str]:
@@ -190,10 +208,17 @@ class Table:
         if self.shared:
             names_shared = ", ".join(self.shared_names)
             notice = f"members of a household ({column}) show the same value of what they share: {names_shared}"
-        return [notice] + [
+        lacking = lacking_members(self.cells.codes, memberships, self.cells.missing)
+        lacks = [
+            f"column {names[place]!r} is missing for {counted(int(lacking[place]), 'member')} of households of which "
+            "others have it: they are taken to share it, and show what the others show, or that it is missing"
+            for place in self.shared
+            if lacking[place]
+        ]
+        return [notice, *lacks] + [
             f"column {names[place]!r} differs within {few:,} households and is the same within all others: it is not "
             f"taken for shared; correct these records, or members may show different values of it"
-            for place, few in nearly_shared(self.cells.codes, memberships).items()
+            for place, few in nearly_shared(self.cells.codes, memberships, self.cells.missing).items()
         ]
 
     @property

@@ -245,7 +245,7 @@ def check(
     household = household or table.roles.household
     if household is not None:
         members = memberships_of(table.engine, _column(table, household, "--household"), table.link)
-        homes = household_risk(given, risks, members.by(number))
+        homes = household_risk(given, risks, members.by(number), table.cells.missing)
         shared = tuple(outcome.quasi[a] for a in homes.shared)
         outcome = replace(outcome, household_column=household, household=homes, shared=shared)
     if study is not None:

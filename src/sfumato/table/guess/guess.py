@@ -16,15 +16,17 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from math import inf, isfinite
+from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
 
 from sfumato.configuration import check_whole
 from sfumato.engines import ColumnFacts, DistinctValues, Engine
+from sfumato.errors import BadInputError
 from sfumato.quiet import Quiet
 from sfumato.table.guess.likeness import Likeness, likeness_of, vocabulary_of
-from sfumato.table.guess.names import Meaning, Role, meaning_of
+from sfumato.table.guess.names import NAME, Meaning, Role, is_counted, meaning_of
 from sfumato.table.hierarchies.automatic import (
     FEW,
     FINEST,
@@ -55,6 +57,14 @@ TOO_FEW = 20
 MOST_QUASI = 10
 MOST_SENSITIVE = 3
 """A first study with more columns of these roles would take very long; the others are left to decide."""
+
+DOMINANT = 0.9
+"""A sensitive column of which one value has a larger share says little of anybody; others are taken first."""
+
+MANY_VALUES = 50
+"""A sensitive column with more values than this is taken after others: every one of them is counted in every group."""
+
+SAID = "you said so"
 
 MOST_SENSITIVE_VALUES = 2_000
 QUASI_LEAVES = 1_000
@@ -114,7 +124,13 @@ class Guess(Quiet):
     """How many different values it has."""
 
     strength: int = 0
-    """How well founded it is: 2 by its name, 1 by its values."""
+    """How well founded it is: 3 by your word, 2 by its name, 1 by its values."""
+
+    commonest: float = 0.0
+    """The share of its most frequent value among the records that have one, as far as they were looked at."""
+
+    missing: float = 0.0
+    """The share of the records that have no value."""
 
     missing_texts: tuple[str, ...] = ()
     """Its texts that seem to mean missing."""
@@ -196,7 +212,7 @@ class Column(Quiet):
     @property
     def in_order(self) -> bool:
         """Whether its values are numbers or dates with a meaning of more and less."""
-        nominal = self.meaning is not None and self.meaning.nominal
+        nominal = self.meaning is not None and self.meaning.nominal and not is_counted(self.name)
         return self.type in ("numbers", "dates") or (self.type == "whole numbers" and not nominal)
 
     @property
@@ -232,6 +248,12 @@ class Column(Quiet):
         low, high = others[0], others[-1]
         return tuple(v for v in nines if min(abs(numbers[v] - low), abs(numbers[v] - high)) > high - low)
 
+    @property
+    def commonest(self) -> float:
+        """The share of the most frequent value in the sample, of the records that have one."""
+        counts = [int(n) for v, n in zip(self.sampled.values, self.sampled.counts, strict=True) if v is not None]
+        return max(counts, default=0) / max(sum(counts), 1)
+
     def described(self) -> str:
         """Say what the values are, by frequent ones only."""
         facts = self.facts
@@ -239,11 +261,11 @@ class Column(Quiet):
         missing = f", missing in {lacking:,} of {self.rows:,} records" if lacking else ""
         if self.type == "empty":
             return "no value at all"
-        if self.is_almost_unique:
-            return f"different in {facts.distinct:,} of {facts.present:,} records{missing}"
         if self.type == "dates" and facts.first and facts.last:
             first, last = _rounded_days(facts.first, facts.last)
             return f"dates between {first.year} and {last.year}{missing}"
+        if self.is_almost_unique:
+            return f"different in {facts.distinct:,} of {facts.present:,} records{missing}"
         if self.in_order and facts.distinct > FEW:
             span = rounded_span(_decimal(facts.lowest), _decimal(facts.highest), -facts.decimals, QUASI_LEAVES)
             return f"{self.type} between {span.lower:,f} and {span.end:,f}{missing}"
@@ -263,11 +285,14 @@ class Column(Quiet):
         return [shown(value) for value in sorted(often, key=lambda value: (_number(value), value))]
 
 
-def guess(engine: Engine, sample: int = SAMPLE) -> tuple[Guess, ...]:
-    """Guess role and hierarchy of every column of a table, looking at about `sample` of its rows."""
+def guess(engine: Engine, sample: int = SAMPLE, roles: Mapping[str, Role] = MappingProxyType({})) -> tuple[Guess, ...]:
+    """Guess role and hierarchy of every column of a table, looking at about `sample` of its rows.
+
+    `roles` are those that somebody has decided, by column: they are not guessed, the others are.
+    """
     check_whole("sample", sample, least=1)
     columns = [look(engine, name, sample) for name in engine.columns]
-    guesses = _limited([guess_column(column) for column in columns])
+    guesses = _limited([guess_column(column, roles.get(column.name), engine.origin) for column in columns])
     return tuple(replace(each, missing_texts=_missing_everywhere(each, columns, guesses)) for each in guesses)
 
 
@@ -286,11 +311,29 @@ def look(engine: Engine, name: str, sample: int) -> Column:
     return Column(name, engine.row_count, engine.facts(name), engine.sample(name, sample))
 
 
-def guess_column(column: Column) -> Guess:
-    """Guess what one column is: the first rule that says something decides."""
-    column_guess = next((answer for rule in RULES if (answer := rule(column)) is not None), None)
+def guess_column(column: Column, role: Role | None = None, origin: str = "the table") -> Guess:
+    """Guess what one column is, unless its role is given: the first rule that says something decides."""
+    rules = (answer for rule in RULES if (answer := rule(column)) is not None)
+    column_guess = _decided(column, role, origin) if role else next(rules, None)
     column_guess = column_guess or _undecided(column, column.described())
-    return replace(column_guess, distinct=column.facts.distinct, missing_texts=column.missing_texts)
+    return replace(
+        column_guess,
+        distinct=column.facts.distinct,
+        missing_texts=column.missing_texts,
+        commonest=column.commonest,
+        missing=1 - column.facts.present / max(column.rows, 1),
+    )
+
+
+def _decided(column: Column, role: Role, origin: str) -> Guess:
+    """Give a column the role that somebody decided; raise where it cannot have it."""
+    if role in ("identifier", "neutral"):
+        return Guess(column.name, role, column.type, SAID, strength=3)
+    given = _coded(column, role, f"{SAID}; {column.described()}", 3)
+    if given.role is None or column.facts.distinct == 0:
+        reason = given.advice.removeprefix(f"{role}? ") or "it has no value at all"
+        raise BadInputError(f"{origin}: the column {column.name!r} cannot be {role} as it is: {reason}; leave it out")
+    return given
 
 
 # -- the rules, in the order in which they are asked -----------------------------------------------------------------
@@ -308,6 +351,8 @@ def _named_identifier(column: Column) -> Guess | None:
     meaning = column.meaning
     if meaning is None or meaning.role != "identifier" or meaning.weak:
         return None
+    if meaning.what == NAME and column.type in ("numbers", "whole numbers", "dates"):
+        return None
     if column.facts.distinct <= 3 and column.facts.present >= TOO_FEW:
         return _undecided(column, f"named like {meaning.what}, but {column.described()}")
     return _identifier(column, f"named like {meaning.what}; {_counted(column)}", 2)
@@ -323,8 +368,10 @@ def _like_an_identifier(column: Column) -> Guess | None:
 
 def _a_day(column: Column) -> Guess | None:
     if column.type == "dates" or "dates" in column.nearly:
-        named = f"named like {column.meaning.what}; " if column.meaning and not column.meaning.weak else ""
-        return _coded(column, "quasi", f"{named}{column.described()}", 2 if named else 1)
+        named = column.meaning is not None and column.meaning.role == "quasi"
+        what = f"named like {column.meaning.what}" if column.meaning and named else "somebody may remember the day"
+        born = named and column.meaning is not None and column.meaning.what == "a birth"
+        return _coded(column, "quasi", f"{what}; {column.described()}", 2 if born else 1)
     return None
 
 
@@ -372,6 +419,9 @@ def _different_everywhere(column: Column) -> Guess | None:
     return None
 
 
+BY_WORD: tuple[bool | int, ...] = (-3,)
+"""The rank of what is not guessed."""
+
 RULES: tuple[Callable[[Column], Guess | None], ...] = (
     _nothing_in_it,
     _named_identifier,
@@ -397,23 +447,32 @@ def _coded(column: Column, role: Role, reason: str, strength: int) -> Guess:
     ranges = column.type in ("numbers", "whole numbers", "dates")
     most = MOST_SENSITIVE_VALUES if role == "sensitive" else MOST_CODES if column.type == "codes" else MOST_CATEGORIES
     if role == "sensitive" and facts.distinct == 1:
-        return _undecided(column, reason, "sensitive? With one value only there is nothing to protect or to learn")
+        return _undecided(column, reason, "sensitive? with one value only there is nothing to protect or to learn")
     if not ranges and facts.distinct > most:
         advice = f"{role}? {facts.distinct:,} texts are too many: make them fewer or declare a hierarchy"
         return _undecided(column, reason, advice)
     entry, advice = _sensitive_entry(column) if role == "sensitive" else _quasi_entry(column)
-    return Guess(column.name, role, column.type, reason, entry, advice, strength)
+    return Guess(column.name, role, column.type, reason, entry, advice, strength=strength)
 
 
 def _limited(guesses: Sequence[Guess]) -> tuple[Guess, ...]:
-    """Leave those to decide that are too many for a first study, the least well founded ones."""
+    """Leave those to decide that are too many for a first study: the least well founded, those that say least."""
     kept: dict[int, Guess] = dict(enumerate(guesses))
     for role, most in (("quasi", MOST_QUASI), ("sensitive", MOST_SENSITIVE)):
-        places = sorted((-column_guess.strength, i) for i, column_guess in kept.items() if column_guess.role == role)
-        for _, i in places[most:]:
-            advice = f"{role}? {most} such columns are enough for a first study, more would take very long"
-            kept[i] = replace(kept[i], role=None, hierarchy=None, advice=advice)
+        places = sorted((_rank(each), i) for i, each in kept.items() if each.role == role)
+        for rank, i in places[most:]:
+            if rank > BY_WORD:
+                advice = f"{role}? {most} such columns are enough for a first study; --{role} puts it among them"
+                kept[i] = replace(kept[i], role=None, hierarchy=None, advice=advice)
     return tuple(kept[i] for i in range(len(guesses)))
+
+
+def _rank(of: Guess) -> tuple[bool | int, ...]:
+    """Order columns of one role, those to keep first."""
+    if of.strength >= 3:
+        return BY_WORD
+    says_little = of.role == "sensitive" and (of.commonest >= DOMINANT, of.distinct > MANY_VALUES)
+    return -of.strength, of.missing > 0.5, *(says_little or (False, False))
 
 
 # -- hierarchies ----------------------------------------------------------------------------------------------------
