@@ -27,6 +27,7 @@ from sfumato.tradeoff import Map
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
 from sfumato.tradeoff.exploration.columns import MOST_BINS, OTHERS, columns_before_and_after
 from sfumato.tradeoff.exploration.details import details
+from sfumato.words.headlines import headlines
 from small_tables import small_table
 
 STUDY = """
@@ -187,14 +188,16 @@ def test_two_releases_stand_side_by_side(ward: tuple[Path, Map], browser: Any, t
         for row in page.query_selector_all("#compared tr:has(code)")
     }
     common = first.measures.keys() & second.measures.keys()
-    assert rows.keys() == first.measures.keys() | second.measures.keys()
+    assert rows.keys() >= first.measures.keys() | second.measures.keys()
     for name in common:
         left, right = first.measures[name], second.measures[name]
         is_first = (left > right) == (MEASURES[name].better == "higher")
         said = "the same" if left == right else "first is better" if is_first else "second is better"
         assert said in rows[name], name
     marked = [row.inner_text().split("\t")[0] for row in page.query_selector_all("#compared tr.differs")]
-    assert marked == ["≠ in words", "≠ required"]
+    assert marked[-2:] == ["≠ in words", "≠ required"] and all(text.startswith("≠ ") for text in marked)
+    for each in (*headlines(ward[1], first), *headlines(ward[1], second)):
+        assert each.said in page.inner_text("#compared")
     text = page.inner_text("#compared")
     assert f"{first.id} beside {second.id}" in text and "The same records in both" in text
     assert page.url.endswith(f"#{first.id}&with={second.id}")
@@ -290,6 +293,7 @@ def test_the_board_reads_who_decided_what(ward: tuple[Path, Map]) -> None:
         warning["about"].capitalize() in text and warning["text"].split(". ")[0][:60] in text for warning in warnings
     ]
     assert told.count(True) == 4 and f"{len(warnings) - 4} more in the certificate" in text
+    assert headlines(map_, point)[2].said in text
     assert "internal" in text and certificate_files(file)[3].name in text and "0 of 60 records left out" in text
 
 

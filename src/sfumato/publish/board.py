@@ -16,11 +16,13 @@ from sfumato.configuration import check_choice
 from sfumato.errors import InfeasibleError
 from sfumato.measures import MEASURES
 from sfumato.pages import render
-from sfumato.phrases import counted, number
+from sfumato.phrases import counted
 from sfumato.publish.certificate import certificate_files
 from sfumato.tradeoff import Map, Point
 from sfumato.tradeoff.choice.recipients import RECIPIENTS, Recipient
+from sfumato.words.headlines import headlines
 from sfumato.words.points import settings
+from sfumato.words.sentences import Subject, sentences
 
 MOST_WARNINGS = 4
 MOST_USES = 4
@@ -73,7 +75,7 @@ def board_content(certificate: Mapping[str, Any], decision: Decision, path: Path
             for each in warnings[:MOST_WARNINGS]
         ],
         "more": max(0, len(warnings) - MOST_WARNINGS),
-        "uses": _uses(decision.point),
+        "uses": [short(text) for text in _uses(decision)],
         "decided": [(about, short(text)) for about, text in _decided(certificate, decision)],
     }
 
@@ -88,14 +90,13 @@ def _left_out(certificate: Mapping[str, Any]) -> str:
     return ""
 
 
-def _uses(point: Point) -> list[str]:
-    """Say what the map measured of its utility, as a reader finds it who assumes nothing."""
-    utility = [measure for measure in MEASURES.values() if measure.kind == "utility" and measure.name in point.measures]
-    measured = [measure for measure in utility if not measure.name.endswith("_em")]
-    return [
-        f"{measure.meaning}: {number(point.measures[measure.name], 3)} ({measure.name}, {measure.better} is better)"
-        for measure in measured[:MOST_USES]
-    ]
+def _uses(decision: Decision) -> list[str]:
+    """Say what the map measured of its utility: the headline, then as a reader finds it who assumes nothing."""
+    map_, point = decision.map_, decision.point
+    utility = [name for name, measure in MEASURES.items() if measure.kind == "utility" and not name.endswith("_em")]
+    measured = {name: point.measures[name] for name in utility if name in point.measures}
+    told = [headlines(map_, point)[2].said, *sentences(measured, Subject.of(map_)).values()]
+    return list(dict.fromkeys(told))[:MOST_USES]
 
 
 def _decided(certificate: Mapping[str, Any], decision: Decision) -> list[tuple[str, str]]:

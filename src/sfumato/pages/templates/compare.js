@@ -75,6 +75,18 @@ function compareSettings(pair) {
   return block("Settings", wide(table([[""], ["first"], ["second"]], element("tbody", {}, rows), "pair")));
 }
 
+// The headlines of both, and what was done to their columns.
+function compareHeadlines(pair) {
+  const rows = pair[0].headlines.map(({ about, said }, i) => {
+    const texts = [said, pair[1].headlines[i].said];
+    const differs = texts[0] !== texts[1];
+    return element("tr", { class: marked(differs) }, rowHead(differs ? `≠ ${about}` : about), texts.map((text) => cell(text)));
+  });
+  const done = pair.map((point) => point.done || "–");
+  if (pair.some((point) => point.done)) rows.push(element("tr", {}, rowHead("what was done"), done.map((text) => cell(text))));
+  return block("In short", wide(table([[""], ["first"], ["second"]], element("tbody", {}, rows), "pair")));
+}
+
 // Says which of two values is better, in words: colour alone would not reach everybody.
 function verdictOf(name, [left, right]) {
   if (left === undefined || right === undefined) return cell("", "quiet");
@@ -101,10 +113,11 @@ function balance(differing, pair) {
 }
 
 function compareMeasures(pair) {
-  const known = data.measures.filter(({ name }) => pair.some((point) => name in point.values));
+  const onAxis = ({ name }) => name === state.x || name === state.y;
+  const known = data.measures.filter((one) => (!one.plain || onAxis(one)) && pair.some((point) => one.name in point.values));
   const differing = known.filter(({ name }) => pair[0].values[name] !== pair[1].values[name]);
   const same = known.filter((measure) => !differing.includes(measure));
-  const axes = known.filter(({ name }) => name === state.x || name === state.y);
+  const axes = known.filter(onAxis);
   const rest = differing.filter((measure) => !axes.includes(measure));
   const heads = [["measure"], ["first", "number"], ["second", "number"], ["which is better"]];
   const body = (some) => wide(table(heads, element("tbody", {}, some.map((measure) => measureRow(measure, pair))), "pair"));
@@ -185,7 +198,8 @@ function compare() {
   fill(
     "compared",
     element("h3", {}, `${pair[0].id} beside ${pair[1].id}`),
-    compareSettings(pair), compareMeasures(pair), compareSizes(pair), compareColumns(pair), compareRecords(pair), compareTables(pair),
+    compareHeadlines(pair), compareSettings(pair), compareMeasures(pair),
+    compareSizes(pair), compareColumns(pair), compareRecords(pair), compareTables(pair),
   );
 }
 
