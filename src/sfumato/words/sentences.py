@@ -68,7 +68,13 @@ class Subject:
             return self.sensitive[0]
         if not self.sensitive:
             return "sensitive value"
-        return f"value of {' or '.join(self.sensitive)}, whichever is worse,"
+        return f"value of {self.values_of}"
+
+    @property
+    def values_of(self) -> str:
+        """Whose values something is said of."""
+        several = len(self.sensitive) > 1
+        return f"{' or '.join(self.sensitive)}, whichever is worse," if several else self.column
 
 
 def sentence(name: str, value: float, subject: Subject, baseline: float | None = None) -> str:
@@ -176,7 +182,7 @@ class Filling(dict[str, str]):
     """What can be filled into a sentence: a value in many ways, and what it is about."""
 
     def __init__(self, value: float, subject: Subject) -> None:
-        super().__init__(column=subject.column, target=subject.target, known=subject.known)
+        super().__init__(column=subject.column, values_of=subject.values_of, target=subject.target, known=subject.known)
         self.value, self.subject = value, subject
 
     def __missing__(self, name: str) -> str:
@@ -260,12 +266,12 @@ def _off(what: str, how: str = "{off}, on average", turned: Callable[[float], fl
 
 def _learned_of(whom: str, how: str = "{of_most}") -> Saying:
     """Speak of a Jensen-Shannon divergence: its most is ln 2."""
-    about = f"is learned of {{column}} about {whom}"
+    about = f"is learned of {{values_of}} about {whom}"
     return Saying(f"{how} {about}", f"nothing {about}")
 
 
 def _distribution(reader: str) -> Saying:
-    what = f"what {reader} of {{column}} in {{large}} of the people is"
+    what = f"what {reader} of {{values_of}} in {{large}} of the people is"
     return Saying(f"{what} off by {{of_most}}, on average", f"{what} exact")
 
 
@@ -282,7 +288,7 @@ def _found_by(which: str) -> Saying:
 COUNTS, ITEM_COUNTS = "counts of people by quasi-identifiers and sensitive value", "counts of records with some items"
 STANDS_OUT = "in the group that stands out most,"
 NO_MORE = "no more than {at_most} of the most there can be"
-LIKE_TABLE = "every group looks like the whole table in {column}"
+LIKE_TABLE = "every group looks like the whole table in {values_of}"
 SAYINGS: Mapping[str, Saying] = {
     "k": Saying(
         "everybody shares their quasi-identifiers with {others} or more",
@@ -297,10 +303,10 @@ SAYINGS: Mapping[str, Saying] = {
         one="in some group everybody has the same {column}",
     ),
     "l_distinct": Saying(
-        "every group has {values} of {column} or more", one="in some group everybody has the same {column}"
+        "every group has {values} of {values_of} or more", one="in some group everybody has the same {column}"
     ),
     "l_entropy": Saying(
-        "every group is at least as mixed in {column} as {mixed} equally common values",
+        "every group is at least as mixed in {values_of} as {mixed} equally common values",
         one="in some group everybody has the same {column}",
     ),
     "l_recursive": Saying(

@@ -114,14 +114,20 @@ def firm(scale: Scale, point: Point, first: Point, left: Mapping[str, float | No
 
 def interval(told: Resampled, point: Point) -> list[str]:
     """Say what a point measures on resampled tables, and what is not known of it."""
+    intervals = told.intervals.get(point.id, {})
     parts = [
         f"{name} between {' and '.join(both(*ends)) if ends[0] != ends[1] else number(ends[0])} "
         f"(here {number(point.measures[name])})"
-        for name, ends in told.intervals.get(point.id, {}).items()
+        for name, ends in intervals.items()
     ]
+    outside = any(not ends[0] <= point.measures[name] <= ends[1] for name, ends in intervals.items())
+    beside = (
+        " A resampled table repeats some records and lacks others, so its groups are less even: read how wide these "
+        "stretches are, not where they lie."
+    )
     text = (
         f"In {percent(MIDDLE, 3)} of {told.resamples:,} resampled tables (as many records, drawn with replacement and "
-        f"recoded in the same way; seed {told.seed}) it has {listed(parts)}."
+        f"recoded in the same way; seed {told.seed}) it has {listed(parts)}.{beside if outside else ''}"
     )
     return [*([text] if parts else []), *([told.note] if told.note else [])]
 
