@@ -47,7 +47,7 @@ class PlainEngine:
     def __init__(self, columns, nested, reading):
         self.held, self.nested, self.reading = columns, nested, reading
         self.columns, self.origin, self.na = tuple(columns), reading.origin, reading.na
-        self.notices, self.notations = (), {}
+        self.notices, self.notations, self.texts = (), {}, frozenset(reading.as_written)
         self.row_count = len(next(iter(columns.values())))
         self.links = []
 
@@ -150,6 +150,12 @@ class PlainEngine:
         return Tuples(cells, np.array(values).reshape(len(order), len(columns)), numbers, texts)
 
     def write(self, placement, layout, path, format):
+        return self.save(self.placed(placement, layout), path, format)
+
+    def placed_rows(self, placement, layout):
+        return as_table(self.placed(placement, layout))
+
+    def placed(self, placement, layout):
         of_cell = {}
         for row, cell in enumerate(self.links[int(placement.link)]):
             of_cell.setdefault(cell, []).append(row)
@@ -166,23 +172,26 @@ class PlainEngine:
             shown[layout.group_column] = [str(layout.group_labels[group]) for _, _, group in placed]
         if layout.permuted:
             deal_out(shown, sorted(layout.permuted), [group for _, _, group in placed])
-        return self.save({name: shown[name] for name in layout.order}, sorted(layout.order), path, format)
+        return in_order({name: shown[name] for name in layout.order}, sorted(layout.order))
 
     def write_table(self, content, path, format):
-        columns = {name: list(map(as_text, content[name].to_pylist())) for name in content.column_names}
-        return self.save(columns, list(columns), path, format)
+        return self.save(self.shuffled(content), path, format)
 
-    def save(self, columns, by, path, format):
-        keys = [shuffle_key(row) for row in zip(*(columns[name] for name in by), strict=True)]
-        order = sorted(range(len(keys)), key=keys.__getitem__)
-        columns = {name: [texts[i] for i in order] for name, texts in columns.items()}
+    def shuffled_table(self, content):
+        return as_table(self.shuffled(content))
+
+    def shuffled(self, content):
+        columns = {name: list(map(as_text, content[name].to_pylist())) for name in content.column_names}
+        return in_order(columns, list(columns))
+
+    def save(self, columns, path, format):
         if format == "parquet":
-            pq.write_table(pa.table({name: pa.array(texts, pa.string()) for name, texts in columns.items()}), path)
+            pq.write_table(as_table(columns), path)
         else:
             with path.open("w", encoding="utf-8", newline="") as stream:
                 rows = ([text or "" for text in row] for row in zip(*columns.values(), strict=True))
                 csv.writer(stream, lineterminator="\n").writerows([list(columns), *rows])
-        return len(order)
+        return len(next(iter(columns.values())))
 
     def lists(self, column):
         return counted_lists([list(map(as_text, items or ())) for items in self.held[column]])
@@ -196,6 +205,17 @@ class PlainEngine:
                 )
             lists.setdefault(owner, []).extend([] if text is None else [text])
         return counted_lists(list(lists.values()))
+
+
+def as_table(columns):
+    return pa.table({name: pa.array(texts, pa.string()) for name, texts in columns.items()})
+
+
+def in_order(columns, by):
+    """Order rows by a digest of what they show, the columns in this order."""
+    keys = [shuffle_key(row) for row in zip(*(columns[name] for name in by), strict=True)]
+    order = sorted(range(len(keys)), key=keys.__getitem__)
+    return {name: [texts[i] for i in order] for name, texts in columns.items()}
 
 
 def counted_lists(records):

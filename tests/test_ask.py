@@ -262,8 +262,8 @@ def test_exact_quasi_identifiers_come_with_their_warning_first():
 
 def test_what_a_release_shows_decides_whether_it_is_published():
     """Whatever the map says of its point: the release itself is looked at."""
-    from sfumato.publish.cautions import cautions, is_exact
-    from sfumato.publish.publication import check_shown
+    from sfumato.publish.cautions import cautions
+    from sfumato.tradeoff.choice.exposure import check_shown
 
     rows = {"age": [20, 30, 40, 50], "ill": ["a", "b", "a", "b"]}
     one = sfumato.read(pa.table(rows), quasi=["age"], sensitive=["ill"])
@@ -288,7 +288,7 @@ def test_what_a_release_shows_decides_whether_it_is_published():
     maker = sfumato.anonymizer("mondrian")
     exact = maker.anonymize(twice, sfumato.requirement("k-anonymity k=2"))
     check_shown(exact, "x")
-    assert is_exact(exact) and not is_exact(pairs) and not is_exact(buckets)
+    assert exact.is_exact and not pairs.is_exact and not buckets.is_exact
     assert "nothing was generalized" in cautions(exact, k_1, maker)[0].text
 
 

@@ -457,7 +457,7 @@ def test_a_table_that_dropped_records_cannot_match_everything():
     table = sfumato.read(pa.table({"a": ["x", None, "y"]}), quasi=["a"], missing="drop")
     with pytest.raises(BadInputError, match="read with missing='drop'"):
         sfumato.check(table, missing="any")
-    with pytest.raises(BadInputError, match="give a table, a study"):
+    with pytest.raises(BadInputError, match="neither a path nor a frame"):
         sfumato.check(3)
 
 
@@ -533,7 +533,7 @@ def test_a_table_is_checked_in_words(here, monkeypatch):
         "1 group of several records is filled by one person alone",
         "Seen as a sample of 78 persons (by the sampling weights in 'w')",
         "3 households by 'home': 1 with 1 member, 2 with 2 members.",
-        "zip is the same within every household: by it 1 household is unique",
+        "zip is the same within every household, where known: by it 1 household is unique",
     ):
         assert said in ended.stdout
     assert "--neutral" not in ended.stderr

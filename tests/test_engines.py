@@ -127,7 +127,18 @@ def released(people, path, **changed):
         "by_cell": [Texts("age", ["ten", None], np.array([0, 1], np.int32))],
         "neutral": ["note"],
     }
-    return people.write(Placement(cell, group, count, cells.link), Layout(**layout | changed), path, path.suffix[1:])
+    placement, layout = Placement(cell, group, count, cells.link), Layout(**layout | changed)
+    written = people.write(placement, layout, path, path.suffix[1:])
+    in_memory = people.placed_rows(placement, layout)
+    if path.suffix == ".csv":
+        assert [tuple(in_memory.column_names), *texts_of(in_memory)] == read_rows(path)
+    return written
+
+
+def texts_of(table):
+    """The rows of a table as a CSV file has them."""
+    columns = (["" if value is None else str(value) for value in column.to_pylist()] for column in table.columns)
+    return list(zip(*columns, strict=True))
 
 
 def test_placed_rows_are_written_in_an_order_that_only_what_they_show_decides(people, tmp_path):
@@ -157,6 +168,8 @@ def test_a_table_of_ours_is_written(people, tmp_path):
     content = pa.table({"group": [1, 2, 2], "value": ["x", None, "y"]})
     assert people.write_table(content, tmp_path / "out.csv", "csv") == 3
     assert sorted(read_rows(tmp_path / "out.csv")[1:]) == [("1", "x"), ("2", ""), ("2", "y")]
+    shuffled = people.shuffled_table(content)
+    assert [tuple(shuffled.column_names), *texts_of(shuffled)] == read_rows(tmp_path / "out.csv")
 
 
 def test_a_published_file_is_counted_as_it_stands(engine, tmp_path):
@@ -209,6 +222,7 @@ def test_whatever_happens_to_duckdb_is_told_as_one_of_our_errors(error, ours, mo
         lambda: rows.gathered("age", "note"),
     ]
     verbs += [lambda: rows.write_table(pa.table(PEOPLE), tmp_path / "out.csv", "csv")]
+    verbs += [lambda: rows.texts, lambda: rows.shuffled_table(pa.table(PEOPLE))]
     for verb in verbs:
         with pytest.raises(ours, match="no luck"):
             verb()

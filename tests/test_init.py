@@ -8,6 +8,7 @@ import json
 import random
 import string
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,17 +17,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from court_records import HEADER, records
 from sfumato.cli import app
 from sfumato.engines import Engine, open_rows
 from sfumato.errors import BadInputError
+from sfumato.measures import Scales, UniformReader
+from sfumato.release.populations import large_populations
+from sfumato.table import TableDeclaration
 from sfumato.table.guess.guess import guess
 from sfumato.table.guess.likeness import likeness_of, vocabulary_of
 from sfumato.table.guess.names import meaning_of
 from sfumato.table.hierarchies.automatic import looks_like_dates, looks_numeric
 from sfumato.tradeoff import Study, draft, explore, read_study
+from sfumato.tradeoff.exploration.effort import populations_about
+from sfumato.tradeoff.study.first_map import LONGEST, FirstMap
 
 ICD = ["J45.0", "I20.9", "E11.9", "F32.1", "C50.9", "K35.8", "M54.5", "N39.0", "A09.9", "G40.2", "I10", "J18.9"]
 TOWNS = ["Ulm", "Bonn", "Kiel"]
+COURT = records(600)
 
 
 def write(path: Path, header: list[str], rows: list[list[object]]) -> Path:
@@ -97,7 +105,7 @@ def run(*words: str):
         ("E-Mail", "a way to reach a person"),
         ("Nachname", "a name"),
         ("patientID", "a person's number"),
-        ("Hauptdiagnose", None),
+        ("Hauptdiagnose", "health"),
         ("Diagnose_1", "health"),
         ("maladies", "health"),
         ("sexual orientation", "sexual life"),
@@ -105,6 +113,38 @@ def run(*words: str):
         ("Geschlecht", "a sex or gender"),
         ("Familienstand", "a marital status"),
         ("drug_name", "health"),
+        ("Name des Patienten", "a name"),
+        ("first", "a name"),
+        ("nom du patient", "a name"),
+        ("prénom", "a name"),
+        ("Apellidos", "a name"),
+        ("cognome", "a name"),
+        ("achternaam", "a name"),
+        ("first_visit", None),
+        ("Patienten-Nr.", "a person's number"),
+        ("número de paciente", "a person's number"),
+        ("number of patients", "a number of something"),
+        ("Krankenversicherungsnummer", "a person's number"),
+        ("leeftijd", "an age"),
+        ("data di nascita", "a birth"),
+        ("woonplaats", "a place"),
+        ("estado civil", "a marital status"),
+        ("Staatsangehörigkeit", "a nationality or language"),
+        ("niveau d'études", "an education"),
+        ("beroep", "work"),
+        ("Bruttoeinkommen", "money"),
+        ("fecha de ingreso", "an admission or a discharge"),
+        ("Entlassungsdatum", "an admission or a discharge"),
+        ("geloof", "a belief or conviction"),
+        ("courriel", "a way to reach a person"),
+        ("c_charge_degree", "crime"),
+        ("degree", "an education"),
+        ("total_charges", "money"),
+        ("two_year_recid", "crime"),
+        ("year", "a date"),
+        ("weeks worked in year", "work"),
+        ("two_year_plan", None),
+        ("num persons worked for employer", "work"),
         ("storage", None),
         ("average", None),
         ("Q17", None),
@@ -188,6 +228,39 @@ def test_different_in_every_record_is_an_identifier_unless_it_measures():
     assert [own.role for own in found] == ["identifier", None, None, "identifier"]
 
 
+def test_the_columns_of_a_court_are_placed_as_a_person_would(tmp_path):
+    made = guess(open_rows(write(tmp_path / "c.csv", HEADER, COURT)))
+    found = {own.column: own for own in made}
+    by_role = {role: {own.column for own in made if own.role == role} for role in ("identifier", "quasi", "sensitive")}
+    assert {"name", "first", "last", "c_case_number", "r_case_number", "vr_case_number"} <= by_role["identifier"]
+    assert {"sex", "dob", "age", "age_cat", "race"} <= by_role["quasi"]
+    assert by_role["sensitive"] == {"decile_score", "priors_count", "c_charge_degree"}
+    for name in ("two_year_recid", "juv_fel_count", "days_b_screening_arrest", "is_recid", "c_charge_desc"):
+        assert found[name].role is None and "named like crime" in found[name].reason, name
+        assert "sensitive? 3 such columns are enough" in found[name].advice
+    assert "somebody may remember the day" in found["c_jail_in"].reason
+    said = guess(open_rows(pa.table({"days_b_screening_arrest": [i % 90 for i in range(300)]})))
+    assert said[0].hierarchy is not None and said[0].hierarchy["type"] == "numeric", "a count has an order"
+
+
+def test_a_column_named_like_a_name_is_none_where_it_holds_numbers():
+    first, nom = guess(engine(first=[i % 60 for i in range(200)], nom=[f"n{i % 60}" for i in range(200)]))
+    assert first.role is None and nom.role == "identifier"
+
+
+def test_the_best_founded_columns_are_kept_and_what_somebody_decided_always():
+    draw = random.Random(4)
+    columns = {f"diagnosis_{i}": [draw.choice("abc") for _ in range(200)] for i in range(4)}
+    columns["hiv"] = ["no" if draw.random() < 0.97 else "yes" for _ in range(200)]
+    columns["disease"] = [draw.choice("xyz") if draw.random() < 0.3 else None for _ in range(200)]
+    kept = [own.column for own in guess(engine(**columns)) if own.role == "sensitive"]
+    assert kept == ["diagnosis_0", "diagnosis_1", "diagnosis_2"]
+    few = {name: columns[name] for name in ("hiv", "disease", "diagnosis_0", "diagnosis_1", "diagnosis_2")}
+    assert {own.column for own in guess(engine(**few)) if own.role == "sensitive"} == set(few) - {"hiv", "disease"}
+    given = dict.fromkeys(("hiv", "disease", "diagnosis_0", "diagnosis_3"), "sensitive")
+    assert {own.column for own in guess(engine(**columns), roles=given) if own.role == "sensitive"} == set(given)
+
+
 def test_nothing_is_ever_guessed_neutral_and_adult_is_placed_sensibly():
     found = roles("adult")
     assert "neutral" not in found.values()
@@ -239,7 +312,6 @@ def test_any_column_name_and_value_gives_a_readable_study_with_just_these_names(
     values = [f"{names[i % len(names)]} \n ] # \" ''' {i % 3}" for i in range(60)]
     table = pa.table({**{name: pa.array(values) for name in names}, "the age\n": list(range(60))})
     rows = open_rows(table)
-    from sfumato.table import TableDeclaration
     from sfumato.tradeoff.study.draft import Draft
 
     made = Draft(TableDeclaration("t.csv"), rows.row_count, False, guess(rows))
@@ -287,7 +359,7 @@ def test_requirements_are_those_the_table_could_satisfy(tmp_path):
     draw = random.Random(6)
     rows = [[draw.randrange(90), draw.choice(["yes", "no"]), draw.choice("abcdefg")] for _ in range(60)]
     made = draft(str(write(tmp_path / "t.csv", ["age", "hiv", "disease"], rows)))
-    texts = made.requirements()
+    texts = list(made.first.requirements)
     assert [text for text in texts if "&" not in text] == ["k-anonymity k=5", "k-anonymity k=10"]
     assert (
         'k-anonymity k=5 & l-diversity l=2 variant=distinct on="hiv" & l-diversity l=5 variant=distinct on="disease"'
@@ -323,6 +395,72 @@ def test_the_command_says_what_it_guessed_and_what_comes_next(tmp_path):
     ]
 
 
+def test_roles_that_are_given_are_taken_and_the_others_guessed(tmp_path):
+    source, study = patients(tmp_path / "p.csv"), tmp_path / "study.toml"
+    words = ["--sensitive", "consent", "--neutral", "systolic", "--identifier", "zip", "--quasi", "icd10"]
+    assert run(str(source), "--to", str(study)).exit_code == 0
+    assert run(str(source), "--to", str(study), "--force", *words).exit_code == 0
+    table = read_study(str(study)).table
+    assert table.quasi == ("birth date", "sex", "icd10") and table.sensitive == ("consent",)
+    assert table.neutral == ("systolic",) and "zip" in table.identifier and "patient_id" in table.identifier
+    assert "you said so" in study.read_text() and set(table.open().published) >= {"systolic", "consent"}
+    before = study.read_bytes()
+    for words, said in (
+        (["--quasi", "nope"], "there is no column 'nope'"),
+        (["--quasi", "sex", "--sensitive", "sex"], "'sex' is named both quasi and sensitive"),
+        (["--sensitive", "same"], "the column 'same' cannot be sensitive as it is: with one value only"),
+        (["--identifier", "sex,same"], "no quasi-identifier"),
+    ):
+        (tmp_path / "s.csv").write_text("sex,same\n" + "m,1\nf,1\n" * 30)
+        ended = run(str(tmp_path / "s.csv"), "--to", str(study), "--force", *words)
+        assert isinstance(ended.exception, BadInputError) and said in str(ended.exception), words
+    assert study.read_bytes() == before
+    ended = run("--baskets", str(source), "--to", str(tmp_path / "b.toml"), "--quasi", "sex")
+    assert isinstance(ended.exception, BadInputError) and "--quasi is about tables" in str(ended.exception)
+
+
+def test_a_first_map_takes_about_a_minute_and_says_what_was_left_out_for_that(tmp_path, monkeypatch):
+    draw = random.Random(14)
+    rows: list[list[object]] = [
+        [draw.randrange(90), draw.randrange(90), draw.choice("mf"), *(f"d{draw.randrange(1900)}" for _ in "ab")]
+        for _ in range(20_000)
+    ]
+    made = draft(str(write(tmp_path / "t.csv", ["age", "edad", "sex", "disease", "illness"], rows)))
+    usual = FirstMap(tuple(made.first.requirements), ("mondrian", "full-domain"), Scales()).timed(made.cells)
+    assert made.first.effort.seconds <= LONGEST < usual.effort.seconds
+    text = made.to_toml()
+    assert made.first.left_out and all(f"Left out: {what}." in text for what in made.first.left_out)
+    scales = Study.from_toml(text).scales
+    assert made.first.effort.in_words in text and scales == made.first.scales and scales.queries.number == 100
+    assert len(Study.from_toml(text).candidates) == len(made.first.candidates)
+    monkeypatch.setattr("sfumato.tradeoff.study.first_map.LONGEST", 0.0)
+    least = replace(made).first
+    assert made.first.ends == ("without-quasi",) and usual.effort.gigabytes > 4 > made.first.effort.gigabytes
+    assert [str(one) for one in least.candidates[:-1]] == [
+        f"mondrian, k-anonymity k={k}, generalization, suppress 0.05" for k in (20, 100)
+    ]
+    assert len(least.left_out) == 7 and isinstance(least.scales.reader, UniformReader)
+    assert least.effort.seconds < made.first.effort.seconds
+
+
+def test_what_hardly_any_group_could_satisfy_is_left_out_with_the_reason(tmp_path):
+    rows: list[list[object]] = [[i % 70, "yes" if i < 12 else "no"] for i in range(200)]
+    made = draft(str(write(tmp_path / "t.csv", ["age", "hiv"], rows)))
+    assert [text for text in made.first.requirements if "l=" in text] == [
+        "k-anonymity k=5 & l-diversity l=2 variant=distinct"
+    ]
+    few = draft(str(write(tmp_path / "u.csv", ["age", "hiv"], [[i % 70, "ny"[i < 3]] for i in range(200)])))
+    assert not any("l-diversity" in text for text in few.first.requirements)
+    assert any("98% of the records have one value of 'hiv'" in what for what in few.first.left_out)
+
+
+def test_large_populations_are_counted_about_right_in_a_sample():
+    cells = TableDeclaration("adult-train").open().cells
+    for share in (0.5, 0.2):
+        exact = large_populations(cells, share).size
+        assert exact / 2 < populations_about(cells, share) < 2 * exact
+
+
 def test_an_existing_study_is_kept_and_nothing_half_written_stays(tmp_path):
     source, study = patients(tmp_path / "p.csv", 30), tmp_path / "study.toml"
     study.write_text("mine")
@@ -340,7 +478,7 @@ def test_an_existing_study_is_kept_and_nothing_half_written_stays(tmp_path):
 def test_a_table_without_quasi_identifiers_still_gets_a_study_that_says_what_to_decide(tmp_path):
     source = write(tmp_path / "t.csv", ["value", "thing"], [[i / 7, "abc"[i % 3]] for i in range(90)])
     ended = run(str(source), "--to", str(tmp_path / "study.toml"))
-    assert ended.exit_code == 0 and "No quasi-identifier was found" in ended.stdout
+    assert ended.exit_code == 0 and "No column looks like something an outsider may know" in ended.stdout
     text = (tmp_path / "study.toml").read_text()
     assert "Write at least one name here" in text
     with pytest.raises(BadInputError, match="no quasi-identifier"):
@@ -425,7 +563,34 @@ def without_sensitive(path: Path) -> Path:
     return write(path, ["age", "town", "gender"], rows)
 
 
-@pytest.mark.parametrize("make", [patients, survey, weird, hollow, wide, single, without_sensitive])
+def court(path: Path) -> Path:
+    return write(path, HEADER, COURT)
+
+
+def one_column(path: Path) -> Path:
+    return write(path, ["age"], [[i * i % 83] for i in range(120)])
+
+
+def constant(path: Path) -> Path:
+    rows: list[list[object]] = [[40 + i % 7, "m", "DE", "yes" if i % 16 == 0 else "no"] for i in range(160)]
+    return write(path, ["age", "sex", "country", "hiv"], rows)
+
+
+def times(path: Path) -> Path:
+    """A day and a time in every record, over two centuries."""
+    draw = random.Random(15)
+    start = datetime.datetime(1850, 1, 1)
+    rows: list[list[object]] = [
+        [start + datetime.timedelta(seconds=draw.randrange(6 * 10**9)), draw.choice("mf"), draw.choice(ICD)]
+        for _ in range(150)
+    ]
+    return write(path, ["seen", "sex", "icd"], rows)
+
+
+ALL = [patients, survey, weird, hollow, wide, single, without_sensitive, court, one_column, constant, times]
+
+
+@pytest.mark.parametrize("make", ALL)
 def test_explore_runs_on_the_study_as_it_was_written(tmp_path, make):
     source = make(tmp_path / "t.csv")
     assert run(str(source), "--to", str(tmp_path / "study.toml")).exit_code == 0

@@ -1,6 +1,8 @@
 """Who makes releases: one file per algorithm."""
 # mypy: implicit-reexport
 
+from typing import Any, Unpack
+
 from sfumato.anonymizers.anatomy import Anatomy
 from sfumato.anonymizers.anonymizer import Anonymizer
 from sfumato.anonymizers.burel import Burel
@@ -24,7 +26,7 @@ from sfumato.configuration import parse
 from sfumato.errors import BadInputError
 from sfumato.release import Form, NoisyRelease, Release
 from sfumato.requirements import Requirement, requirement
-from sfumato.table import Table
+from sfumato.table import Columns, Table, as_table
 
 ANONYMIZERS: list[type[Anonymizer]] = [
     Mondrian,
@@ -52,24 +54,38 @@ def anonymizer(text: str) -> Maker:
 
 
 def anonymize(
-    table: Table,
+    table: Table | Any,
     require: Requirement | str,
     maker: Anonymizer | str = "mondrian",
     form: Form = "generalization",
     suppress: float = 0.0,
+    **columns: Unpack[Columns],
 ) -> Release:
-    """Make one release of a table that satisfies a requirement; both may be given as text."""
+    """Make one release of a table (or of a frame or file) that satisfies a requirement, which may be given as text.
+
+    Of a frame or file the keywords of `read` say what its columns are: `quasi`, `sensitive`, `neutral`, ... At most a
+    share `suppress` of the records is left out. The release comes back as what came in by its `frame()`.
+
+    >>> import pyarrow
+    >>> people = {"age": ["34", "36", "51", "58"], "illness": ["flu", "cold", "flu", "cold"]}
+    >>> release = anonymize(pyarrow.table(people), "k-anonymity k=2", quasi=["age"], sensitive=["illness"])
+    >>> sorted(release.frame()["age"].to_pylist())
+    ['34-36', '34-36', '51-58', '51-58']
+    """
     chosen = anonymizer(maker) if isinstance(maker, str) else maker
     if isinstance(chosen, Mechanism):
         raise BadInputError(f'{chosen.name} satisfies no requirement but draws noisy releases: draw(table, "{chosen}")')
     wanted = requirement(require) if isinstance(require, str) else require
-    return chosen.anonymize(table, wanted, form, suppress)
+    return chosen.anonymize(as_table(table, columns), wanted, form, suppress)
 
 
-def draw(table: Table, maker: Mechanism | str) -> NoisyRelease:
-    """Draw one differentially private release of a table, such as `draw(table, "dp-kd-tree epsilon=1 height=8")`."""
+def draw(table: Table | Any, maker: Mechanism | str, **columns: Unpack[Columns]) -> NoisyRelease:
+    """Draw one differentially private release of a table, such as `draw(table, "dp-kd-tree epsilon=1 height=8")`.
+
+    Of a frame or file the keywords of `read` say what its columns are.
+    """
     chosen = anonymizer(maker) if isinstance(maker, str) else maker
     if not isinstance(chosen, Mechanism):
         known = ", ".join(kind.name for kind in MECHANISMS)
         raise BadInputError(f"{chosen.name} draws no noisy releases; those that do are {known}")
-    return chosen.draw(table)
+    return chosen.draw(as_table(table, columns))

@@ -109,7 +109,7 @@ def checked_households(release: Release) -> None:
     """Raise unless all published members of every household show the same value of what households share.
 
     Who knows of two members would otherwise intersect two boxes of one value, and learn more than either says.
-    Exact values are the same of themselves.
+    Exact values are the same of themselves. A member that lacks a value may show just that: it says nothing of it.
     """
     table, shared = release.table, list(release.table.shared)
     if table.memberships is None or not shared or release.form == "bucketization":
@@ -122,8 +122,13 @@ def checked_households(release: Release) -> None:
     low, high = ranges(assigned.cell, ends, ends)  # a divided cell shows several boxes
     there = place[memberships.combination] >= 0
     member = place[memberships.combination[there]]
-    low, high = ranges(memberships.household[there], low[member], high[member])
-    differ = (low != high).any(axis=1)
+    low, high = low[member], high[member]
+    missing = np.tile(release.cells.missing[shared], 2)
+    alone = (low == missing) & (high == missing)
+    alone = np.tile(alone[:, : len(shared)] & alone[:, len(shared) :], 2)  # both ends: missing is all that is shown
+    beyond = np.iinfo(np.int32).max
+    low, high = ranges(memberships.household[there], np.where(alone, beyond, low), np.where(alone, -1, high))
+    differ = (low < high).any(axis=1)
     if differ.any():
         raise InfeasibleError(
             f"members of {int(differ.sum()):,} households would show different values of "

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sfumato.commands.common import announce_first_run, print_json, say, tell
-from sfumato.commands.groups import AsJson, OfBaskets, TextReading
+from sfumato.commands.groups import ABOUT_TABLES, AsJson, OfBaskets, Roles, TextReading, refuse
 from sfumato.phrases import counted
 from sfumato.vocabulary import SOURCE
 
@@ -16,10 +18,15 @@ if TYPE_CHECKING:
     from sfumato.tradeoff import Draft
 
 WIDEST = 28
+ROLES = (
+    "identifier: never published. quasi: what others may know of somebody, made coarser. sensitive: what nobody\n"
+    "should learn of somebody, published and protected. UNDECIDED: not published."
+)
 
 
 def init(
     table: Annotated[str, typer.Argument(help=SOURCE.meaning)],
+    roles: Roles,
     reading: TextReading,
     baskets: OfBaskets,
     to: Annotated[Path, typer.Option("--to", help="The study to write.")] = Path("study.toml"),
@@ -27,7 +34,10 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Overwrite the study.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Look at a table, guess roles and hierarchies, and write a study.toml with comments for a person to correct."""
+    """Look at a table, guess roles and hierarchies, and write a study.toml with comments for a person to correct.
+
+    Roles that are given (--quasi, --sensitive, --neutral, --identifier) are taken, the others are guessed.
+    """
     from sfumato.release import check_target
     from sfumato.table import TableDeclaration
     from sfumato.tradeoff import draft
@@ -35,6 +45,7 @@ def init(
 
     check_target(to, force)
     if baskets.are_meant(table):
+        refuse(roles.given(), ABOUT_TABLES)
         first = draft_baskets(baskets.declaration(table, reading))
         first.write(to, force)
         tell(first.notices)
@@ -42,7 +53,10 @@ def init(
         return
     baskets.refuse_for_table()
     announce_first_run()
-    drafted = draft(TableDeclaration(table, **reading.declared()), sample)
+    declared = TableDeclaration(table, household=roles.household, **reading.declared())
+    if roles.given():
+        declared = replace(declared, **roles.of_rows(declared.open_rows()))  # type: ignore[arg-type]
+    drafted = draft(declared, sample)
     drafted.write(to, force)
     tell(drafted.notices)
     if as_json:
@@ -65,6 +79,8 @@ def _as_plain(draft: Draft, to: Path) -> dict[str, object]:
         "na": list(draft.declaration.na),
         "columns": columns,
         "undecided": [guess.column for guess in draft.of_role(None)],
+        "effort": None if draft.first.effort is None else vars(draft.first.effort),
+        "left_out": list(draft.first.left_out),
     }
 
 
@@ -83,20 +99,31 @@ def _print(draft: Draft, to: Path) -> None:
     for name, guess in zip(names, draft.guesses, strict=True):
         why = f"{guess.reason}. {guess.advice}" if guess.advice else guess.reason
         typer.echo(f"  {name:{width}}  {guess.role or 'UNDECIDED':10}  {guess.type:13}  {shown(why, 1000)}")
+    typer.echo(f"\n{ROLES}")
+    for paragraph in _remarks(draft, to):
+        typer.echo(f"\n{paragraph}")
+    typer.echo(f"\nNext: correct {to}, then\n  sfumato check {to}\n  sfumato explore {to}")
+
+
+def _remarks(draft: Draft, to: Path) -> Iterator[str]:
+    """Say what somebody should decide, and what comes of the draft as it is."""
+    from sfumato.table.guess.guess import shown
+
     if draft.added_na:
-        typer.echo(
-            f"\nTaken as missing (na in {to}; take out what is a value): {', '.join(map(shown, draft.added_na))}"
-        )
+        yield f"Taken as missing (na in {to}; take out what is a value): {', '.join(map(shown, draft.added_na))}"
     undecided = len(draft.of_role(None))
     if undecided:
-        typer.echo(
-            f"\n{counted(undecided, 'column')} could not be placed; what is UNDECIDED is not published until you write "
-            f"its name into one of the lists in {to}."
+        yield (
+            f"{counted(undecided, 'column')} could not be placed, or would be too many for a first study. What is "
+            f"UNDECIDED is not published until you\nwrite its name into one of the lists in {to}, or say its role "
+            "here, such as --sensitive COLUMN (and --force)."
         )
     if not draft.of_role("quasi"):
-        typer.echo(f"\nNo quasi-identifier was found: name at least one in {to} before you go on.")
-    elif not draft.of_role("sensitive"):
-        typer.echo(
-            "\nNo sensitive column was found: the study is about who can be recognised, not about what is learnt."
+        yield (
+            "No column looks like something an outsider may know of a person (a quasi-identifier), so there is nothing "
+            f"to make coarser:\nname at least one, here (--quasi COLUMN) or in {to}, before you go on."
         )
-    typer.echo(f"\nNext: correct {to}, then\n  sfumato check {to}\n  sfumato explore {to}")
+    elif not draft.of_role("sensitive"):
+        yield "No column looks sensitive: the study is about who can be recognised, not about what is learnt of them."
+    if draft.timing():
+        yield "\n".join(draft.timing())

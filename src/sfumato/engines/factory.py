@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.engines.duckdb import DuckDBEngine
+from sfumato.engines.frames import frame_origin
 from sfumato.engines.protocol import Engine, Reading
 from sfumato.errors import BadInputError
 
@@ -22,13 +23,8 @@ def engine_for(source: Any) -> type[Engine]:
 def open_rows(source: Any, reading: Reading | None = None) -> Engine:
     """Open a file, a frame that speaks the Arrow interface, or whatever else an engine takes."""
     reading = reading or Reading()
-    rows = engine_for(source).open(source, replace(reading, origin=reading.origin or _origin(source)))
+    origin = str(Path(source)) if isinstance(source, str | Path) else frame_origin(source)
+    rows = engine_for(source).open(source, replace(reading, origin=reading.origin or origin))
     if rows.row_count == 0 and not reading.empty:
         raise BadInputError(f"{rows.origin}: there is a header but no row; give a table with records")
     return rows
-
-
-def _origin(source: Any) -> str:
-    if isinstance(source, str | Path):
-        return str(Path(source))
-    return f"{type(source).__module__.partition('.')[0]} {type(source).__name__}"

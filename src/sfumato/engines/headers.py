@@ -18,6 +18,7 @@ FEWEST = 5
 """Records beside the first from which on the first is compared with them."""
 
 LOOKED_AT = 1000
+RENAME = "rename columns, or name them all (--columns a,b,c)"
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ def _is_a_scale(first: Sequence[str]) -> bool:
     return len(numbers) > 2 and len(steps) == 1 and steps != {0}
 
 
-def checked_header(origin: str, names: tuple[str, ...], extra: int = 0) -> tuple[str, ...]:
+def checked_header(origin: str, names: tuple[str, ...], extra: int = 0, remedy: str = RENAME) -> tuple[str, ...]:
     """Return the names if there are any and each stands once; `extra` fields of the rows have none."""
     if not names:
         raise BadInputError(f"{origin}: there is no column")
@@ -109,7 +110,7 @@ def checked_header(origin: str, names: tuple[str, ...], extra: int = 0) -> tuple
     if not problems:
         return names
     problems += _alike(places)
-    raise BadInputError(f"{origin}: {'; '.join(problems)}; rename columns, or name them all (--columns a,b,c)")
+    raise BadInputError(f"{origin}: {'; '.join(problems)}; {remedy}")
 
 
 def _oddities(origin: str, names: Sequence[str]) -> list[str]:

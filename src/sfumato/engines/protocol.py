@@ -2,7 +2,8 @@
 
 An engine knows nothing of hierarchies, roles or requirements. It lists the distinct texts of a column, counts the
 distinct tuples of codes once somebody has given every text a code, and writes rows whose cells have been placed. What
-crosses is distinct texts, cells and counts, never rows; what goes wrong is one of our own errors on every engine.
+crosses is distinct texts, cells and counts, and of rows only what is published; what goes wrong is one of our own
+errors on every engine.
 """
 
 from __future__ import annotations
@@ -292,7 +293,11 @@ class Engine(Protocol):
 
     @property
     def nested(self) -> Mapping[str, str]:
-        """The columns that hold several values a row, by what the engine calls their type; lists end in `[]`."""
+        """The columns of several values a row, or of bytes, by what the engine calls their type; lists end in `[]`."""
+
+    @property
+    def texts(self) -> frozenset[str]:
+        """The columns that stay texts in memory, whatever their values look like; of a text file values decide."""
 
     def digest(self) -> str:
         """Return a digest of names and values of all columns, the same for the same content on every engine."""
@@ -318,8 +323,14 @@ class Engine(Protocol):
     def write(self, placement: Placement, layout: Layout, path: Path, format: str) -> int:
         """Write the placed rows as "csv" or "parquet", shuffled; return the number of rows; `OSError` if it fails."""
 
+    def placed_rows(self, placement: Placement, layout: Layout) -> pa.Table:
+        """Return the placed rows in the order in which `write` writes them: texts, neutral columns with their types."""
+
     def write_table(self, content: pa.Table, path: Path, format: str) -> int:
         """Write a small table of our own making in the same way."""
+
+    def shuffled_table(self, content: pa.Table) -> pa.Table:
+        """Return a small table of our own making in the order in which `write_table` writes it."""
 
     def lists(self, column: str) -> CountedLists:
         """Count the distinct lists of a column."""

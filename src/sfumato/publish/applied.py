@@ -279,5 +279,5 @@ class _Fitting:
     def release(self) -> Release:
         """Publish the groups that are admitted."""
         (assignment, lo, hi), admitted = self.boxes, self.admitted
-        release = generalization(self.table, assignment.only(admitted), lo[admitted], hi[admitted])
+        release = generalization(self.table, assignment.only(admitted), lo[admitted], hi[admitted], whole=True)
         return replace(release, levels=self.mapping.levels) if self.mapping.levels else release

@@ -93,7 +93,7 @@ def _together(together: Together) -> Iterator[str]:
     if not together.shared:
         yield f"\nHouseholds: members of the {several} with several members share no quasi-identifier."
         return
-    yield f"\nHouseholds: within each of the {several} with several members all have the same"
+    yield f"\nHouseholds: within each of the {several} with several members all that have a value have the same"
     yield f"  {', '.join(together.shared)}."
     if together.holds:
         yield "  One published combination of these covers each of them: members show the same values."

@@ -42,11 +42,6 @@ def cautions(release: Release, requirement: Requirement, maker: Anonymizer) -> l
     ]
 
 
-def is_exact(release: Release) -> bool:
-    """Say whether every published record shows its quasi-identifiers as they are, in no bucket."""
-    return release.form == "generalization" and bool((release.boxes.lo == release.boxes.hi).all())
-
-
 def found_first(cautions: Iterable[Caution]) -> list[Caution]:
     """Put first what was found in a release: for the publisher, since the order tells what was."""
     return sorted(cautions, key=lambda caution: caution.count == "")
@@ -63,7 +58,7 @@ def _identity(release: Release) -> Iterator[Caution]:
         )
     elif release.histograms is None:
         yield Caution("identity", "The exact quasi-identifiers stand in this file; only sensitive values do not.")
-    elif is_exact(release):
+    elif release.is_exact:
         yield Caution(
             "identity",
             "The exact quasi-identifiers stand in this file beside the sensitive values: nothing was generalized. "
@@ -207,8 +202,17 @@ def _always(release: Release, requirement: Requirement) -> Iterator[Caution]:
         yield Caution(
             "neutral columns", f"Published as they are, and taken for harmless: {names}. Their content was not judged."
         )
+    observed = [quasi.name for quasi in release.cells.quasi if quasi.hierarchy.observed]
+    if release.form == "generalization" and observed:
+        yield Caution(
+            "automatic hierarchies",
+            f"Which values and groups {listed(observed)} can have was taken from the table, records that were left out "
+            "included, and not declared beforehand. Who knows how that is done can sometimes reason from where "
+            "intervals begin, how wide they are and which groups there are to a record that is not published.",
+        )
     if release.form == "generalization" and not release.levels:
         yield Caution(
             "exact ends",
-            "The ends of published ranges can be values of single records: a range of 20-61 says that somebody is 61.",
+            "The ends of published ranges can be values of single records: a range of 20-61 says that somebody is 61. "
+            "Where ranges meet can be the value of a record that was left out.",
         )

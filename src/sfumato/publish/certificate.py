@@ -221,8 +221,8 @@ def _households(suppress: float) -> str:
     """Say what was made so of the members of a household, without what only the table tells."""
     alone = "; a member may be left out alone" if suppress else ""
     return (
-        "all published members of a household show the same value of every quasi-identifier that is the same within "
-        f"every household of the table{alone}"
+        "all published members of a household show the same value of every quasi-identifier of which no household of "
+        f"the table has two values; a member of whom it is missing may show that instead{alone}"
     )
 
 

@@ -121,7 +121,9 @@ def mapping_of(release: Release | NoisyRelease, wanted: Requirement) -> Mapping:
     cells = release.cells
     names = {quasi.name: quasi.hierarchy for quasi in cells.quasi}
     # a domain of sensitive values that was only observed may be another one in new data
-    names |= {attribute.name: attribute.hierarchy for attribute in cells.sensitive if not attribute.hierarchy.observed}
+    names |= {
+        attribute.name: attribute.hierarchy for attribute in cells.sensitive if not attribute.hierarchy.lists_values
+    }
     table = release.table
     reading = (wanted, table.roles, table.missing, tuple(table.engine.na), names)
     boxes = np.zeros((0, len(cells.quasi)), np.int32)

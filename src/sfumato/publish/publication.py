@@ -15,16 +15,16 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from sfumato.anonymizers import Anonymizer, Mechanism, assigned
+from sfumato.anonymizers import Anonymizer, Mechanism
 from sfumato.engines.formulas import check_escaping
-from sfumato.errors import BadInputError
 from sfumato.measures import measure
 from sfumato.phrases import counted
 from sfumato.publish.audit.audit import Audit, audit
 from sfumato.publish.audit.counted import joined_tables
 from sfumato.publish.audit.question import STUDY
 from sfumato.publish.baskets.publication import leaving_baskets
-from sfumato.publish.cautions import cautions, is_exact
+from sfumato.publish.board import Decision, board_file, recipient_named
+from sfumato.publish.cautions import cautions
 from sfumato.publish.certificate import (
     Origin,
     certificate,
@@ -38,13 +38,15 @@ from sfumato.publish.formulas import written_formulas
 from sfumato.publish.leaving import Leaving, Publication, check_confirmed, check_unchanged, publish
 from sfumato.publish.mapping import mapping_of
 from sfumato.publish.noisy.publication import LeavingDraw, check_noisy_request
-from sfumato.release import Release, RowLayout, check_targets, format_of
+from sfumato.publish.plain_words import PlainWords, table_in_plain_words
+from sfumato.release import NoisyRelease, Release, RowLayout, check_targets, format_of
 from sfumato.release.writing import GROUP, inputs_of, release_files, write_drafts
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.requirements.predicates import SIZE
-from sfumato.tradeoff import Candidate, Map, Point, read_map
-from sfumato.tradeoff.choice.exposure import refusal
+from sfumato.tradeoff import Candidate, Map, read_map
+from sfumato.tradeoff.choice.exposure import check_published
 from sfumato.tradeoff.exploration.folder import map_files
+from sfumato.tradeoff.exploration.remaking import made
 from sfumato.tradeoff.study.study import of_table
 from sfumato.transactions.study import BasketStudy
 from sfumato.words.meanings import meanings as meanings_of
@@ -63,23 +65,27 @@ def publish_point(
     force: bool = False,
     mapping: str | Path | None = None,
     escape_formulas: bool = False,
+    recipient: str | None = None,
 ) -> Publication:
     """Publish a point of the map in a folder; a noisy one is drawn afresh.
 
-    `escape_formulas` writes cells that a spreadsheet would run as formulas with `'` in front.
+    `escape_formulas` writes cells that a spreadsheet would run as formulas with `'` in front. Where a `recipient` is
+    named (public, partner, internal), a point that is beyond its bounds is refused.
     """
     folder, path = Path(folder), Path(to)
     check_escaping(escape_formulas, path, format_of(path))
     map_ = read_map(folder)
     point, declared = map_[id], str(folder / STUDY)
     check_published(point)
+    decision = Decision(map_, point, recipient_named(recipient))
+    decision.check()
     study = sha256(Path(declared).read_bytes()).hexdigest()
     origin = Origin("", str(map_.about.get("digest")), map_.study.name, study, id, declared)
-    others = [] if mapping is None else [Path(mapping)]
+    others = [board_file(path), *([] if mapping is None else [Path(mapping)])]
     if isinstance(map_.study, BasketStudy):
         check_targets([path, *others], force, map_files(folder))
         leaving: Leaving = leaving_baskets(map_, map_.study, point, folder, path, origin, layout, escape_formulas)
-        return publish(leaving, force, mapping)
+        return publish(leaving, force, mapping, decision)
     check_targets(
         [path, *certificate_files(path), *others], force, [*of_table(map_.study).table.files, *map_files(folder)]
     )
@@ -91,36 +97,14 @@ def publish_point(
     table = of_table(map_.study).table.open()
     check_unchanged(map_, folder, table.engine.origin, table.engine.digest())
     origin = replace(origin, table=table.engine.origin)
-    if isinstance(maker, Mechanism):
-        leaving = LeavingDraw(maker.draw(table), maker, path, origin, point.measures, escape_formulas)
+    release = made(point, table)
+    if isinstance(release, NoisyRelease):
+        assert isinstance(maker, Mechanism)
+        leaving = LeavingDraw(release, maker, path, origin, point.measures, escape_formulas)
     else:
-        release = assigned(maker.anonymize(table, candidate.requirement, candidate.form, candidate.suppress))
-        check_shown(release, id)
         meanings = meanings_of(Map(map_.study, (point,), map_.about))
         leaving = LeavingTable(release, candidate, path, origin, meanings, layout, escape_formulas)
-    return publish(leaving, force, mapping)
-
-
-def check_published(point: Point) -> None:
-    """Raise unless a point is a release that was made and measured."""
-    if point.status != "measured":
-        raise BadInputError(f"point {point.id} was not made ({point.status}: {point.reason}); choose another")
-    if why := refusal(point):
-        raise BadInputError(f"point {point.id} {why}")
-
-
-def check_shown(release: Release, id: str) -> None:
-    """Raise where somebody is alone in a release: decided by the release itself, whatever is said of its point.
-
-    Buckets, and what shows no sensitive value, publish exact quasi-identifiers on purpose, and say so.
-    """
-    without_sensitive = release.histograms is None and bool(release.table.roles.sensitive)
-    if release.form == "generalization" and not without_sensitive and (alone := int((release.sizes == 1).sum())):
-        what = "shows the table as it is" if is_exact(release) else "shows people who are alone in it"
-        raise BadInputError(
-            f"point {id} {what}: {counted(alone, 'record')} of {release.assignment.records:,} would stand in a group "
-            "of one (k is 1), so it is not a release to publish; choose another, such as with `sfumato ask`"
-        )
+    return publish(leaving, force, mapping, decision)
 
 
 @dataclass(frozen=True)
@@ -181,6 +165,10 @@ class LeavingTable(Leaving):
         )
         return for_publisher, outside
 
+    def in_plain_words(self, outside: Mapping[str, Any]) -> PlainWords:
+        """Say it of a table in groups."""
+        return table_in_plain_words(outside)
+
     def values(self, verdict: Audit) -> Mapping[str, Any]:
         """Return what a program reads of it."""
         return {
@@ -195,7 +183,7 @@ class LeavingTable(Leaving):
         """Say how much was published, and what was re-checked."""
         rows, groups = counted(self.release.assignment.records, "record"), counted(self.release.groups, "group")
         checked = f"Re-checked on the written file: {self.candidate.requirement}"
-        first = [EXACT_RECORDS] if is_exact(self.release) and self.release.histograms is not None else []
+        first = [EXACT_RECORDS] if self.release.is_exact and self.release.histograms is not None else []
         return [*first, f"Published {self.path}: {rows} in {groups}.", checked]
 
 
@@ -203,7 +191,7 @@ def columns_of(release: Release) -> Columns:
     """Return the columns of a released file; the order of sensitive values that were declared is not in it."""
     roles = release.table.roles
     sensitive = roles.sensitive if release.histograms is not None else ()
-    ordered = tuple(name for name in sensitive if release.table.hierarchies[name].observed)
+    ordered = tuple(name for name in sensitive if release.table.hierarchies[name].lists_values)
     return Columns(roles.quasi, sensitive, roles.neutral, roles.household, ordered, roles.weights)
 
 

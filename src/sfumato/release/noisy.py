@@ -17,11 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from sfumato.arrays import Counts, Numbers
 from sfumato.configuration import check_choice
 from sfumato.engines.formulas import escape_file
 from sfumato.errors import BadInputError
+from sfumato.release.frames import typed
 from sfumato.release.release import Boxes, Published
 from sfumato.release.staging import check_targets, staged
 from sfumato.release.synthetic import rounded, synthetic_table
@@ -141,15 +143,27 @@ class NoisyRelease(Published):
 
         They are drawn from what is published anyway, so they cost no budget. Another call draws others.
         """
+        rows = self.table.engine.write_table(self._records(), draft, format)
+        if escape_formulas:
+            escape_file(draft)
+        return rows
+
+    def to_arrow(self) -> pa.Table:
+        """Return records drawn from the release as an Arrow table, in an order that tells nothing.
+
+        They are drawn from what is published anyway, so they cost no budget. Another call draws others.
+        """
+        engine = self.table.engine
+        return typed(engine.shuffled_table(self._records()), engine.texts)
+
+    def _records(self) -> pa.Table:
+        """Draw records, if the release may be published."""
         if not self.publishable:
             raise BadInputError(
                 "this release was drawn with noise from a seed, which whoever knows the seed can take away again; "
                 "draw it afresh to publish it"
             )
-        rows = self.table.engine.write_table(synthetic_table(self), draft, format)
-        if escape_formulas:
-            escape_file(draft)
-        return rows
+        return synthetic_table(self)
 
 
 def noisy_release(

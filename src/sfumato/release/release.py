@@ -7,19 +7,21 @@ what a reader of the file sees, so groups with the same published text are merge
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.errors import BadInputError
 from sfumato.quiet import Quiet
-from sfumato.release.writing import Format, RowLayout, format_of, write_release
+from sfumato.release.frames import pandas_frame, polars_frame, typed
+from sfumato.release.writing import Format, RowLayout, format_of, release_rows, write_release
 from sfumato.table import Assignment, Cells, Histograms, Points, Table, distinct_rows
 
 Form = Literal["generalization", "bucketization"]
@@ -57,6 +59,23 @@ class Published(ABC):
     def content(self) -> Numbers:
         """The sensitive counts of every box: boxes x values, all sensitive attributes side by side."""
 
+    @abstractmethod
+    def to_arrow(self) -> pa.Table:
+        """Return what a file of it would hold as an Arrow table, in the same order of rows."""
+
+    def to_pandas(self) -> Any:
+        """Return what a file of it would hold as a pandas frame, in the same order of rows, with a new index."""
+        return pandas_frame(self.to_arrow())
+
+    def to_polars(self) -> Any:
+        """Return what a file of it would hold as a polars frame, in the same order of rows."""
+        return polars_frame(self.to_arrow())
+
+    def frame(self) -> Any:
+        """Return it as the kind of frame that the table came as; where that was a file, as an Arrow table."""
+        ways = {"pandas": self.to_pandas, "polars": self.to_polars, "arrow": self.to_arrow}
+        return ways[self.table.kind]()
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release(Published):
@@ -90,6 +109,11 @@ class Release(Published):
     def groups(self) -> int:
         """The number of groups."""
         return len(self.sizes)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every published record shows its quasi-identifiers as they are, in no bucket."""
+        return self.form == "generalization" and bool((self.boxes.lo == self.boxes.hi).all())
 
     @property
     def profiles(self) -> Numbers:
@@ -129,6 +153,15 @@ class Release(Published):
             return self.sizes
         return Points.of(self.boxes.lo, self.boxes.mass).counts
 
+    def to_arrow(self) -> pa.Table:
+        """Return the release as an Arrow table: what its file would hold, in the same order of rows.
+
+        A column keeps the kind that it has in the frame it came from (numbers, dates, truth values, texts) where every
+        value that is published is one; what was generalized is text. A text file knows no kinds, so there the
+        published values decide.
+        """
+        return typed(release_rows(self), self.table.engine.texts)
+
     def to_csv(
         self, path: str | Path, layout: RowLayout = "rows", force: bool = False, escape_formulas: bool = False
     ) -> list[Path]:
@@ -156,9 +189,15 @@ def generalization(
     lo: Codes,
     hi: Codes,
     sensitive: bool = True,
+    whole: bool = False,
 ) -> Release:
-    """Publish every group's box (one row of `lo` and `hi` per group) in place of its quasi-identifiers."""
-    lo, hi = shown_ends(table.cells, assignment, lo, hi)
+    """Publish every group's box (one row of `lo` and `hi` per group) in place of its quasi-identifiers.
+
+    `whole` boxes are published as they are: nodes of hierarchies, whose ends are nobody's value, or boxes that were
+    published before.
+    """
+    if not whole:
+        lo, hi = shown_ends(table.cells, assignment, lo, hi, table.grown)
     both = np.concatenate([lo, hi], axis=1)
     first, merged = distinct_rows(both)
     assignment = assignment.merged(merged)
@@ -175,10 +214,13 @@ def present_leaves(cells: Cells, assignment: Assignment, attribute: int) -> NDAr
     return present
 
 
-def shown_ends(cells: Cells, assignment: Assignment, lo: Codes, hi: Codes) -> tuple[Codes, Codes]:
+def shown_ends(
+    cells: Cells, assignment: Assignment, lo: Codes, hi: Codes, grown: Sequence[str] = ()
+) -> tuple[Codes, Codes]:
     """Draw the ends of boxes in to leaves that are published, where the domain was observed in the data.
 
-    Otherwise the end of a box could show a value that only suppressed records have. The whole domain stays whole.
+    Otherwise the end of a box could show a value that only suppressed records have. The whole domain stays whole. In a
+    declared domain that has `grown` by a leaf for missing values, that leaf alone was observed.
     """
     lo, hi = lo.copy(), hi.copy()
     for a, quasi in enumerate(cells.quasi):
@@ -188,6 +230,8 @@ def shown_ends(cells: Cells, assignment: Assignment, lo: Codes, hi: Codes) -> tu
             inner = (lo[:, a] > 0) | (hi[:, a] < last)
             lo[inner, a] = leaves[np.searchsorted(leaves, lo[inner, a])]
             hi[inner, a] = leaves[np.searchsorted(leaves, hi[inner, a], side="right") - 1]
+        elif quasi.name in grown and not present_leaves(cells, assignment, a)[-1]:
+            hi[(lo[:, a] > 0) & (hi[:, a] == quasi.hierarchy.size - 1), a] -= 1
     return lo, hi
 
 

@@ -68,16 +68,30 @@ def write_drafts(
 ) -> None:
     """Write the files of a release, the rows first in the list, wherever they will be moved to."""
     engine = release.table.engine
-    placement = Placement(
-        release.assignment.cell, release.assignment.group, release.assignment.count, release.table.link
-    )
     if layout == "anatomy":
         engine.write_table(sensitive_table(release), drafts[1], format)
-    rows = engine.write(placement, row_layout(release, with_sensitive=layout == "rows"), drafts[0], format)
-    if rows != release.assignment.records:
-        raise AssertionError(f"{rows} rows were written for {release.assignment.records} records")
+    rows = engine.write(_placement(release), row_layout(release, with_sensitive=layout == "rows"), drafts[0], format)
+    _check_all_written(release, rows)
     for draft in drafts if escape_formulas else ():
         escape_file(draft)
+
+
+def release_rows(release: Release) -> pa.Table:
+    """Return in memory what `write_release` writes, in the same order of rows."""
+    _check_layout(release, "rows")
+    rows = release.table.engine.placed_rows(_placement(release), row_layout(release))
+    _check_all_written(release, rows.num_rows)
+    return rows
+
+
+def _placement(release: Release) -> Placement:
+    assignment = release.assignment
+    return Placement(assignment.cell, assignment.group, assignment.count, release.table.link)
+
+
+def _check_all_written(release: Release, rows: int) -> None:
+    if rows != release.assignment.records:
+        raise AssertionError(f"{rows} rows were written for {release.assignment.records} records")
 
 
 def format_of(path: Path) -> Format:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sfumato.engines import ENGINES, Engine, Reading, open_rows
+from sfumato.engines import ENGINES, Engine, Frame, Reading, open_rows
 from sfumato.engines.duckdb.sources import parquet_part
 from sfumato.engines.factory import engine_for
 from sfumato.errors import BadInputError
@@ -95,7 +95,9 @@ def names_bundled(source: Any) -> bool:
 
 
 def open_source(source: Any, reading: Reading) -> Engine:
-    """Open the rows of any source: a bundled table by its name, or what the engines take."""
+    """Open the rows of any source: a bundled table by its name, a frame that is held, or what the engines take."""
+    if isinstance(source, Frame):
+        return open_rows(source.content, replace(reading, origin=source.origin))
     if names_bundled(source):
         return open_rows(frame(str(source)), replace(reading, origin=str(source)))
     if isinstance(source, str | Path) and engine_for(source) is ENGINES[0]:

@@ -113,6 +113,12 @@ class Cells(Quiet):
         return np.array([quasi.hierarchy.size for quasi in self.quasi], np.int64)
 
     @cached_property
+    def missing(self) -> NDArray[np.int32]:
+        """The code of a missing value of every quasi-identifier, -1 where it has none."""
+        trees = [quasi.hierarchy for quasi in self.quasi]
+        return np.array([tree.size - 1 if tree.missing else -1 for tree in trees], np.int32)
+
+    @cached_property
     def weights(self) -> NDArray[np.float64]:
         """How much a loss in every quasi-identifier counts, scaled to a mean of 1."""
         return np.array(scaled([quasi.weight for quasi in self.quasi]))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
-from sfumato.configuration import check_options
-from sfumato.engines import Engine, Reading
+from sfumato.configuration import check_options, described
+from sfumato.engines import Engine, Frame, Reading, frame_kind
 from sfumato.engines.notations import DayOrder
 from sfumato.errors import BadInputError
 from sfumato.table import bundled
@@ -57,16 +57,20 @@ IN_STUDY = "[table.hierarchy] of the study"
 
 @dataclass(frozen=True)
 class TableDeclaration:
-    """A file or a bundled table with the roles of its columns; a bundled table has usual roles and hierarchies."""
+    """A file, frame or bundled table with the roles of its columns; a bundled one has usual roles and hierarchies."""
 
-    source: Annotated[str, SOURCE]
+    source: Annotated[str | Frame, SOURCE]
+    """In Python also a path, or a frame, which is then held as one."""
+
     quasi: Annotated[tuple[str, ...], QUASI] = ()
     sensitive: Annotated[tuple[str, ...], SENSITIVE] = ()
     neutral: Annotated[tuple[str, ...], NEUTRAL] = ()
     identifier: Annotated[tuple[str, ...], IDENTIFIER] = ()
     household: Annotated[str | None, HOUSEHOLD] = None
     hierarchies: Annotated[str | None, HIERARCHIES] = None
-    hierarchy: Annotated[Mapping[str, Declared], HIERARCHY] = field(default_factory=dict)
+    hierarchy: Annotated[Mapping[str, Declared], HIERARCHY] = field(default_factory=dict, repr=False)
+    """Not printed: what was drafted lists values that records have."""
+
     weights: Annotated[Mapping[str, float], WEIGHTS] = field(default_factory=dict)
     missing: Annotated[Missing, MISSING_VALUES] = "value"
     na: Annotated[tuple[str, ...], NA] = ()
@@ -81,6 +85,12 @@ class TableDeclaration:
     as_written: Annotated[tuple[str, ...], AS_WRITTEN] = ()
 
     def __post_init__(self) -> None:
+        if not isinstance(self.source, str | Frame):
+            source = str(self.source) if isinstance(self.source, Path) else Frame.of(self.source)
+            object.__setattr__(self, "source", source)
+        for name, option in described(type(self)).items():
+            if option.several and isinstance(getattr(self, name), list):
+                object.__setattr__(self, name, tuple(getattr(self, name)))
         check_options(self)
         for name, what in (("hierarchy", "hierarchies"), ("weights", "numbers")):
             if not isinstance(getattr(self, name), Mapping):
@@ -94,7 +104,7 @@ class TableDeclaration:
     @property
     def files(self) -> list[Path]:
         """The files that opening the table reads."""
-        files = [] if self.is_bundled else [Path(self.source)]
+        files = [] if self.is_bundled or isinstance(self.source, Frame) else [Path(self.source)]
         if self.hierarchies is not None:
             files += level_tables(Path(self.hierarchies)) or [Path(self.hierarchies)]
         named = map(level_table_of, self.hierarchy.values())
@@ -111,18 +121,19 @@ class TableDeclaration:
 
     def open(self, rows: Engine | None = None) -> Table:
         """Open the table."""
-        given: dict[str, Declared] = bundled.hierarchies(self.source) if self.is_bundled else {}
+        given: dict[str, Declared] = bundled.hierarchies(str(self.source)) if self.is_bundled else {}
         if self.hierarchies is not None:
             given |= read_hierarchies(Path(self.hierarchies))
         for column, entry in self.hierarchy.items():
             given[column] = entry if isinstance(entry, Filed | Hierarchy) else Filed(entry, IN_STUDY)
-        return with_roles(rows or self.open_rows(), self.roles, given, self.missing)
+        table = with_roles(rows or self.open_rows(), self.roles, given, self.missing)
+        return replace(table, kind=frame_kind(self.source.content)) if isinstance(self.source, Frame) else table
 
     @property
     def roles(self) -> Roles:
         """The roles of the columns, those of a bundled table filled in."""
         quasi, sensitive = self.quasi, self.sensitive
         if self.is_bundled:
-            usual = bundled.find(self.source)
+            usual = bundled.find(str(self.source))
             quasi, sensitive = quasi or usual.quasi, sensitive or usual.sensitive
         return Roles(quasi, sensitive, self.neutral, self.identifier, self.household, tuple(self.weights.items()))

@@ -1,7 +1,12 @@
-"""Households: which records belong together, and which quasi-identifiers their members share."""
+"""Households: which records belong together, and which quasi-identifiers their members share.
+
+An attribute is shared where no household has two values of it. A member that lacks a value still belongs to the
+others: whoever knows them all would intersect what they show of anything else that they share.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +15,7 @@ from numpy.typing import NDArray
 from sfumato.arrays import Codes, Counts
 from sfumato.engines import Engine, Pairs, column_pairs
 from sfumato.quiet import Quiet
-from sfumato.table.rows import ranges, weighted_counts
+from sfumato.table.rows import distinct_rows, ranges, weighted_counts
 
 NEARLY = 0.9
 """From this share of the households with several members on an attribute is called nearly shared."""
@@ -61,24 +66,86 @@ def unnamed_pairs(pairs: Pairs) -> NDArray[np.bool_]:
     return flags
 
 
-def households_agree(codes: Codes, memberships: Memberships) -> NDArray[np.bool_]:
-    """Say for every household (rows) which columns have one code for all its members, a missing value being one."""
-    member_codes = codes[memberships.combination]
-    low, high = ranges(memberships.household, member_codes, member_codes)
-    agree: NDArray[np.bool_] = low == high
+def households_agree(codes: Codes, memberships: Memberships, missing: Codes) -> NDArray[np.bool_]:
+    """Say for every household (rows) which columns have one code for all its members that have a value.
+
+    `missing` is the code of a missing value in every column, -1 where there is none.
+    """
+    low, high = _of_those_with_a_value(codes, memberships, missing)
+    agree: NDArray[np.bool_] = low >= high
     return agree
 
 
-def shared_attributes(codes: Codes, memberships: Memberships) -> tuple[int, ...]:
-    """List the attributes that have one value within every household; none where all households have one member."""
+def shared_attributes(codes: Codes, memberships: Memberships, missing: Codes) -> tuple[int, ...]:
+    """List the attributes of which no household has two values; none where all households have one member.
+
+    A member that lacks a value does not unmake what the others share, provided that somewhere two members have one.
+    """
     if memberships.households == int(memberships.counts.sum()):
         return ()
-    return tuple(np.flatnonzero(households_agree(codes, memberships).all(axis=0)).tolist())
+    own = codes[memberships.combination]
+    low, high = ranges(memberships.household, own, own)
+    alike = households_agree(codes, memberships, missing).all(axis=0)
+    has = (own != missing) * memberships.counts[:, None]
+    known = [weighted_counts(memberships.household, column, memberships.households) for column in has.T]
+    together = np.array([number.max() > 1 for number in known], np.bool_)
+    return tuple(np.flatnonzero((low == high).all(axis=0) | (alike & together)).tolist())
 
 
-def nearly_shared(codes: Codes, memberships: Memberships) -> dict[int, int]:
+def nearly_shared(codes: Codes, memberships: Memberships, missing: Codes) -> dict[int, int]:
     """Find the attributes that all but a few households share, each with the number of those that do not."""
     several = memberships.sizes() > 1
-    differ = (~households_agree(codes, memberships)[several]).sum(axis=0)
+    differ = (~households_agree(codes, memberships, missing)[several]).sum(axis=0)
     few = (1 - NEARLY) * int(several.sum())
     return {attribute: int(number) for attribute, number in enumerate(differ) if 0 < number <= few}
+
+
+def lacking_members(codes: Codes, memberships: Memberships, missing: Codes) -> Counts:
+    """Count for every column the members that have no value while another member of their household has one."""
+    lacks = codes[memberships.combination] == missing
+    low, high = _of_those_with_a_value(codes, memberships, missing)
+    has = (low <= high)[memberships.household]
+    numbers: Counts = ((lacks & has) * memberships.counts[:, None]).sum(axis=0)
+    return numbers
+
+
+def kept_together(codes: Codes, memberships: Memberships, shared: Sequence[int], missing: Codes) -> Codes:
+    """Give the members of a household the same codes of what they share, though one of them may lack a value.
+
+    Whoever divides records by these codes keeps households together. Cells that agree in all that is shared stay
+    alike; a cell that lacks some of it goes with the households of its records, and joins them where they are several.
+    """
+    columns = list(shared)
+    own = codes[:, columns]
+    lacking = (own == missing[columns]).any(axis=1)
+    if not lacking.any():
+        return codes
+    number = distinct_rows(own)[1]
+    number[lacking] = len(codes) + np.arange(int(lacking.sum()))
+    component = _components(np.unique(number, return_inverse=True)[1], memberships)
+    low, _ = ranges(component, own, own)  # a missing value is the last code: any other one is taken before it
+    joined = codes.copy()
+    joined[:, columns] = low[np.unique(component, return_inverse=True)[1]]
+    return joined
+
+
+def _components(number: Counts, memberships: Memberships) -> Counts:
+    """Join what has members of one household, again and again; return the least number of what is joined."""
+    label = np.arange(int(number.max()) + 1)
+    node, household = number[memberships.combination], memberships.household
+    while True:
+        least = np.full(memberships.households, len(label))
+        np.minimum.at(least, household, label[node])
+        joined = label.copy()
+        np.minimum.at(joined, node, least[household])
+        if (joined == label).all():
+            return label[number]
+        label = joined
+
+
+def _of_those_with_a_value(codes: Codes, memberships: Memberships, missing: Codes) -> tuple[Codes, Codes]:
+    """Return the smallest and the largest code in every household; the smallest is larger where nobody has one."""
+    member_codes = codes[memberships.combination]
+    lacks = (member_codes == missing) & (missing >= 0)
+    beyond = np.iinfo(np.int32).max
+    return ranges(memberships.household, np.where(lacks, beyond, member_codes), np.where(lacks, -2, member_codes))

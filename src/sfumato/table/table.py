@@ -7,26 +7,37 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 
 from sfumato.arrays import Codes, Counts
 from sfumato.configuration import check_choice
 from sfumato.documents import named
-from sfumato.engines import Coding, DistinctValues, Engine, Reading, column_pairs, open_rows
+from sfumato.engines import Coding, DistinctValues, Engine, FrameKind, Reading, column_pairs, frame_kind, open_rows
 from sfumato.engines.notations import DayOrder
 from sfumato.errors import BadInputError
+from sfumato.phrases import counted
 from sfumato.table.cells import Cells, CountedValues, Quasi, counted_leaves, sorted_cells
 from sfumato.table.hierarchies.automatic import FEW, MOST_CATEGORIES, automatic, looks_like_dates, looks_numeric
 from sfumato.table.hierarchies.categories import flat
 from sfumato.table.hierarchies.declared import Declared, Filed, declared, place_of, read_hierarchies
 from sfumato.table.hierarchies.hierarchy import Hierarchy, read_number
-from sfumato.table.households import Memberships, memberships_of, nearly_shared, shared_attributes
+from sfumato.table.households import (
+    Memberships,
+    kept_together,
+    lacking_members,
+    memberships_of,
+    nearly_shared,
+    shared_attributes,
+)
+from sfumato.table.structures.structure import APART
 from sfumato.table.weights import Weights, weights_in_words, weights_of
 
 Missing = Literal["value", "drop"]
 Unknown = Literal["refuse", "count"]
+BYTES = "BLOB"
+"""How the engine calls the type of a column of bytes."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +96,9 @@ class Table:
     notices: tuple[str, ...] = ()
     grown: tuple[str, ...] = ()
     """Columns whose domain has a leaf for missing values only because some record misses one."""
+
+    kind: FrameKind = "arrow"
+    """The kind of frame that its releases come back as: the one that it came as, or Arrow's."""
 
     def __repr__(self) -> str:
         return f"<Table: quasi {', '.join(self.roles.quasi)}; sensitive {', '.join(self.roles.sensitive) or 'none'}>"
@@ -167,7 +181,17 @@ class Table:
     @cached_property
     def shared(self) -> tuple[int, ...]:
         """The quasi-identifiers, by their place in the cells, that all members of every household share."""
-        return () if self.memberships is None else shared_attributes(self.cells.codes, self.memberships)
+        if self.memberships is None:
+            return ()
+        return shared_attributes(self.cells.codes, self.memberships, self.cells.missing)
+
+    @cached_property
+    def cells_together(self) -> Cells:
+        """The cells with codes by which the members of a household have the same of what they share."""
+        if self.memberships is None or not self.shared:
+            return self.cells
+        codes = kept_together(self.cells.codes, self.memberships, self.shared, self.cells.missing)
+        return replace(self.cells, codes=codes)
 
     @property
     def shared_names(self) -> list[str]:
@@ -184,10 +208,17 @@ class Table:
         if self.shared:
             names_shared = ", ".join(self.shared_names)
             notice = f"members of a household ({column}) show the same value of what they share: {names_shared}"
-        return [notice] + [
+        lacking = lacking_members(self.cells.codes, memberships, self.cells.missing)
+        lacks = [
+            f"column {names[place]!r} is missing for {counted(int(lacking[place]), 'member')} of households of which "
+            "others have it: they are taken to share it, and show what the others show, or that it is missing"
+            for place in self.shared
+            if lacking[place]
+        ]
+        return [notice, *lacks] + [
             f"column {names[place]!r} differs within {few:,} households and is the same within all others: it is not "
             f"taken for shared; correct these records, or members may show different values of it"
-            for place, few in nearly_shared(self.cells.codes, memberships).items()
+            for place, few in nearly_shared(self.cells.codes, memberships, self.cells.missing).items()
         ]
 
     @property
@@ -249,7 +280,43 @@ def read(
         _names(quasi), _names(sensitive), _names(neutral), _names(identifier), household, tuple((weights or {}).items())
     )
     given = read_hierarchies(Path(hierarchies)) if isinstance(hierarchies, str | Path) else dict(hierarchies or {})
-    return with_roles(engine, roles, given, missing)
+    return replace(with_roles(engine, roles, given, missing), kind=frame_kind(source))
+
+
+class Columns(TypedDict, total=False):
+    """The keywords of `read`: what the columns of a source are, and how it is written."""
+
+    quasi: Iterable[str]
+    sensitive: Iterable[str]
+    neutral: Iterable[str]
+    identifier: Iterable[str]
+    household: str | None
+    hierarchies: Mapping[str, Declared] | str | Path | None
+    weights: Mapping[str, float] | None
+    missing: Missing
+    na: Sequence[str]
+    delimiter: str | None
+    encoding: str | None
+    sheet: str | None
+    header: bool | None
+    columns: Sequence[str]
+    decimal_comma: Iterable[str]
+    decimal_point: Iterable[str]
+    dates: DayOrder | None
+    as_written: Iterable[str]
+
+
+def as_table(source: Any, columns: Columns) -> Table:
+    """Take a table as it is, or read a source with what is said of its columns."""
+    if not isinstance(source, Table):
+        if "quasi" not in columns:
+            raise BadInputError(
+                "nobody says which columns an outsider may know; name them (quasi=[...]), or let sfumato.draft guess"
+            )
+        return read(source, **columns)
+    if columns:
+        raise BadInputError(f"{next(iter(columns))} is said of a table that is read already; say it to sfumato.read")
+    return source
 
 
 def with_roles(
@@ -290,6 +357,7 @@ def with_roles(
         known = zip(distinct.values, codes.tolist(), strict=True)
         codings.append(Coding(name, {value: code for value, code in known if value is not None or missing == "value"}))
         notices.extend(_value_notices(name, name in roles.sensitive, given.get(name), distinct))
+        notices.extend(_named_like_groups(name, hierarchy) if name in roles.quasi else ())
     return Table(engine, roles, hierarchies, tuple(codings), missing, tuple(notices), tuple(grown))
 
 
@@ -298,11 +366,20 @@ def _names(given: Iterable[str]) -> tuple[str, ...]:
 
 
 def check_columns(engine: Engine, roles: Roles) -> None:
-    """Raise unless every column that has a role exists."""
+    """Raise unless every column that has a role exists, and holds values that it can have with this role."""
     for name in roles.named:
         if name not in engine.columns:
             known = ", ".join(map(repr, engine.columns[:30]))
             raise BadInputError(f"{engine.origin}: there is no column {name!r}; the columns are {known}")
+    for role in ("quasi", "sensitive", "neutral"):
+        for name in getattr(roles, role):
+            kind = engine.nested.get(name)
+            if kind is not None and (role != "neutral" or kind == BYTES):
+                what = "bytes" if kind == BYTES else f"lists or records ({kind})"
+                raise BadInputError(
+                    f"{engine.origin}: the {role} column {name!r} holds {what}, and only single values can be "
+                    "published; write them as texts or numbers, in columns of their own, or leave it out"
+                )
 
 
 def _hierarchy(engine: Engine, name: str, quasi: bool, given: Declared | None, distinct: DistinctValues) -> Hierarchy:
@@ -416,6 +493,20 @@ def _value_notices(name: str, sensitive: bool, given: Declared | None, distinct:
         if None in distinct.values:
             notices.append(f"sensitive column {name!r}: a missing value counts as a value of its own")
     return notices
+
+
+def _named_like_groups(name: str, hierarchy: Hierarchy) -> list[str]:
+    """Say where a value has the name of a group, which is then published under another one."""
+    labels = [label for level in hierarchy.levels[1:] for label in level.labels if label.endswith(APART)]
+    for label in labels:
+        value = label.removesuffix(APART)
+        if value in hierarchy.leaves:
+            return [
+                f"column {name!r} holds the value {value!r}, which is a group's name too; the group is published as "
+                f"{label!r}, which tells that somebody has this value, also where no such record is published: correct "
+                "it, declare it missing (--na), or give the column another hierarchy"
+            ]
+    return []
 
 
 LOOKS = {

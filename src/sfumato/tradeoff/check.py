@@ -17,11 +17,12 @@ from sfumato.measures.disclosure.households import HouseholdRisk, household_risk
 from sfumato.measures.disclosure.subsets import NEVER, Combinations, Subsets, all_subsets, members_of
 from sfumato.measures.disclosure.superpopulation import PopulationUniques, individual_risks, population_uniques
 from sfumato.quiet import Quiet
-from sfumato.table import Table, distinct_rows
+from sfumato.table import Table, TableDeclaration, distinct_rows
 from sfumato.table.hierarchies.hierarchy import read_number
 from sfumato.table.households import memberships_of, unnamed_pairs
 from sfumato.tradeoff.exploration.effort import Effort, effort_of
-from sfumato.tradeoff.study.study import Study, of_table, read_study
+from sfumato.tradeoff.study.draft import as_study
+from sfumato.tradeoff.study.study import Study, of_table
 from sfumato.tradeoff.study.validation import StudyProblem, problems
 
 Missing = Literal["value", "drop", "any"]
@@ -209,7 +210,7 @@ class Check(Quiet):
 
 
 def check(
-    source: Table | Study | str,
+    source: Table | Any,
     *,
     weight: str | None = None,
     household: str | None = None,
@@ -219,12 +220,12 @@ def check(
 ) -> Check:
     """Say how risky a table is as it stands, and whether a study of it would run.
 
-    `source` is a table, a study, or what stands for one (a path, a bundled name). `weight` and `household` name
-    columns, whatever their role; without `household` it is the one the table declares. `missing="any"` lets a missing
-    value match everything.
+    `source` is a table, a study, or what stands for one (a path, a bundled name, a draft, a frame). `weight` and
+    `household` name columns, whatever their role; without `household` it is the one the table declares.
+    `missing="any"` lets a missing value match everything.
     """
-    study = of_table(read_study(source)) if isinstance(source, str) else source if isinstance(source, Study) else None
-    table, meaning = _opened(study, source, missing)
+    study = None if isinstance(source, Table) else of_table(as_study(source))
+    table, meaning = _opened(source if study is None else study.table, missing)
     given, number = _combinations(table, meaning)
     frequencies = given.frequencies()
     outcome = _as_it_stands(table, meaning, given, frequencies)
@@ -244,7 +245,7 @@ def check(
     household = household or table.roles.household
     if household is not None:
         members = memberships_of(table.engine, _column(table, household, "--household"), table.link)
-        homes = household_risk(given, risks, members.by(number))
+        homes = household_risk(given, risks, members.by(number), table.cells.missing)
         shared = tuple(outcome.quasi[a] for a in homes.shared)
         outcome = replace(outcome, household_column=household, household=homes, shared=shared)
     if study is not None:
@@ -284,23 +285,19 @@ def _as_it_stands(table: Table, meaning: Missing, given: Combinations, frequenci
 # -- reading -----------------------------------------------------------------------------------------------
 
 
-def _opened(study: Study | None, source: Table | Study | str, missing: Missing | None) -> tuple[Table, Missing]:
+def _opened(source: Table | TableDeclaration, missing: Missing | None) -> tuple[Table, Missing]:
     """Open the table, and say what a missing value means."""
     if missing is not None:
         check_choice("missing", missing, ("value", "drop", "any"))
     read_as: Literal["value", "drop"] | None = "value" if missing == "any" else missing
-    if study is not None:
-        declared = study.table if read_as is None else replace(study.table, missing=read_as)
-        table = declared.open()
-    else:
-        if not isinstance(source, Table):
-            raise BadInputError(f"give a table, a study, or the path of one, not {source!r}")
-        table = source
-        if read_as is not None and read_as != table.missing:
-            raise BadInputError(
-                f"the table was read with missing={table.missing!r}; read it with missing={read_as!r} for this"
-            )
-    return table, missing or table.missing
+    if isinstance(source, TableDeclaration):
+        table = (source if read_as is None else replace(source, missing=read_as)).open()
+        return table, missing or table.missing
+    if read_as is not None and read_as != source.missing:
+        raise BadInputError(
+            f"the table was read with missing={source.missing!r}; read it with missing={read_as!r} for this"
+        )
+    return source, missing or source.missing
 
 
 def _combinations(table: Table, meaning: Missing) -> tuple[Combinations, Counts]:

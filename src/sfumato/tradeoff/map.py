@@ -23,6 +23,7 @@ from sfumato.tradeoff.limit.score import Scores, score, scores
 from sfumato.tradeoff.verdicts import Verdicts
 
 if TYPE_CHECKING:
+    from sfumato.release import NoisyRelease, Release
     from sfumato.tradeoff.picture import Picture
     from sfumato.tradeoff.study.explorable import Explorable, Settings
 
@@ -181,6 +182,16 @@ class Map:
 
         judge = TableJudge(self, resamples, workers, cancel)
         return choose(self, max, min, prefer, by, recipient, axes, sensitivity, judge)
+
+    def release(self, point: Point | str) -> Release | NoisyRelease:
+        """Make the release of a point again, in memory, from the table as it was measured: `docs/python.md`.
+
+        What may not be published is refused as `sfumato release` does. A
+        maker that draws at random draws afresh, so a noisy release costs its budget at every call.
+        """
+        from sfumato.tradeoff.exploration.remaking import remade  # it makes maps, so it cannot be imported before them
+
+        return remade(self, self[point] if isinstance(point, str) else point)
 
     @cached_property
     def baselines(self) -> tuple[Point, ...]:

@@ -213,7 +213,7 @@ def _household(check: Check) -> Iterator[str]:
         return
     them = "it" if len(check.shared) == 1 else "them"
     yield (
-        f"  {listed(check.shared)} {_are(len(check.shared))} the same within every household: by {them} "
+        f"  {listed(check.shared)} {_are(len(check.shared))} the same within every household, where known: by {them} "
         f"{counted(household.unique, 'household')} {_are(household.unique)} unique, "
         f"and {household.unique_with_size:,} where the number of members is known."
     )

@@ -11,7 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from sfumato.configuration import quoted_name
+from sfumato.engines import Frame
 from sfumato.tradeoff import Point, Study
+from sfumato.tradeoff.choice.recipients import RECIPIENTS
 from sfumato.tradeoff.study.explorable import Explorable
 from sfumato.tradeoff.study.texts import changed, option_words, source_word
 from sfumato.transactions.study import BasketStudy
@@ -33,11 +35,11 @@ OPTIONS = {
 def anonymize_command(study: Explorable, point: Point) -> str | None:
     """Write the `sfumato anonymize` that makes a point's release; None for what is not a release to make alone."""
     match study:
-        case Study(table=declared) if point.candidate.anonymizer.is_release:
+        case Study(table=declared) if point.candidate.anonymizer.is_release and not isinstance(declared.source, Frame):
             options = option_words(replace(declared, hierarchy={}, weights={}), ("source",))
             options += [f"--weight={quoted_name(name)}={weight!r}" for name, weight in declared.weights.items()]
             options += [f"--hierarchies={DECLARED}"] if declares_hierarchies(study) else []
-            source = declared.source
+            source = str(declared.source)
         case BasketStudy(baskets=baskets) if not point.is_baseline:
             source, options = baskets.source, baskets.options()
         case _:
@@ -54,6 +56,11 @@ def declares_hierarchies(study: Explorable) -> bool:
     return isinstance(study, Study) and bool(study.table.hierarchy)
 
 
-def release_command(folder: Path, point: Point) -> str:
-    """Write the command that publishes a point of a map in a folder."""
-    return shlex.join(["sfumato", "release", str(folder), "--point", point.id, "--to", f"release-{point.id}.csv"])
+def release_command(folder: Path, point: Point, recipient: str | None = None) -> str:
+    """Write the command that publishes a point of a map in a folder.
+
+    It names the recipient that the point was chosen for, unless weaker bounds than those of this one were given.
+    """
+    words = ["sfumato", "release", str(folder), "--point", point.id, "--to", f"release-{point.id}.csv"]
+    fits = recipient is not None and not RECIPIENTS[recipient].objections(point, point.measures)
+    return shlex.join([*words, "--for", str(recipient)] if fits else words)

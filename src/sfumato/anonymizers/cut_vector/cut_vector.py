@@ -59,7 +59,7 @@ class CutVector(Anonymizer):
             part = np.searchsorted(starts, cells.codes[:, a], side="right") - 1
             lo[:, a] = starts[part]
             hi[:, a] = (np.append(starts[1:], quasi.hierarchy.size) - 1)[part]
-        release = recoded(table, requirement, form, lo, hi)
+        release = recoded(table, requirement, form, lo, hi, whole=False)
         if release.suppressed > budget or release.assignment.records == 0:
             share = math.ceil(release.suppressed / cells.records * 1e4) / 1e4
             remedy = f"allow --suppress {share:g}, or make fewer cuts" if share < 1 else "make fewer cuts"

@@ -95,7 +95,7 @@ def _check_declared(name: str, hierarchy: Hierarchy) -> None:
     raise BadInputError(
         f"the domain of column {name!r} was taken from the records, so it would change with a single one of them and "
         "a differentially private release may not show it; declare all values that are possible, whether they occur "
-        f"or not: {_entry(name)} {remedy}"
+        f"or not: {_entry(name)} {remedy} (and take out observed = true, where it stands there)"
     )
 
 

@@ -252,7 +252,8 @@ def named_levels(table: Table, levels: Levels) -> dict[str, int]:
 
 def transformed(table: Table, requirement: Requirement, form: Form, levels: Levels) -> Release:
     """Publish one transformation: groups that are not admitted are suppressed."""
-    release = recoded(table, requirement, form, *nodes_at(table.cells.quasi, table.cells.codes, levels))
+    nodes = nodes_at(table.cells.quasi, table.cells.codes, levels)
+    release = recoded(table, requirement, form, *nodes, whole=True)
     return release if form == "bucketization" else replace(release, levels=levels)
 
 
@@ -267,7 +268,7 @@ def nodes_at(quasi: Sequence[Quasi], codes: Codes, levels: Levels) -> tuple[Code
     return lo, hi
 
 
-def recoded(table: Table, requirement: Requirement, form: Form, lo: Codes, hi: Codes) -> Release:
+def recoded(table: Table, requirement: Requirement, form: Form, lo: Codes, hi: Codes, whole: bool) -> Release:
     """Publish the box of every cell, all boxes equal or apart; groups that are not admitted are suppressed."""
     cells = table.cells
     first, group = distinct_rows(lo)
@@ -276,7 +277,7 @@ def recoded(table: Table, requirement: Requirement, form: Form, lo: Codes, hi: C
     assignment, first = everything.only(admitted), first[admitted]
     if form == "bucketization":
         return bucketization(table, assignment, len(first))
-    return generalization(table, assignment, lo[first], hi[first])
+    return generalization(table, assignment, lo[first], hi[first], whole=whole)
 
 
 def _nothing(requirement: Requirement, cells: Cells, search: Search) -> InfeasibleError:

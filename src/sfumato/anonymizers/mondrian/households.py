@@ -9,6 +9,9 @@ sees one box of the shared attributes, not two to intersect. A part cut down to 
 the other attributes; so parts are also kept larger, at halves, quarters, ... of the table, and the best loss decides.
 
 A trim of a shared attribute leaves out whole households of a part; a trim of another one may leave out one member.
+
+A member that lacks a value of what the others share is cut with them (`Table.cells_together`); what a part shows is
+what its records really have, so the missing value is then in the box of the whole part.
 """
 
 from __future__ import annotations
@@ -35,7 +38,7 @@ def shared_first(
         parts = _parts(table, requirement, whole, admitted, budget, cut, least)
         if parts.size:
             left = budget - (table.cells.records - int(parts.counts.sum()))
-            yield _with_ends_of_parts(_groups(table, requirement, parts, left, cut), _shared(table))
+            yield _with_ends_of_parts(_groups(table, requirement, parts, left, cut), table)
 
 
 def _shared(table: Table) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
@@ -57,7 +60,7 @@ def _parts(
 ) -> Groups:
     """Cut along shared attributes into parts of at least so many records, and trim these."""
     shared = _shared(table)
-    larger = problem_of(table.cells, requirement & KAnonymity(least))._replace(may_cut=shared)
+    larger = problem_of(table.cells_together, requirement & KAnonymity(least))._replace(may_cut=shared)
 
     def cut_shared(cells: Counts, counts: Counts, region_lo: Codes, region_hi: Codes) -> Groups:
         return cut(larger, cells, counts, region_lo, region_hi)
@@ -65,13 +68,13 @@ def _parts(
     parts = _cut_each(whole, cut_shared) if admitted else whole
     if not budget:
         return parts
-    problem = problem_of(table.cells, requirement)._replace(may_cut=shared)
+    problem = problem_of(table.cells_together, requirement)._replace(may_cut=shared)
     return trim(problem, parts, admitted, budget, True, cut_shared)
 
 
 def _groups(table: Table, requirement: Requirement, parts: Groups, budget: int, cut: Cut) -> Groups:
     """Cut every part along the attributes that are not shared, and trim the groups."""
-    problem = problem_of(table.cells, requirement)._replace(may_cut=~_shared(table))
+    problem = problem_of(table.cells_together, requirement)._replace(may_cut=~_shared(table))
 
     def cut_others(cells: Counts, counts: Counts, region_lo: Codes, region_hi: Codes) -> Groups:
         return cut(problem, cells, counts, region_lo, region_hi)
@@ -90,13 +93,17 @@ def _cut_each(groups: Groups, cut: Callable[[Counts, Counts, Codes, Codes], Grou
     return joined(groups, pieces)
 
 
-def _with_ends_of_parts(groups: Groups, shared: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Groups:
-    """Widen the tight boxes to what all published records of their part have of the shared attributes.
+def _with_ends_of_parts(groups: Groups, table: Table) -> Groups:
+    """Widen the boxes to what all published records of their part have of the shared attributes.
 
     Groups of one part have the same region of these, for only parts were cut there.
     """
+    shared = _shared(table)
     lo, hi, region_lo, region_hi = np.split(groups.boxes, 4, axis=1)
     _, part = distinct_rows(np.concatenate([region_lo[:, shared], region_hi[:, shared]], axis=1))
-    low, high = ranges(part, lo[:, shared], hi[:, shared])
+    codes = table.cells.codes[groups.cells][:, shared]
+    low, high = ranges(np.repeat(part, np.diff(groups.offsets)), codes, codes)
     lo[:, shared], hi[:, shared] = low[part], high[part]
+    region_lo[:, shared] = np.minimum(region_lo[:, shared], low[part])
+    region_hi[:, shared] = np.maximum(region_hi[:, shared], high[part])
     return groups._replace(boxes=np.concatenate([lo, hi, region_lo, region_hi], axis=1))

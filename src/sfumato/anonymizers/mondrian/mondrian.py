@@ -243,7 +243,7 @@ class Mondrian(Anonymizer):
         if self.publish == "node":
             for a, quasi in enumerate(table.cells.quasi):
                 lo[:, a], hi[:, a] = quasi.hierarchy.smallest_nodes(lo[:, a].copy(), hi[:, a].copy())
-        return generalization(table, assignment, lo, hi)
+        return generalization(table, assignment, lo, hi, whole=self.publish == "node")
 
 
 def _not_even_together(requirement: Requirement, table: Table, budget: int) -> InfeasibleError:

@@ -78,6 +78,7 @@ class DuckDBEngine:
         viewed: Path | None = None,
         settled: Settled | None = None,
         notices: tuple[str, ...] = (),
+        typed: bool = False,
     ) -> None:
         self.columns = names
         self.origin, self.na, self.notices = reading.origin, reading.na, notices
@@ -85,6 +86,7 @@ class DuckDBEngine:
         self.notations = self._settled.notations
         self._connection = connection
         self._as_it_stands = reading.as_it_stands
+        self._typed, self._as_written = typed, reading.as_written
         self._viewed = viewed
         self._links = count()
         self._lock = Lock()
@@ -112,17 +114,27 @@ class DuckDBEngine:
             settled = settle(connection, names, reading, loaded.trims) if reading.settles else Settled()
             settled.change(connection, len(names), viewed)
         notices = (*loaded.notices, *settled.notices)
-        return cls(connection, names, reading, Path(source) if viewed else None, settled, notices)
+        return cls(connection, names, reading, Path(source) if viewed else None, settled, notices, loaded.typed)
 
     # -- the verbs -----------------------------------------------------------------------------------------
 
     @cached_property
     @translated
+    def _kinds(self) -> Mapping[str, str]:
+        """The types of all columns."""
+        kinds = self._connection.sql("SELECT * FROM rows").types
+        return dict(zip(self.columns, map(str, kinds[: len(self.columns)]), strict=True))
+
+    @property
     def nested(self) -> Mapping[str, str]:
-        """The columns that hold lists or records, with their types."""
-        kinds = map(str, self._connection.sql("SELECT * FROM rows").types[: len(self.columns)])
-        named = zip(self.columns, kinds, strict=True)
-        return {name: kind for name, kind in named if kind.startswith(WHOLE_KINDS) or kind.endswith("]")}
+        """The columns that hold lists, records or bytes, with their types."""
+        return {n: kind for n, kind in self._kinds.items() if kind.startswith(WHOLE_KINDS) or kind.endswith("]")}
+
+    @property
+    def texts(self) -> frozenset[str]:
+        """The columns that are texts by the types of the source, or because somebody says so."""
+        typed = {name for name, kind in self._kinds.items() if kind == "VARCHAR"} if self._typed else set()
+        return frozenset(typed - self.notations.keys() | set(self._as_written))
 
     @cached_property
     @translated
@@ -241,18 +253,24 @@ class DuckDBEngine:
     def write(self, placement: Placement, layout: Layout, path: Path, format: str) -> int:
         """Write the placed rows as "csv" or "parquet", shuffled; return the number of rows."""
         with self._lock:
-            self._place(placement, layout.neutral)
-            self._register_texts(layout)
-            return self._save(published(layout, self.columns), list(layout.order), path, format)
+            return self._save(self._published(placement, layout), list(layout.order), path, format)
+
+    @translated
+    def placed_rows(self, placement: Placement, layout: Layout) -> pa.Table:
+        """Return the placed rows as `write` writes them, neutral columns with their types."""
+        with self._lock:
+            table = self._connection.sql(self._published(placement, layout)).to_arrow_table()
+        return table.rename_columns(list(layout.order))
 
     @translated
     def write_table(self, content: pa.Table, path: Path, format: str) -> int:
         """Write a small table of our own making in the same way, its rows shuffled."""
-        names = list(content.column_names)
-        outputs = [f"o{i}" for i in range(len(names))]
-        self._replace_table("content", content.rename_columns(outputs))
-        query = f"SELECT {', '.join(outputs)} FROM content ORDER BY {shuffled(outputs)}"
-        return self._save(query, names, path, format)
+        return self._save(self._shuffled(content), list(content.column_names), path, format)
+
+    @translated
+    def shuffled_table(self, content: pa.Table) -> pa.Table:
+        """Return a small table of our own making as `write_table` writes it."""
+        return self._connection.sql(self._shuffled(content)).to_arrow_table().rename_columns(content.column_names)
 
     @translated
     def lists(self, column: str) -> CountedLists:
@@ -274,6 +292,18 @@ class DuckDBEngine:
         return self._lists(gathered_lists(owner, text))
 
     # -- how ---------------------------------------------------------------------------------------------------
+
+    def _published(self, placement: Placement, layout: Layout) -> str:
+        """Place the rows, and write the query that gives them as they are published."""
+        self._place(placement, layout.neutral)
+        self._register_texts(layout)
+        return published(layout, self.columns)
+
+    def _shuffled(self, content: pa.Table) -> str:
+        """Write the query that gives a table in an order that depends on nothing but what its rows show."""
+        outputs = [f"o{i}" for i in range(content.num_columns)]
+        self._replace_table("content", content.rename_columns(outputs))
+        return f"SELECT {', '.join(outputs)} FROM content ORDER BY {shuffled(outputs)}"
 
     def _text(self, column: str) -> str:
         return f"rows.c{self.columns.index(column)}::VARCHAR"

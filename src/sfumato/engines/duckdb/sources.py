@@ -12,6 +12,7 @@ import duckdb
 import pyarrow as pa
 
 from sfumato.engines.duckdb.statements import literal
+from sfumato.engines.frames import arrow_table, check_decimals
 from sfumato.engines.headers import checked_header
 from sfumato.engines.item_files import lines_of_items
 from sfumato.engines.json_texts import json_lists, json_texts
@@ -33,15 +34,11 @@ from sfumato.process.interrupts import interruptible
 from sfumato.process.memory import allowed_bytes
 from sfumato.workers import workers
 
-PANDAS_INDEX = "__index_level_"
-WHOLE_KINDS = ("STRUCT", "MAP", "UNION", "VARIANT", "GEOMETRY")
-"""How a DuckDB type is told whose values are made of several: their texts need not tell them apart."""
+WHOLE_KINDS = ("STRUCT", "MAP", "UNION", "VARIANT", "GEOMETRY", "BLOB")
+"""How a DuckDB type is told whose values are made of several, or of bytes: their texts need not tell them apart."""
 
 BYTES_OF_A_THREAD = 1 << 30
 """Under a limit of address space DuckDB gets one thread for so much of it; each has a stack and an arena of its own."""
-
-MOST_DIGITS = 38
-"""Decimals with more digits than this DuckDB reads as floating point numbers."""
 
 
 def connect() -> duckdb.DuckDBPyConnection:
@@ -65,26 +62,29 @@ class Loaded:
     names: tuple[str, ...]
     trims: bool = False
     notices: tuple[str, ...] = ()
+    typed: bool = False
+    """Whether the source itself says what are texts, and what is not."""
 
 
 def load(connection: duckdb.DuckDBPyConnection, source: Any, reading: Reading) -> Loaded:
     """Load a file or a frame."""
     if not isinstance(source, str | Path):
-        return Loaded(load_frame(connection, source, reading.origin, reading.missing, reading.columns))
+        table, notices = arrow_table(source, reading.origin, reading.columns)
+        return Loaded(load_table(connection, table, reading.origin, reading.missing), notices=notices, typed=True)
     path = Path(source)
     if reading.layout == "lines":
-        encoding, notices = encoding_of(existing_file(path, "give one with a basket per line"), reading.encoding)
+        encoding, said = encoding_of(existing_file(path, "give one with a basket per line"), reading.encoding)
         items = lines_of_items(path, replace(reading, encoding=encoding))
-        names = load_frame(connection, pa.table({"items": items}), reading.origin, ())
-        return Loaded(names, notices=tuple(notices))
+        names = load_table(connection, pa.table({"items": items}), reading.origin, ())
+        return Loaded(names, notices=tuple(said))
     existing_file(path)
     ending = path.suffix.lower()
     if reading.layout == "lists" and ending in JSON:
-        return Loaded(load_frame(connection, json_lists(path), reading.origin, ()))
+        return Loaded(load_table(connection, json_lists(path), reading.origin, ()))
     if ending in PARQUET:
-        return Loaded(_load_parquet(connection, path, reading.missing, reading.columns))
+        return Loaded(_load_parquet(connection, path, reading.missing, reading.columns), typed=True)
     if ending in JSON:
-        return Loaded(load_frame(connection, json_texts(path), str(path), reading.missing, reading.columns))
+        return Loaded(load_table(connection, json_texts(path), str(path), reading.missing, reading.columns))
     if ending in SHEETS or ending in LABELLED:
         return _load_cells(connection, path, reading)
     return _load_delimited(connection, path, reading)
@@ -94,7 +94,7 @@ def _load_cells(connection: duckdb.DuckDBPyConnection, path: Path, reading: Read
     """Load a workbook or the file of a statistics program, cells as texts."""
     sheet = path.suffix.lower() in SHEETS
     content, notices = read_sheet(path, reading) if sheet else read_labelled(path)
-    names = load_frame(connection, content, str(path), reading.missing, () if sheet else reading.columns)
+    names = load_table(connection, content, str(path), reading.missing, () if sheet else reading.columns)
     return Loaded(names, True, notices)
 
 
@@ -153,24 +153,16 @@ def _memory_error(error: Exception) -> MemoryError | None:
     return MemoryError(str(error)) if lacking else None
 
 
-def load_frame(
-    connection: duckdb.DuckDBPyConnection, frame: Any, origin: str, missing: Sequence[str], columns: Sequence[str] = ()
+def load_table(
+    connection: duckdb.DuckDBPyConnection,
+    table: pa.Table,
+    origin: str,
+    missing: Sequence[str],
+    columns: Sequence[str] = (),
 ) -> tuple[str, ...]:
-    """Load a frame that speaks the Arrow interface and return the names of its columns; an index is no column."""
-    if not isinstance(frame, pa.Table) and not hasattr(frame, "__arrow_c_stream__"):
-        raise BadInputError(f"{origin} is neither a path nor a frame that speaks the Arrow interface")
-    try:
-        if isinstance(frame, pa.Table):
-            table = frame
-        else:
-            checked_header(origin, tuple(map(str, getattr(frame, "columns", ["unknown before it is read"]))))
-            table = pa.table(frame)
-    except (ValueError, TypeError, pa.ArrowException) as error:
-        raise BadInputError(f"{origin}: cannot be read as a table ({str(error).splitlines()[0]})") from None
-    names = [str(name) for name in table.column_names]
-    kept = [i for i, name in enumerate(names) if not name.startswith(PANDAS_INDEX)]
-    header = _renamed(origin, tuple(names[i] for i in kept), columns)
-    connection.register("given", table.select(kept).rename_columns([f"c{i}" for i in range(len(kept))]))
+    """Load a table and return the names of its columns."""
+    header = _renamed(origin, tuple(table.column_names), columns)
+    connection.register("given", table.rename_columns([f"c{i}" for i in range(len(header))]))
     _store(connection, connection.sql("SELECT * FROM given"), missing)
     connection.unregister("given")
     return header
@@ -211,12 +203,7 @@ def _parquet_names(path: Path) -> tuple[str, ...]:
     import pyarrow.parquet as pq  # slow to import, and needed for Parquet files alone
 
     schema = pq.ParquetFile(path).schema_arrow
-    for field in schema:
-        if pa.types.is_decimal256(field.type) and field.type.precision > MOST_DIGITS:
-            raise BadInputError(
-                f"{path}: column {field.name!r} holds decimals of {field.type.precision} digits, more than can be told "
-                f"apart here ({MOST_DIGITS}); write them as text"
-            )
+    check_decimals(str(path), schema)
     return tuple(schema.names)
 
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.arrays import Counts, Numbers
+from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.measures.disclosure.group_risk import agreeing
 from sfumato.measures.disclosure.subsets import Combinations
-from sfumato.table import Memberships, shared_attributes
+from sfumato.table import Memberships, ranges, shared_attributes
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class HouseholdRisk:
     """The expected number of records that are found, directly or through a member of their household."""
 
     shared: tuple[int, ...]
-    """The attributes that are the same within every household; none where all households have one member."""
+    """The attributes of which no household has two values; none where all households have one member."""
 
     unique: int
     """Households that no other one is like by these attributes."""
@@ -49,13 +49,13 @@ def household_risks(risks: Numbers, memberships: Memberships) -> Numbers:
     return by_household
 
 
-def household_risk(given: Combinations, risks: Numbers, memberships: Memberships) -> HouseholdRisk:
-    """Sum up what households say, given the risk of every combination."""
+def household_risk(given: Combinations, risks: Numbers, memberships: Memberships, missing: Codes) -> HouseholdRisk:
+    """Sum up what households say, given the risk of every combination; `missing` is the code of a missing value."""
     sizes = memberships.sizes()
     by_household = household_risks(risks, memberships)
     expected = float((by_household * sizes).sum())
     members, households = np.unique(sizes, return_counts=True)
-    shared = shared_attributes(given.codes, memberships)
+    shared = shared_attributes(given.codes, memberships, missing)
     return HouseholdRisk(
         len(sizes),
         dict(zip(members.tolist(), households.tolist(), strict=True)),
@@ -69,14 +69,15 @@ def household_risk(given: Combinations, risks: Numbers, memberships: Memberships
 
 
 def _unique(given: Combinations, memberships: Memberships, shared: tuple[int, ...], sizes: Counts | None) -> int:
-    """Count the households that no other one is like."""
+    """Count the households that no other one is like; what a member lacks, the others tell."""
     if not shared and sizes is None:
         return 0
-    _, first = np.unique(memberships.household, return_index=True)
-    member = memberships.combination[first]
-    codes, missing = given.codes[member][:, list(shared)], given.missing[member][:, list(shared)]
+    columns, members = list(shared), memberships.combination
+    codes, lacks = given.codes[members][:, columns], given.missing[members][:, columns].astype(np.int32)
+    codes, _ = ranges(memberships.household, codes, codes)  # a missing value is the last code
+    missing = ranges(memberships.household, lacks, lacks)[0].astype(bool)
     if sizes is not None:
         codes = np.column_stack([codes, sizes.astype(np.int32)])
         missing = np.column_stack([missing, np.zeros(len(sizes), bool)])
-    alike = agreeing(codes, missing, np.ones((len(member), 1)))
+    alike = agreeing(codes, missing, np.ones((memberships.households, 1)))
     return int((alike < 1.5).sum())

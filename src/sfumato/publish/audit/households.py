@@ -2,7 +2,8 @@
 
 A published row does not say which record it is, so the question is asked of values: if only one published combination
 of the shared attributes covers what the members of a household have, they all show that one. Where several do, the
-file cannot confirm it: two members may show two of them, and who knows of both intersects these.
+file cannot confirm it: two members may show two of them, and who knows of both intersects these. A member that lacks
+a value may show just that, an empty field, which says nothing of it.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.arrays import Counts
+from sfumato.arrays import Counts, Flags
 from sfumato.publish.audit.boxes import Combinations, Places, locate
-from sfumato.publish.audit.counted import Counted, TextColumn
+from sfumato.publish.audit.counted import Counted
 from sfumato.publish.audit.notation import Notation
 from sfumato.quiet import Quiet
 from sfumato.table import Hierarchy
@@ -32,7 +33,7 @@ class Together(Quiet):
 
     column: str
     shared: tuple[str, ...]
-    """The quasi-identifiers that are the same within every household."""
+    """The quasi-identifiers of which no household has two values."""
 
     households: int
     """Households with several members."""
@@ -64,14 +65,14 @@ def together(
     members = original.where(named)
     household = members.number((column,))[1]
     several = np.bincount(household, weights=members.counts) > 1
-    shared = [name for name in quasi if _same(_leaves(members.columns[name], domains[name]), household)]
+    shared = [name for name in quasi if _same(members, name, domains[name], household)]
     if not shared or not several.any():
         return Together(column, tuple(shared) if several.any() else (), int(several.sum()), int(several.sum()), ())
     boxes, points = Combinations.of(published, shared), Combinations.of(members, shared)
     places = locate(boxes, points, notations)
     if places is None:
         return Together(column, tuple(shared), int(several.sum()), 0, ("too many combinations to look at them all",))
-    many = _boxes_of_households(places, points.number, household) > 1
+    many = _differ_in_households(places, boxes, points, household)
     examples = [
         f"{', '.join(f'{name} {text}' for name, text in points.show(place).items())}: {number} published combinations"
         for place, number in _worst(places, points.number[(many & several)[household]])
@@ -80,31 +81,41 @@ def together(
     return Together(column, tuple(shared), int(several.sum()), confirmed, tuple(examples))
 
 
-def _leaves(column: TextColumn, domain: Hierarchy) -> Counts:
-    """Number the values of a column by their leaf, or by their text where they have none."""
+def _same(members: Counted, name: str, domain: Hierarchy, household: Counts) -> bool:
+    """Say whether every household has one value of a column, or those have who have any, and somewhere two have."""
+    column = members.columns[name]
     leaves = domain.encode([text or None for text in column.texts]).astype(np.int64)
-    numbers = np.where(leaves < 0, domain.size + np.arange(len(leaves)), leaves)
-    codes: Counts = numbers[column.codes]
-    return codes
+    numbers = np.where(leaves < 0, domain.size + np.arange(len(leaves)), leaves)  # by their text where they have none
+    values, has = numbers[column.codes], ~_empty(column.texts)[column.codes]
+    together = bool(has.any()) and np.bincount(household[has], weights=members.counts[has]).max() > 1
+    return _one_each(values, household) or bool(together and _one_each(values[has], household[has]))
 
 
-def _same(values: Counts, household: Counts) -> bool:
-    """Say whether every household has one value."""
+def _one_each(values: Counts, household: Counts) -> bool:
     order = np.argsort(household, kind="stable")
     starts = np.flatnonzero(np.diff(household[order], prepend=-1))
     low, high = np.minimum.reduceat(values[order], starts), np.maximum.reduceat(values[order], starts)
     return bool((low == high).all())
 
 
-def _boxes_of_households(places: Places, point: Counts, household: Counts) -> Counts:
-    """Count the different boxes that cover what the members of every household have."""
+def _empty(texts: Sequence[str]) -> Flags:
+    return np.array([text == "" for text in texts], np.bool_)
+
+
+def _differ_in_households(places: Places, boxes: Combinations, points: Combinations, household: Counts) -> Flags:
+    """Say in which households members may show two texts of one column, where it is not just shown to be missing."""
     starts = np.searchsorted(places.point, np.arange(places.points + 1))
-    number = (starts[1:] - starts[:-1])[point]
+    number = (starts[1:] - starts[:-1])[points.number]
     offset = np.arange(int(number.sum())) - np.repeat(np.cumsum(number) - number, number)
-    box = places.box[np.repeat(starts[:-1][point], number) + offset]
-    home = np.repeat(household, number)
-    pairs = np.unique(np.stack([home, box], axis=1), axis=0)
-    return np.bincount(pairs[:, 0], minlength=int(household.max()) + 1)
+    box = places.box[np.repeat(starts[:-1][points.number], number) + offset]
+    home, point = np.repeat(household, number), np.repeat(points.number, number)
+    differ = np.zeros(int(household.max()) + 1, np.bool_)
+    for place in range(len(points.names)):
+        shown, value = boxes.codes[box, place], points.codes[point, place]
+        telling = ~(_empty(boxes.texts[place])[shown] & _empty(points.texts[place])[value])
+        pairs = np.unique(np.stack([home[telling], shown[telling]], axis=1), axis=0)
+        differ |= np.bincount(pairs[:, 0], minlength=len(differ)) > 1
+    return differ
 
 
 def _worst(places: Places, points: Counts) -> list[tuple[int, int]]:

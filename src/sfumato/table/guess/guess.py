@@ -10,20 +10,23 @@ from __future__ import annotations
 
 import datetime
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from math import inf, isfinite
+from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
 
 from sfumato.configuration import check_whole
 from sfumato.engines import ColumnFacts, DistinctValues, Engine
+from sfumato.errors import BadInputError
 from sfumato.quiet import Quiet
 from sfumato.table.guess.likeness import Likeness, likeness_of, vocabulary_of
-from sfumato.table.guess.names import Meaning, Role, meaning_of
+from sfumato.table.guess.names import NAME, Meaning, Role, is_counted, meaning_of
 from sfumato.table.hierarchies.automatic import (
     FEW,
     FINEST,
@@ -33,6 +36,7 @@ from sfumato.table.hierarchies.automatic import (
     date_levels,
     looks_like_codes,
     looks_numeric,
+    reach,
     rounded_span,
     structure_of,
 )
@@ -53,6 +57,14 @@ TOO_FEW = 20
 MOST_QUASI = 10
 MOST_SENSITIVE = 3
 """A first study with more columns of these roles would take very long; the others are left to decide."""
+
+DOMINANT = 0.9
+"""A sensitive column of which one value has a larger share says little of anybody; others are taken first."""
+
+MANY_VALUES = 50
+"""A sensitive column with more values than this is taken after others: every one of them is counted in every group."""
+
+SAID = "you said so"
 
 MOST_SENSITIVE_VALUES = 2_000
 QUASI_LEAVES = 1_000
@@ -112,7 +124,13 @@ class Guess(Quiet):
     """How many different values it has."""
 
     strength: int = 0
-    """How well founded it is: 2 by its name, 1 by its values."""
+    """How well founded it is: 3 by your word, 2 by its name, 1 by its values."""
+
+    commonest: float = 0.0
+    """The share of its most frequent value among the records that have one, as far as they were looked at."""
+
+    missing: float = 0.0
+    """The share of the records that have no value."""
 
     missing_texts: tuple[str, ...] = ()
     """Its texts that seem to mean missing."""
@@ -131,6 +149,20 @@ class Column(Quiet):
     def values(self) -> Sequence[str]:
         """The distinct values of the sample that are not missing."""
         return [value for value in self.sampled.values if value is not None]
+
+    @cached_property
+    def counts(self) -> Sequence[int]:
+        """How many records of the sample have each of them."""
+        counted = zip(self.sampled.values, self.sampled.counts.tolist(), strict=True)
+        return [count for value, count in counted if value is not None]
+
+    @property
+    def usual_length(self) -> int:
+        """How long most of its texts are."""
+        lengths = Counter[int]()
+        for value, count in zip(self.values, self.counts, strict=True):
+            lengths[len(value)] += count
+        return max(lengths, key=lambda length: (lengths[length], length))
 
     @cached_property
     def examined(self) -> Sequence[str]:
@@ -180,7 +212,7 @@ class Column(Quiet):
     @property
     def in_order(self) -> bool:
         """Whether its values are numbers or dates with a meaning of more and less."""
-        nominal = self.meaning is not None and self.meaning.nominal
+        nominal = self.meaning is not None and self.meaning.nominal and not is_counted(self.name)
         return self.type in ("numbers", "dates") or (self.type == "whole numbers" and not nominal)
 
     @property
@@ -216,6 +248,12 @@ class Column(Quiet):
         low, high = others[0], others[-1]
         return tuple(v for v in nines if min(abs(numbers[v] - low), abs(numbers[v] - high)) > high - low)
 
+    @property
+    def commonest(self) -> float:
+        """The share of the most frequent value in the sample, of the records that have one."""
+        counts = [int(n) for v, n in zip(self.sampled.values, self.sampled.counts, strict=True) if v is not None]
+        return max(counts, default=0) / max(sum(counts), 1)
+
     def described(self) -> str:
         """Say what the values are, by frequent ones only."""
         facts = self.facts
@@ -223,11 +261,11 @@ class Column(Quiet):
         missing = f", missing in {lacking:,} of {self.rows:,} records" if lacking else ""
         if self.type == "empty":
             return "no value at all"
-        if self.is_almost_unique:
-            return f"different in {facts.distinct:,} of {facts.present:,} records{missing}"
         if self.type == "dates" and facts.first and facts.last:
             first, last = _rounded_days(facts.first, facts.last)
             return f"dates between {first.year} and {last.year}{missing}"
+        if self.is_almost_unique:
+            return f"different in {facts.distinct:,} of {facts.present:,} records{missing}"
         if self.in_order and facts.distinct > FEW:
             span = rounded_span(_decimal(facts.lowest), _decimal(facts.highest), -facts.decimals, QUASI_LEAVES)
             return f"{self.type} between {span.lower:,f} and {span.end:,f}{missing}"
@@ -247,11 +285,14 @@ class Column(Quiet):
         return [shown(value) for value in sorted(often, key=lambda value: (_number(value), value))]
 
 
-def guess(engine: Engine, sample: int = SAMPLE) -> tuple[Guess, ...]:
-    """Guess role and hierarchy of every column of a table, looking at about `sample` of its rows."""
+def guess(engine: Engine, sample: int = SAMPLE, roles: Mapping[str, Role] = MappingProxyType({})) -> tuple[Guess, ...]:
+    """Guess role and hierarchy of every column of a table, looking at about `sample` of its rows.
+
+    `roles` are those that somebody has decided, by column: they are not guessed, the others are.
+    """
     check_whole("sample", sample, least=1)
     columns = [look(engine, name, sample) for name in engine.columns]
-    guesses = _limited([guess_column(column) for column in columns])
+    guesses = _limited([guess_column(column, roles.get(column.name), engine.origin) for column in columns])
     return tuple(replace(each, missing_texts=_missing_everywhere(each, columns, guesses)) for each in guesses)
 
 
@@ -270,11 +311,29 @@ def look(engine: Engine, name: str, sample: int) -> Column:
     return Column(name, engine.row_count, engine.facts(name), engine.sample(name, sample))
 
 
-def guess_column(column: Column) -> Guess:
-    """Guess what one column is: the first rule that says something decides."""
-    column_guess = next((answer for rule in RULES if (answer := rule(column)) is not None), None)
+def guess_column(column: Column, role: Role | None = None, origin: str = "the table") -> Guess:
+    """Guess what one column is, unless its role is given: the first rule that says something decides."""
+    rules = (answer for rule in RULES if (answer := rule(column)) is not None)
+    column_guess = _decided(column, role, origin) if role else next(rules, None)
     column_guess = column_guess or _undecided(column, column.described())
-    return replace(column_guess, distinct=column.facts.distinct, missing_texts=column.missing_texts)
+    return replace(
+        column_guess,
+        distinct=column.facts.distinct,
+        missing_texts=column.missing_texts,
+        commonest=column.commonest,
+        missing=1 - column.facts.present / max(column.rows, 1),
+    )
+
+
+def _decided(column: Column, role: Role, origin: str) -> Guess:
+    """Give a column the role that somebody decided; raise where it cannot have it."""
+    if role in ("identifier", "neutral"):
+        return Guess(column.name, role, column.type, SAID, strength=3)
+    given = _coded(column, role, f"{SAID}; {column.described()}", 3)
+    if given.role is None or column.facts.distinct == 0:
+        reason = given.advice.removeprefix(f"{role}? ") or "it has no value at all"
+        raise BadInputError(f"{origin}: the column {column.name!r} cannot be {role} as it is: {reason}; leave it out")
+    return given
 
 
 # -- the rules, in the order in which they are asked -----------------------------------------------------------------
@@ -292,6 +351,8 @@ def _named_identifier(column: Column) -> Guess | None:
     meaning = column.meaning
     if meaning is None or meaning.role != "identifier" or meaning.weak:
         return None
+    if meaning.what == NAME and column.type in ("numbers", "whole numbers", "dates"):
+        return None
     if column.facts.distinct <= 3 and column.facts.present >= TOO_FEW:
         return _undecided(column, f"named like {meaning.what}, but {column.described()}")
     return _identifier(column, f"named like {meaning.what}; {_counted(column)}", 2)
@@ -307,8 +368,10 @@ def _like_an_identifier(column: Column) -> Guess | None:
 
 def _a_day(column: Column) -> Guess | None:
     if column.type == "dates" or "dates" in column.nearly:
-        named = f"named like {column.meaning.what}; " if column.meaning and not column.meaning.weak else ""
-        return _coded(column, "quasi", f"{named}{column.described()}", 2 if named else 1)
+        named = column.meaning is not None and column.meaning.role == "quasi"
+        what = f"named like {column.meaning.what}" if column.meaning and named else "somebody may remember the day"
+        born = named and column.meaning is not None and column.meaning.what == "a birth"
+        return _coded(column, "quasi", f"{what}; {column.described()}", 2 if born else 1)
     return None
 
 
@@ -356,6 +419,9 @@ def _different_everywhere(column: Column) -> Guess | None:
     return None
 
 
+BY_WORD: tuple[bool | int, ...] = (-3,)
+"""The rank of what is not guessed."""
+
 RULES: tuple[Callable[[Column], Guess | None], ...] = (
     _nothing_in_it,
     _named_identifier,
@@ -381,23 +447,32 @@ def _coded(column: Column, role: Role, reason: str, strength: int) -> Guess:
     ranges = column.type in ("numbers", "whole numbers", "dates")
     most = MOST_SENSITIVE_VALUES if role == "sensitive" else MOST_CODES if column.type == "codes" else MOST_CATEGORIES
     if role == "sensitive" and facts.distinct == 1:
-        return _undecided(column, reason, "sensitive? With one value only there is nothing to protect or to learn")
+        return _undecided(column, reason, "sensitive? with one value only there is nothing to protect or to learn")
     if not ranges and facts.distinct > most:
         advice = f"{role}? {facts.distinct:,} texts are too many: make them fewer or declare a hierarchy"
         return _undecided(column, reason, advice)
     entry, advice = _sensitive_entry(column) if role == "sensitive" else _quasi_entry(column)
-    return Guess(column.name, role, column.type, reason, entry, advice, strength)
+    return Guess(column.name, role, column.type, reason, entry, advice, strength=strength)
 
 
 def _limited(guesses: Sequence[Guess]) -> tuple[Guess, ...]:
-    """Leave those to decide that are too many for a first study, the least well founded ones."""
+    """Leave those to decide that are too many for a first study: the least well founded, those that say least."""
     kept: dict[int, Guess] = dict(enumerate(guesses))
     for role, most in (("quasi", MOST_QUASI), ("sensitive", MOST_SENSITIVE)):
-        places = sorted((-column_guess.strength, i) for i, column_guess in kept.items() if column_guess.role == role)
-        for _, i in places[most:]:
-            advice = f"{role}? {most} such columns are enough for a first study, more would take very long"
-            kept[i] = replace(kept[i], role=None, hierarchy=None, advice=advice)
+        places = sorted((_rank(each), i) for i, each in kept.items() if each.role == role)
+        for rank, i in places[most:]:
+            if rank > BY_WORD:
+                advice = f"{role}? {most} such columns are enough for a first study; --{role} puts it among them"
+                kept[i] = replace(kept[i], role=None, hierarchy=None, advice=advice)
     return tuple(kept[i] for i in range(len(guesses)))
+
+
+def _rank(of: Guess) -> tuple[bool | int, ...]:
+    """Order columns of one role, those to keep first."""
+    if of.strength >= 3:
+        return BY_WORD
+    says_little = of.role == "sensitive" and (of.commonest >= DOMINANT, of.distinct > MANY_VALUES)
+    return -of.strength, of.missing > 0.5, *(says_little or (False, False))
 
 
 # -- hierarchies ----------------------------------------------------------------------------------------------------
@@ -407,13 +482,15 @@ def _quasi_entry(column: Column) -> tuple[Entry, str]:
     facts = column.facts
     if column.type == "dates" and facts.first and facts.last:
         first, last = _rounded_days(facts.first, facts.last)
-        return {"type": "dates", "first": first, "last": last, "levels": date_levels(first.year, last.year)}, ""
+        levels = date_levels(*_years(column, first, last))
+        return {"type": "dates", "first": first, "last": last, "levels": levels, "observed": True}, ""
     structure = structure_of(column.name, column.values)
     if structure is not None:
         return {"type": structure}, ""
     if _is_postal(column) and facts.longest > 1 and facts.distinct > 2:
         lengths = f"{facts.shortest} to {facts.longest} characters: has a leading zero been lost?"
-        return {"type": "prefixes", "keep": _kept(facts.longest)}, lengths if facts.shortest < facts.longest else ""
+        advice = lengths if facts.shortest < facts.longest else ""
+        return {"type": "prefixes", "keep": _kept(column.usual_length)}, advice
     if column.in_order and facts.distinct > 2:
         return _numeric_entry(column, QUASI_LEAVES, levels=True), ""
     return {"type": "flat"}, _flat_advice(column)
@@ -440,22 +517,31 @@ def _sensitive_entry(column: Column) -> tuple[Entry, str]:
 
 def _numeric_entry(column: Column, leaves: int, levels: bool) -> Entry:
     """Declare rounded bounds, a resolution, (for a quasi-identifier) round intervals, and long tails as one leaf."""
-    facts = column.facts
-    core = _core(column, _decimal(facts.lowest), _decimal(facts.highest))
+    core = _core(column)
     is_age = column.meaning is not None and column.meaning.what == "an age"
-    if is_age and core.low < OLDEST <= core.high < 150:
-        entry = replace(core, high=Decimal(OLDEST - 1)).entry(-facts.decimals, leaves, levels)
+    entry = core.entry(leaves, levels)
+    if is_age and core.low < OLDEST < entry["upper"] and core.high < 150:  # type: ignore[operator]
+        entry = replace(core, high=Decimal(OLDEST - 1)).entry(leaves, levels)
         return entry | {"upper": OLDEST, "open_above": OLDEST}
-    return core.entry(-facts.decimals, leaves, levels)
+    return entry
 
 
-def _core(column: Column, low: Decimal, high: Decimal) -> Core:
+def _core(column: Column) -> Core:
     """Find the tails in the sample, but the ends in the whole column."""
-    counted = zip(column.sampled.values, column.sampled.counts.tolist(), strict=True)
-    numbers = [(Decimal(value.strip()), n) for value, n in counted if value is not None and looks_numeric([value])]
-    if not numbers:
-        return Core(low, high)
-    return Core.of([low, *(number for number, _ in numbers), high], [0, *(n for _, n in numbers), 0], FEW + 2)
+    facts = column.facts
+    ends = (_decimal(facts.lowest), _decimal(facts.highest))
+    counted = zip(column.values, column.counts, strict=True)
+    numbers = [(Decimal(value.strip()), n) for value, n in counted if looks_numeric([value])]
+    known = int(not numbers)  # beside a sample the ends are looked at, but decide nothing
+    core = Core.of([*ends, *(number for number, _ in numbers)], [known, known, *(n for _, n in numbers)], FEW + 2)
+    return replace(core, finer=core.finer or -facts.decimals < core.exponent)
+
+
+def _years(column: Column, first: datetime.date, last: datetime.date) -> tuple[int, int]:
+    """Find the years in which nearly all days of the sample are."""
+    days = [(read_date(value), n) for value, n in zip(column.values, column.counts, strict=True)]
+    years = [(datetime.date.fromordinal(int(day)).year, n) for day, n in days if isfinite(day)]
+    return reach(*zip(*years, strict=True)) if years else (first.year, last.year)
 
 
 def _is_postal(column: Column) -> bool:
@@ -465,11 +551,11 @@ def _is_postal(column: Column) -> bool:
     return short and (named or like or column.type == "codes")
 
 
-def _kept(longest: int) -> list[int]:
+def _kept(length: int) -> list[int]:
     """How many leading characters the levels of a code keep."""
-    if longest <= 4:
-        return list(range(longest - 1, 0, -1))
-    return [3, 2, 1] if longest == 5 else [4, 2, 1]
+    if length <= 4:
+        return list(range(length - 1, 0, -1)) or [1]
+    return [3, 2, 1] if length == 5 else [4, 2, 1]
 
 
 def _rounded_days(first: datetime.date, last: datetime.date) -> tuple[datetime.date, datetime.date]:

@@ -1,8 +1,8 @@
-"""What the name of a column says of its content, in English and the common European languages.
+"""What the name of a column says of its content, in English, German, French, Spanish, Italian, Dutch and neighbours.
 
 A name is cut into words (`dateOfBirth`, `date-of-birth` and `DATE_OF_BIRTH` are the same three), accents are dropped,
 and the first meaning of which a word or phrase stands in the name is taken. The order of the list decides: what
-names a person comes before everything, an age at a diagnosis is an age.
+names a person comes before everything, an age at a diagnosis is an age, a degree of a charge is no education.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ class Meaning:
     what: str
     role: Role
     words: str
-    """Words and phrases (`date_of_birth`); with a star at the end, any word that begins so."""
+    """Words and phrases (`date_of_birth`). A star stands for any letters before or after a word; `^` and `$` say that
+    the name begins or ends there: `^first$` is the whole name."""
 
     nominal: bool = True
     """Whether numbers are only names here, without an order."""
@@ -34,101 +35,157 @@ class Meaning:
     weak: bool = False
     """Whether the name alone is no reason: values must be different in many records as well."""
 
+    beside: str = ""
+    """Words one of which must stand in the name too."""
+
     @cached_property
-    def phrases(self) -> tuple[str, ...]:
-        """The words and phrases, one by one."""
-        return tuple(self.words.split())
+    def phrases(self) -> tuple[re.Pattern[str], ...]:
+        """The words and phrases, one by one, as they stand in a name with `_` around every word."""
+        return _patterns(self.words)
+
+    @cached_property
+    def companions(self) -> tuple[re.Pattern[str], ...]:
+        """The words beside, likewise."""
+        return _patterns(self.beside)
+
+    @cached_property
+    def joined(self) -> frozenset[str]:
+        """The phrases written as one word."""
+        return frozenset(phrase.strip("^$").replace("_", "") for phrase in self.words.split() if "*" not in phrase)
+
+    def is_meant(self, words: tuple[str, ...]) -> bool:
+        """Say whether a name of these words is about this."""
+        spaced = f"_{'_'.join(words)}_"
+        if self.beside and not any(pattern.search(spaced) for pattern in self.companions):
+            return False
+        written = not self.beside and "".join(words) in self.joined
+        return written or any(pattern.search(spaced) for pattern in self.phrases)
+
+
+def _patterns(texts: str) -> tuple[re.Pattern[str], ...]:
+    def pattern(text: str) -> str:
+        core = text.strip("^$").replace("*", "[^_]*")
+        return f"{'^' if text.startswith('^') else ''}_{core}_{'$' if text.endswith('$') else ''}"
+
+    return tuple(re.compile(pattern(text)) for text in texts.split())
 
 
 HOUSEHOLD = "the number of a household"
+NAME = "a name"
+PERSONS = (
+    "patient patienten patientin patienta pat person personen persona personne persoon paciente paziente klient "
+    "client cliente customer kunde kunden klant member mitglied mitglieds membre miembro socio lid employee "
+    "mitarbeiter mitarbeiterin employe salarie empleado dipendente medewerker werknemer student studenten schuler "
+    "eleve alumno studente leerling versicherter versicherten versicherte assure asegurado assicurato verzekerde "
+    "subject proband probanden participant teilnehmer respondent befragter resident bewohner user usuario utente "
+    "gebruiker defendant"
+)
+"""Words for somebody, beside which a name or a number is that of a person."""
+
 MEANINGS = (
     Meaning(
         HOUSEHOLD,
         "identifier",
-        "household_id householdid household_no household_nr household_number household_key hh_id hhid hh_no hh_nr hhnr "
-        "hh_number family_id familyid family_no family_number dwelling_id haushalt_id haushalts_id haushaltid "
+        "household_id householdid household_no household_nr household_number household_key hh_id hhid hh_no hh_nr "
+        "hhnr hh_number family_id familyid family_no family_number dwelling_id haushalt_id haushalts_id haushaltid "
         "haushaltsid haushaltsnummer haushaltsnr haushalts_nr familien_id familiennummer menage_id id_menage "
         "numero_menage hogar_id id_hogar nucleo_id id_famiglia huishouden_id huishoudnummer hushall_id husstand_id",
     ),
     Meaning(
         "a person's number",
         "identifier",
-        "ssn nin nino nir bsn pesel dni nie nif cpf cpr hetu personnummer fodselsnummer rodne_cislo ahv mrn "
-        "social_security sozialversicherung* securite_sociale seguridad_social national_id national_insurance "
-        "codice_fiscale steuer_id steuernummer tax_id tax_number passport passnummer passeport pasaporte passaporto "
-        "medical_record record_number nhs_number nhs_no insurance_number insurance_id policy_number "
-        "versichertennummer krankenkassennummer driving_licence drivers_license driver_license license_plate "
-        "number_plate kennzeichen account_number account_no kontonummer iban card_number credit_card kreditkarte* "
-        "pseudonym* patient_id patientid patient_no patient_number patient_nr patient_key patient_code patientennummer "
-        "patienten_id person_id personid person_no person_number subject_id subjectid participant_id participantid "
-        "respondent_id respondentid customer_id customerid customer_no client_id clientid member_id memberid user_id "
-        "userid employee_id employeeid employee_no student_id studentid resident_id case_id caseid case_number "
-        "case_no fallnummer fall_id aktenzeichen matrikelnummer personalnummer kundennummer dossier_patient uuid guid",
+        "ssn nin nino nir nss bsn pesel dni nie nif cpf cpr hetu ahv mrn nhc ipp kvnr svnr personnummer fodselsnummer "
+        "rodne_cislo social_security *sozialversicherung* securite_sociale seguridad_social sicurezza_sociale "
+        "burgerservicenummer national_id national_insurance codice_fiscale tessera_sanitaria numero_tessera steuer_id "
+        "*steuernummer tax_id tax_number passport *passnummer reisepass* passeport pasaporte passaporto paspoort* "
+        "medical_record record_number nhs_number nhs_no insurance_number insurance_no insurance_id policy_number "
+        "*versichertennummer *versichertennr *versicherungsnummer *versicherungsnr *versicherten_nr *versicherten_id "
+        "*versicherungs_nr numero_d_assurance numero_assurance numero_de_seguro numero_seguro numero_assicurazione "
+        "verzekeringsnummer polisnummer krankenkassennummer driving_licence drivers_license driver_license "
+        "license_plate number_plate kennzeichen account_number account_no kontonummer iban card_number credit_card "
+        "kreditkarte* pseudonym* *patientennummer *patientennr patientid patid patnr patientnummer personid subjectid "
+        "participantid respondentid customerid clientid memberid userid employeeid studentid caseid case_id "
+        "case_number case_no case_nr *fallnummer *fallnr fall_nr fall_id *aktenzeichen *matrikelnummer matrikelnr "
+        "*personalnummer personalnr personal_nr *kundennummer kundennr dossier_patient numero_dossier "
+        "numero_de_dossier dossiernummer historia_clinica numero_historia cartella_clinica numero_cartella uuid guid",
     ),
+    Meaning("a person's number", "identifier", "id nr no number nummer numero key code kennung", beside=PERSONS),
     Meaning(
-        "a name",
+        NAME,
         "identifier",
-        "surname lastname last_name family_name firstname first_name forename given_name middle_name maiden_name "
-        "fullname full_name nickname vorname nachname familienname zuname geburtsname prenom nom_de_famille apellido* "
-        "nombre_completo cognome voornaam achternaam fornamn efternamn fornavn etternavn efternavn imie nazwisko "
-        "sobrenome patient_name person_name customer_name client_name employee_name student_name user_name username "
-        "login initials",
+        "surname surnames lastname last_name family_name firstname first_name forename forenames given_name "
+        "middle_name maiden_name fullname full_name nickname ^first$ ^last$ ^middle$ ^name$ ^names$ ^nom$ ^nombre$ "
+        "^nombres$ ^nome$ ^naam$ vorname vornamen nachname *familienname zuname rufname geburtsname madchenname "
+        "maedchenname *patientenname *kundenname prenom prenoms nom_de_famille nom_de_naissance nom_prenom nom_usuel "
+        "apellido* nombre_completo nombre_y_apellidos primer_nombre cognome cognomi nome_e_cognome nome_cognome "
+        "voornaam voornamen achternaam familienaam roepnaam tussenvoegsel fornamn efternamn fornavn etternavn "
+        "efternavn imie nazwisko sobrenome username login initials",
     ),
+    Meaning(NAME, "identifier", "name names namen nom noms nombre nome naam namn navn", beside=PERSONS),
     Meaning(
         "a way to reach a person",
         "identifier",
-        "email e_mail mail mailadresse correo_electronico phone telephone telefon* telefono mobile mobil handy "
-        "cell_phone cellphone fax portable_no gsm tel street street_address strasse str hausnummer "
-        "house_number rue calle "
-        "via_indirizzo address adresse anschrift direccion indirizzo adres adress endereco ip ip_address ipaddress "
-        "mac_address device_id imei url website homepage facebook twitter instagram linkedin",
+        "email e_mail mail *mailadresse correo_electronico correo courriel phone telephone *telefon* telefono "
+        "telefoon* mobile mobil mobiel mobilnummer handy handynummer cell_phone cellphone cellulare movil fax "
+        "portable_no gsm tel street street_address *strasse str *hausnummer hausnr house_number huisnummer straat "
+        "straatnaam rue calle ^via$ via_indirizzo address adresse *anschrift direccion domicilio indirizzo adres "
+        "adress endereco ip ip_address ipaddress mac_address device_id imei url website homepage facebook twitter "
+        "instagram linkedin",
     ),
     Meaning(
         "an age",
         "quasi",
-        "age ages alter edad eta leeftijd alder wiek idade lebensalter altersjahre age_group altersgruppe",
+        "age ages alter edad eta leeftijd alder wiek idade lebensalter altersjahre age_group *altersgruppe",
         nominal=False,
     ),
     Meaning(
         "a birth",
         "quasi",
-        "dob yob birth birthdate birthday birthyear birthplace born geburts* geboren geboorte* naissance nacimiento "
-        "nascita nascimento fodsels* fodelse* urodzenia urodzenie",
+        "dob yob birth birthdate birthday birthyear birthplace born geburt* geboren geboorte* naissance ne_le nee_le "
+        "nacimiento nascita nato_il nascimento fodsels* fodelse* urodzenia urodzenie",
         nominal=False,
     ),
     Meaning(
         "a postal code",
         "quasi",
         "zip zipcode postcode postal postalcode plz postleitzahl code_postal codigo_postal codice_postale "
-        "codice_avviamento_postale postnummer postnr kod_pocztowy cep psc",
+        "codice_avviamento_postale ^cap$ ^cp$ npa postnummer postnr kod_pocztowy cep psc",
     ),
     Meaning(
         "health",
         "sensitive",
-        "diagnos* diagnostic disease* illness* sickness condition* icd symptom* comorbid* medication* medicine* drug* "
+        "*diagnos* icd10 disease* illness* sickness condition* icd symptom* comorbid* medication* medicine* drug* "
         "prescription* treatment* therap* surgery hiv aids std cancer tumor tumour pregnan* abortion disab* handicap* "
-        "mental* psych* suicid* addict* alcohol* smok* genetic* genom* mutation* blood* lab_result "
-        "test_result prognosis "
-        "cause_of_death krankheit* erkrankung* befund* medikament* behandlung* behinderung* schwanger* todesursache "
-        "maladie* traitement* medicament* grossesse enfermedad* tratamiento* embarazo malattia malattie "
-        "farmac* terapia "
-        "trattamento gravidanza ziekte* behandeling medicijn* sykdom* sygdom* sjukdom* choroba doenca* alergi* allerg*",
+        "mental* psych* suicid* addict* alcohol* smok* genetic* genom* mutation* blood* lab_result test_result "
+        "prognosis cause_of_death krankheit* erkrankung* befund* medikament* behandlung* behinderung* schwanger* "
+        "todesursache maladie* traitement* medicament* grossesse enfermedad* tratamiento* embarazo malattia malattie "
+        "farmac* terapia trattamento gravidanza ziekte* behandeling medicijn* sykdom* sygdom* sjukdom* choroba "
+        "doenca* alergi* allerg*",
+    ),
+    Meaning(
+        "an admission or a discharge",
+        "quasi",
+        "admission* admitted discharge* discharged *aufnahme* *entlass* einweisung* date_entree date_d_entree "
+        "date_sortie date_de_sortie hospitalisation fecha_ingreso fecha_de_ingreso fecha_alta fecha_de_alta "
+        "hospitalizacion ricovero dimissione dimissioni opname* ontslag* ontslagdatum",
+        nominal=False,
     ),
     Meaning(
         "money",
         "sensitive",
-        "salary salaries salaryclass income incomes wage wages earnings pay payroll bonus debt debts loan "
-        "loans credit* "
-        "wealth capital net_worth gehalt einkommen lohn verdienst vermogen schulden salaire revenu* salario sueldo "
-        "ingreso ingresos renta stipendio reddito loon inkomen lon inntekt indkomst zarobki rendimento benefits",
+        "salary salaries salaryclass income incomes wage wages earnings pay payroll bonus debt debts loan loans "
+        "credit* cost costs *kosten charges total_charges cout couts coste costes costo costi dividends tax taxes "
+        "wealth capital net_worth *gehalt *einkommen lohn bruttolohn nettolohn verdienst vermogen schulden salaire "
+        "revenu* salario sueldo ingreso ingresos renta stipendio reddito loon inkomen lon inntekt indkomst zarobki "
+        "rendimento benefits",
         nominal=False,
     ),
     Meaning(
         "a belief or conviction",
         "sensitive",
-        "religion* religious relig faith confession denomination church konfession glaube* religione godsdienst "
-        "politic* party partei parti partito partido vote voted votes voting ballot wahl* union gewerkschaft* syndicat "
-        "sindacato sindicato ideology",
+        "religio* relig faith confession denomination church *konfession* glaube* culto godsdienst geloof kerk* "
+        "politic* party partei parti partito partido vote voted votes voting ballot wahl* union gewerkschaft* "
+        "syndicat sindacato sindicato ideology",
     ),
     Meaning(
         "sexual life",
@@ -138,32 +195,42 @@ MEANINGS = (
     Meaning(
         "crime",
         "sensitive",
-        "crime* criminal* convict* offence* offense* offender* arrest* sentence* prison* jail straf* vorstrafe* delit* "
-        "condamnation* antecedentes reato reati misdrijf",
+        "crime* criminal* convict* offence* offense* offender* arrest* sentence* prison* jail* custody felon* fel "
+        "misd misdemeanor* juvenile juv priors recid* charge_degree charge_desc charge_description charge_type "
+        "charged straf* vorstrafe* ruckfall* delit* recidive condamnation* antecedentes reincidencia reato reati "
+        "recidiva misdrijf*",
     ),
+    Meaning("a score about a person", "sensitive", "score scores scoring decile* rating", nominal=False),
     Meaning(
-        "a sex or gender", "quasi", "sex gender geschlecht sexe sexo sesso geslacht kon kjonn kon plec genero genere"
+        "a sex or gender", "quasi", "sex gender geschlecht sexe sexo sesso geslacht kon kjonn plec genre genero genere"
     ),
     Meaning(
         "a race or ethnicity",
         "quasi",
-        "race races ethnic* ethnie rasse raza razza etnia etnic* herkunft skin_color tribe caste",
+        "race races ethnic* ethnie rasse raza razza etnia etnic* herkunft skin_color tribe caste hispanic",
     ),
     Meaning(
         "a nationality or language",
         "quasi",
-        "nationality national* citizen* country countries nation land pays pais paese kraj origin "
-        "staatsangehorig* migration* language langue sprache muttersprache idioma lingua taal mother_tongue",
+        "national* nazional* nacional* citizen* country countries nation land pays pais paese kraj origin "
+        "staatsangehor* staatsangehoer* *burgerschaft cittadinanza ciudadania migration* language langue sprache "
+        "muttersprache idioma lingua taal mother_tongue",
+    ),
+    Meaning(
+        "a marital status",
+        "quasi",
+        "marital maritalstatus marriage civil_status civilstatus familienstand etat_civil situation_familiale "
+        "estado_civil stato_civile burgerlijke_staat sivilstand civilstand stan_cywilny",
     ),
     Meaning(
         "a place",
         "quasi",
         "city town village municipality county state province region district suburb borough parish precinct "
-        "neighborhood "
-        "neighbourhood census_tract tract place location residence domicile ort wohnort stadt gemeinde landkreis "
-        "kreis bundesland kanton ville commune departement ciudad provincia municipio citta comune regione plaats "
-        "gemeente woonplaats miasto wojewodztwo gmina kommune kommun fylke cidade estado hospital clinic ward "
-        "krankenhaus klinik hopital ospedale ziekenhuis school university",
+        "neighborhood neighbourhood census_tract tract place location residence domicile ort wohnort stadt gemeinde "
+        "landkreis kreis bundesland kanton ville commune departement ciudad provincia municipio citta comune regione "
+        "plaats gemeente woonplaats stad localite localidad poblacion localita ortschaft *wohnort miasto wojewodztwo "
+        "gmina kommune kommun fylke cidade estado hospital clinic ward krankenhaus klinik hopital ospedale ziekenhuis "
+        "school university",
     ),
     Meaning(
         "a position on the map",
@@ -172,32 +239,24 @@ MEANINGS = (
         nominal=False,
     ),
     Meaning(
-        "a marital status",
-        "quasi",
-        "marital maritalstatus marriage civil_status civilstatus familienstand etat_civil situation_familiale "
-        "estado_civil "
-        "stato_civile burgerlijke_staat sivilstand civilstand stan_cywilny",
-    ),
-    Meaning(
         "an education",
         "quasi",
-        "education* schooling degree qualification* bildung* ausbildung* schulabschluss abschluss diplome "
-        "niveau_etude* educacion estudios istruzione titolo_di_studio opleiding utdanning uddannelse utbildning "
-        "wyksztalcenie escolaridade",
+        "education* schooling edu degree qualification* *bildung* ausbildung* schulabschluss abschluss diplom* etudes "
+        "niveau_etude* educacion nivel_educativo estudios istruzione titolo_di_studio opleiding* utdanning uddannelse "
+        "utbildning wyksztalcenie escolaridade",
     ),
     Meaning(
         "work",
         "quasi",
-        "occupation* job jobs profession* employment employer employed workclass industry rank beruf* "
-        "arbeitgeber metier "
-        "emploi profesion ocupacion empleo professione occupazione lavoro beroep yrke erhverv zawod profissao military",
+        "occupation* job jobs profession* employ* unemploy* work* labor labour industry rank *beruf* *arbeit* metier "
+        "emploi profesion ocupacion empleo oficio puesto professione occupazione lavoro mestiere beroep functie yrke "
+        "erhverv zawod profissao military",
     ),
     Meaning(
         "a family or household",
         "quasi",
-        "household* relationship family_size children kids siblings dependents dependants haushalt* kinder "
-        "enfants hijos "
-        "figli kinderen housing tenure",
+        "household* hogar menage huishouden relationship family family_size famille familia famiglia gezin children "
+        "kids siblings dependents dependants haushalt* kinder enfants hijos figli kinderen housing tenure",
         nominal=False,
     ),
     Meaning(
@@ -209,12 +268,11 @@ MEANINGS = (
     Meaning(
         "a date",
         "quasi",
-        "date datum fecha data_di year jahr annee admission discharge admitted discharged visit_date "
-        "aufnahme* entlass* "
-        "hire_date hired entry_date exit_date death deceased timestamp",
+        "date dates *datum fecha data_di ^year year$ year_of ^jahr jahr$ annee$ ^anno ^ano$ jaar$ hired death "
+        "deceased timestamp tag_der dia_de data_del",
         nominal=False,
     ),
-    Meaning("a name", "identifier", "name names nom nombre nome naam navn namn", weak=True),
+    Meaning(NAME, "identifier", "name names nom nombre nome naam navn namn", weak=True),
     Meaning("a number of something", "identifier", "id ids nr no number nummer numero num key code guid", weak=True),
     Meaning(
         "remarks",
@@ -223,6 +281,14 @@ MEANINGS = (
         weak=True,
     ),
 )
+
+
+COUNTED = (
+    "count counts days weeks months years hours minutes number num amount total times anzahl zahl tage wochen monate "
+    "jahre stunden dauer duration jours semaines mois annees duree cantidad dias semanas meses anos duracion giorni "
+    "settimane mesi anni durata aantal dagen weken maanden jaren duur"
+)
+"""Words for what is counted: its numbers have an order, whatever they are about."""
 
 
 def words_of(name: str) -> tuple[str, ...]:
@@ -236,14 +302,9 @@ def words_of(name: str) -> tuple[str, ...]:
 def meaning_of(name: str) -> Meaning | None:
     """Find what a column's name says it is about; None where it says nothing that is known."""
     words = words_of(name)
-    spaced, joined = f"_{'_'.join(words)}_", "".join(words)
-    for meaning in MEANINGS:
-        if any(_stands_in(phrase, spaced, joined) for phrase in meaning.phrases):
-            return meaning
-    return None
+    return next((meaning for meaning in MEANINGS if meaning.is_meant(words)), None)
 
 
-def _stands_in(phrase: str, spaced: str, joined: str) -> bool:
-    if phrase.endswith("*"):
-        return f"_{phrase[:-1]}" in spaced
-    return f"_{phrase}_" in spaced or phrase.replace("_", "") == joined
+def is_counted(name: str) -> bool:
+    """Say whether a column is named like a count or a duration."""
+    return not set(COUNTED.split()).isdisjoint(words_of(name))

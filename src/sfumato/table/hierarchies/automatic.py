@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import accumulate, cycle
 from math import isfinite
+from typing import TypeVar
 
 from sfumato.errors import BadInputError
 from sfumato.table.hierarchies.categories import flat, prefixes
@@ -19,6 +20,8 @@ from sfumato.table.hierarchies.ranges import dates
 from sfumato.table.structures.countries import looks_like_countries
 from sfumato.table.structures.education import looks_like_education
 from sfumato.table.structures.icd import looks_like_icd
+
+Value = TypeVar("Value", int, Decimal)
 
 MOST_CATEGORIES = 10_000
 """A text column with more distinct values than this gets no automatic hierarchy."""
@@ -40,6 +43,9 @@ BROADEST = 6
 
 TAIL = Decimal("0.02")
 """At most this share of the records is a tail of small or of large numbers."""
+
+DECIDING = 5
+"""So many records together decide where numbers or years begin and end; fewer in small tables, see `deciding`."""
 
 FEW = 20
 """Up to this many distinct codes are shown as plain categories."""
@@ -75,7 +81,7 @@ def automatic(column: str, values: Sequence[str], counts: Sequence[int] = ()) ->
     if looks_like_dates(values):
         years = [datetime.date.fromordinal(int(read_date(value))).year for value in values]
         first, last = datetime.date(min(years), 1, 1), datetime.date(max(years), 12, 31)
-        return dates(first, last, date_levels(min(years), max(years)), observed=True)
+        return dates(first, last, date_levels(*reach(years, counts or [1] * len(years))), observed=True)
     if looks_like_codes(values) and len(values) <= MOST_CODES:
         return prefixes(values, observed=True)
     if len(values) > MOST_CATEGORIES:
@@ -103,6 +109,29 @@ def date_levels(first: int, last: int) -> list[str]:
     return ["month", *quarters, "year", *(["decade"] if first // 10 < last // 10 else [])]
 
 
+# -- what few records cannot decide ----------------------------------------------------------------------------------
+#
+# Whoever knows this code reads from a published interval how the column was cut. Were that decided by the largest value
+# or the longest fraction, a file would tell of a single record that it does not hold.
+
+
+def deciding(records: int) -> int:
+    """Say how many records it takes: never more than a tail and one; in fewer than 50 records each one decides."""
+    return min(DECIDING, int(TAIL * records) + 1)
+
+
+def reach(values: Sequence[Value], counts: Sequence[int]) -> tuple[Value, Value]:
+    """Find a low and a high value beyond which, it included, are enough records to decide."""
+    ordered = sorted(zip(values, counts, strict=True))
+    wanted = deciding(sum(counts))
+    return _reached(ordered, wanted), _reached(ordered[::-1], wanted)
+
+
+def _reached(ordered: Sequence[tuple[Value, int]], wanted: int) -> Value:
+    summed = list(accumulate(count for _, count in ordered))
+    return ordered[bisect_left(summed, wanted)][0]
+
+
 # -- numbers -------------------------------------------------------------------------------------------------------
 
 
@@ -111,48 +140,56 @@ def _numbers(values: Sequence[str], counts: Sequence[int]) -> Hierarchy:
     numbers = [Decimal(value.strip()) for value in values]
     if min(numbers) == max(numbers):
         return flat(values, observed=True)
-    exponent = min(_last_digit(number) for number in numbers)
-    core = Core.of(numbers, counts) if counts else Core(min(numbers), max(numbers))
-    return from_entry(core.entry(exponent, FINEST) | {"observed": True}, lambda: ((), ()))
+    return from_entry(Core.of(numbers, counts or [1] * len(numbers)).entry(FINEST), lambda: ((), ()))
 
 
 @dataclass(frozen=True)
 class Core:
-    """The stretch in which nearly all numbers of a column are, and on which sides a long thin tail leaves it."""
+    """The stretch in which nearly all numbers of a column are; what lies outside of it is a leaf at either end."""
 
     low: Decimal
     high: Decimal
-    below: bool = False
-    above: bool = False
+    least: Decimal
+    most: Decimal
+    """The smallest and the largest number of all."""
+
+    exponent: int
+    """Last digits stand at 10^exponent."""
+
+    finer: bool
+    """Whether a few numbers have digits behind that."""
 
     @staticmethod
     def of(numbers: Sequence[Decimal], counts: Sequence[int], enough: int = FEW) -> Core:
         """Find it: a tail is a share of at most `TAIL` of the records that reaches farther than all the others."""
         ordered = sorted(zip(numbers, counts, strict=True))
-        low, high = ordered[0][0], ordered[-1][0]
+        low, high = reach(numbers, counts)
+        digits = [_last_digit(number) for number in numbers]
+        exponent = reach(digits, counts)[0]
+        ends = ordered[0][0], ordered[-1][0], exponent, min(digits) < exponent
         if len(ordered) <= enough:
-            return Core(low, high)
+            return Core(low, high, *ends)
         summed = list(accumulate(count for _, count in ordered))
         first = ordered[bisect_right(summed, TAIL * summed[-1])][0]
         last = ordered[bisect_left(summed, (1 - TAIL) * summed[-1])][0]
         below, above = Decimal(0) < last - first < first - low, Decimal(0) < last - first < high - last
-        return Core(first if below else low, last if above else high, below, above)
+        return Core(first if below else low, last if above else high, *ends)
 
-    def entry(self, exponent: int, most: int, levels: bool = True) -> dict[str, object]:
-        """Declare numbers whose last digits stand at 10^exponent: round bounds and intervals, tails as one leaf."""
-        span = rounded_span(self.low, self.high, exponent, most)
+    def entry(self, leaves: int, levels: bool = True) -> dict[str, object]:
+        """Declare round bounds and intervals, fewer leaves than said, and tails as one leaf."""
+        span = rounded_span(self.low, self.high, self.exponent, leaves, self.finer)
         entry: dict[str, object] = {"type": "numeric", "lower": plain(span.lower), "upper": plain(span.upper)}
         if span.resolution != 1:
             entry["resolution"] = plain(span.resolution)
         if levels and span.intervals:
             entry["intervals"] = [plain(width) for width in span.intervals]
-        if self.below:
+        if self.least < span.lower:
             entry["open_below"] = plain(span.lower)
-        if self.above:
+        if self.most >= span.end and (self.most > span.end or not span.continuous):
             entry["upper"] = entry["open_above"] = plain(span.end)
         if span.continuous:
             entry["continuous"] = True
-        return entry
+        return entry | {"observed": True}
 
 
 @dataclass(frozen=True)
@@ -169,8 +206,10 @@ class Span:
     continuous: bool
 
 
-def rounded_span(low: Decimal, high: Decimal, exponent: int, most: int) -> Span:
+def rounded_span(low: Decimal, high: Decimal, exponent: int, most: int, finer: bool = False) -> Span:
     """Cover numbers whose last digits stand at 10^exponent: fewer leaves than `most`, and levels of round intervals.
+
+    Where some have `finer` digits, leaves are half-open stretches, which hold them.
 
     The bounds are multiples of the coarsest interval, so that no label tells the smallest or largest value.
 
@@ -182,7 +221,7 @@ def rounded_span(low: Decimal, high: Decimal, exponent: int, most: int) -> Span:
     factors = cycle((5, 2))
     while (high - low) / step >= most:
         step *= next(factors)
-    continuous = exponent < -6 or (step > finest and finest < 1)
+    continuous = finer or exponent < -6 or (step > finest and finest < 1)
     widths = (step, *_round_widths(high - low, step))
     bottom = (low / widths[-1]).to_integral_value("ROUND_FLOOR") * widths[-1]
     top = ((high / widths[-1]).to_integral_value("ROUND_FLOOR") + 1) * widths[-1]

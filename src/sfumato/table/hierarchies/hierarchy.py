@@ -113,6 +113,11 @@ class Hierarchy(Quiet):
         return self.levels[0].labels
 
     @property
+    def lists_values(self) -> bool:
+        """Whether its leaves are no more than the values that occur, each by itself."""
+        return self.observed and self.firsts == self.lasts
+
+    @property
     def height(self) -> int:
         """The number of levels above the leaves."""
         return len(self.levels) - 1

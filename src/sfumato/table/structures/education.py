@@ -1,4 +1,10 @@
-"""Education by level, told by keywords in English and German; levels in the order of UNESCO's ISCED 2011, joined."""
+"""Education by level, told by keywords in English and German.
+
+The levels are those of UNESCO's ISCED 2011 (Eurostat's list CL_ISCED11), joined: 0 and 1, 2 and 3, 4 and 5, and 6, 7, 8
+each by itself; where German schools belong was held against Germany's assignment (glossary of the ministry's data
+portal, G294). Two are placed by what they are called: a Meister (level 6 in Germany) stands with the vocational ones,
+a Volksschule (primary in Austria, more in Germany) with the primary ones.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +15,19 @@ from sfumato.table.hierarchies.hierarchy import Hierarchy
 from sfumato.table.structures.structure import Place, grouped, share_known
 
 LEVELS = (
-    ("doctorate", r"ph\.? ?d|doctor|doktor|promotion|promoviert|dr\.?$"),
+    ("doctorate", r"ph\.? ?d|doctor|doktor|promotion|promoviert|dr\.?($| )"),
     (
         "secondary school",
         r"high.?school|hs.?grad|(upper|lower)?.?secondary|middle.?school|abitur|matura|ged$",
     ),
     ("secondary school", r"(7|8|9|10|11|12)th|gymnas|hauptschul|realschul|mittlere.reife|(fach)?hochschulreife"),
-    ("vocational or some college", r"some.?college|assoc|vocational|apprentice|trade.?school|technical|no.?degree"),
+    ("vocational or some college", r"some.?college|assoc|vocational|apprentice|trade.?school|technical"),
     ("vocational or some college", r"lehre|ausbildung|berufs|meister|fachschul|certificate"),
-    ("master", r"master|m\.?(sc|a)\.?$|mba|magister|diplom|staatsexamen|prof.?school|professional.?degree|post.?grad"),
-    ("bachelor", r"bachelor|b\.?(sc|a)\.?$|undergrad|college.?(degree|grad)|university|hochschul|universit"),
+    (
+        "master",
+        r"master|m\.?(sc|a)\.?$|mba|magister|diplom(?!a)|staatsexamen|prof.?school|professional.?degree|post.?grad",
+    ),
+    ("bachelor", r"bachelor|b\.?(sc|a)\.?$|undergrad|college.?(degree|grad)|(fach)?hochschul|universit"),
     ("primary school or less", r"none$|no.?school|pre.?school|kindergarten|primary|elementary|grundschul|volksschul"),
     ("primary school or less", r"(1st|2nd|3rd|4th|5th|6th)|ohne.?(schul|abschluss)|kein.?abschluss"),
 )

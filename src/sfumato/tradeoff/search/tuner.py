@@ -33,9 +33,10 @@ from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.search.aims import Aim, Judge, scaled
 from sfumato.tradeoff.search.cuts import Cuts
 from sfumato.tradeoff.search.families import Family, Proposals
+from sfumato.tradeoff.study.draft import as_study
 from sfumato.tradeoff.study.explorable import Explorable
 from sfumato.tradeoff.study.plan import SearchPlan
-from sfumato.tradeoff.study.study import Study, read_study
+from sfumato.tradeoff.study.study import Study
 
 AT_ONCE = 4
 """Candidates that are decided on together; fixed, so that the number of workers has no say."""
@@ -70,7 +71,7 @@ def read_budget(text: str) -> float:
 
 
 def tune(
-    study: Explorable | str,
+    study: Explorable | str | Any,
     seconds: float = inf,
     cache: Path | None = None,
     workers: int | None = None,
@@ -81,7 +82,7 @@ def tune(
     best: str | Sequence[str] | None = None,
     bounds: Sequence[Bound] = (),
 ) -> Map:
-    """Explore a study and whatever else seems worth a try, until time is up or nothing is left to try.
+    """Explore a study (given as to `explore`) and whatever else seems worth a try, until time is up or all is tried.
 
     `tries` bounds the candidates beside the study's own: unlike time, the same number gives the same map anywhere.
 
@@ -93,7 +94,7 @@ def tune(
     """
     if seconds == inf and tries is None:
         raise BadInputError("a tuner needs to know when to stop: give seconds, tries or both")
-    given = read_study(study) if isinstance(study, str) else study
+    given = as_study(study)
     asked = (best,) if isinstance(best, str) else tuple(best or ())
     plan = (given.search if isinstance(given, Study) else None) or SearchPlan()
     within = tuple(dict.fromkeys([*bounds, *plan.bounds]))

@@ -1,46 +1,36 @@
 """A first study of a table: guessed roles, declared hierarchies and usual candidates, written as a commented TOML file.
 
 The file is for a person to correct, so every guess stands beside its reason. It is drawn up so that `sfumato explore`
-runs on it as it is: bounds cover the whole table, and the scales suit the number of records and quasi-identifiers.
+runs on it as it is, in about a minute: bounds cover the whole table, and `first_map` chooses what it can bear.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import prod
+from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import tomlkit
 from tomlkit.items import Array, Table
 
 from sfumato.configuration import check_whole
-from sfumato.engines import Engine
+from sfumato.engines import Engine, Frame
 from sfumato.errors import BadInputError
-from sfumato.measures import Queries
+from sfumato.measures import UniformReader
 from sfumato.quiet import Quiet
 from sfumato.release import check_targets, staged
-from sfumato.table import Guess, TableDeclaration, bundled, guess
+from sfumato.table import Cells, Guess, TableDeclaration, bundled, guess
 from sfumato.table.declaration import READING
 from sfumato.table.guess.guess import SAMPLE, shown
 from sfumato.table.guess.names import HOUSEHOLD, Role, meaning_of
-from sfumato.table.hierarchies.automatic import STRUCTURES
 from sfumato.table.structures.similar import similar_groups
-from sfumato.tradeoff.study.study import Study
+from sfumato.table.table import Roles, check_columns
+from sfumato.tradeoff.study.explorable import Explorable
+from sfumato.tradeoff.study.first_map import FirstMap, first_map
+from sfumato.tradeoff.study.study import Study, read_study
 from sfumato.tradeoff.study.texts import SCHEMA, seen_from
-
-SIZES = (5, 10, 20, 50, 100)
-"""The group sizes that are tried, as far as the table has several groups of them."""
-
-DIVERSE = (2, 3, 5)
-CLOSE = (0.5, 0.3, 0.2)
-FEWEST_IN_A_POPULATION = 20
-MANY_TRANSFORMATIONS = 200_000
-"""Above so many transformations full-domain searches for a limited time instead of to the end."""
-
-MEMORY_FOR_QUERIES = 200_000_000
-"""Bytes that the selections of the random queries may take."""
 
 ENOUGH_FOR_POPULATIONS = 200
 """With fewer records the loss of large populations (u_loss) says little."""
@@ -49,7 +39,7 @@ HEAD = (
     "A first draft by `sfumato init`: guesses, for somebody who knows the table to correct.",
     "It describes the table inside the house. It is not made to be published.",
 )
-MEANS = {
+MEANS: dict[Role, str] = {
     "identifier": "Names a person by itself, or is text that could: never published.",
     "quasi": "What an outsider may know of a person: generalized until nobody stands out.",
     "sensitive": "What nobody should learn about a person: published, and protected by the requirements below.",
@@ -88,6 +78,9 @@ class Draft(Quiet):
     notices: tuple[str, ...] = ()
     """What should be known of how the table was read."""
 
+    cells: Cells | None = None
+    """The table under these guesses; None where it could not be opened so."""
+
     def of_role(self, role: Role | None) -> list[Guess]:
         """List the guesses of one role; None: the undecided ones."""
         return [guess_ for guess_ in self.guesses if guess_.role == role]
@@ -95,6 +88,8 @@ class Draft(Quiet):
     @property
     def household(self) -> str | None:
         """The identifier that says by its name which records belong to one household, if it is repeated."""
+        if self.declaration.household is not None:
+            return self.declaration.household
         for guess_ in self.of_role("identifier"):
             meaning = meaning_of(guess_.column)
             if meaning is not None and meaning.what == HOUSEHOLD and guess_.distinct < self.records:
@@ -106,13 +101,18 @@ class Draft(Quiet):
         """The names of the sensitive columns."""
         return [guess_.column for guess_ in self.of_role("sensitive")]
 
+    @cached_property
+    def first(self) -> FirstMap:
+        """The candidates and scales that the table can bear."""
+        return first_map(self.records, self.of_role("quasi"), self.of_role("sensitive"), self.cells)
+
     def to_toml(self, folder: Path | None = None) -> str:
         """Write the study; the table's file is named as seen from a folder, if one is given."""
         document = tomlkit.document()
         _comment(document, HEAD)
         document.add(tomlkit.nl())
         document.add("schema", tomlkit.item(SCHEMA))
-        document.add("name", tomlkit.item(_study_name(self.declaration.source)))
+        document.add("name", tomlkit.item(_study_name(self._source(None))))
         document.add("axes", tomlkit.item(list(self._axes())))
         document.add(tomlkit.nl())
         document.add("table", self._table(folder))
@@ -124,6 +124,12 @@ class Draft(Quiet):
         text = tomlkit.dumps(document)
         Study.from_toml(text)
         return text
+
+    @cached_property
+    def study(self) -> Study:
+        """The study as a value, to be explored in Python; that of a frame is about the frame itself."""
+        study = Study.from_toml(self.to_toml())
+        return replace(study, table=replace(study.table, source=self.declaration.source))
 
     def write(self, path: Path, force: bool = False) -> Path:
         """Write the study to a file, whole or not at all."""
@@ -145,8 +151,9 @@ class Draft(Quiet):
         table = tomlkit.table()
         looked = ", looked at in a sample" if self.sampled else ""
         _comment(table, [f"{self.records:,} records, {len(self.guesses):,} columns{looked}."])
-        source = declared.source if folder is None or declared.is_bundled else seen_from(folder, declared.source)
-        table.add("source", source)
+        table.add("source", self._source(folder))
+        if isinstance(declared.source, Frame):
+            _comment(table, ["A frame in memory: write it to a file, and name that here, before this study is read."])
         if self.notices:
             _comment(table, ["How it was read, where that is not plain:", *(f"    {said}" for said in self.notices)])
         for name in READING:
@@ -165,7 +172,7 @@ class Draft(Quiet):
             _comment(table, [means])
             if role == "quasi" and not self.of_role("quasi"):
                 _comment(table, NO_QUASI)
-            table.add(role, _names(self.of_role(role)))  # type: ignore[arg-type]
+            table.add(role, _names(self.of_role(role)))
             if role == "identifier" and self.household is not None:
                 table.add(tomlkit.nl())
                 _comment(table, TOGETHER)
@@ -178,8 +185,15 @@ class Draft(Quiet):
         self._add_hierarchies(table)
         return table
 
+    def _source(self, folder: Path | None) -> str:
+        """Name the table as seen from a folder, if one is given."""
+        source = self.declaration.source
+        if isinstance(source, Frame):
+            return source.origin
+        return source if folder is None or self.declaration.is_bundled else seen_from(folder, source)
+
     def _add_hierarchies(self, table: Table) -> None:
-        given = bundled.hierarchies(self.declaration.source) if self.declaration.is_bundled else {}
+        given = bundled.hierarchies(str(self.declaration.source)) if self.declaration.is_bundled else {}
         entries = tomlkit.table(is_super_table=True)
         for guess_ in self.guesses:
             if guess_.hierarchy is None or guess_.column in given:
@@ -202,28 +216,16 @@ class Draft(Quiet):
         _comment(
             scales, ["the records; a smaller share takes longer, the more so the more quasi-identifiers there are."]
         )
-        scales.add("min_support", self.min_support)
+        first = self.first.scales
+        scales.add("min_support", first.min_support)
         _comment(
             scales, ["query_error: random questions of how many records have these values, answered from a release."]
         )
-        scales.add("queries", str(self.queries))
+        scales.add("queries", str(first.queries))
+        if isinstance(first.reader, UniformReader):
+            scales.add("reader", str(first.reader))
         scales.add(tomlkit.nl())
         return scales
-
-    @property
-    def min_support(self) -> float:
-        """A share of the records for which large populations are found quickly and are not of a few records."""
-        width = len(self.of_role("quasi"))
-        share = 0.05 if width <= 5 else 0.1 if width <= 7 else 0.2
-        return min(1.0, max(share, round(FEWEST_IN_A_POPULATION / self.records, 3)))
-
-    @property
-    def queries(self) -> Queries:
-        """As many random queries as usual, or fewer where a domain is so large that they would fill the memory."""
-        widest = max((_leaves(guess_) for guess_ in self.of_role("quasi")), default=1)
-        usual = Queries()
-        affordable = MEMORY_FOR_QUERIES // (8 * usual.dimensions * widest)
-        return replace(usual, number=max(100, min(usual.number, affordable // 100 * 100)))
 
     def _candidates(self) -> Iterable[Table]:
         wanted = tomlkit.table()
@@ -233,72 +235,98 @@ class Draft(Quiet):
             ['forms: "bucketization" keeps the quasi-identifiers exact, so it does not hide who is in the table.'],
         )
         _comment(wanted, ["suppress: the largest share of records that may be left out."])
-        wanted.add("anonymizers", _lines(["mondrian", self._full_domain()]))
-        wanted.add("requirements", _lines(self.requirements()))
+        _comment(wanted, self.timing())
+        wanted.add("anonymizers", _lines(self.first.anonymizers))
+        wanted.add("requirements", _lines(self.first.requirements))
         wanted.add("forms", ["generalization"])
-        wanted.add("suppress", [0.0, 0.05])
+        wanted.add("suppress", list(self.first.suppress))
         wanted.add(tomlkit.nl())
         yield wanted
-        ends = tomlkit.table()
-        _comment(ends, ["The two ends of the map: nothing about persons, and the table as it is."])
-        ends.add("anonymizers", ["without-quasi", "original"])
+        ends, first = tomlkit.table(), self.first
+        _comment(
+            ends, [f"The ends of the map: nothing about persons{', and the table as it is' * (len(first.ends) > 1)}."]
+        )
+        ends.add("anonymizers", list(first.ends))
         yield ends
 
-    def requirements(self) -> list[str]:
-        """The usual requirements, as far as the table could satisfy them."""
-        sizes = [k for k in SIZES if k <= self.records / 4] or [2]
-        texts = [f"k-anonymity k={k}" for k in sizes]
-        sensitive = self.of_role("sensitive")
-        if sensitive:
-            texts += [
-                _joined(sizes[0], [_diverse(guess_, number) for guess_ in sensitive], sensitive) for number in DIVERSE
-            ]
-            texts += [_joined(sizes[0], [_close(guess_, t) for guess_ in sensitive], sensitive) for t in CLOSE]
-        return list(dict.fromkeys(texts))
-
-    def _full_domain(self) -> str:
-        """Search the lattice to the end where it is small enough."""
-        heights = [_height(guess_) for guess_ in self.of_role("quasi")]
-        return "full-domain" if prod(heights) <= MANY_TRANSFORMATIONS else "full-domain search=best-first seconds=5"
+    def timing(self) -> list[str]:
+        """Say how long the first map takes, and what was left out of it."""
+        effort, left_out = self.first.effort, self.first.left_out
+        lines = []
+        if effort is not None:
+            lines = [f"Exploring this takes {effort.in_words}, on {effort.threads} cores that nobody else uses."]
+        return [*lines, *(f"Left out: {what}." for what in left_out)]
 
 
-def draft(declaration: TableDeclaration | str, sample: int = SAMPLE) -> Draft:
-    """Look at a table (its declaration, or the path of a file or the name of a bundled table) and guess its roles."""
-    declared = TableDeclaration(declaration) if isinstance(declaration, str) else declaration
+def draft(declaration: TableDeclaration | Any, sample: int = SAMPLE) -> Draft:
+    """Look at a table (a frame, the path of a file, the name of a bundled table, a declaration) and guess its roles."""
+    declared = declaration if isinstance(declaration, TableDeclaration) else TableDeclaration(declaration)
     check_whole("sample", sample, least=1)
     rows = declared.open_rows()
-    guesses = guess(rows, sample)
+    roles = _decided(declared, rows)
+    guesses = guess(rows, sample, roles)
     missing = {text for guess_ in guesses for text in guess_.missing_texts} - set(declared.na)
     if missing:
         declared = replace(declared, na=(*declared.na, *sorted(missing)))
         rows = declared.open_rows()
-        guesses = guess(rows, sample)
+        guesses = guess(rows, sample, roles)
     if declared.is_bundled:
-        known = bundled.hierarchies(declared.source)
+        known = bundled.hierarchies(str(declared.source))
         guesses = tuple(
             replace(guess_, advice="") if guess_.role and guess_.column in known else guess_ for guess_ in guesses
         )
-    elif rows.row_count <= sample:
-        guesses = _with_similar(declared, rows, guesses)
+    cells = _cells(declared, rows, guesses)
+    if cells is not None and not declared.is_bundled and rows.row_count <= sample:
+        grouped = _with_similar(cells, guesses)
+        if grouped != guesses:
+            guesses, cells = grouped, _cells(declared, rows, grouped)
     number = rows.row_count
-    return Draft(declared, number, number > sample, guesses, tuple(sorted(missing)), tuple(rows.notices))
+    return Draft(declared, number, number > sample, guesses, tuple(sorted(missing)), tuple(rows.notices), cells)
 
 
-def _with_similar(declared: TableDeclaration, rows: Engine, guesses: tuple[Guess, ...]) -> tuple[Guess, ...]:
-    """Group the categories of quasi-identifiers that would have none by how alike they are in the others."""
-    quasi = {each.column: each.hierarchy for each in guesses if each.role == "quasi" and each.hierarchy is not None}
-    plain = [name for name, entry in quasi.items() if entry["type"] == "flat"]
-    if not plain or len(quasi) < 2:
-        return guesses
+def as_study(given: Any) -> Explorable:
+    """Take what a study can be given as: itself, its file or bundled name, a draft, or a frame, which is drafted."""
+    if isinstance(given, str | Path):
+        return read_study(str(given))
+    if hasattr(given, "opened"):
+        return cast(Explorable, given)
+    return (given if isinstance(given, Draft) else draft(given)).study
+
+
+def _decided(declared: TableDeclaration, rows: Engine) -> dict[str, Role]:
+    """Return the roles that the declaration gives already, by column; raise where it cannot give them."""
+    given: dict[Role, tuple[str, ...]] = {role: getattr(declared, role) for role in MEANS}
+    named = {name for names in given.values() for name in names} | {declared.household}
+    others = [name for name in rows.columns if name not in named and name not in rows.nested]
+    quasi = given["quasi"] or tuple(others[:1])  # one of those that are guessed may become one
+    check_columns(rows, Roles(quasi, given["sensitive"], given["neutral"], given["identifier"], declared.household))
+    if declared.household is not None:
+        given["identifier"] = tuple(dict.fromkeys([*given["identifier"], declared.household]))
+    return {name: role for role, names in given.items() for name in names}
+
+
+def _cells(declared: TableDeclaration, rows: Engine, guesses: tuple[Guess, ...]) -> Cells | None:
+    """Open the table as the draft will say; None where it cannot be opened so."""
+    coded = {each.column: each.hierarchy for each in guesses if each.hierarchy is not None}
+    names = {role: tuple(each.column for each in guesses if each.role == role) for role in ("quasi", "sensitive")}
+    if not names["quasi"]:
+        return None
     try:
-        table = replace(declared, quasi=tuple(quasi), hierarchy=quasi).open(rows)
-        cells = table.cells
+        return replace(declared, **names, hierarchy=coded).open(rows).cells  # type: ignore[arg-type]
     except BadInputError:  # `check` will say it of the study, where it can be corrected
+        return None
+
+
+def _with_similar(cells: Cells, guesses: tuple[Guess, ...]) -> tuple[Guess, ...]:
+    """Group the categories of quasi-identifiers that would have none by how alike they are in the others."""
+    if len(cells.quasi) < 2:
         return guesses
-    groups = {name: similar_groups(cells, name) for name in plain if table.hierarchies[name].scale == "category"}
+    flat = {each.column for each in guesses if each.role == "quasi" and (each.hierarchy or {}).get("type") == "flat"}
+    names = [quasi.name for quasi in cells.quasi if quasi.name in flat and quasi.hierarchy.scale == "category"]
+    groups = {name: similar_groups(cells, name) for name in names}
     return tuple(
         replace(each, hierarchy={"type": "groups", "groups": groups[each.column]}, advice=SIMILAR)
-        if each.role == "quasi" and groups.get(each.column)
+        if groups.get(each.column)
         else each
         for each in guesses
     )
@@ -357,44 +385,10 @@ def _about_entry(guess_: Guess) -> list[str]:
         says += "; from open_above on everything is one value"
     if "resolution" in guess_.hierarchy:
         says += "; the resolution is the finest that is published"
-    return [f"{says}.", *([f"LOOK: {guess_.advice}."] if guess_.advice else [])]
-
-
-def _height(guess_: Guess) -> int:
-    """The number of levels that full-domain can choose from."""
-    entry = guess_.hierarchy or {}
-    listed = next((entry[key] for key in ("intervals", "levels", "keep") if key in entry), ())
-    if entry.get("type") in STRUCTURES:
-        return 4
-    return 2 + (1 if "groups" in entry else len(listed))  # type: ignore[arg-type]
-
-
-def _leaves(guess_: Guess) -> int:
-    """The number of leaves of a hierarchy, about."""
-    entry: Mapping[str, Any] = guess_.hierarchy or {}
-    if entry.get("type") == "dates":
-        return (entry["last"] - entry["first"]).days + 1  # type: ignore[no-any-return]
-    if entry.get("type") == "numeric":
-        return int((entry["upper"] - entry["lower"]) / entry.get("resolution", 1)) + 1
-    return guess_.distinct
-
-
-def _diverse(guess_: Guess, number: int) -> str:
-    return f"l-diversity l={min(number, guess_.distinct)} variant=distinct"
-
-
-def _close(guess_: Guess, t: float) -> str:
-    ordered = guess_.hierarchy is not None and guess_.hierarchy["type"] == "numeric"
-    return f"t-closeness t={t} distance={'ordered' if ordered else 'equal'}"
-
-
-def _joined(size: int, parts: Sequence[str], sensitive: Sequence[Guess]) -> str:
-    """Join what is required of every sensitive column, naming the columns where there are several."""
-    named = [
-        f'{part} on="{guess_.column.replace(chr(34), chr(34) * 2)}"'
-        for part, guess_ in zip(parts, sensitive, strict=True)
-    ]
-    return " & ".join([f"k-anonymity k={size}", *(named if len(sensitive) > 1 else parts)])
+    if "observed" in guess_.hierarchy:
+        says += ".\nBounds come from the records: for differential privacy set those that are possible, and take "
+        says += "`observed` out"
+    return [*f"{says}.".splitlines(), *([f"LOOK: {guess_.advice}."] if guess_.advice else [])]
 
 
 def _study_name(source: str) -> str:

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from sfumato.anonymizers import Anonymizer, Maker, anonymizer
-from sfumato.configuration import check_choice, check_options, described, parse, without_seed
+from sfumato.configuration import check_choice, check_options, described, parse, shortened, without_seed
 from sfumato.documents import named, parse_toml, read_text
+from sfumato.engines import Frame
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES, READ_NOISY, READERS, Attack, Classification, Queries, Reader, Scales
 from sfumato.release import FORMS, Form
@@ -314,6 +315,8 @@ def _declaration(entries: Mapping[str, Any], origin: str) -> TableDeclaration:
     known_keys("[table]", entries, described(TableDeclaration))
     if "source" not in entries:
         raise BadInputError("[table] needs source: a file, or the name of a bundled table")
+    if not isinstance(entries["source"], str):
+        raise BadInputError(f"source must be a text, not {shortened(entries['source'])}")
     values: dict[str, Any] = {k: tuple(value) if isinstance(value, list) else value for k, value in entries.items()}
     folder = Path(origin).parent
     for key in ("source", "hierarchies"):
@@ -353,6 +356,11 @@ def read_reader(text: str) -> Reader:
 
 
 def _table_entries(declared: TableDeclaration, folder: Path | None) -> dict[str, Any]:
+    if isinstance(declared.source, Frame):
+        raise BadInputError(
+            f"this study is about a {declared.source.origin} in memory, which no file can name; write the frame to a "
+            "file and give the study that: replace(study, table=replace(study.table, source='table.parquet'))"
+        )
     entries: dict[str, Any] = {}
     for setting in fields(declared):
         value = getattr(declared, setting.name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Literal
 
 import numpy as np
@@ -98,5 +98,5 @@ def sketched(table: Table) -> Sketch:
     codes = np.column_stack([cells.codes[rows], *leaves]).astype(np.int32)
     sensitive = [(attribute.name, attribute.hierarchy) for attribute in cells.sensitive]
     few = sorted_cells(cells.quasi, sensitive, codes, np.ones(len(rows), np.int64))
-    declared = (table.engine, table.roles, table.hierarchies, table.codings, table.missing, table.notices, table.grown)
-    return Sketch(*declared, few, table, tuple(rows), table.shared)
+    declared = {field.name: getattr(table, field.name) for field in fields(Table)}
+    return Sketch(**declared, few=few, whole=table, rows=tuple(rows), sharing=table.shared)

@@ -1,0 +1,201 @@
+"""Frames in memory: which kind one is, and how it becomes an Arrow table.
+
+Where a column cannot be read, the message names it, says what is in it and how its owner makes it readable. The index
+of a pandas frame is no column: it tells the order of rows, or who they are, and is never read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import pyarrow as pa
+
+from sfumato.engines.headers import checked_header
+from sfumato.errors import BadInputError
+from sfumato.quiet import Quiet
+
+FrameKind = Literal["pandas", "polars", "arrow"]
+"""The kinds of frames that a release comes back as."""
+
+PANDAS_INDEX = "__index_level_"
+MOST_DIGITS = 38
+"""Decimals with more digits than this DuckDB reads as floating point numbers, or not at all."""
+
+UTC = ("UTC", "Etc/UTC", "GMT", "Z", "+00:00")
+SHOWN_AS_TEXT = ("period", "interval")
+"""Types of pandas whose values Arrow would take apart; they are read as pandas shows them."""
+
+ANY_FRAME = "give a file's path, or a frame of pandas, polars, pyarrow or whatever else speaks the Arrow interface"
+RENAME = "rename columns, or name them all (columns=[...])"
+CONVERT: dict[FrameKind, str] = {
+    "pandas": "make each column one type (frame[column].astype('string'), pandas.to_numeric, pandas.to_datetime)",
+    "polars": "cast each to a plain type (frame.with_columns(polars.col(column).cast(polars.String)))",
+    "arrow": "make each column numbers, texts, dates or times",
+}
+"""What the owner of a frame does about columns that cannot be read."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Frame(Quiet):
+    """A frame where a file could be named: equal to itself alone, and silent about its rows."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("origin",)
+
+    content: Any
+    origin: str
+    """What it is called in messages."""
+
+    @staticmethod
+    def of(content: Any) -> Frame:
+        """Hold a frame; what can be read only once is read now."""
+        origin = frame_origin(content)
+        lasts = isinstance(content, pa.Table) or frame_kind(content) != "arrow" or hasattr(content, "columns")
+        return Frame(content if lasts else arrow_table(content, origin)[0], origin)
+
+
+def frame_origin(content: Any) -> str:
+    """Name a frame in messages by the kind that it is."""
+    return f"{type(content).__module__.partition('.')[0]} {type(content).__name__}"
+
+
+def frame_kind(source: Any) -> FrameKind:
+    """Say what a release of a source comes back as: the kind of frame that it is; Arrow's for all others, and files."""
+    rooms = {base.__module__.partition(".")[0] for base in type(source).__mro__}
+    return "pandas" if "pandas" in rooms else "polars" if "polars" in rooms else "arrow"
+
+
+def arrow_table(frame: Any, origin: str, columns: Sequence[str] = ()) -> tuple[pa.Table, tuple[str, ...]]:
+    """Read a frame, its columns by these names or its own; say what should be known of how it was read."""
+    kind, notices = frame_kind(frame), []
+    if kind != "arrow":
+        _check_shape(frame, origin)
+        _check_names(origin, tuple(map(str, frame.columns)), columns)
+        table = _from_pandas(frame, origin) if kind == "pandas" else _from_polars(frame, origin)
+        names = tuple(map(str, frame.columns))
+        if kind == "pandas":
+            notices += _about_index(frame, origin)
+    else:
+        table = _from_arrow(frame, origin)
+        table = table.select([i for i, name in enumerate(table.column_names) if not name.startswith(PANDAS_INDEX)])
+        names = tuple(table.column_names)
+        _check_names(origin, names, columns)
+    table = table.rename_columns(list(columns or names))
+    check_decimals(origin, table.schema)
+    return table, (*notices, *_about_zones(table, origin))
+
+
+def check_decimals(origin: str, schema: pa.Schema) -> None:
+    """Raise where decimals have more digits than the engine can tell apart."""
+    for field in schema:
+        if pa.types.is_decimal256(field.type) and field.type.precision > MOST_DIGITS:
+            raise BadInputError(
+                f"{origin}: column {field.name!r} holds decimals of {field.type.precision} digits, more than can be "
+                f"told apart here ({MOST_DIGITS}); write them as text"
+            )
+
+
+def _check_shape(frame: Any, origin: str) -> None:
+    if hasattr(frame, "collect"):
+        raise BadInputError(f"{origin}: it is a query whose rows are not there yet; give what its collect() returns")
+    if not hasattr(frame, "columns"):
+        raise BadInputError(f"{origin}: it is one column; give a frame that has it, such as its to_frame()")
+    if getattr(frame.columns, "nlevels", 1) > 1:
+        raise BadInputError(
+            f"{origin}: the names of its columns have {frame.columns.nlevels} levels; make each one text, such as "
+            "frame.columns = ['_'.join(map(str, name)) for name in frame.columns]"
+        )
+
+
+def _check_names(origin: str, names: tuple[str, ...], columns: Sequence[str]) -> None:
+    """Raise unless every column has one name, its own or the one that somebody gives it."""
+    if columns and len(columns) != len(names):
+        raise BadInputError(f"{origin}: {len(columns)} names are given (columns=[...]) for {len(names)} columns")
+    checked_header(origin, tuple(columns) or names, remedy=RENAME)
+
+
+def _from_arrow(frame: Any, origin: str) -> pa.Table:
+    if not isinstance(frame, pa.Table) and not hasattr(frame, "__arrow_c_stream__"):
+        raise BadInputError(f"{origin} is neither a path nor a frame that speaks the Arrow interface; {ANY_FRAME}")
+    try:
+        return pa.table(frame)
+    except (ValueError, TypeError, OverflowError, pa.ArrowException) as error:
+        why = str(error).splitlines()[0]
+        raise BadInputError(f"{origin}: cannot be read as a table ({why}); {CONVERT['arrow']}") from None
+
+
+def _from_pandas(frame: Any, origin: str) -> pa.Table:
+    numbered = frame.set_axis(range(frame.shape[1]), axis=1)
+    for place, kind in enumerate(numbered.dtypes):
+        inner = getattr(getattr(kind, "categories", None), "dtype", kind)
+        if str(inner).startswith(SHOWN_AS_TEXT):
+            numbered[place] = numbered[place].astype("string")
+    try:
+        return pa.Table.from_pandas(numbered, preserve_index=False)
+    except (ValueError, TypeError, OverflowError, pa.ArrowException):
+        whys = [_why_not_pandas(numbered[place], str(name)) for place, name in enumerate(frame.columns)]
+    raise _unreadable(origin, whys, "pandas")
+
+
+def _why_not_pandas(series: Any, name: str) -> str:
+    """Say what is wrong with a column; nothing where it can be read."""
+    try:
+        pa.Array.from_pandas(series)
+    except (ValueError, TypeError, OverflowError, pa.ArrowException) as error:
+        first: dict[str, int] = {}
+        if series.dtype == object:
+            for row, (value, present) in enumerate(zip(series, series.notna(), strict=True), start=1):
+                if present:
+                    first.setdefault(type(value).__name__, row)
+        if len(first) > 1:
+            kinds = " and ".join(f"{kind} (row {row})" for kind, row in first.items())
+            return f"column {name!r} holds values of several types, {kinds}"
+        return f"column {name!r} ({series.dtype}) cannot be read ({str(error).splitlines()[0]})"
+    return ""
+
+
+def _from_polars(frame: Any, origin: str) -> pa.Table:
+    objects = [
+        f"column {name!r} holds objects of Python" for name, kind in frame.schema.items() if str(kind) == "Object"
+    ]
+    if objects:  # Arrow would be handed where they lie in memory
+        raise _unreadable(origin, objects, "polars")
+    try:
+        return pa.table(frame)
+    except (ValueError, TypeError, OverflowError, pa.ArrowException):
+        whys = [_why_not_polars(frame[name], name) for name in frame.columns]
+    raise _unreadable(origin, whys, "polars")
+
+
+def _why_not_polars(series: Any, name: str) -> str:
+    try:
+        pa.chunked_array(series)
+    except (ValueError, TypeError, OverflowError, pa.ArrowException):
+        return f"column {name!r} is of the type {series.dtype}, which other programs do not know"
+    return ""
+
+
+def _unreadable(origin: str, whys: Sequence[str], kind: FrameKind) -> BadInputError:
+    said = "; ".join(filter(None, whys)) or "cannot be read as a table"
+    return BadInputError(f"{origin}: {said}; {CONVERT[kind]}, or leave it out")
+
+
+def _about_index(frame: Any, origin: str) -> list[str]:
+    """Say that an index that somebody gave a name is not read."""
+    names = [repr(str(name)) for name in frame.index.names if name is not None]
+    if not names:
+        return []
+    return [f"{origin}: the index ({', '.join(names)}) is no column and is not read; frame.reset_index() makes it one"]
+
+
+def _about_zones(table: pa.Table, origin: str) -> list[str]:
+    """Say where days may not be those that the clock showed."""
+    zones = {field.name: getattr(field.type, "tz", None) for field in table.schema}
+    away = [f"{name!r} ({zone})" for name, zone in zones.items() if zone not in (None, *UTC)]
+    if not away:
+        return []
+    return [
+        f"{origin}: the times of {', '.join(away)} are read in UTC, so a day may be another than the clock showed; to "
+        "keep its days take the time zone away first (dt.tz_localize(None), dt.replace_time_zone(None))"
+    ]

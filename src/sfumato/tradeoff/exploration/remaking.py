@@ -1,0 +1,34 @@
+"""Making the release of a point again: from the table that was measured, and only if it may be published."""
+
+from __future__ import annotations
+
+from sfumato.anonymizers import Mechanism
+from sfumato.errors import BadInputError
+from sfumato.release import NoisyRelease, Release
+from sfumato.table import Table
+from sfumato.tradeoff.choice.exposure import check_published, check_shown
+from sfumato.tradeoff.map import Map, Point
+from sfumato.tradeoff.study.study import Candidate, of_table
+
+
+def remade(map_: Map, point: Point) -> Release | NoisyRelease:
+    """Open the table of a map, which must be the one that was measured, and make the release of a point."""
+    check_published(point)
+    table = of_table(map_.study).table.open()
+    if table.engine.digest() != map_.about.get("digest"):
+        raise BadInputError(
+            f"{table.engine.origin} has changed since the map was made, so its points say nothing of it any more; "
+            "explore it again"
+        )
+    return made(point, table)
+
+
+def made(point: Point, table: Table) -> Release | NoisyRelease:
+    """Make a release by the settings of a point; refuse it where it shows somebody alone."""
+    candidate = point.candidate
+    assert isinstance(candidate, Candidate)
+    if isinstance(candidate.anonymizer, Mechanism):
+        return candidate.anonymizer.draw(table)
+    release = candidate.anonymizer.anonymize(table, candidate.requirement, candidate.form, candidate.suppress)
+    check_shown(release, point.id)
+    return release
