@@ -54,7 +54,7 @@ def test_explore_leaves_what_the_design_lists(folder):
     content = json.loads((folder / "map" / "points.json").read_text())
     assert content["schema"] == 1 and len(content["points"]) == 19
     wanted = {"id", "anonymizer", "form", "requirement", "parameters", "status", "reason", "measures", "on_frontier"}
-    assert all(set(point) - {"published"} == wanted for point in content["points"])
+    assert all(set(point) - {"published", "changes"} == wanted for point in content["points"])
     risks = {"k", "a_know"}  # by promise, and as a bound from the published file: for the public map
     assert all(set(point.get("published", {})) <= risks for point in content["points"])
     infeasible = [point for point in content["points"] if point["status"] == "infeasible"]
