@@ -281,6 +281,7 @@ def test_a_release_is_certified_on_its_file(
         f"{name}.certificate.html",
         f"{name}.certificate-public.json",
         f"{name}.certificate-public.html",
+        f"{name}.board.html",
         "mapping.json",
     ]
     own, public = (json.loads(done.files[i].read_text()) for i in (1, 3))

@@ -26,6 +26,7 @@ from sfumato.cli import main
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
 from sfumato.publish import certificate_files, mapping_of, publish_point, read_certificate
+from sfumato.publish.board import board_file
 from sfumato.publish.certificate import check_certificate
 from sfumato.publish.leaving import certificate_page
 from sfumato.publish.noisy.cautions import alarms, belief, epsilon_in_words, noisy_cautions, noisy_notices
@@ -148,7 +149,8 @@ def test_the_file_holds_declared_values_only_and_is_the_certified_one(published)
         assert list(rows[0]) == ["age", "sex", "disease"]  # the order of the input, nothing else
         for name, domain in DOMAINS.items():
             assert {row[name] for row in rows} <= set(domain)
-        assert done.files == (path, *certificate_files(path)) and int(done.release.synthetic_counts.sum()) == len(rows)
+        assert done.files == (path, *certificate_files(path), board_file(path))
+        assert int(done.release.synthetic_counts.sum()) == len(rows)
         for certified in certificate_files(path)[::2]:
             content = read_certificate(certified)
             check_certificate(content, certified, path)
@@ -193,7 +195,7 @@ def test_the_page_is_what_the_certificate_says(published):
                 "certificate-noisy.html", json.loads(content.read_text("utf-8"))
             )
         promise = read_certificate(outside)["promise"]["differential_privacy"]
-        rows = r"<tr><th>([^<]+)</th>(?:<td class=n>[^<]*</td>)*<td class=n>([^<]+)</td></tr>"
+        rows = r'<tr><th scope="row">([^<]+)</th>(?:<td class="n">[^<]*</td>)*<td class="n">([^<]+)</td></tr>'
         sums = re.findall(rows, outside_page.read_text(encoding="utf-8"))
         shown = {level: f"{own:.4g}" for level, own in promise["by_level"].items()}
         assert dict(sums) == {**shown, "in all": f"{promise['epsilon']:.4g}"}
@@ -214,7 +216,7 @@ def test_a_page_escapes_what_it_shows(published):
 # -- what the public must not see --------------------------------------------------------------------------
 
 PUBLIC = {"schema", "kind", "for", "made", "files", "rows", "boxes", "promise", "columns", "anonymizer", "mechanism"}
-PUBLIC |= {"versions", "meanings", "warnings", "verify", "verify_in", "formulas"}
+PUBLIC |= {"versions", "meanings", "warnings", "verify", "verify_in", "formulas", "in_plain_words"}
 
 
 def test_the_public_certificate_tells_nothing_of_the_records(explored, published):
@@ -229,6 +231,7 @@ def test_the_public_certificate_tells_nothing_of_the_records(explored, published
         assert all(set(warning) == {"about", "text"} for warning in content["warnings"])
         drawn = {name: content.pop(name) for name in ("rows", "files", "boxes")}  # out of the mechanism
         assert set(drawn["files"][0]) == {"name", "sha256", "bytes"}
+        assert f"{drawn['rows']:,} rows" in content["in_plain_words"]["is"].pop(0)
         text = json.dumps(content, ensure_ascii=False)
         for secret in (digest, "people.csv", "secretstudy", "diary", "patient", "domains.toml"):
             assert secret not in text, secret
@@ -343,11 +346,11 @@ def test_after_every_rename_data_and_certificate_fit(explored, tmp_path, monkeyp
     monkeypatch.setattr(Path, "replace", watched)
     publish_point(explored / "map", point.id, tmp_path / "out.csv", force=True)
     named = [name for name in seen if not name.endswith(".old")]  # what stepped aside goes when all have their names
-    assert len(named) == 5 and named[-1] == "out.csv"
+    assert len(named) == 6 and named[-1] == "out.csv"
 
 
 def test_killed_between_certificates_and_data_there_is_no_data(explored, tmp_path):
-    """kill -9 after the fourth of five renames, with an older release in place."""
+    """kill -9 after the fifth of six renames, with an older release in place."""
     point = noisy_points(explored)[0]
     publish_point(explored / "map", point.id, tmp_path / "out.csv")
     script = (
@@ -356,7 +359,7 @@ def test_killed_between_certificates_and_data_there_is_no_data(explored, tmp_pat
         "def counting(draft, target):\n"
         "    done.append(rename(draft, target))\n"
         f"    named = [own for own in done if own.suffix != '.old']\n"
-        f"    if len(named) == 4: os.kill(os.getpid(), {int(signal.SIGKILL)})\n"
+        f"    if len(named) == 5: os.kill(os.getpid(), {int(signal.SIGKILL)})\n"
         "Path.replace = counting\n"
         "publish_point(sys.argv[1], sys.argv[2], sys.argv[3], force=True)"
     )
@@ -503,7 +506,7 @@ def test_release_and_what_it_refuses(run, explored, tmp_path):
     refused(run(*words), "exists already")
     code, out, _ = run(*words, "--force", "--json")
     said = json.loads(out)
-    assert code == 0 and said["point"] == point.id and len(said["files"]) == 5 and said["epsilon"] == 1
+    assert code == 0 and said["point"] == point.id and len(said["files"]) == 6 and said["epsilon"] == 1
     consistent(tmp_path)
     refused(
         run("apply", f"{to}.certificate.json", explored / "people.csv", "--to", tmp_path / "n.csv"), "not a mapping"

@@ -118,7 +118,7 @@ def test_a_mapping_in_another_folder_is_drafted_there_and_written_with_the_rest(
     code, said = run(*release(maps, kind, "--to", "r.csv", "--mapping", "elsewhere/m.json"))
     assert code == 0, said
     kinds = ("", ".certificate.json", ".certificate.html", ".certificate-public.json", ".certificate-public.html")
-    assert set(files(here)) == {f"r.csv{kind}" for kind in kinds} | {"elsewhere/m.json"}
+    assert set(files(here)) == {f"r.csv{kind}" for kind in (*kinds, ".board.html")} | {"elsewhere/m.json"}
 
 
 @pytest.mark.parametrize("kind", ["map", "sets"])
@@ -260,7 +260,7 @@ def test_what_tells_of_records_is_for_its_owner_alone(maps, here, run):
         os.umask(before)
     assert code == 0
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in here.iterdir()}
-    private = {"m.json", "r.csv.certificate.json", "r.csv.certificate.html"}
+    private = {"m.json", "r.csv.certificate.json", "r.csv.certificate.html", "r.csv.board.html"}
     assert modes == {name: 0o600 if name in private else 0o644 for name in modes}
     for name in ("map/report.html", "map/cache.jsonl"):
         assert stat.S_IMODE((maps / name).stat().st_mode) == 0o600

@@ -24,6 +24,12 @@ def release(
     mapping: Annotated[
         Path | None, typer.Option(help="Also write the mapping of values, to recode new data with `sfumato apply`.")
     ] = None,
+    recipient: Annotated[
+        str | None,
+        typer.Option(
+            "--for", help="For whom: public, partner or internal. A point beyond the bounds of these is refused."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Publish a point of a map: the data, and a certificate of what it promises, re-checked on the written file."""
@@ -31,6 +37,7 @@ def release(
 
     announce_first_run()
     started = time.perf_counter()
-    done = publish_point(folder, point, to, layout, writing.force, mapping, writing.escape_formulas)  # type: ignore[arg-type]
+    escaped = writing.escape_formulas
+    done = publish_point(folder, point, to, layout, writing.force, mapping, escaped, recipient)  # type: ignore[arg-type]
     tell(done.notices)
     say({"point": point, **done.values(), "seconds": round(time.perf_counter() - started, 4)}, done.lines(), as_json)

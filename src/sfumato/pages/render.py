@@ -28,6 +28,9 @@ ENDS = re.compile(r"</?(script|style)|<!--", re.IGNORECASE)
 ACTS = re.compile(r"<(?!/?(svg|g|defs|clipPath|rect|path|line|text)\b)|\s(on\w+|\S*href|style)\s*=", re.IGNORECASE)
 """What a drawing must not have in it: anything but shapes and texts."""
 
+QUOTED = re.compile(r"`([^`\n]+)`")
+"""What our sentences quote, as a terminal shows it."""
+
 
 def render(template: str, **values: Any) -> str:
     """Fill in a template; what it names and is not given is an error."""
@@ -70,6 +73,15 @@ def number(value: Any) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:.4g}"
 
 
+def pieces(text: str) -> list[str]:
+    """Part a text where it quotes what one types: every second piece is to be shown as code.
+
+    >>> pieces("run `sfumato check`, then look")
+    ['run ', 'sfumato check', ', then look']
+    """
+    return QUOTED.split(text)
+
+
 def initial(text: str) -> str:
     """Begin a text as a sentence begins."""
     return text[:1].upper() + text[1:]
@@ -87,6 +99,6 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals["file"] = file
-    for written in (counted, initial, number, percent, settings, signed, unsigned):
+    for written in (counted, initial, number, percent, pieces, settings, signed, unsigned):
         environment.filters[written.__name__] = written
     return environment

@@ -20,8 +20,10 @@ from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
 from sfumato.pages import render
 from sfumato.plain import json_text
+from sfumato.publish.board import Decision, board_file, board_page
 from sfumato.publish.certificate import certificate_files, internal
 from sfumato.publish.formulas import note_formulas
+from sfumato.publish.plain_words import PlainWords
 from sfumato.quiet import Quiet
 from sfumato.release import check_targets, staged
 from sfumato.tradeoff import Map
@@ -74,6 +76,10 @@ class Leaving(ABC):
         """Say what the publisher's certificate says and what the public one, which sees nothing but the files."""
 
     @abstractmethod
+    def in_plain_words(self, outside: Mapping[str, Any]) -> PlainWords:
+        """Say first what the file is, what it protects and what it does not, of the public certificate alone."""
+
+    @abstractmethod
     def values(self, verdict: Any) -> Mapping[str, Any]:
         """Return what a program reads of it."""
 
@@ -93,7 +99,7 @@ class Publication(Quiet):
     """What verifying the written file found; nothing is found in a noisy one that would prove its promise."""
 
     files: tuple[Path, ...]
-    """Data first, then the certificates, then the mapping."""
+    """Data first, then the certificates, the board's page, the mapping."""
 
     notices: tuple[str, ...] = ()
     """What who opens the file should know, in sentences."""
@@ -118,6 +124,8 @@ class Publication(Quiet):
             f"For you:        {data}.certificate.html (and .json) - keep it; {self.leaving.only_yours}",
             f"For the public: {data}.certificate-public.html (and .json) - hand it out with the data",
         ]
+        if (board := board_file(data)) in self.files:
+            lines.insert(-1, f"For the board:  {board} - one page, also printed: what, what for, who decided; internal")
         return lines if self.mapping is None else [*lines, self.leaving.use_of_mapping.format(self.mapping)]
 
 
@@ -143,21 +151,34 @@ def check_confirmed(verdict: Any, measured: Mapping[str, float]) -> None:
             )
 
 
-def publish(leaving: Leaving, force: bool = False, mapping: str | Path | None = None) -> Publication:
-    """Write a release with its certificates and its mapping: these get their names first, the data last."""
+def publish(
+    leaving: Leaving, force: bool = False, mapping: str | Path | None = None, decision: Decision | None = None
+) -> Publication:
+    """Write a release with its certificates and its mapping: these get their names first, the data last.
+
+    With the `decision` that it comes from there is a page for the board, too.
+    """
     data = list(leaving.data)
     certificates = certificate_files(data[0])
+    boards = [] if decision is None else [board_file(data[0])]
     mappings = {} if mapping is None else {Path(mapping): leaving.mapping()}
-    targets = [*data, *certificates, *mappings]
+    targets = [*data, *certificates, *boards, *mappings]
     check_targets(targets, force, leaving.inputs)
-    with staged(targets, private=[*internal(certificates), *mappings]) as drafts:
+    with staged(targets, private=[*internal(certificates), *boards, *mappings]) as drafts:
         written = drafts[: len(data)]
         cells = leaving.write(written)
         verdict = leaving.verify(written)
+        if decision is not None:
+            decision.check(None if verdict is None else verdict.measures)
         texts: list[str] = []
-        for content in leaving.certificates(written, verdict):
+        certified = leaving.certificates(written, verdict)
+        plain = leaving.in_plain_words(certified[1])
+        for content in certified:
+            content["in_plain_words"] = plain
             note_formulas(content, cells, leaving.escape_formulas)
             texts += [json_text(content), certificate_page(leaving.template, content)]
+        if decision is not None:
+            texts.append(board_page(certified[0], decision, data[0]))
         for draft, text in zip(drafts[len(data) :], [*texts, *mappings.values()], strict=True):
             draft.write_text(text, encoding="utf-8")
     notices = formula_notice(dict(cells), leaving.escape_formulas)

@@ -23,6 +23,7 @@ from sfumato.publish.audit.audit import Audit, audit
 from sfumato.publish.audit.counted import joined_tables
 from sfumato.publish.audit.question import STUDY
 from sfumato.publish.baskets.publication import leaving_baskets
+from sfumato.publish.board import Decision, board_file, recipient_named
 from sfumato.publish.cautions import cautions
 from sfumato.publish.certificate import (
     Origin,
@@ -37,6 +38,7 @@ from sfumato.publish.formulas import written_formulas
 from sfumato.publish.leaving import Leaving, Publication, check_confirmed, check_unchanged, publish
 from sfumato.publish.mapping import mapping_of
 from sfumato.publish.noisy.publication import LeavingDraw, check_noisy_request
+from sfumato.publish.plain_words import PlainWords, table_in_plain_words
 from sfumato.release import NoisyRelease, Release, RowLayout, check_targets, format_of
 from sfumato.release.writing import GROUP, inputs_of, release_files, write_drafts
 from sfumato.requirements import KAnonymity, Requirement
@@ -63,23 +65,27 @@ def publish_point(
     force: bool = False,
     mapping: str | Path | None = None,
     escape_formulas: bool = False,
+    recipient: str | None = None,
 ) -> Publication:
     """Publish a point of the map in a folder; a noisy one is drawn afresh.
 
-    `escape_formulas` writes cells that a spreadsheet would run as formulas with `'` in front.
+    `escape_formulas` writes cells that a spreadsheet would run as formulas with `'` in front. Where a `recipient` is
+    named (public, partner, internal), a point that is beyond its bounds is refused.
     """
     folder, path = Path(folder), Path(to)
     check_escaping(escape_formulas, path, format_of(path))
     map_ = read_map(folder)
     point, declared = map_[id], str(folder / STUDY)
     check_published(point)
+    decision = Decision(map_, point, recipient_named(recipient))
+    decision.check()
     study = sha256(Path(declared).read_bytes()).hexdigest()
     origin = Origin("", str(map_.about.get("digest")), map_.study.name, study, id, declared)
-    others = [] if mapping is None else [Path(mapping)]
+    others = [board_file(path), *([] if mapping is None else [Path(mapping)])]
     if isinstance(map_.study, BasketStudy):
         check_targets([path, *others], force, map_files(folder))
         leaving: Leaving = leaving_baskets(map_, map_.study, point, folder, path, origin, layout, escape_formulas)
-        return publish(leaving, force, mapping)
+        return publish(leaving, force, mapping, decision)
     check_targets(
         [path, *certificate_files(path), *others], force, [*of_table(map_.study).table.files, *map_files(folder)]
     )
@@ -98,7 +104,7 @@ def publish_point(
     else:
         meanings = meanings_of(Map(map_.study, (point,), map_.about))
         leaving = LeavingTable(release, candidate, path, origin, meanings, layout, escape_formulas)
-    return publish(leaving, force, mapping)
+    return publish(leaving, force, mapping, decision)
 
 
 @dataclass(frozen=True)
@@ -158,6 +164,10 @@ class LeavingTable(Leaving):
             outside, release, candidate, self.origin, self.path, asked, verdict, warnings, self.meanings
         )
         return for_publisher, outside
+
+    def in_plain_words(self, outside: Mapping[str, Any]) -> PlainWords:
+        """Say it of a table in groups."""
+        return table_in_plain_words(outside)
 
     def values(self, verdict: Audit) -> Mapping[str, Any]:
         """Return what a program reads of it."""

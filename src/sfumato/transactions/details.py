@@ -11,6 +11,9 @@ from sfumato.transactions.measures.itemsets import Rows, weakest
 from sfumato.transactions.recoding import BasketRelease
 
 SHOWN = 8
+LENGTHS = (0, 1, 2, 3, 6, 11, 21, 51, 101)
+"""Where the bins of the numbers of items begin."""
+
 LONG = 160
 """Letters of a text after which it is cut short."""
 
@@ -19,7 +22,13 @@ def basket_details(release: BasketRelease, matching: Mapping[str, int]) -> dict[
     """Describe a release: its rarest published sets, its largest published items, some records before and after."""
     return {
         "groups": len(release.labels),
+        "columns": [_lengths(release)],
         "tables": [
+            {
+                "title": "The commonest items, before and after",
+                "heads": [["item", ""], ["records", "number"], ["published as", ""], ["records show that", "number"]],
+                "rows": _commonest(release),
+            },
             {
                 "title": "The rarest published items and pairs: what an attacker would know",
                 "heads": [["published together", ""], ["records", "number"]],
@@ -74,6 +83,30 @@ def _largest(release: BasketRelease) -> list[list[Any]]:
     supports = dict(zip(release.labels, release.part_supports.tolist(), strict=True))
     order = sorted(release.labels, key=lambda label: (-sizes[label], -supports[label], label))
     return [[short(label), sizes[label], supports[label]] for label in order[:SHOWN]]
+
+
+def _commonest(release: BasketRelease) -> list[list[Any]]:
+    """Show what the commonest items are published as; in several pieces, each way."""
+    baskets, rows = release.baskets, []
+    for item in np.argsort(-baskets.supports, kind="stable")[:SHOWN].tolist():
+        ways = [code for code in dict.fromkeys(release.published_as[:, item].tolist()) if code >= 0]
+        label = short(" or ".join(release.labels[code] for code in ways)) or "left out"
+        shown = int(release.part_supports[ways].sum())
+        rows.append([baskets.items[item], int(baskets.supports[item]), label, shown])
+    return rows
+
+
+def _lengths(release: BasketRelease) -> dict[str, Any]:
+    """Describe how many items records have, before and after, as a column is described."""
+    weights, lengths = release.baskets.weights, np.diff(release.recoded().starts)
+    before, after = (
+        np.bincount(np.searchsorted(LENGTHS, counts, side="right") - 1, weights, len(LENGTHS)) / weights.sum()
+        for counts in (release.baskets.lengths, lengths)
+    )
+    lasts = [following - 1 for following in LENGTHS[1:]]
+    labels = [str(lo) if lo == hi else f"{lo}-{hi}" for lo, hi in zip(LENGTHS, lasts, strict=False)]
+    bins = zip([*labels, f"{LENGTHS[-1]}+"], before.round(4).tolist(), after.round(4).tolist(), strict=True)
+    return {"name": "items of a record", "role": "length", "bins": [list(each) for each in bins]}
 
 
 def _records(release: BasketRelease) -> list[list[Any]]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from sfumato.configuration import quoted_name
 from sfumato.engines import Frame
 from sfumato.tradeoff import Point, Study
+from sfumato.tradeoff.choice.recipients import RECIPIENTS
 from sfumato.tradeoff.study.explorable import Explorable
 from sfumato.tradeoff.study.texts import changed, option_words, source_word
 from sfumato.transactions.study import BasketStudy
@@ -55,6 +56,11 @@ def declares_hierarchies(study: Explorable) -> bool:
     return isinstance(study, Study) and bool(study.table.hierarchy)
 
 
-def release_command(folder: Path, point: Point) -> str:
-    """Write the command that publishes a point of a map in a folder."""
-    return shlex.join(["sfumato", "release", str(folder), "--point", point.id, "--to", f"release-{point.id}.csv"])
+def release_command(folder: Path, point: Point, recipient: str | None = None) -> str:
+    """Write the command that publishes a point of a map in a folder.
+
+    It names the recipient that the point was chosen for, unless weaker bounds than those of this one were given.
+    """
+    words = ["sfumato", "release", str(folder), "--point", point.id, "--to", f"release-{point.id}.csv"]
+    fits = recipient is not None and not RECIPIENTS[recipient].objections(point, point.measures)
+    return shlex.join([*words, "--for", str(recipient)] if fits else words)

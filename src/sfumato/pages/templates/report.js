@@ -88,12 +88,13 @@ function fill(id, ...children) {
 const link = (text, onclick) => element("button", { class: "link", type: "button", onclick }, text);
 const pointButton = (point, text) => link(text, () => choose(point.id, true));
 const cell = (text, kind) => element("td", { class: kind || null }, text);
+const rowHead = (text) => element("th", { scope: "row" }, text);
 const block = (title, ...children) => element("div", { class: "block" }, element("h4", {}, title), children);
-const wide = (inside) => element("div", { class: "wide" }, inside);
+const wide = (inside) => element("div", { class: "wide", role: "region", tabindex: "0", "aria-label": "a table" }, inside);
 const separated = (buttons) => buttons.flatMap((button, i) => [i ? ", " : "", button]);
 
 function table(heads, body, className) {
-  const head = element("tr", {}, heads.map(([text, kind]) => element("th", { class: kind || null }, text)));
+  const head = element("tr", {}, heads.map(([text, kind]) => element("th", { scope: "col", class: kind || null }, text)));
   return element("table", { class: className || null }, element("thead", {}, head), body);
 }
 
@@ -388,7 +389,15 @@ function summary() {
     standing(point),
     point.worth && point.worth.told ? element("p", {}, `Learning ${point.worth.target}: ${point.worth.told}.`) : null,
     element("p", {}, link("Everything about this release ↓", showPanel)),
+    element("p", {}, keepButton(point)),
   );
+}
+
+function keepButton(point) {
+  const kept = byId.get(state.other);
+  if (kept && kept !== point) return link(`Side by side with ${kept.id} ↓`, () => showSection("compare"));
+  if (kept) return element("span", { class: "quiet" }, "Kept. Click another release to see the two side by side.");
+  return link("Keep to compare with another", () => keepToCompare(point.id));
 }
 
 // The three headlines, and what was done to each column.
@@ -481,19 +490,23 @@ function worstBlock(details) {
   return block(title, wide(table(heads, element("tbody", {}, rows), "groups")));
 }
 
+// What is published of a record in one column; a record may be left out.
+function publishedCell(record, name) {
+  if (!record.after) return cell("left out", "quiet");
+  const text = name in record.after ? record.after[name] : "not published";
+  return cell(text, text === record.before[name] ? "same" : null);
+}
+
 function recordsBlock(details) {
   const records = details.records || [];
   if (!records.length) return null;
   const columns = Object.keys(records[0].before);
-  const published = (record, name) => {
-    const text = name in record.after ? record.after[name] : "not published";
-    return cell(text, text === record.before[name] ? "same" : null);
-  };
   const rows = records.flatMap((record) => [
-    element("tr", { class: "before" }, cell("before"), columns.map((name) => cell(record.before[name])), cell("")),
+    element("tr", { class: "before" }, rowHead("before"), columns.map((name) => cell(record.before[name])), cell("")),
     element(
       "tr", { class: "after" },
-      cell("after"), columns.map((name) => published(record, name)), cell(shown(record.size), "number"),
+      rowHead("after"), columns.map((name) => publishedCell(record, name)),
+      cell(record.after ? shown(record.size) : "", "number"),
     ),
   ]);
   const heads = [[""], ...columns.map((name) => [name]), ["its group", "number"]];
@@ -534,8 +547,12 @@ function commandBlock(point) {
   return block("The command that makes it", element("div", { class: "command" }, text, copy));
 }
 
+function showSection(id) {
+  document.getElementById(id).scrollIntoView({ behavior: "smooth" });
+}
+
 function showPanel() {
-  document.getElementById("point").scrollIntoView({ behavior: "smooth" });
+  showSection("point");
 }
 
 function panel() {
@@ -563,6 +580,7 @@ function panel() {
     budgetBlock(details),
     tablesBlock(details),
     worstBlock(details),
+    columnsBlock(details),
     recordsBlock(details),
   );
 }
@@ -588,10 +606,11 @@ async function worth() {
 
 function choose(id, scroll) {
   state.chosen = id;
-  history.replaceState(null, "", `#${id}`);
+  address();
   mark();
   summary();
   panel();
+  compare();
   frontierTable();
   if (scroll) showPanel();
 }
@@ -615,10 +634,10 @@ function start() {
   }
   controls();
   document.getElementById("all").addEventListener("toggle", allTable);
-  const asked = location.hash.slice(1);
+  const [asked] = location.hash.slice(1).split("&");
   if (byId.has(asked)) state.chosen = asked;
+  comparing();
   panel();
+  compare();
   Promise.all([worth(), update()]).then(() => document.body.setAttribute("data-ready", ""));
 }
-
-start();

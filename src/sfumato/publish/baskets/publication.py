@@ -22,6 +22,7 @@ from sfumato.publish.baskets.certificate import (
 from sfumato.publish.baskets.mapping import basket_mapping, legend_of
 from sfumato.publish.certificate import Origin
 from sfumato.publish.leaving import Leaving, check_confirmed, check_unchanged
+from sfumato.publish.plain_words import PlainWords, baskets_in_plain_words
 from sfumato.release import format_of
 from sfumato.tradeoff import Map, Point
 from sfumato.transactions import BasketRelease, KMAnonymity
@@ -113,6 +114,10 @@ class LeavingBaskets(Leaving):
             outside, release, candidate, self.origin, self.path, verdict, measures, warnings, meanings
         )
         return for_publisher, outside
+
+    def in_plain_words(self, outside: Mapping[str, Any]) -> PlainWords:
+        """Say it of baskets."""
+        return baskets_in_plain_words(outside)
 
     def values(self, verdict: BasketAudit) -> Mapping[str, Any]:
         """Return what a program reads of it."""

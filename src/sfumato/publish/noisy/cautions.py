@@ -19,6 +19,9 @@ from sfumato.table import Table
 NEARLY_SURE = 0.99
 """Where even odds may become this belief, a promise is too weak to be left without a warning."""
 
+NOISE_PREVAILS = "more noise than records"
+"""What is said first of counts that drown in noise."""
+
 MANY_ROWS = 0.1
 """The share by which rows and records may differ before the publisher is told."""
 
@@ -67,7 +70,7 @@ def alarms(release: NoisyRelease, maker: Mechanism) -> Iterator[Caution]:
     noise, mean = noise_of_counts(release), release.synthetic_counts.mean()
     if mean < noise:
         yield Caution(
-            "more noise than records",
+            NOISE_PREVAILS,
             f"The file spreads over {release.counts.size:,} counts ({counted(release.groups, 'box', 'boxes')} x "
             f"{release.counts.shape[1]} values): on average {mean:.2g} records each, with noise of about {noise:.2g}. "
             "Most of it is noise; fewer boxes (a lower height), or a larger epsilon, would tell more.",

@@ -21,6 +21,7 @@ from sfumato.publish.formulas import written_formulas
 from sfumato.publish.leaving import Leaving
 from sfumato.publish.noisy.cautions import alarms, columns_left_out, noisy_cautions, noisy_notices
 from sfumato.publish.noisy.certificate import guarantee_values, noisy_certificate, public_noisy_certificate
+from sfumato.publish.plain_words import PlainWords, draw_in_plain_words
 from sfumato.release import NoisyRelease, format_of
 
 ONE_DRAW = (
@@ -81,6 +82,10 @@ class LeavingDraw(Leaving):
         warnings = noisy_cautions(self.release, self.maker)
         outside = public_noisy_certificate(self.release, self.maker, self.path, drafts[0], warnings)
         return noisy_certificate(outside, self.release.table, self.origin, warnings, self.measures), outside
+
+    def in_plain_words(self, outside: Mapping[str, Any]) -> PlainWords:
+        """Say it of a noisy draw."""
+        return draw_in_plain_words(outside)
 
     def values(self, verdict: None) -> Mapping[str, Any]:
         """Return what a program reads of it."""

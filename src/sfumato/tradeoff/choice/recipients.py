@@ -6,10 +6,16 @@ l-diversity suffices within an organization. Their numbers are those of threshol
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from sfumato.phrases import number
 from sfumato.tradeoff.choice.bounds import Bound
+from sfumato.tradeoff.choice.exposure import shows_exact
+
+if TYPE_CHECKING:
+    from sfumato.tradeoff.map import Point
 
 
 @dataclass(frozen=True)
@@ -31,6 +37,18 @@ class Recipient:
         """Say whether exact quasi-identifiers may be had: identity need not be hidden, or was waived by a weaker k."""
         least = [bound.value for bound in given if (bound.measure, bound.side) == ("k", "min")]
         return not self.hides_identity or any(value < self.least_k for value in least)
+
+    def objections(self, point: Point, measures: Mapping[str, float]) -> list[str]:
+        """Say what speaks against giving a release to it: bounds on what was measured of it, and identity that shows.
+
+        A bound on what is not measured of such a release says nothing of it.
+        """
+        exact = "it shows exact quasi-identifiers, which do not hide who is in the table"
+        return [exact] * (self.hides_identity and shows_exact(point)) + [
+            f"{bound} is asked for ({bound.reason}), and it has {number(measures[bound.measure])}"
+            for bound in self.bounds
+            if bound.measure in measures and bound.outside(measures[bound.measure])
+        ]
 
 
 RECIPIENTS: dict[str, Recipient] = {

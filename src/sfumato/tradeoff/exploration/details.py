@@ -1,4 +1,4 @@
-"""What a person may want to see of one release: its group sizes, its worst groups, some records before and after."""
+"""What a person may want to see of a release: group sizes, worst groups, columns and some records before and after."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.release import NoisyRelease, Release
+from sfumato.table import Quasi
+from sfumato.tradeoff.exploration.columns import columns_before_and_after
 
 SHOWN = 5
 """How many worst groups and how many records are shown."""
@@ -23,6 +25,7 @@ def details(release: Release, losses: NDArray[np.float64] | None) -> dict[str, A
         "sizes": _sizes(release),
         "worst": _worst_groups(release, losses),
         "records": _records(release),
+        "columns": columns_before_and_after(release),
     }
 
 
@@ -34,6 +37,7 @@ def noisy_details(release: NoisyRelease) -> dict[str, Any]:
         "epsilon": guarantee.epsilon,
         "by_purpose": guarantee.by_purpose,
         "by_level": [[level, epsilon] for level, epsilon in guarantee.by_level.items()],
+        "columns": columns_before_and_after(release),
     }
 
 
@@ -83,22 +87,36 @@ def _box(release: Release, group: int) -> dict[str, str]:
 
 
 def _records(release: Release) -> list[dict[str, Any]]:
-    """Show some records, spread evenly over the table, as they were and as they are published."""
+    """Show some records, spread evenly over the table, as they were and as they are published.
+
+    They are the same for every release of a table, so that two releases can be compared; one that is left out has no
+    `after`.
+    """
     cells, assignment = release.cells, release.assignment
-    if not len(assignment.cell):
-        return []
+    places = np.linspace(0, cells.records - 1, SHOWN).astype(int)
     records = []
-    order = np.argsort(assignment.cell, kind="stable")
-    for i in np.linspace(0, len(order) - 1, SHOWN).astype(int):
-        entry = order[i]
-        cell, group = int(assignment.cell[entry]), int(assignment.group[entry])
-        before = {quasi.name: quasi.hierarchy.leaves[cells.codes[cell, a]] for a, quasi in enumerate(cells.quasi)}
-        after = dict(before) if release.form == "bucketization" else _box(release, group)
-        for j, sensitive in enumerate(cells.sensitive):
-            before[sensitive.name] = sensitive.labels[cells.values[cell, j]]
-            if release.histograms is not None:
-                after[sensitive.name] = before[sensitive.name]
-                if release.form == "bucketization":
-                    after[sensitive.name] = f"one of {release.sizes[group]:,} values dealt out in bucket {group + 1}"
-        records.append({"before": before, "after": after, "size": int(release.sizes[group])})
+    for cell in np.searchsorted(np.cumsum(cells.counts), places, side="right").tolist():
+        before = {quasi.name: _leaf(quasi, int(cells.codes[cell, a])) for a, quasi in enumerate(cells.quasi)}
+        secrets = {each.name: each.labels[cells.values[cell, j]] for j, each in enumerate(cells.sensitive)}
+        entries = np.flatnonzero(assignment.cell == cell)
+        group = int(assignment.group[entries[0]]) if len(entries) else None
+        after = None if group is None else _published(release, group, before, secrets)
+        size = 0 if group is None else int(release.sizes[group])
+        records.append({"before": before | secrets, "after": after, "size": size})
     return records
+
+
+def _leaf(quasi: Quasi, code: int) -> str:
+    """Write a value as it stands in the table; one outside of the domain has no text."""
+    return quasi.hierarchy.leaves[code] if code >= 0 else "outside of the domain"
+
+
+def _published(release: Release, group: int, before: dict[str, str], secrets: dict[str, str]) -> dict[str, str]:
+    """Write a record as it is published in a group."""
+    after = dict(before) if release.form == "bucketization" else _box(release, group)
+    if release.histograms is None:
+        return after
+    if release.form == "generalization":
+        return after | secrets
+    dealt = f"one of {release.sizes[group]:,} values dealt out in bucket {group + 1}"
+    return after | dict.fromkeys(secrets, dealt)

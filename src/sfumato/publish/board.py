@@ -1,0 +1,147 @@
+"""One page for who has to decide: what will be published, what it protects, what not, what for, and who decided what.
+
+It stands on the publisher's certificate and on what the map measured of the point, so it is internal and says so; what
+may be handed out is the public certificate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os.path import normpath
+from pathlib import Path
+from typing import Any
+
+from sfumato.configuration import check_choice
+from sfumato.errors import InfeasibleError
+from sfumato.measures import MEASURES
+from sfumato.pages import render
+from sfumato.phrases import counted
+from sfumato.publish.certificate import certificate_files
+from sfumato.tradeoff import Map, Point
+from sfumato.tradeoff.choice.recipients import RECIPIENTS, Recipient
+from sfumato.words.headlines import headlines
+from sfumato.words.points import settings
+from sfumato.words.sentences import Subject, sentences
+
+MOST_WARNINGS = 4
+MOST_USES = 4
+LONG, WARNING, FOUND = 240, 180, 90
+"""Letters after which a text, a warning, and what was found is cut short, so that everything stays on one page."""
+
+NO_BOUND = "none of its bounds speaks of such a release"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a release was chosen from, and for whom."""
+
+    map_: Map
+    point: Point
+    recipient: Recipient | None = None
+
+    def check(self, written: Mapping[str, float] | None = None) -> None:
+        """Raise where the release is not fit for its recipient: as the map measured it, or as it was `written`."""
+        if self.recipient is None:
+            return
+        if against := self.recipient.objections(self.point, {**self.point.measures, **(written or {})}):
+            raise InfeasibleError(
+                f"point {self.point.id} is no release for {self.recipient.name} ({self.recipient.meaning}): "
+                f"{'; '.join(against)}. `sfumato choose DIR --for {self.recipient.name}` names one that is"
+            )
+
+
+def board_file(path: Path) -> Path:
+    """Name the page of a data file that is for the board."""
+    return path.with_name(f"{path.name}.board.html")
+
+
+def board_page(certificate: Mapping[str, Any], decision: Decision, path: Path) -> str:
+    """Write the page of a release for the board."""
+    return render("board.html", **board_content(certificate, decision, path))
+
+
+def board_content(certificate: Mapping[str, Any], decision: Decision, path: Path) -> dict[str, Any]:
+    """Collect what the board reads, every text short enough for one page."""
+    plain = {about: [short(text) for text in texts] for about, texts in certificate["in_plain_words"].items()}
+    warnings = certificate["warnings"]
+    return {
+        "name": short(path.name, 50),
+        "public": short(certificate_files(path)[3].name, 80),
+        "plain": plain,
+        "left_out": _left_out(certificate),
+        "warnings": [
+            (each["about"], opening(each["text"], WARNING), short(each.get("found", ""), FOUND))
+            for each in warnings[:MOST_WARNINGS]
+        ],
+        "more": max(0, len(warnings) - MOST_WARNINGS),
+        "uses": [short(text) for text in _uses(decision)],
+        "decided": [(about, short(text)) for about, text in _decided(certificate, decision)],
+    }
+
+
+def _left_out(certificate: Mapping[str, Any]) -> str:
+    """Say how much of the table is not in the file; of a noisy draw nothing is left out, for nobody is in it."""
+    left_out = certificate["for_your_eyes"].get("suppressed", {})
+    if "records" in left_out:
+        return f"{left_out['records']:,} of {counted(left_out['of'], 'record')} left out."
+    if "items" in left_out:
+        return f"{len(left_out['items']):,} of {counted(left_out['of'], 'item')} are published nowhere."
+    return ""
+
+
+def _uses(decision: Decision) -> list[str]:
+    """Say what the map measured of its utility: the headline, then as a reader finds it who assumes nothing."""
+    map_, point = decision.map_, decision.point
+    utility = [name for name, measure in MEASURES.items() if measure.kind == "utility" and not name.endswith("_em")]
+    measured = {name: point.measures[name] for name in utility if name in point.measures}
+    told = [headlines(map_, point)[2].said, *sentences(measured, Subject.of(map_)).values()]
+    return list(dict.fromkeys(told))[:MOST_USES]
+
+
+def _decided(certificate: Mapping[str, Any], decision: Decision) -> list[tuple[str, str]]:
+    """Say who decided what: the study, the requirement, the point, the recipient, when, by which version."""
+    point, recipient, origin = decision.point, decision.recipient, certificate["for_your_eyes"]["input"]
+    candidates, records = counted(len(decision.map_.points), "candidate"), counted(origin["records"], "record")
+    whom = "nobody named; `sfumato release --for` names and checks it"
+    if recipient is not None:
+        asked = ", ".join(str(bound) for bound in recipient.bounds if bound.measure in point.measures)
+        whom = f"{recipient.name}: {recipient.meaning}; {f'checked: {asked}' if asked else NO_BOUND}"
+    return [
+        ("Data", f"{normpath(origin['table'])}, {records}, SHA-256 {origin['sha256'][:12]}"),
+        ("Study", f"{decision.map_.study.name}: {candidates} on one map"),
+        ("Chosen", f"point {point.id}: {settings(point)}"),
+        ("Required", _required(certificate["promise"])),
+        ("For whom", whom),
+        ("Made", f"{certificate['made'][:10]}, sfumato {certificate['versions']['sfumato']}"),
+    ]
+
+
+def _required(promise: Mapping[str, Any]) -> str:
+    """Write what was required; of a noisy draw, its budget."""
+    if "requirement" in promise:
+        return str(promise["requirement"])
+    return f"differential privacy, epsilon {promise['differential_privacy']['epsilon']:g}"
+
+
+def recipient_named(name: str | None) -> Recipient | None:
+    """Return a recipient by its name, if one is named."""
+    if name is None:
+        return None
+    check_choice("for", name, RECIPIENTS)
+    return RECIPIENTS[name]
+
+
+def opening(text: str, letters: int = LONG) -> str:
+    """Keep the sentences of a text that have room; of a first one that has none, its beginning.
+
+    >>> opening("One. Two is longer. Three.", 20), opening("One is far too long.", 9)
+    ('One. Two is longer.', 'One i ...')
+    """
+    end = text.rfind(". ", 0, letters) + 1
+    return text if len(text) <= letters else text[:end] if end else short(text, letters)
+
+
+def short(text: str, letters: int = LONG) -> str:
+    """Cut a long text short."""
+    return text if len(text) <= letters else f"{text[: letters - 4].rstrip()} ..."

@@ -1,0 +1,178 @@
+"""What a certificate says first, in plain sentences, to somebody who has never heard of any of it.
+
+Everything here is read off the public certificate, so it tells nothing that this one does not: at most ten sentences on
+what the file is, what it protects and what it does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import accumulate
+from math import ceil
+from typing import Any
+
+from sfumato.phrases import counted, listed, percent
+from sfumato.publish.noisy.cautions import NEARLY_SURE, NOISE_PREVAILS, belief
+
+MOST_NAMES, MOST_LETTERS = 8, 90
+"""Columns that are named in a sentence, and their letters together; of more, it says how many."""
+
+MOST_SENSITIVE = 2
+"""Sensitive columns that have a sentence of their own; the exact part speaks of all."""
+
+PlainWords = dict[str, list[str]]
+"""Sentences by what they are about: `is`, `protects`, `does_not`."""
+
+
+def table_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
+    """Say of a table in groups what it is, what it protects and what it does not."""
+    columns, promise = certificate["columns"], certificate["promise"]
+    exact = any(warning["about"] == "identity" for warning in certificate["warnings"])
+    bucketized = promise["form"] == "bucketization"
+    protects, does_not = ([] if bucketized else _hidden(certificate)), []
+    if exact:
+        does_not.append(f"It does not hide who is in it: it has the exact values of {named(columns['quasi'])}.")
+    for name, measures in [*certificate["by_sensitive"].items()][:MOST_SENSITIVE]:
+        if "l_frequency" in measures:
+            is_kept, sentence = _guess(name, measures["l_frequency"], bucketized)
+            (protects if is_kept else does_not).append(sentence)
+    protects.append(_checked(promise["parts"]))
+    if columns["neutral"]:
+        does_not.append(f"Nobody judged whether the values of {named(columns['neutral'])} tell who somebody is.")
+    does_not += [
+        "It does not hide whether somebody is in it at all: who knows a person can often tell.",
+        f"It promises nothing against somebody who knows more of a person than {named(columns['quasi'])}, or who holds "
+        "another file about the same people.",
+    ]
+    return {"is": [_rows(certificate), *_shown(columns, exact, bucketized)], "protects": protects, "does_not": does_not}
+
+
+def _shown(columns: Mapping[str, Any], exact: bool, bucketized: bool) -> list[str]:
+    """Say how the columns are shown."""
+    quasi, sensitive, neutral = columns["quasi"], columns["sensitive"], columns["neutral"]
+    if bucketized:
+        dealt = f"The values of {named(sensitive)} are dealt out by chance within buckets of rows."
+        return [f"Shown as they are: {named([*quasi, *neutral])}.", dealt]
+    if exact:
+        return [f"Shown as they are: {named([*quasi, *sensitive, *neutral])}."]
+    as_it_is = [f"Shown as they are: {named([*sensitive, *neutral])}."] if sensitive or neutral else []
+    return [f"Made coarser where that was needed (a range, a set, * for anything): {named(quasi)}.", *as_it_is]
+
+
+def _rows(certificate: Mapping[str, Any]) -> str:
+    name, rows = certificate["files"][0]["name"], counted(certificate["rows"], "row")
+    most = certificate["promise"]["suppress_at_most"]
+    left_out = f" Up to {percent(most, 3)} of the records were allowed to be left out." if most else ""
+    return f"{name} has {rows}, each made of one record of a table about people.{left_out}"
+
+
+def _hidden(certificate: Mapping[str, Any]) -> list[str]:
+    """Say among how many a person is hidden: a fact of the file, which everybody can count."""
+    k, quasi = int(certificate["measures"].get("k", 1)), named(certificate["columns"]["quasi"])
+    if k < 2:
+        return []
+    return [
+        f"Whoever knows {quasi} of a person finds at least {k:,} rows that fit, or none, and cannot tell by these "
+        f"which one it is: a guess is right at most 1 time in {k:,}."
+    ]
+
+
+def _guess(name: str, l_frequency: float, bucketized: bool) -> tuple[bool, str]:
+    """Say how sure a reader can become of a sensitive value where the file tells most, and whether that is not all."""
+    group = "bucket" if bucketized else "group of rows that look alike"
+    if l_frequency <= 1:
+        return False, f"It does not hide {name} of everybody: there is a {group} in which all have the same."
+    return True, f"In no {group} do more than {at_most(1 / l_frequency)} have the same {name}."
+
+
+def _checked(parts: Iterable[Mapping[str, Any]]) -> str:
+    """Say who can check what is promised."""
+    alone = [part["confirmed_by_the_file"] for part in parts]
+    who = (
+        "anybody can check it again"
+        if all(alone)
+        else "a part of it only the publisher can check"
+        if any(alone)
+        else "only the publisher can check it again"
+    )
+    return f"What is promised was checked on the written file, and {who}."
+
+
+def draw_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
+    """Say of a noisy draw what it is, what it protects and what it does not."""
+    columns, promise = certificate["columns"], certificate["promise"]["differential_privacy"]
+    epsilon, name = promise["epsilon"], certificate["files"][0]["name"]
+    sure, told = belief(epsilon), {warning["about"] for warning in certificate["warnings"]}
+    bound = (
+        f"Who thinks it as likely as not that you are in the table can become at most {at_most(sure)} sure of it "
+        "by this file, whatever else they know."
+        if sure <= NEARLY_SURE
+        else f"The promise is weak: with an epsilon of {epsilon:g}, even odds may become near certainty."
+    )
+    return {
+        "is": [
+            f"{name} has {counted(certificate['rows'], 'row')}, and nobody is behind any of them: they were drawn by "
+            "chance from counts of people to which noise was added.",
+            f"It has the columns {named([*columns['quasi'], *columns['sensitive']])}, and serves questions about many "
+            "people at once.",
+        ],
+        "protects": [
+            "Whether you were in the table or not, nearly the same file could have come out (differential privacy, "
+            f"epsilon {epsilon:g}).",
+            bound,
+            "Nobody can check this on the file itself: it rests on how the file was drawn.",
+        ],
+        "does_not": [
+            "A row that fits you fits by chance, and says nothing of you.",
+            "What the file teaches of everybody like you, it teaches of you too.",
+            "Most of this file is noise: on average its counts are smaller than the noise in them."
+            if NOISE_PREVAILS in told
+            else "Counts of few people are mostly noise: draw no conclusion from them.",
+            "Other files about the same people add to what is told of you.",
+        ],
+    }
+
+
+def baskets_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
+    """Say of baskets what they are, what is protected and what is not."""
+    name, baskets = certificate["files"][0]["name"], certificate["baskets"]
+    parts = certificate["promise"]["parts"]
+    items = counted(baskets["published_items"], "different published item")
+    rules = [part["in_words"] for part in parts]
+    return {
+        "is": [
+            f"{name} has {counted(certificate['rows'], 'record')} of what people have, such as what they bought, with "
+            f"{items}.",
+            "A published item is the item itself, or stands for several: then the record has one or more of them.",
+        ],
+        "protects": [*(f"{rule[:1].upper()}{rule[1:]}." for rule in rules), _checked(parts)],
+        "does_not": [
+            "It promises nothing against somebody who knows more of a person than that, or items that the person does "
+            "not have.",
+            "All records that fit may have further items in common: these are then known of the person too.",
+            "It does not hide whether somebody is in it at all, nor what another file about the same people adds.",
+        ],
+    }
+
+
+def at_most(share: float) -> str:
+    """Write a share that is promised not to be exceeded, so never rounded down.
+
+    >>> at_most(1 / 3), at_most(0.5)
+    ('34 %', '50 %')
+    """
+    return f"{ceil(100 * share - 1e-9)} %"
+
+
+def named(names: Iterable[str]) -> str:
+    """List columns; of many, the first and how many more there are.
+
+    >>> named(["age", "sex"]), named("abcdefghij")
+    ('age and sex', 'a, b, c, d, e, f, g, h and 2 more')
+    """
+    all_names = list(names)
+    lengths = accumulate(len(name) for name in all_names)
+    room = sum(letters <= MOST_LETTERS for letters in lengths)
+    kept = all_names[: max(1, min(room, MOST_NAMES))]
+    left = len(all_names) - len(kept)
+    return listed([*kept, f"{left} more"] if left else kept)
