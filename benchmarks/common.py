@@ -99,7 +99,7 @@ def _sensitive_tree(values: int) -> Hierarchy:
 
 def rowless(cells: Cells) -> Any:
     """Stand in for a table where only its cells are read, so that a release can be made without rows."""
-    return SimpleNamespace(cells=cells, shared=(), memberships=None)
+    return SimpleNamespace(cells=cells, shared=(), memberships=None, grown=())
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

@@ -12,10 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
-from sfumato.anonymizers import anonymize
+from sfumato.anonymizers import anonymizer
 from sfumato.errors import InfeasibleError
 from sfumato.release import bucketization, generalization
 from sfumato.release.selections import Selections
+from sfumato.requirements import KAnonymity
 from sfumato.table import Assignment, Quasi, numeric, tree
 from sfumato.table.cells import sorted_cells
 from strategies import hierarchies
@@ -238,7 +239,9 @@ def small_cells(draw, sensitive=(1, 2), attributes=3, rows=12):
 def table_of(cells):
     """What releases and scales read of a table."""
     sensitive = tuple(attribute.name for attribute in cells.sensitive)
-    return SimpleNamespace(cells=cells, roles=SimpleNamespace(sensitive=sensitive), shared=(), memberships=None)
+    return SimpleNamespace(
+        cells=cells, roles=SimpleNamespace(sensitive=sensitive), shared=(), memberships=None, grown=()
+    )
 
 
 @st.composite
@@ -278,9 +281,9 @@ def made_releases(draw, cells):
     forms = ["generalization", "bucketization"] if cells.sensitive and maker not in BASELINES else ["generalization"]
     suppress = draw(st.sampled_from([0.0, 0.1, 0.3])) if maker not in BASELINES else 0.0
     try:
-        return anonymize(table_of(cells), f"k-anonymity k={k}", maker, draw(st.sampled_from(forms)), suppress)
+        return anonymizer(maker).anonymize(table_of(cells), KAnonymity(k), draw(st.sampled_from(forms)), suppress)
     except InfeasibleError:
-        return anonymize(table_of(cells), "k-anonymity k=1", "without-quasi")
+        return anonymizer("without-quasi").anonymize(table_of(cells), KAnonymity(1))
 
 
 @st.composite

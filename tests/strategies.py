@@ -54,7 +54,9 @@ def cells_of_tables(draw, sensitive=(0, 2), attributes=3, rows=14, most_leaves=6
 def table_of(cells):
     """What a release reads of a table."""
     sensitive = tuple(attribute.name for attribute in cells.sensitive)
-    return SimpleNamespace(cells=cells, roles=SimpleNamespace(sensitive=sensitive), shared=(), memberships=None)
+    return SimpleNamespace(
+        cells=cells, roles=SimpleNamespace(sensitive=sensitive), shared=(), memberships=None, grown=()
+    )
 
 
 @st.composite

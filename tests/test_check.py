@@ -366,9 +366,13 @@ def test_individual_risk_sums_the_weights_of_records_that_look_alike(data, meani
     if all(len(members) == 1 for members in households.values()):
         assert found.shared == ()
         return
-    shared = [a for a in places if all(len({rows[i][a] for i in m}) == 1 for m in households.values())]
+    shown = {a: [[rows[i][a] for i in m if rows[i][a] is not None] for m in households.values()] for a in places}
+    equal = [a for a in places if all(len({rows[i][a] for i in m}) == 1 for m in households.values())]
+    lacking = [a for a in places if all(len(set(of)) <= 1 for of in shown[a]) and any(len(of) > 1 for of in shown[a])]
+    shared = sorted({*equal, *lacking})  # a member that lacks a value does not unmake what the others share
     assert found.shared == tuple(f"q{a}" for a in shared)
-    firsts = [(*(rows[m[0]][a] for a in shared), str(len(m))) for m in households.values()]
+    values = [[next(iter(shown[a][n]), None) for a in shared] for n in range(len(households))]
+    firsts = [(*known, str(len(m))) for known, m in zip(values, households.values(), strict=True)]
     known = range(len(shared))
     unique = plain_frequencies(firsts, meaning, known).count(1) if shared else 0
     assert found.household.unique == unique
