@@ -16,7 +16,7 @@ from sfumato.anonymizers import anonymizer
 from sfumato.errors import InfeasibleError
 from sfumato.release import bucketization, generalization
 from sfumato.release.selections import Selections
-from sfumato.requirements import KAnonymity
+from sfumato.requirements import requirement
 from sfumato.table import Assignment, Quasi, numeric, tree
 from sfumato.table.cells import sorted_cells
 from strategies import hierarchies
@@ -269,6 +269,11 @@ def arbitrary_releases(draw, cells):
     return generalization(table_of(cells), assignment, np.array(lo, np.int32), np.array(hi, np.int32))
 
 
+def made(table, wanted, maker, form="generalization", suppress=0.0):
+    """What a maker makes of a table that has no rows, which nobody could read as a file or a frame."""
+    return anonymizer(maker).anonymize(table, requirement(wanted), form, suppress)
+
+
 @st.composite
 def made_releases(draw, cells):
     """A release by one of the makers; relaxed Mondrian makes overlapping boxes."""
@@ -281,9 +286,9 @@ def made_releases(draw, cells):
     forms = ["generalization", "bucketization"] if cells.sensitive and maker not in BASELINES else ["generalization"]
     suppress = draw(st.sampled_from([0.0, 0.1, 0.3])) if maker not in BASELINES else 0.0
     try:
-        return anonymizer(maker).anonymize(table_of(cells), KAnonymity(k), draw(st.sampled_from(forms)), suppress)
+        return made(table_of(cells), f"k-anonymity k={k}", maker, draw(st.sampled_from(forms)), suppress)
     except InfeasibleError:
-        return anonymizer("without-quasi").anonymize(table_of(cells), KAnonymity(1))
+        return made(table_of(cells), "k-anonymity k=1", "without-quasi")
 
 
 @st.composite

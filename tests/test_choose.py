@@ -668,7 +668,12 @@ def test_the_command_recommends_and_says_how_to_publish(folder, run):
         "The next step of privacy, to safe, costs 0.01 of u_loss for 0.1 of p_loss, 0.1 of u_loss for each unit" in flat
     )
     words = shlex.split(out.splitlines()[-1])
-    assert words == f"sfumato release {folder} --point fair --to release-fair.csv --for public".split()
+    assert words == [
+        "sfumato",
+        "release",
+        str(folder),
+        *["--point", "fair", "--to", "release-fair.csv", "--for", "public"],
+    ]
 
 
 def test_the_command_as_json(folder, run):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import plain_releases as plain
 from points import point_of
-from sfumato.anonymizers import anonymize, anonymizer
+from sfumato.anonymizers import anonymizer
 from sfumato.errors import BadInputError, SfumatoError
 from sfumato.measures import Scales
 from sfumato.report import save_map
@@ -74,9 +74,9 @@ def test_no_maker_gets_below_the_limit(cells, maker, required, form, suppress, m
     table = plain.table_of(cells)
     table.published = tuple(own.name for own in (*cells.quasi, *cells.sensitive))
     try:
-        release = anonymize(table, required, maker, form, suppress)
+        release = plain.made(table, required, maker, form, suppress)
     except SfumatoError:  # infeasible, or the maker does not make this
-        release = anonymize(table, "k-anonymity k=1", "without-quasi")
+        release = plain.made(table, "k-anonymity k=1", "without-quasi")
     assert_above(release, min_support)
 
 
@@ -89,10 +89,10 @@ def test_both_ends_are_on_the_limit(cells):
     floor = limit(prepared)
     if floor is None:
         return
-    trivial = prepared.measure(anonymize(table, "k-anonymity k=1", "without-quasi"))
+    trivial = prepared.measure(plain.made(table, "k-anonymity k=1", "without-quasi"))
     assert floor.trivial == pytest.approx(trivial["u_loss"], abs=1e-12)
     assert floor.trivial - 1e-3 <= floor.at(0.0) <= floor.trivial + 1e-12
-    original = prepared.measure(anonymize(table, "k-anonymity k=1", "original"))
+    original = prepared.measure(plain.made(table, "k-anonymity k=1", "original"))
     assert floor.at(original["p_loss"] + TOLERANCE) <= TOLERANCE
     assert original["p_loss"] <= floor.revealed + 1e-12
 

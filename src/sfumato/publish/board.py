@@ -69,6 +69,7 @@ def board_content(certificate: Mapping[str, Any], decision: Decision, path: Path
         "name": short(path.name, 50),
         "public": short(certificate_files(path)[3].name, 80),
         "plain": plain,
+        "done": short(certificate["for_your_eyes"].get("done", "")),
         "left_out": _left_out(certificate),
         "warnings": [
             (each["about"], opening(each["text"], WARNING), short(each.get("found", ""), FOUND))
@@ -95,8 +96,9 @@ def _uses(decision: Decision) -> list[str]:
     map_, point = decision.map_, decision.point
     utility = [name for name, measure in MEASURES.items() if measure.kind == "utility" and not name.endswith("_em")]
     measured = {name: point.measures[name] for name in utility if name in point.measures}
-    told = [headlines(map_, point)[2].said, *sentences(measured, Subject.of(map_)).values()]
-    return list(dict.fromkeys(told))[:MOST_USES]
+    first = headlines(map_, point)[2].said
+    more = [said for said in sentences(measured, Subject.of(map_)).values() if said not in first]
+    return [first, *dict.fromkeys(more)][:MOST_USES]
 
 
 def _decided(certificate: Mapping[str, Any], decision: Decision) -> list[tuple[str, str]]:
