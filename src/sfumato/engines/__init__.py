@@ -5,6 +5,7 @@ from sfumato.engines.factory import open_rows as open_rows
 from sfumato.engines.frames import Frame as Frame
 from sfumato.engines.frames import FrameKind as FrameKind
 from sfumato.engines.frames import frame_kind as frame_kind
+from sfumato.engines.protocol import BYTES as BYTES
 from sfumato.engines.protocol import Coding as Coding
 from sfumato.engines.protocol import ColumnFacts as ColumnFacts
 from sfumato.engines.protocol import CountedCodes as CountedCodes

@@ -22,6 +22,9 @@ from sfumato.engines.notations import DayOrder
 from sfumato.errors import BadInputError
 from sfumato.quiet import Quiet
 
+BYTES = "BLOB"
+"""What an engine calls the type of a column of bytes."""
+
 SourceLayout = Literal["table", "lists", "lines"]
 
 

@@ -14,7 +14,17 @@ import numpy as np
 from sfumato.arrays import Codes, Counts
 from sfumato.configuration import check_choice
 from sfumato.documents import named
-from sfumato.engines import Coding, DistinctValues, Engine, FrameKind, Reading, column_pairs, frame_kind, open_rows
+from sfumato.engines import (
+    BYTES,
+    Coding,
+    DistinctValues,
+    Engine,
+    FrameKind,
+    Reading,
+    column_pairs,
+    frame_kind,
+    open_rows,
+)
 from sfumato.engines.notations import DayOrder
 from sfumato.errors import BadInputError
 from sfumato.phrases import counted
@@ -36,8 +46,6 @@ from sfumato.table.weights import Weights, weights_in_words, weights_of
 
 Missing = Literal["value", "drop"]
 Unknown = Literal["refuse", "count"]
-BYTES = "BLOB"
-"""How the engine calls the type of a column of bytes."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from pyarrow import compute
 
 from sfumato.arrays import Codes, Counts
-from sfumato.engines import Engine, Reading, open_rows
+from sfumato.engines import BYTES, Engine, Reading, open_rows
 from sfumato.engines.notations import BLANKS
 from sfumato.errors import BadInputError
 from sfumato.table import Table
@@ -129,8 +129,8 @@ class Source:
             if name not in self.engine.columns:
                 known = ", ".join(map(repr, self.engine.columns[:30]))
                 raise BadInputError(f"{self.origin}: there is no column {name!r} ({what}); the columns are {known}")
-            if self.published and name in self.engine.nested:
-                kind = self.engine.nested[name]
+            kind = self.engine.nested.get(name, BYTES)
+            if self.published and kind != BYTES:  # bytes have a text, by which they can be compared
                 raise BadInputError(
                     f"{self.origin}: column {name!r} holds lists or records ({kind}), and only single values can be "
                     "compared; write each of them to a column of its own"
