@@ -315,8 +315,8 @@ class Columns(TypedDict, total=False):
 
 
 def as_table(source: Any, columns: Columns) -> Table:
-    """Take a table as it is, or read a source with what is said of its columns."""
-    if not isinstance(source, Table):
+    """Take a table as it is (whatever has cells is one), or read a source with what is said of its columns."""
+    if not isinstance(source, Table) and not isinstance(getattr(source, "cells", None), Cells):
         if "quasi" not in columns:
             raise BadInputError(
                 "nobody says which columns an outsider may know; name them (quasi=[...]), or let sfumato.draft guess"
@@ -324,7 +324,8 @@ def as_table(source: Any, columns: Columns) -> Table:
         return read(source, **columns)
     if columns:
         raise BadInputError(f"{next(iter(columns))} is said of a table that is read already; say it to sfumato.read")
-    return source
+    table: Table = source
+    return table
 
 
 def with_roles(
