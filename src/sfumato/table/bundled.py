@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import as_file, files
@@ -128,9 +128,13 @@ def frame(name: str) -> pa.Table:
         return parquet_part(path, "part", dataset.parts, dataset.complete)
 
 
-@cache
 def hierarchies(name: str) -> dict[str, Declared]:
-    """Return the declared hierarchies of a bundled table."""
+    """Return the declared hierarchies of a bundled table; whoever adds to them adds to a copy."""
+    return dict(_declared(name))
+
+
+@cache
+def _declared(name: str) -> Mapping[str, Declared]:
     find(name)
     with as_file(files("sfumato.table") / "data" / "adult.toml") as path:
         return read_hierarchies(path)
