@@ -211,6 +211,12 @@ def test_a_map_opens_on_what_its_study_is_about_and_on_formulas_where_that_is_no
     assert plain_axes(mapped(point, *ENDS, study=by_k)) == ("found", "kept")
     assert plain_values(mapped(point, *ENDS, study=by_k), point)["kept"] == pytest.approx(0.7)
     assert plain_axes(mapped(point)) is None
+    near, far = (made(name, p_loss=0.2, u_loss=0.0098, prosecutor=risk, a_acc=0.12) for name, risk in MARKS)
+    assert plain_axes(mapped(point, near, *ENDS)) == ("guessed", "kept")
+    assert plain_axes(mapped(point, far, *ENDS)) == ("found", "kept")  # a guess tells these releases hardly apart
+
+
+MARKS = (("near", 0.1), ("far", 0.5))
 
 
 def test_draws_lie_between_shares_too():

@@ -146,14 +146,29 @@ PLAIN = {
 }
 """The headlines as axes of a map, in shares: kind, direction, label, meaning."""
 
+APART = 0.1
+"""Releases that lie no farther apart than this along an axis are a bare line on a map."""
+
 
 def plain_axes(map_: Map) -> tuple[str, str] | None:
-    """Name the two headlines that a map opens on; None where its points do not lie on two of them."""
+    """Name the two headlines that a map opens on; None where its points do not lie on two of them.
+
+    The risk is the one that the study looks at, unless its releases hardly differ in it and differ in the other.
+    """
     risks = [name for name in map_.study.axes if MEASURES[name].kind == "risk"]
     by_identity = not map_.about.get("sensitive") or bool(risks and risks[0] in IDENTITY)
-    names = ("found", "kept") if by_identity else ("guessed", "kept")
+    first, second = ("found", "guessed") if by_identity else ("guessed", "found")
+    hardly = _apart(map_, first) < APART <= _apart(map_, second)
+    names = (second if hardly else first, "kept")
     places = {values for point in map_.points if (values := _drawn(map_, point, names)) is not None}
     return names if len(places) > 1 else None
+
+
+def _apart(map_: Map, name: str) -> float:
+    """Say how far the releases of a map lie apart in a headline; its two ends do not count."""
+    shares = [plain_values(map_, point).get(name) for point in map_.points if not point.is_baseline]
+    known = [share for share in shares if share is not None]
+    return max(known) - min(known) if known else 0.0
 
 
 def plain_values(map_: Map, point: Point) -> dict[str, float]:
