@@ -305,6 +305,17 @@ def test_a_sample_is_about_as_large_as_asked_and_the_bounds_still_cover_the_whol
     assert (from_entry(dict(entry), lambda: ((), ())).encode(["0", "49", "85"]) >= 0).all()
 
 
+def test_values_that_the_world_has_put_in_order_tell_of_a_column_whose_name_does_not():
+    values = {
+        "column1": ["E11.9", "I10", "J44.1", "K35.8", "C50.9", "M16.1", "S72.0", "F32.1", "I21.0", "J18.9"],
+        "column2": ["El-Salvador", "Kuba", "United-States", "Puerto-Rico", "Österreich"],
+        "column3": ["White", "Black", "Asian or Pacific Islander", "Amer Indian Aleut or Eskimo", "Other"],
+        "column4": ["v0", "v1", "v2", "v3", "v4"],
+    }
+    rows = engine(**{name: [each[i % len(each)] for i in range(200)] for name, each in values.items()})
+    assert [own.role for own in guess(rows)] == ["sensitive", "quasi", "quasi", None]
+
+
 # -- the file --------------------------------------------------------------------------------------------------------
 
 

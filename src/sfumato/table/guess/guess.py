@@ -389,6 +389,14 @@ def _named(column: Column) -> Guess | None:
     return _coded(column, meaning.role, reason, 2)
 
 
+STRUCTURED: Mapping[str, tuple[Role, str]] = {
+    "icd": ("sensitive", "diagnoses"),
+    "countries": ("quasi", "countries"),
+    "education": ("quasi", "levels of education"),
+}
+"""What values of a structure that the world has suggest of a column whose name says nothing."""
+
+
 def _like_something(column: Column) -> Guess | None:
     """A quasi-identifier or sensitive attribute by its values."""
     if column.likeness is not None and not column.is_almost_unique:
@@ -397,6 +405,10 @@ def _like_something(column: Column) -> Guess | None:
         vocabulary = vocabulary_of(column.values)
         if vocabulary is not None:
             return _coded(column, vocabulary[1], f"values look like {vocabulary[0]}; {column.described()}", 1)
+    structure = structure_of(column.name, column.values) if column.type == "categories" else None
+    if structure is not None and structure in STRUCTURED and not column.is_almost_unique:
+        role, what = STRUCTURED[structure]
+        return _coded(column, role, f"values look like {what}; {column.described()}", 1)
     zeros = sum(value.startswith("0") for value in column.examined)
     five_digits = column.facts.longest == 5 and all(value.isdigit() for value in column.examined)
     if column.type == "codes" and five_digits and zeros and not column.is_almost_unique:

@@ -122,7 +122,9 @@ VOCABULARIES: tuple[tuple[str, Role, frozenset[str]], ...] = tuple(
             "a race or ethnicity",
             "quasi",
             "white black asian hispanic latino caucasian african-american mixed other non-white asian-pac-islander "
-            "amer-indian-eskimo native-american pacific-islander",
+            "amer-indian-eskimo native-american pacific-islander asian-or-pacific-islander amer-indian-aleut-or-eskimo "
+            "american-indian american-indian-or-alaska-native native-hawaiian-or-other-pacific-islander "
+            "two-or-more-races black-or-african-american",
         ),
         (
             "a religion",
