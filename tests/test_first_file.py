@@ -360,7 +360,7 @@ def test_new_data_are_read_as_the_mapping_s_table_was(tmp_path):
     ("values", "proposed"),
     [
         (["1", "2", "3", "4", "5", "k.A.", "-"], ("-", "k.A.")),
-        (["a", "b", "unbekannt", "-"], ("unbekannt",)),
+        (["a", "b", "unbekannt", "-"], ("-", "unbekannt")),
         (["21", "35", "48", "52", "60", "9999"], ("9999",)),
         (["9100", "9350", "9480", "9520", "9600", "9999"], ()),
         (["+", "-", "0"], ()),

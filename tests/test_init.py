@@ -316,6 +316,23 @@ def test_values_that_the_world_has_put_in_order_tell_of_a_column_whose_name_does
     assert [own.role for own in guess(rows)] == ["sensitive", "quasi", "quasi", None]
 
 
+@pytest.mark.parametrize(
+    ("values", "missing"),
+    [
+        (["Ulm", "Köln", "-", "Bonn"], {"-"}),
+        (["All other", "Cuban", "NA", "–"], {"NA", "–"}),
+        (["DE", "NA", "FR", "ZA"], set()),  # Namibia
+        (["+", "-"], set()),  # a rhesus factor
+        (["positiv", "-", "nicht getestet"], set()),
+        (["none", "Muslim", "Catholic"], set()),
+        (["-", "x"], set()),
+    ],
+)
+def test_a_dash_or_na_among_categories_is_proposed_as_missing_where_it_can_mean_nothing_else(values, missing):
+    own = guess(engine(a=[values[i % len(values)] for i in range(60)]))[0]
+    assert set(own.missing_texts) == missing
+
+
 # -- the file --------------------------------------------------------------------------------------------------------
 
 

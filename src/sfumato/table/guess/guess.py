@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from math import inf, isfinite
+from statistics import median
 from types import MappingProxyType
 from typing import ClassVar
 
@@ -93,6 +94,15 @@ NOT_AVAILABLE = CERTAINLY_MISSING | {
     "sconosciuto",
 }
 """Texts that mean missing between numbers or dates."""
+
+MARKS = frozenset(("-", "--", "---", ".", "..", "...", "–", "—", "/"))
+"""What people put where they have nothing to say."""
+
+POSITIVE = re.compile(r"\+|pos", re.IGNORECASE)
+"""Where this stands, a dash may mean the opposite."""
+
+LONGER = 3
+"""Beside words of more letters than this NA is no code."""
 
 NINES = re.compile(r"-?9{2,}")
 """Numbers that stand for missing where they are far from all others."""
@@ -236,7 +246,8 @@ class Column(Quiet):
         if odd <= 0.9 * facts.present and all(text.strip().casefold() in NOT_AVAILABLE for text in texts):
             return (*texts, *self._codes())
         certain = [text for text in texts if text.strip().casefold() in CERTAINLY_MISSING]
-        return tuple(certain) if len(certain) < facts.distinct else ()
+        missing = (*certain, *_among_words([text for text in texts if text not in certain]))
+        return missing if len(missing) < facts.distinct else ()
 
     def _codes(self) -> tuple[str, ...]:
         """List numbers such as 9999 that are farther from all others than those are from each other."""
@@ -304,6 +315,16 @@ def _missing_everywhere(of: Guess, columns: Sequence[Column], guesses: Sequence[
         for text in of.missing_texts
         if not (NINES.fullmatch(text) and any(text in values and text not in missing for values, missing in others))
     )
+
+
+def _among_words(texts: Sequence[str]) -> list[str]:
+    """List the texts that seem to mean missing among categories: a dash, and NA beside words that are no codes."""
+    plain = {text: text.strip().casefold() for text in texts}
+    words = [text for text, word in plain.items() if word not in NOT_AVAILABLE | MARKS]
+    if len(words) < 2 or any(POSITIVE.match(word) or not any(map(str.isalnum, word)) for word in words):
+        return []
+    told = NOT_AVAILABLE - {"none"} if median(map(len, words)) > LONGER else MARKS
+    return [text for text, word in plain.items() if word in told | MARKS]
 
 
 def look(engine: Engine, name: str, sample: int) -> Column:
