@@ -127,6 +127,16 @@ def test_what_is_withheld_or_dealt_out_is_said():
     }
 
 
+def test_a_sensitive_column_in_stretches_is_not_called_unchanged(tmp_path):
+    rows = {"town": ["Ulm", "Jena"] * 10, "cost": [f"{i * 70}.5" for i in range(20)], "drug": ["a", "b"] * 10}
+    cost = {"type": "numeric", "lower": 0, "upper": 2000, "resolution": 1000, "continuous": True}
+    table = read(pa.table(rows), quasi=["town"], sensitive=["cost", "drug"], hierarchies={"cost": cost})
+    release = anonymizer("mondrian").anonymize(table, requirement("k-anonymity k=2"))
+    assert column_changes(release) == {"town": "unchanged", "cost": "in stretches", "drug": "unchanged"}
+    written = release.to_csv(tmp_path / "a.csv")[0].read_text()
+    assert "0..<1000" in written and "70.5" not in written
+
+
 def test_open_ends_missing_values_and_values_left_out_of_sets_are_told_as_published():
     rows = {"age": ["90", "91", "95", "20", None, "21"], "town": ["a", "b", "c", "a", "b", "c"]}
     domains = {"age": numeric(0, 99, open_above=90), "town": flat(["a", "b", "c", "d"])}

@@ -232,6 +232,25 @@ def test_plain_words_are_few_and_true_of_the_file(ward: tuple[Path, Map]) -> Non
     assert "Nobody judged whether the values of room" in words["does_not"][0]
 
 
+@pytest.mark.parametrize(
+    ("texts", "stretched"),
+    [
+        (["0..<1000", "25000+", "(missing)"], True),
+        (["1-2", "3"], True),
+        (["<20", "20", "21"], True),
+        (["A+", "0+", "B-"], False),
+        (["<=50K", ">50K"], False),
+        (["1", "2"], False),
+    ],
+)
+def test_stretches_of_numbers_are_told_by_the_texts_of_the_file(texts: list[str], stretched: bool) -> None:
+    from sfumato.publish.plain_words import _shown
+
+    columns = {"quasi": ["age"], "sensitive": ["cost"], "neutral": []}
+    said = _shown(columns, {"cost": texts}, exact=False, bucketized=False)[-1]
+    assert said == ("Shown in stretches of numbers: cost." if stretched else "Shown as they are: cost.")
+
+
 def test_what_is_not_protected_is_said_first_of_all(ward: tuple[Path, Map]) -> None:
     folder, map_ = ward
     point = point_with(map_, "k-anonymity k=3", "bucketization")

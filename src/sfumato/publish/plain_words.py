@@ -6,7 +6,8 @@ what the file is, what it protects and what it does not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
 from itertools import accumulate
 from math import ceil
 from typing import Any
@@ -44,10 +45,21 @@ def table_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
         f"It promises nothing against somebody who knows more of a person than {named(columns['quasi'])}, or who holds "
         "another file about the same people.",
     ]
-    return {"is": [_rows(certificate), *_shown(columns, exact, bucketized)], "protects": protects, "does_not": does_not}
+    return {
+        "is": [_rows(certificate), *_shown(columns, _values(certificate), exact, bucketized)],
+        "protects": protects,
+        "does_not": does_not,
+    }
 
 
-def _shown(columns: Mapping[str, Any], exact: bool, bucketized: bool) -> list[str]:
+def _values(certificate: Mapping[str, Any]) -> dict[str, Collection[str]]:
+    """Return the texts of the sensitive columns in the file, as far as the certificate lists them."""
+    return {name: each.get("file", {}).keys() for name, each in certificate["baselines"].items()}
+
+
+def _shown(
+    columns: Mapping[str, Any], values: Mapping[str, Collection[str]], exact: bool, bucketized: bool
+) -> list[str]:
     """Say how the columns are shown."""
     quasi, sensitive, neutral = columns["quasi"], columns["sensitive"], columns["neutral"]
     if bucketized:
@@ -55,8 +67,22 @@ def _shown(columns: Mapping[str, Any], exact: bool, bucketized: bool) -> list[st
         return [f"Shown as they are: {named([*quasi, *neutral])}.", dealt]
     if exact:
         return [f"Shown as they are: {named([*quasi, *sensitive, *neutral])}."]
-    as_it_is = [f"Shown as they are: {named([*sensitive, *neutral])}."] if sensitive or neutral else []
-    return [f"Made coarser where that was needed (a range, a set, * for anything): {named(quasi)}.", *as_it_is]
+    stretched = [name for name in sensitive if _in_stretches(values.get(name, ()))]
+    single = [name for name in (*sensitive, *neutral) if name not in stretched]
+    shown = [f"as they are: {named(single)}"] if single else []
+    shown += [f"in stretches of numbers: {named(stretched)}"] if stretched else []
+    coarser = f"Made coarser where that was needed (a range, a set, * for anything): {named(quasi)}."
+    return [coarser, *([f"Shown {'; '.join(shown)}."] if shown else [])]
+
+
+NUMBER = re.compile(r"-?\d+(\.\d+)?")
+STRETCH = re.compile(rf"{NUMBER.pattern}(-|\.\.<?)-?\d+(\.\d+)?|<=?{NUMBER.pattern}|{NUMBER.pattern}\+")
+
+
+def _in_stretches(texts: Collection[str]) -> bool:
+    """Say whether the texts of a column are numbers, and some of them stretches of numbers."""
+    told = [text for text in texts if NUMBER.fullmatch(text) or STRETCH.fullmatch(text)]
+    return len(told) >= len(texts) - 1 and any(STRETCH.fullmatch(text) for text in told)  # one may mean missing
 
 
 def _rows(certificate: Mapping[str, Any]) -> str:

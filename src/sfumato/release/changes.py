@@ -50,6 +50,10 @@ EXACT = Piece(0, "single values", UNCHANGED)
 WHOLE = Piece(inf, ROOT, LEFT_OUT)
 
 
+IN_STRETCHES = "in stretches"
+"""What was done to a sensitive column whose single values are stretches of numbers or days."""
+
+
 def column_changes(release: Release) -> dict[str, str]:
     """Say of every column that is published, and of what is not, what was done to it."""
     roles, places = release.table.roles, {quasi.name: a for a, quasi in enumerate(release.cells.quasi)}
@@ -60,7 +64,16 @@ def column_changes(release: Release) -> dict[str, str]:
         kept = "dealt out within each bucket"
     else:
         kept = UNCHANGED
-    return changes | dict.fromkeys(roles.sensitive, kept) | dict.fromkeys(roles.neutral, UNCHANGED)
+    shown = {
+        name: IN_STRETCHES if kept == UNCHANGED and _is_stretched(release, name) else kept for name in roles.sensitive
+    }
+    return changes | shown | dict.fromkeys(roles.neutral, UNCHANGED)
+
+
+def _is_stretched(release: Release, sensitive: str) -> bool:
+    """Say whether a sensitive column was read in stretches of numbers or days, which is how it is published."""
+    hierarchy = release.table.hierarchies[sensitive]
+    return hierarchy.firsts != hierarchy.lasts
 
 
 def _quasi(release: Release, attribute: int) -> str:
