@@ -64,6 +64,15 @@ def test_explore_leaves_what_the_design_lists(folder):
     assert again.candidates == Study.from_toml(STUDY).candidates
 
 
+def test_a_table_in_place_of_a_study_is_told_how_to_come_to_one(folder):
+    (folder / "my people.csv").write_text("age;zip\n31;04103\n")
+    (folder / "wrong.toml").write_text("age;zip\n")
+    ended = sfumato(folder, "explore", "my people.csv")
+    assert ended.returncode == 2 and "`sfumato init 'my people.csv'` drafts a study of it" in ended.stderr
+    ended = sfumato(folder, "explore", "wrong.toml")
+    assert ended.returncode == 2 and "drafts a study" not in ended.stderr
+
+
 def test_points_are_the_same_bytes_for_any_number_of_workers_and_after_resuming(folder):
     written = []
     for name, workers in (("one", "1"), ("three", "3")):

@@ -16,6 +16,7 @@ from sfumato.tradeoff.study.study import bundled_study as bundled_table
 from sfumato.tradeoff.verdicts import Verdicts
 from sfumato.transactions.study import bundled_study as bundled_baskets
 from sfumato.words.command import anonymize_command
+from sfumato.words.map import map_lines
 from sfumato.words.meanings import meanings
 from sfumato.words.points import settings, studied
 
@@ -103,3 +104,18 @@ def test_verdicts_and_disagreements_are_worked_out_once_per_map(monkeypatch):
     map_ = Map(bundled_table("adult"), tuple(points), {"quasi": ["age"], "sensitive": ["pay"]})
     page(map_, False, date(2026, 11, 16))
     assert calls.count(id(map_)) == 2
+
+
+def test_points_at_the_same_place_are_one_line_of_the_terminal_and_all_of_them_points_of_the_frontier():
+    study = bundled_table("adult")
+    one, two, three, *_ = (each for each in study.candidates if not each.anonymizer.baseline)
+    places = {one: (0.1, 0.04), two: (0.1, 0.04), three: (0.3, 0.01)}
+    points = tuple(
+        Point(f"point{i}", candidate, "measured", None, dict(zip(("p_loss", "u_loss"), place, strict=True)))
+        for i, (candidate, place) in enumerate(places.items())
+    )
+    map_ = Map(study, points, {"records": 9, "sensitive": ["occupation"]})
+    lines = [line for line in map_lines(map_, None) for line in line.splitlines() if line.startswith("  point")][1:]
+    assert len(map_.frontier()) == 3 and len(lines) == 2
+    assert lines[0].endswith("(and 1 more at the same place)") and "more at" not in lines[1]
+    assert lines[0].split()[0] in ("point0", "point1") and lines[1].split()[0] == "point2"

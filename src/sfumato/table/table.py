@@ -64,7 +64,10 @@ class Roles:
 
     def __post_init__(self) -> None:
         if not self.quasi:
-            raise BadInputError("there is no quasi-identifier; name the columns an outsider may know (--quasi)")
+            raise BadInputError(
+                "there is no quasi-identifier; name the columns an outsider may know (--quasi, or quasi under [table] "
+                "in a study)"
+            )
         seen: dict[str, str] = {}
         for role in ("quasi", "sensitive", "neutral", "identifier"):
             for name in getattr(self, role):

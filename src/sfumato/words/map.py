@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 from sfumato.phrases import counted, listed, wrapped
@@ -98,15 +99,23 @@ def _frontier(map_: Map) -> Iterator[str]:
     titles = "".join(f"{PLAIN[name][2]:>{WIDE}} " for name in heads)
     formulas = f"[{' '.join(f'{name:>10}' for name in axes)}]" if heads else " ".join(f"{name:>10}" for name in axes)
     yield f"  {'point':10} {titles}{formulas}  release"
-    for point in frontier:
+    for alike in _alike(frontier, axes):
+        point = min(alike, key=lambda one: len(_typed(one)))
         places = plain_values(map_, point)
         plain = "".join(f"{whole_percent(places[name]) if name in places else '-':>{WIDE}} " for name in heads)
         values = " ".join(f"{point.measures[name]:>{max(10, len(name))}.4f}" for name in axes)
-        yield f"  {point.id:10} {plain}{f'[{values}]' if heads else values}  {_typed(point)}"
+        more = f" (and {len(alike) - 1} more at the same place)" if len(alike) > 1 else ""
+        yield f"  {point.id:10} {plain}{f'[{values}]' if heads else values}  {_typed(point)}{more}"
     if heads:
         column = Subject.of(map_).column
         words = "; ".join(f"{PLAIN[name][2]}: {PLAIN[name][3].format(column)}" for name in heads)
         yield f"\n{wrapped(f'{words}. In brackets the formulas of the study.')}"
+
+
+def _alike(frontier: Sequence[Point], axes: Sequence[str]) -> Iterator[list[Point]]:
+    """Bring the points of a frontier together that lie at the same place; it has them side by side."""
+    for _, points in groupby(frontier, lambda point: [point.measures[name] for name in axes]):
+        yield list(points)
 
 
 def _heads(map_: Map, frontier: Sequence[Point]) -> list[str]:

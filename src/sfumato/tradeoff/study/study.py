@@ -5,6 +5,7 @@ The value is what stands in `study.toml`, so it can be read, written, compared a
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -241,13 +242,25 @@ def read_study(name: str) -> Explorable:
     """Read a study from a file, or take the bundled one of bundled data."""
     path = Path(name)
     if path.is_file():
-        return study_from_toml(read_text(path), name)
+        return _written_study(path, name)
     if name in DATASETS:
         return bundled_study(name)
     known = {bundled_name: section for section in KINDS for bundled_name in kind(section).bundled_names()}
     if name in known:
         return kind(known[name]).bundled_study(name)  # type: ignore[no-any-return]
     raise BadInputError(f"{name}: there is no such file, and no bundled study (there are {', '.join(known)})")
+
+
+def _written_study(path: Path, name: str) -> Explorable:
+    """Read a study; whoever gives a table in its place is told how to come to one."""
+    try:
+        return study_from_toml(read_text(path), name)
+    except BadInputError as error:
+        if path.suffix.lower() == ".toml":
+            raise
+        raise BadInputError(
+            f"{error}. If {path.name} is a table, `{shlex.join(['sfumato', 'init', name])}` drafts a study of it"
+        ) from None
 
 
 def of_table(study: Explorable) -> Study:
