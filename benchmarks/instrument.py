@@ -69,7 +69,7 @@ def ran(source: str, pair: Place | tuple[str, str], maker: str, seconds: float, 
         print(done.stderr.strip().splitlines()[-1], file=sys.stderr)
         return []
     return [
-        tuple(cost(name, value) for name, value in zip(pair, point, strict=True))  # type: ignore[misc]
+        (cost(pair[0], point[0]), cost(pair[1], point[1]))
         for point in json.loads(done.stdout.splitlines()[-1])["points"]
         if all(map(math.isfinite, point))
     ]

@@ -238,17 +238,19 @@ def test_plain_words_are_few_and_true_of_the_file(ward: tuple[Path, Map]) -> Non
         (["0..<1000", "25000+", "(missing)"], True),
         (["1-2", "3"], True),
         (["<20", "20", "21"], True),
+        (["2020-01-01..2020-12-31", "2021-01-01..2021-12-31"], True),
+        (["2020-01-01", "2021-01-01"], False),
         (["A+", "0+", "B-"], False),
         (["<=50K", ">50K"], False),
         (["1", "2"], False),
     ],
 )
-def test_stretches_of_numbers_are_told_by_the_texts_of_the_file(texts: list[str], stretched: bool) -> None:
+def test_stretches_are_told_by_the_texts_of_the_file(texts: list[str], stretched: bool) -> None:
     from sfumato.publish.plain_words import _shown
 
     columns = {"quasi": ["age"], "sensitive": ["cost"], "neutral": []}
     said = _shown(columns, {"cost": texts}, exact=False, bucketized=False)[-1]
-    assert said == ("Shown in stretches of numbers: cost." if stretched else "Shown as they are: cost.")
+    assert said == ("Shown in stretches: cost." if stretched else "Shown as they are: cost.")
 
 
 def test_what_is_not_protected_is_said_first_of_all(ward: tuple[Path, Map]) -> None:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from itertools import accumulate
-from math import ceil
+from math import ceil, isfinite
 from typing import Any
 
 from sfumato.phrases import counted, listed, percent
 from sfumato.publish.noisy.cautions import NEARLY_SURE, NOISE_PREVAILS, belief
+from sfumato.release.changes import EXACT, text_piece
+from sfumato.table.hierarchies.hierarchy import read_number
 
 MOST_NAMES, MOST_LETTERS = 8, 90
 """Columns that are named in a sentence, and their letters together; of more, it says how many."""
@@ -70,19 +72,21 @@ def _shown(
     stretched = [name for name in sensitive if _in_stretches(values.get(name, ()))]
     single = [name for name in (*sensitive, *neutral) if name not in stretched]
     shown = [f"as they are: {named(single)}"] if single else []
-    shown += [f"in stretches of numbers: {named(stretched)}"] if stretched else []
+    shown += [f"in stretches: {named(stretched)}"] if stretched else []
     coarser = f"Made coarser where that was needed (a range, a set, * for anything): {named(quasi)}."
     return [coarser, *([f"Shown {'; '.join(shown)}."] if shown else [])]
 
 
-NUMBER = re.compile(r"-?\d+(\.\d+)?")
-STRETCH = re.compile(rf"{NUMBER.pattern}(-|\.\.<?)-?\d+(\.\d+)?|<=?{NUMBER.pattern}|{NUMBER.pattern}\+")
+OPEN_END = re.compile(r"<=?-?[\d.]+|-?[\d.]+\+")
+"""How the open ends of a column of numbers stand in a file: <20, 25000+."""
 
 
 def _in_stretches(texts: Collection[str]) -> bool:
-    """Say whether the texts of a column are numbers, and some of them stretches of numbers."""
-    told = [text for text in texts if NUMBER.fullmatch(text) or STRETCH.fullmatch(text)]
-    return len(told) >= len(texts) - 1 and any(STRETCH.fullmatch(text) for text in told)  # one may mean missing
+    """Say whether some texts of a column are stretches; open ends are where the others are numbers (0+ may be blood)."""
+    if any(text_piece(text).noun != EXACT.noun for text in texts):
+        return True
+    ends = sum(OPEN_END.fullmatch(text) is not None for text in texts)
+    return ends > 0 and ends + sum(isfinite(read_number(text)) for text in texts) >= len(texts) - 1  # one is missing
 
 
 def _rows(certificate: Mapping[str, Any]) -> str:
