@@ -82,7 +82,7 @@ OPEN_END = re.compile(r"<=?-?[\d.]+|-?[\d.]+\+")
 
 
 def _in_stretches(texts: Collection[str]) -> bool:
-    """Say whether some texts of a column are stretches; open ends are where the others are numbers (0+ may be blood)."""
+    """Say whether some texts of a column are stretches; open ends where the others are numbers (0+ may be blood)."""
     if any(text_piece(text).noun != EXACT.noun for text in texts):
         return True
     ends = sum(OPEN_END.fullmatch(text) is not None for text in texts)
