@@ -412,16 +412,12 @@ def _check_finite(engine: Engine, name: str, present: Sequence[str], distinct: D
     """Raise where a column of numbers holds one that is not finite."""
     if not looks_numeric(present):
         return
-    for value, row in zip(distinct.values, distinct.first_rows, strict=True):
+    for i, value in enumerate(distinct.values):
         if value is not None and not np.isfinite(read_number(value)):
             raise BadInputError(
-                f"{engine.origin}, column {name!r}, {_row(int(row))}: {value!r} is not a finite number; "
+                f"{engine.origin}, column {name!r}{distinct.place(i)}: {value!r} is not a finite number; "
                 f"correct it or declare it a missing value (--na {value})"
             )
-
-
-def _row(number: int) -> str:
-    return f"row {number} (the header not counted)"
 
 
 def _flat_sensitive(name: str, values: Sequence[str]) -> Hierarchy:
@@ -446,7 +442,7 @@ def _check_known(
         value = str(distinct.values[i])
         more = f" and {len(strange) - 1} other values" if len(strange) > 1 else ""
         raise BadInputError(
-            f"{engine.origin}, column {name!r}, {_row(int(distinct.first_rows[i]))}: "
+            f"{engine.origin}, column {name!r}{distinct.place(i)}: "
             f"{_why_unknown(hierarchy, value)}{more} ({rows:,} rows); "
             f"add it to the hierarchy{place_of(given)}, correct it, or declare it missing (--na {value})"
         )
