@@ -8,10 +8,11 @@ from typing import Any
 
 from sfumato.engines.duckdb import DuckDBEngine
 from sfumato.engines.frames import frame_origin
+from sfumato.engines.postgresql import PostgreSQLEngine
 from sfumato.engines.protocol import Engine, Reading
 from sfumato.errors import BadInputError
 
-ENGINES: list[type[Engine]] = [DuckDBEngine]
+ENGINES: list[type[Engine]] = [DuckDBEngine, PostgreSQLEngine]
 """All engines: the last one that takes a source opens it. DuckDB, the first, takes everything."""
 
 

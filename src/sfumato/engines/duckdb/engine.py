@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, wraps
 from itertools import count
 from pathlib import Path
@@ -14,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.engines.answers import lists_in, tuples_in
 from sfumato.engines.duckdb.settling import Settled, settle
 from sfumato.engines.duckdb.sources import (
     WHOLE_KINDS,
@@ -117,6 +119,24 @@ class DuckDBEngine:
             settled.change(connection, len(names), viewed)
         notices = (*loaded.notices, *settled.notices)
         return cls(connection, names, reading, Path(source) if viewed else None, settled, notices, loaded.typed)
+
+    @classmethod
+    def landed(
+        cls, batches: pa.RecordBatchReader, kinds: Mapping[str, str], reading: Reading
+    ) -> tuple[DuckDBEngine, str]:
+        """Take rows that another engine has counted, and return their link too.
+
+        They come with the number of their cell and with columns by the names in `kinds`, to become these types.
+        """
+        connection = connect()
+        connection.register("incoming", batches)
+        listed = ", ".join(["cell", *(f"c{i}::{kind} AS c{i}" for i, kind in enumerate(kinds.values()))])
+        with readable(reading.origin):
+            connection.execute(f"CREATE TABLE arrived AS SELECT {listed} FROM incoming")
+        connection.unregister("incoming")
+        connection.execute("CREATE VIEW rows AS SELECT * EXCLUDE (cell), rowid FROM arrived")
+        connection.execute("CREATE VIEW link AS SELECT rowid AS line, cell FROM arrived")
+        return cls(connection, tuple(kinds), replace(reading, as_written=())), "link"
 
     # -- the verbs -----------------------------------------------------------------------------------------
 
@@ -242,11 +262,7 @@ class DuckDBEngine:
         )
         with self._lock:
             table = self._connection.sql(query).to_arrow_table()
-        encoded = [_encoded(table[f"v{i}"].combine_chunks()) for i in range(len(columns))]
-        values = np.empty((table.num_rows, len(columns)), np.int64)
-        for i, (codes, _) in enumerate(encoded):
-            values[:, i] = codes
-        return Tuples(table[0].to_numpy(), values, table["n"].to_numpy(), [texts for _, texts in encoded])
+        return tuples_in(table)
 
     @translated
     def write(self, placement: Placement, layout: Layout, path: Path, format: str) -> int:
@@ -312,10 +328,7 @@ class DuckDBEngine:
         table = self._connection.sql(
             f"SELECT items, count(*), min(record) AS first FROM ({records}) GROUP BY items ORDER BY first"
         ).to_arrow_table()
-        lists = table[0].combine_chunks()
-        codes, texts = _encoded(lists.flatten())
-        lengths = lists.value_lengths().fill_null(0).to_numpy().astype(np.int64)
-        return CountedLists(texts, lengths, codes.astype(np.int32), table[1].to_numpy(), table[2].to_numpy())
+        return lists_in(table)
 
     def _replace_table(self, name: str, content: pa.Table) -> None:
         self._connection.register("incoming", content)
@@ -427,12 +440,6 @@ def enumerated(connection: duckdb.DuckDBPyConnection, texts: Sequence[str]) -> l
             )
         cast.append(f"{text}::enumeration{i}" if number <= MOST_ENUMERATED else text)
     return cast
-
-
-def _encoded(column: pa.Array) -> tuple[NDArray[np.int64], list[str | None]]:
-    """Number the values of a column in the order of their first appearance; a missing one counts as a value."""
-    coded = column.dictionary_encode(null_encoding="encode")
-    return coded.indices.to_numpy().astype(np.int64), coded.dictionary.to_pylist()
 
 
 def _dictionary(column: Texts) -> pa.Array:
