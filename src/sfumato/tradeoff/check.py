@@ -366,7 +366,8 @@ def _weights(
 def _bad_weight(table: Table, column: str, pairs: Pairs, numbers: Numbers) -> str:
     """Name the first weight that is none, and its row."""
     distinct = table.engine.distinct(column)
-    first = dict(zip(distinct.values, distinct.first_rows.tolist(), strict=True))
+    numbered = np.zeros(len(distinct.values), np.int64) if distinct.first_rows is None else distinct.first_rows
+    first = dict(zip(distinct.values, numbered.tolist(), strict=True))
     bad = np.flatnonzero(~(np.isfinite(numbers) & (numbers >= 0))).tolist()
     place = min(bad, key=lambda i: first[pairs.values[i]])
     value, row = pairs.values[place], first[pairs.values[place]]
@@ -377,7 +378,8 @@ def _bad_weight(table: Table, column: str, pairs: Pairs, numbers: Numbers) -> st
         reason = f"the weight {value!r} is negative; a weight says how many persons a record stands for"
     else:
         reason = f"the weight {value!r} is not a finite number; correct it"
-    return f"{table.engine.origin}, column {column!r}, row {row} (the header not counted): {reason}"
+    where = f", row {row} (the header not counted)" if row else ""
+    return f"{table.engine.origin}, column {column!r}{where}: {reason}"
 
 
 # -- saying ------------------------------------------------------------------------------------------------
