@@ -64,6 +64,8 @@ def column_texts(column):
 class PlainEngine:
     """Rows as lists of texts, column by column."""
 
+    name = "plain"
+
     def __init__(self, columns, nested, reading):
         self.held, self.nested, self.reading = columns, nested, reading
         self.columns, self.origin, self.na = tuple(columns), reading.origin, reading.na

@@ -93,6 +93,15 @@ class Reading:
     usual: Mapping[str, str] = field(default_factory=dict)
     """How columns of an earlier table were written; decides where this one does not tell."""
 
+    engine: str | None = None
+    """The name of the engine that opens the source, where its notation does not say it."""
+
+    memory: str | None = None
+    """How much memory the engine may take before it works on disk, such as 4GB."""
+
+    spill: str | None = None
+    """The folder in which it makes a private one for that; by default the system's temporary folder."""
+
     @property
     def missing(self) -> tuple[str, ...]:
         """All texts that mean a missing value."""
@@ -278,6 +287,9 @@ class Layout(Quiet):
 
 class Engine(Protocol):
     """Rows of one table, wherever they are."""
+
+    name: ClassVar[str]
+    """What it is called by `--engine`."""
 
     @classmethod
     def takes(cls, source: Any) -> bool:

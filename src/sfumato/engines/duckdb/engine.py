@@ -8,7 +8,7 @@ from functools import cached_property, wraps
 from itertools import count
 from pathlib import Path
 from threading import Lock
-from typing import Any, Self, TypeVar, cast
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import duckdb
 import numpy as np
@@ -74,6 +74,8 @@ def translated(verb: Verb) -> Verb:
 class DuckDBEngine:
     """Rows in an in-process DuckDB; columns are called c0, c1, ... inside, so any name is a good name outside."""
 
+    name: ClassVar[str] = "duckdb"
+
     def __init__(
         self,
         connection: duckdb.DuckDBPyConnection,
@@ -89,6 +91,7 @@ class DuckDBEngine:
         self._settled = settled or Settled()
         self.notations = self._settled.notations
         self._connection = connection
+        self._reading = reading
         self._as_it_stands = reading.as_it_stands
         self._typed, self._as_written = typed, reading.as_written
         self._viewed = viewed
@@ -106,7 +109,7 @@ class DuckDBEngine:
 
         A Parquet file whose values are only counted is not loaded.
         """
-        connection, viewed = connect(), viewable(source, reading)
+        connection, viewed = connect(reading), viewable(source, reading)
         with readable(reading.origin):
             if viewed:
                 loaded = Loaded(view_parquet(connection, source, reading.columns))
@@ -211,7 +214,7 @@ class DuckDBEngine:
             if self._viewed is None:
                 yield from self._connection.sql(query(texts)).to_arrow_reader(1 << 17)
                 return
-            with connect() as connection:
+            with connect(self._reading) as connection:
                 view_parquet(connection, self._viewed)
                 self._settled.change(connection, len(self.columns), viewed=True)
                 yield from connection.sql(query(enumerated(connection, texts))).to_arrow_reader(1 << 17)
