@@ -56,11 +56,12 @@ class Server:
         arguments = ["-D", self.data, "-l", self.folder / "log", "-w", "-o", " ".join(f"-c {one}" for one in options)]
         self._run("pg_ctl", "start", *arguments)
 
-    def stop(self) -> None:
-        self._run("pg_ctl", "stop", "-D", self.data, "-m", "immediate", "-w")
+    def stop(self, mode: str = "fast") -> None:
+        """Let the server end: it cuts all connections."""
+        self._run("pg_ctl", "stop", "-D", self.data, "-m", mode, "-w")
 
     def remove(self) -> None:
-        self.stop()
+        self.stop("immediate")
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def url(self, table: str | None = None, user: str = OWNER, database: str = "postgres") -> str:

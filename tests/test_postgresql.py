@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import math
 import random
 import struct
@@ -12,6 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import sfumato
+from command_line import run
 from sfumato.engines import Coding, Layout, Placement, Reading, Texts, open_rows
 from sfumato.engines.duckdb import DuckDBEngine
 from sfumato.engines.postgresql import PostgreSQLEngine
@@ -325,3 +328,110 @@ def test_a_role_that_may_read_and_make_temporary_tables_is_enough(postgresql, tm
             rows.count_cells(CODINGS)
     finally:
         postgresql.run("GRANT TEMPORARY ON DATABASE postgres TO PUBLIC", "REVOKE ALL ON seen FROM reader")
+
+
+STUDY = """
+name = "walk"
+[table]
+source = "{source}"
+quasi = ["age", "town"]
+sensitive = ["ill"]
+neutral = ["note", "day"]
+[scales]
+queries = "queries number=20 dimensions=2 selectivity=0.2"
+[[candidates]]
+anonymizers = ["mondrian", "full-domain"]
+requirements = ["k-anonymity k=5"]
+forms = ["generalization", "bucketization"]
+"""
+SECRET, USER = "hush-5f1c", "whisperer"
+
+
+def walked(folder, source):
+    """Explore a study, publish one of its points, and return what the map and the file say."""
+    folder.mkdir()
+    (folder / "study.toml").write_text(STUDY.format(source=source))
+    said = [run("explore", "study.toml", "--out", "map", cwd=folder)]
+    points = (folder / "map/points.json").read_bytes()
+    point = json.loads(points)["points"][0]["id"]
+    said += [run("release", "map", "--point", point, "--to", "out.csv", "--mapping", "m.json", cwd=folder)]
+    said += [run("audit", "out.csv", "--original", "map/study.toml", "--require", "k-anonymity k=5", cwd=folder)]
+    said += [
+        run("check", source, "--quasi", "age,town", cwd=folder),
+        run("init", source, "--to", "s.toml", cwd=folder),
+    ]
+    return said, points, sorted((folder / "out.csv").read_text().splitlines())
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_study_of_a_server_has_the_points_and_releases_of_duckdb_and_no_secret_gets_out(
+    postgresql, tmp_path, monkeypatch
+):
+    content = people()
+    postgresql.load("walk", content)
+    postgresql.run(f"CREATE ROLE {USER} LOGIN PASSWORD '{SECRET}'", f"GRANT SELECT ON walk TO {USER}")
+    url = postgresql.tcp("public.walk", USER)
+    monkeypatch.setenv("PGPASSWORD", "wrong " + SECRET[::-1])
+    refused = run("check", url, "--quasi", "age", cwd=tmp_path)
+    assert refused.returncode == 2 and "the server cannot be reached" in refused.stderr
+    monkeypatch.delenv("PGPASSWORD")
+    (tmp_path / "pass").write_text(f"127.0.0.1:{postgresql.port}:*:{USER}:{SECRET}\n")
+    (tmp_path / "pass").chmod(0o600)
+    monkeypatch.setenv("PGPASSFILE", str(tmp_path / "pass"))
+    said, *theirs = walked(tmp_path / "there", url)
+    pq.write_table(content, tmp_path / "people.parquet")
+    ours = walked(tmp_path / "here", tmp_path / "people.parquet")[1:]
+    assert theirs == list(ours)
+    inside = run("check", url.replace("@", f":{SECRET}@"), "--quasi", "age", cwd=tmp_path)
+    assert inside.returncode == 2 and "the URL holds a password" in inside.stderr
+    outputs = "".join(ended.stdout + ended.stderr for ended in (*said, refused, inside))
+    assert [ended.returncode for ended in said] == [0] * len(said), outputs
+    files = {path: path.read_bytes() for path in (tmp_path / "there").rglob("*") if path.is_file()}
+    assert len(files) > 8 and not [path for path, content in files.items() if SECRET.encode() in content]
+    assert SECRET not in outputs and SECRET[::-1] not in outputs and USER not in outputs
+    shown = [path.name for path, content in files.items() if USER.encode() in content]
+    assert sorted(shown) == ["s.toml", "study.toml", "study.toml"]  # where the address is declared, and nowhere else
+
+
+# -- servers that die ------------------------------------------------------------------------------------------------
+
+
+def test_a_connection_that_is_cut_while_rows_stream_leaves_nothing_behind(postgresql, tmp_path):
+    postgresql.load("long", people(30_000))
+    postgresql.run(
+        "CREATE VIEW doomed AS SELECT age, town, ill, CASE WHEN day = '2020-01-28' AND EXISTS (SELECT FROM pg_locks "
+        "WHERE objid = 7 AND locktype = 'advisory') THEN pg_terminate_backend(pg_backend_pid())::text ELSE note END "
+        "AS note FROM long"
+    )
+    url = postgresql.url("doomed")
+    table = sfumato.read(url, quasi=["age", "town"], sensitive=["ill"], neutral=["note"])
+    release = sfumato.anonymize(table, "k-anonymity k=5", "mondrian")
+    import adbc_driver_postgresql.dbapi as driver
+
+    with driver.connect(postgresql.url(), autocommit=True) as other, other.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(7)")  # nobody else takes it: the view looks whether it is taken
+        cursor.fetchall()
+        for file in ("out.csv", "out.parquet"):
+            with pytest.raises(BadInputError, match=r"the connection to the server was lost .* run the same command"):
+                release.to_csv(tmp_path / file) if file.endswith("csv") else release.to_parquet(tmp_path / file)
+    assert not list(tmp_path.iterdir())
+    again = sfumato.read(url, quasi=["age", "town"], sensitive=["ill"], neutral=["note"])
+    sfumato.anonymize(again, "k-anonymity k=5", "mondrian").to_csv(tmp_path / "out.csv")
+
+
+def test_a_server_that_stops_is_told_in_a_sentence_and_the_same_command_goes_on(postgresql, tmp_path):
+    url = postgresql.load("stopping", people())
+    rows = open_rows(url)
+    postgresql.stop()
+    try:
+        with pytest.raises(BadInputError, match="the connection to the server was lost"):
+            rows.digest()
+        ended = run("anonymize", url, "--quasi", "age,town", "--require", "k-anonymity k=5", "--to", tmp_path / "o.csv")
+        assert (
+            ended.returncode == 2 and "the server cannot be reached" in ended.stderr and ended.stderr.count("\n") == 1
+        )
+        assert not list(tmp_path.iterdir())
+    finally:
+        postgresql.start()
+    ended = run("anonymize", url, "--quasi", "age,town", "--require", "k-anonymity k=5", "--to", tmp_path / "o.csv")
+    assert ended.returncode == 0 and (tmp_path / "o.csv").exists()

@@ -302,22 +302,9 @@ class PostgreSQLEngine:
             place, kind = self._kind(name)
             value = f"v{place}" if kind.is_shown_otherwise else f"c{place}"
             shown.append(f"{value if kind.crosses else kind.text_of(value)} AS c{i}")
-        failed: list[Exception] = []
         statement = f"SELECT cell, {', '.join(shown)} FROM {self._rows} {link.join()}"
-        with self._session.stream(statement) as rows:
-            try:
-                yield pa.RecordBatchReader.from_batches(rows.schema, _watched(rows, failed))
-            except Exception as error:
-                raise (failed[0] if failed else error) from None
-
-
-def _watched(rows: pa.RecordBatchReader, failed: list[Exception]) -> Iterator[pa.RecordBatch]:
-    """Pass batches on, and keep what goes wrong on the way: whoever reads them would tell it as his own."""
-    try:
-        yield from rows
-    except Exception as error:
-        failed.append(error)
-        raise
+        with self._session.stream(statement) as batches:
+            yield batches
 
 
 def _repeated(counts: NDArray[np.int64]) -> pa.RecordBatchReader:

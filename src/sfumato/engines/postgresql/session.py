@@ -32,7 +32,7 @@ SETTINGS = {
 LOST = ("08", "57P")
 """How the codes begin of a connection that is no more."""
 
-LOST_WORDS = ("server closed the connection", "no connection to the server", "SSL SYSCALL", "could not receive data")
+LOST_WORDS = ("terminating connection", "closed the connection", "no connection", "SSL SYSCALL", "could not receive")
 READ_ONLY = "25006"
 INSTALL = 'pip install "sfumato[postgresql]"'
 
@@ -79,10 +79,15 @@ class Session:
 
     @contextmanager
     def stream(self, statement: str) -> Iterator[pa.RecordBatchReader]:
-        """Ask for rows that are read while they come."""
+        """Ask for rows that are read while they come; who reads them need not understand what goes wrong on the way."""
+        failed: list[Exception] = []
         with self._asking() as cursor:
             cursor.execute(statement)
-            yield cursor.fetch_record_batch()
+            rows = cursor.fetch_record_batch()
+            try:
+                yield pa.RecordBatchReader.from_batches(rows.schema, _watched(rows, failed))
+            except Exception as error:
+                raise (self.told(failed[0]) if failed else error) from None
 
     def upload(self, name: str, content: pa.Table) -> None:
         """Bring a table up as a temporary one."""
@@ -135,6 +140,15 @@ class Session:
             )
         remedy = "; let its owner GRANT SELECT on it" if "permission denied" in reason else ""
         return BadInputError(f"{self.origin}: the server cannot answer ({reason}){remedy}")
+
+
+def _watched(rows: pa.RecordBatchReader, failed: list[Exception]) -> Iterator[pa.RecordBatch]:
+    """Pass batches on, and keep what goes wrong on the way."""
+    try:
+        yield from rows
+    except Exception as error:
+        failed.append(error)
+        raise
 
 
 def _driver() -> Any:
