@@ -7,7 +7,6 @@ the same with a part `for_your_eyes`, and nothing of that part may leave the hou
 
 from __future__ import annotations
 
-import hashlib
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from sfumato.publish.audit.audit import Audit
 from sfumato.publish.cautions import Caution, found_first
 from sfumato.publish.check_command import Columns, public_check, publisher_check, seen_from
 from sfumato.publish.file_alone import FileAlone
+from sfumato.publish.ledger import file_digest
 from sfumato.release import Release
 from sfumato.release.changes import column_changes
 from sfumato.requirements import Requirement
@@ -259,12 +259,6 @@ def _baselines(release: Release) -> dict[str, Any]:
             },
         }
     return baselines
-
-
-def file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def read_certificate(path: Path) -> dict[str, Any]:
