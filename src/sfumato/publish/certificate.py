@@ -27,6 +27,7 @@ from sfumato.publish.check_command import Columns, public_check, publisher_check
 from sfumato.publish.file_alone import FileAlone
 from sfumato.release import Release
 from sfumato.release.changes import column_changes
+from sfumato.release.staging import parts_of
 from sfumato.requirements import Requirement
 from sfumato.tradeoff import Candidate
 from sfumato.words.columns import changes_sentence
@@ -175,9 +176,7 @@ def head(files: Mapping[str, Path], rows: int) -> dict[str, Any]:
         "kind": "sfumato certificate",
         "for": "the public",
         "made": datetime.now(UTC).replace(microsecond=0).isoformat(),
-        "files": [
-            {"name": name, "sha256": file_digest(path), "bytes": path.stat().st_size} for name, path in files.items()
-        ],
+        "files": [{"name": name, "sha256": file_digest(path), "bytes": _bytes(path)} for name, path in files.items()],
         "rows": rows,
     }
 
@@ -261,8 +260,15 @@ def _baselines(release: Release) -> dict[str, Any]:
     return baselines
 
 
+def _bytes(path: Path) -> int:
+    return sum(part.stat().st_size for part in parts_of(path))
+
+
 def file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file."""
+    """Return the SHA-256 of a file; of a folder of parts that of what `sha256sum part-*` prints in it."""
+    if path.is_dir():
+        lines = (f"{file_digest(part)}  {part.name}\n" for part in parts_of(path))
+        return hashlib.sha256("".join(lines).encode()).hexdigest()
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
