@@ -424,18 +424,12 @@ def _check_finite(engine: Engine, name: str, present: Sequence[str], distinct: D
     """Raise where a column of numbers holds one that is not finite."""
     if not looks_numeric(present):
         return
-    for place, value in enumerate(distinct.values):
+    for i, value in enumerate(distinct.values):
         if value is not None and not np.isfinite(read_number(value)):
             raise BadInputError(
-                f"{engine.origin}, column {name!r}{_row(distinct, place)}: {value!r} is not a finite number; "
+                f"{engine.origin}, column {name!r}{distinct.place(i)}: {value!r} is not a finite number; "
                 f"correct it or declare it a missing value (--na {value})"
             )
-
-
-def _row(distinct: DistinctValues, place: int) -> str:
-    """Name the first row that has a value, where rows have an order."""
-    rows = distinct.first_rows
-    return "" if rows is None else f", row {rows[place]} (the header not counted)"
 
 
 def _flat_sensitive(name: str, values: Sequence[str]) -> Hierarchy:
@@ -460,7 +454,7 @@ def _check_known(
         value = str(distinct.values[i])
         more = f" and {len(strange) - 1} other values" if len(strange) > 1 else ""
         raise BadInputError(
-            f"{engine.origin}, column {name!r}{_row(distinct, i)}: "
+            f"{engine.origin}, column {name!r}{distinct.place(i)}: "
             f"{_why_unknown(hierarchy, value)}{more} ({rows:,} rows); "
             f"add it to the hierarchy{place_of(given)}, correct it, or declare it missing (--na {value})"
         )

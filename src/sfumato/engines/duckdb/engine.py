@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, wraps
 from itertools import count
@@ -28,6 +27,7 @@ from sfumato.engines.duckdb.sources import (
 )
 from sfumato.engines.duckdb.statements import (
     column_facts,
+    framed,
     gathered_lists,
     literal,
     published,
@@ -37,6 +37,7 @@ from sfumato.engines.duckdb.statements import (
 )
 from sfumato.engines.formulas import unescaped
 from sfumato.engines.protocol import (
+    DIGITS,
     Coding,
     ColumnFacts,
     CountedCodes,
@@ -47,6 +48,7 @@ from sfumato.engines.protocol import (
     Reading,
     Texts,
     Tuples,
+    content_digest,
 )
 from sfumato.errors import BadInputError
 
@@ -148,13 +150,10 @@ class DuckDBEngine:
     @translated
     def digest(self) -> str:
         """Return a digest of names and values, whatever the order of rows and columns."""
-        digest = hashlib.sha256()
-        for name in sorted(self.columns):
-            digest.update(repr(name).encode())
-        parts = ", ".join(f"coalesce('v' || {self._text(name)}, 'n')" for name in sorted(self.columns))
-        query = f"SELECT sum(md5_number_lower(to_json([{parts}])::VARCHAR)::HUGEINT), count(*) FROM rows"
-        digest.update(repr(self._connection.execute(query).fetchall()).encode())
-        return digest.hexdigest()
+        row = framed([self._text(name) for name in sorted(self.columns)])
+        query = f"SELECT sum(('0x' || left(md5({row}), {DIGITS}))::BIGINT) FROM rows"
+        total = self._connection.execute(query).fetchall()[0][0] or 0
+        return content_digest(self.columns, self.row_count, int(total))
 
     def distinct(self, column: str, complete: Sequence[str] = ()) -> DistinctValues:
         """List the distinct values of a column, in ascending order of their text."""
