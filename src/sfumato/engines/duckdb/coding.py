@@ -7,6 +7,7 @@ that their order is the lexicographic order of the codes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,8 +18,7 @@ from numpy.typing import NDArray
 LARGEST = (1 << 63) - 1
 """Of a number that holds the codes of several columns."""
 
-KEYED_BY_VALUE = ("VARCHAR", "BOOLEAN", "DATE", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT")
-KEYED_BY_VALUE += ("USMALLINT", "UINTEGER", "UBIGINT", "UUID", "TIMESTAMP", "DECIMAL", "ENUM")
+KEYED_BY_VALUE = re.compile("(VARCHAR|BOOLEAN|DATE|U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|UUID|TIMESTAMP|DECIMAL|ENUM)\\b")
 """Types of which two values are equal where their texts are: others are told apart by their texts alone."""
 
 

@@ -1,4 +1,4 @@
-"""A database of our own: how much memory it may take, where it works when that is short, and what it says when it fails."""
+"""A database of our own: how much memory it takes, where it works when that is short, what it says when it fails."""
 
 from __future__ import annotations
 
