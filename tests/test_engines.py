@@ -241,6 +241,7 @@ def test_a_source_without_rows_is_refused_unless_it_will_do(engine):
 @pytest.mark.parametrize(("error", "ours"), [(duckdb.OutOfMemoryException, MemoryError), (duckdb.Error, BadInputError)])
 def test_whatever_happens_to_duckdb_is_told_as_one_of_our_errors(error, ours, monkeypatch, tmp_path):
     rows = DuckDBEngine.open(pa.table(PEOPLE), Reading(origin="people"))
+    link = rows.count_cells([Coding("age", {"7": 0})]).link
 
     class Broken:
         def fail(self, *_, **__):
@@ -249,11 +250,13 @@ def test_whatever_happens_to_duckdb_is_told_as_one_of_our_errors(error, ours, mo
         sql = execute = register = fail
 
     monkeypatch.setattr(rows, "_connection", Broken())
+    for known in ("_kinds", "row_count"):
+        vars(rows).pop(known)
     verbs = [
         rows.digest,
         lambda: rows.distinct("age"),
         lambda: rows.facts("age"),
-        lambda: rows.tuples(["age"], "link0"),
+        lambda: rows.tuples(["age"], link),
     ]
     verbs += [lambda: list(rows.count_texts(["age"])), lambda: rows.count_cells([Coding("age", {"7": 0})])]
     verbs += [
