@@ -16,7 +16,7 @@ SETTINGS = {
     "spark.driver.memory": "1g",
     "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
     "spark.connect.grpc.binding.address": "127.0.0.1",
-    "spark.sql.warehouse.dir": "/nonexistent",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # short runs: compile little
 }
 
 

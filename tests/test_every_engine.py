@@ -5,7 +5,9 @@ What is right is said by the plain engine of the tests, which shares nothing wit
 
 from __future__ import annotations
 
+import csv
 import datetime
+import json
 from collections import Counter
 from decimal import Decimal
 
@@ -14,10 +16,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import sfumato
 from plain_engine import PlainEngine
 from sfumato.engines import Coding, Reading
 from sfumato.engines.duckdb import DuckDBEngine
 from sfumato.engines.spark import SparkEngine
+from sfumato.publish import publish_point
+from sfumato.report.folder import save_map
 from spark_sessions import sessions
 
 NUMBER = 60
@@ -58,7 +63,7 @@ OPENERS = {
     "spark": lambda path, reading: SparkEngine.open(sessions()["classic"].read.parquet(str(path)), reading),
     "connect": lambda path, reading: SparkEngine.open(sessions()["connect"].read.parquet(str(path)), reading),
 }
-READING = Reading(origin="rows", na=("x",), notations=False)
+READING = Reading(origin="rows", na=("x", "4", "1.0", "2001-12-31"), notations=False)
 
 
 @pytest.fixture(scope="module", params=OPENERS)
@@ -83,21 +88,20 @@ def described(rows):
     plain = [name for name in rows.columns if name not in rows.nested]
     answers = {
         "columns": (list(rows.columns), rows.row_count, list(rows.nested)),
-        "facts": [rows.facts(name) for name in ("number", "town", "Income", "age")],
+        "facts": [rows.facts(name) for name in ("number", "Income")],
+        "texts": counted(rows.count_texts(plain)),
+        "complete": counted(rows.count_texts(["odd"], ["ill"])),
     }
-    for name in plain:
-        values = rows.distinct(name)
+    for name in ("odd", "zero"):
+        values = rows.distinct(name, ["age"])
         answers[name] = (list(values.values), list(values.counts))
-    complete = rows.distinct("odd", ["age", "ill"])
-    answers["complete"] = (list(complete.values), list(complete.counts))
-    answers["texts"] = counted(rows.count_texts(["odd", "zero", "when"], ["ill"]))
     cells = rows.count_cells(codings())
     answers["cells"] = (cells.codes.tolist(), cells.counts.tolist(), cells.dropped)
     tuples = rows.tuples(("odd", "Income"), cells.link)
     shown = [tuple(texts[i] for texts, i in zip(tuples.texts, row, strict=True)) for row in tuples.values]
     answers["tuples"] = list(zip(tuples.cell.tolist(), shown, tuples.counts.tolist(), strict=True))
     answers["lists"] = as_lists(rows.lists("items"))
-    answers["gathered"] = as_lists(rows.gathered("day", "number"), sort=True)
+    answers["gathered"] = as_lists(rows.gathered("seen", "number"), sort=True)
     return answers
 
 
@@ -136,3 +140,83 @@ def test_the_digest_is_the_same_on_every_engine(opened):
     assert opened(plain).digest() == PlainEngine.open(plain, READING).digest()
     other = plain.set_column(0, "age", pa.array([1] * NUMBER, pa.int32()))
     assert opened(other).digest() != opened(plain).digest()
+
+
+# -- the whole walk ------------------------------------------------------------------------------------------
+
+STUDY = """
+name = "walk"
+[table]
+source = "people.parquet"
+engine = "{engine}"
+quasi = ["age", "town"]
+sensitive = ["ill"]
+neutral = ["note", "paid"]
+[scales]
+queries = "queries number=20 dimensions=2 selectivity=0.2"
+[[candidates]]
+anonymizers = ["mondrian mode=relaxed seed=1"]
+requirements = ["k-anonymity k=5"]
+forms = ["bucketization"]
+[[candidates]]
+anonymizers = ["mondrian"]
+requirements = ["k-anonymity k=5", "l-diversity l=2 variant=frequency"]
+forms = ["generalization"]
+"""
+
+
+def people():
+    rows = range(160)
+    return pa.table(
+        {
+            "age": pa.array([i * 7 % 40 for i in rows], pa.int64()),
+            "town": [f"town {i % 5}" for i in rows],
+            "ill": [["flu", "none", "gout"][(i * i + i // 7) % 3] for i in rows],
+            "note": [HOSTILE[i * i % len(HOSTILE)] for i in rows],
+            "paid": [i % 7 / 3 for i in rows],
+        }
+    )
+
+
+def walk(engine, folder):
+    """Explore a study, publish two of its points, audit them: everything that comes out."""
+    pq.write_table(people(), folder / "people.parquet")
+    (folder / "study.toml").write_text(STUDY.format(engine=engine))
+    (folder / "map").mkdir()
+    map_ = sfumato.explore(folder / "study.toml")
+    save_map(map_, folder / "map")
+    results = {"points": json.loads((folder / "map" / "points.json").read_text())["points"]}
+    for point, name in zip(map_.points[::2], ("parted.csv", "kept.parquet"), strict=False):
+        publish_point(folder / "map", point.id, folder / name)
+        results[name] = published_rows(folder / name)
+        group = "group" if point.candidate.form == "bucketization" else None
+        audit = sfumato.audit(folder / name, ["age", "town"], "ill", group=group, require="k-anonymity k=5")
+        results[f"audit of {name}"] = audit.holds, dict(audit.measures)
+    return results
+
+
+def published_rows(path):
+    """The rows of a release, a file or a folder of parts, whatever their order."""
+    parts = sorted(path.glob("part-*")) if path.is_dir() else [path]
+    if path.suffix == ".parquet":
+        return Counter(tuple(row.items()) for part in parts for row in pq.read_table(part).to_pylist())
+    rows = []
+    for part in parts:
+        with part.open(newline="", encoding="utf-8") as stream:
+            header, *read = csv.reader(stream)
+        rows += [tuple(zip(header, row, strict=True)) for row in read]
+    return Counter(rows)
+
+
+@pytest.fixture(scope="module")
+def walked(tmp_path_factory):
+    return walk("duckdb", tmp_path_factory.mktemp("walk"))
+
+
+@pytest.mark.parametrize("kind", ["classic", "connect"])
+def test_the_same_study_gives_the_same_points_and_releases_in_spark(kind, walked, tmp_path, monkeypatch):
+    monkeypatch.setattr("sfumato.engines.spark.sources.session", lambda: sessions()[kind])
+    results = walk("spark", tmp_path)
+    assert results.keys() == walked.keys()
+    for name, result in walked.items():
+        assert results[name] == result, name

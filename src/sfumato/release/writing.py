@@ -80,10 +80,15 @@ def write_drafts(
 
 def release_rows(release: Release) -> pa.Table:
     """Return in memory what `write_release` writes, in the same order of rows."""
-    _check_layout(release, "rows")
-    rows = release.table.engine.placed_rows(_placement(release), row_layout(release))
+    rows = release.table.engine.placed_rows(*placed(release))
     _check_all_written(release, rows.num_rows)
     return rows
+
+
+def placed(release: Release) -> tuple[Placement, Layout]:
+    """Say where the rows of a release go, and what they show."""
+    _check_layout(release, "rows")
+    return _placement(release), row_layout(release)
 
 
 def _placement(release: Release) -> Placement:

@@ -110,14 +110,15 @@ class SparkEngine:
         return int(self._aggregates("count(*)")[0])
 
     @translated
-    def digest(self) -> str:
+    def digest(self, columns: Sequence[str] = ()) -> str:
         """Return a digest of names and values, whatever the order of rows and columns."""
-        row = framed([self._shown(name) for name in sorted(self.columns)])
+        names = list(columns or self.columns)
+        row = framed([self._shown(name) for name in sorted(names)])
         total, rows = self._aggregates(
             f"CAST(coalesce(sum(CAST(conv(left(md5({row}), {DIGITS}), 16, 10) AS DECIMAL(20, 0))), 0) AS STRING)",
             "count(*)",
         )
-        return content_digest(self.columns, int(rows), int(total))
+        return content_digest(names, int(rows), int(total))
 
     def distinct(self, column: str, complete: Sequence[str] = ()) -> DistinctValues:
         """List the distinct values of a column, in ascending order of their text."""
@@ -187,6 +188,16 @@ class SparkEngine:
         """Bring the placed rows to Python, since somebody asks for them in memory."""
         rows = self._published(placement, layout, False)
         return collected(rows.ordered(parts=1)).rename_columns(list(layout.order))
+
+    def placed_frame(self, placement: Placement, layout: Layout) -> Any:
+        """Return the placed rows as a frame of Spark, none of which is brought here."""
+        with spoken(self.origin):
+            return self._published(placement, layout, False).ordered().toDF(*layout.order)
+
+    def frame_of(self, table: pa.Table) -> Any:
+        """Bring a small table of our own making to Spark."""
+        with spoken(self.origin):
+            return self._session.createDataFrame(table)
 
     def write_table(self, content: pa.Table, path: Path, format: str) -> int:
         """Write a small table of our own making, which never was in Spark."""

@@ -17,7 +17,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.engines.protocol import Layout, Placement, Texts
+from sfumato.engines.duckdb.publishing import parts_of, text_tables
+from sfumato.engines.protocol import Layout, Placement
 from sfumato.engines.spark.sources import settings
 from sfumato.engines.spark.values import framed, has_text, text_of
 from sfumato.errors import BadInputError
@@ -61,11 +62,11 @@ class Cells:
         """Give the rows of a frame with codes k0, k1, ... the number of their cell, and what stands beside it."""
         names = [f"k{i}" for i in range(self.codes.shape[1])]
         columns = {name: self.codes[:, i] for i, name in enumerate(names)}
-        return coded.join(self.sent({**columns, "cell": np.arange(len(self.codes)), **beside}), names).drop(*names)
+        table = pa.table({**columns, "cell": np.arange(len(self.codes)), **beside})
+        return coded.join(self.sent(table), names).drop(*names)
 
-    def sent(self, columns: Mapping[str, Any]) -> Any:
+    def sent(self, table: pa.Table) -> Any:
         """Bring a small table to Spark, to all executors where it is not too large."""
-        table = pa.table({name: pa.array(values) for name, values in columns.items()})
         frame = self.session.createDataFrame(table)
         return frame.hint("broadcast") if table.nbytes <= BROADCAST_BYTES else frame
 
@@ -104,21 +105,18 @@ def published(
     """
     if rows is None:
         entries = {"cell": placement.cell, "grp": placement.group, "times": placement.count}
-        placed = cells.session.createDataFrame(pa.table({name: pa.array(v) for name, v in entries.items()}))
+        placed = cells.session.createDataFrame(pa.table(entries))
     else:
         placed = _placed(cells, placement, rows, [text_of(*neutral[name], name) for name in layout.neutral])
-    groups = {f"t{i}": _texts(column) for i, column in enumerate(layout.by_group)}
-    if layout.group_labels is not None:
-        groups["label"] = pa.array(layout.group_labels)
-    for key, columns in (("grp", groups), ("cell", {f"u{i}": _texts(c) for i, c in enumerate(layout.by_cell)})):
-        if columns:
-            placed = placed.join(cells.sent({key: np.arange(len(next(iter(columns.values())))), **columns}), key)
-    shown = {column.name: f"t{i}" for i, column in enumerate(layout.by_group)}
-    shown |= {column.name: f"u{i}" for i, column in enumerate(layout.by_cell)}
+    for table in text_tables(layout).values():
+        key, *names = table.column_names
+        placed = placed.join(cells.sent(table.rename_columns([key, *(f"{key}_{name}" for name in names)])), key)
+    shown = {column.name: f"grp_t{i}" for i, column in enumerate(layout.by_group)}
+    shown |= {column.name: f"cell_t{i}" for i, column in enumerate(layout.by_cell)}
     for name, (column, kind) in neutral.items():
         shown[name] = text_of(column, kind, name) if as_texts and has_text(kind) else column
     if layout.group_column is not None:
-        shown[layout.group_column] = "label"
+        shown[layout.group_column] = "grp_label"
     outputs = tuple(f"o{i}" for i in range(len(layout.order)))
     listed = [f"{shown[name]} AS {output}" for name, output in zip(layout.order, outputs, strict=True)]
     number = int(placement.count.sum())
@@ -130,31 +128,21 @@ def published(
     return Published(_permuted(placed.selectExpr(*listed, "grp"), layout, kinds), outputs, number, False)
 
 
-def _texts(column: Texts) -> pa.Array:
-    return pa.array(list(column.texts), pa.string()).take(pa.array(column.codes))
-
-
 def _placed(cells: Cells, placement: Placement, rows: Any, texts: Sequence[str]) -> Any:
     """Give every row its group. Rows of a cell that is split are told apart by their neutral values only."""
-    order = np.lexsort((placement.group, placement.cell))
-    cell, group, number = placement.cell[order], placement.group[order], placement.count[order]
+    parts = parts_of(placement, cells.counts)
     of_cell = np.full(len(cells.counts), SUPPRESSED, np.int64)
-    is_whole = number == cells.counts[cell]
-    of_cell[cell] = np.where(is_whole, group, SPLIT)
+    of_cell[parts["split"]["cell"]] = SPLIT
+    of_cell[parts["whole"]["cell"]] = parts["whole"]["grp"]
     linked = cells.linked(rows, grp=of_cell)
     whole = linked.where("grp >= 0")
-    if is_whole.all():
+    if not len(parts["split"]["cell"]):
         return whole
-    cell, group, number = cell[~is_whole], group[~is_whole], number[~is_whole]
-    ends = np.cumsum(number)
-    starts = np.flatnonzero(np.r_[True, cell[1:] != cell[:-1]])
-    before = np.repeat((ends - number)[starts], np.diff(np.r_[starts, len(cell)]))
-    parts = {"cell": cell, "grp": group, "since": ends - number - before, "until": ends - before}
     by_neutral = ", ".join(f"{text} NULLS LAST" for text in texts)
     turn = f"row_number() OVER (PARTITION BY cell ORDER BY {by_neutral}) - 1 AS turn"
     numbered = linked.where(f"grp = {SPLIT}").drop("grp").selectExpr("*", turn)
-    split = numbered.join(cells.sent(parts), "cell").where("turn >= since AND turn < until")
-    return whole.unionByName(split.drop("turn", "since", "until"))
+    split = numbered.join(cells.sent(pa.table(parts["split"])), "cell").where("turn >= first AND turn < last")
+    return whole.unionByName(split.drop("turn", "first", "last"))
 
 
 def _permuted(placed: Any, layout: Layout, kinds: Mapping[str, str]) -> Any:

@@ -16,7 +16,7 @@ from sfumato.engines.headers import checked_header
 from sfumato.engines.notations import BLANKS, is_iso, is_plain, looks_measured
 from sfumato.engines.places import files_in, is_many, scheme_of
 from sfumato.engines.protocol import BYTES, Reading
-from sfumato.engines.spark.values import bare, has_text, literal, text_of
+from sfumato.engines.spark.values import bare, has_text, literal, missing_value
 from sfumato.engines.text_files import DELIMITED, PARQUET, existing_file, sniff
 from sfumato.errors import BadInputError
 
@@ -207,9 +207,8 @@ def _columns(names: Sequence[str], kinds: Sequence[str], reading: Reading, text:
             column = f"CAST(collate({column}, 'UTF8_BINARY') AS STRING)"
         if text and reading.settles and name not in reading.as_written:
             column = f"trim(BOTH {literal(BLANKS)} FROM {column})"
-        missing = reading.missing if bare(kind) == "string" else [na for na in reading.missing if na]
-        if missing and has_text(kind):
-            column = f"CASE WHEN {text_of(column, kind)} NOT IN ({', '.join(map(literal, missing))}) THEN {column} END"
+        if missing := [written for text in reading.missing if (written := missing_value(text, kind)) is not None]:
+            column = f"CASE WHEN coalesce({column} IN ({', '.join(missing)}), false) THEN NULL ELSE {column} END"
         listed.append(f"{column} AS c{i}")
     return listed
 

@@ -5,6 +5,7 @@ Nothing here asks for a function of Python: every text is an expression of SQL t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 SHORT = {"float": 6, "double": 15}
@@ -16,6 +17,18 @@ PLAIN_SCALE = 6
 WHOLE = ("tinyint", "smallint", "int", "bigint")
 AS_CAST = (*WHOLE, "string", "boolean", "timestamp_ntz", "time")
 """Types, without their parameters, whose text is that of a cast."""
+
+FLOATING = re.compile(r"-?[0-9]+\.[0-9]+|-?[0-9](\.[0-9]+)?e[+-][0-9]{2,3}|nan|-?inf")
+"""The texts that floating point numbers have."""
+
+TEXTS = {
+    "boolean": re.compile("true|false"),
+    "decimal": re.compile(r"-?[0-9]+(\.[0-9]+)?"),
+    "date": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"),
+    "timestamp_ntz": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:.]+"),
+    "timestamp": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:.]+\+00"),
+}
+"""The texts that values of other types have."""
 
 DAY = 86_400_000_000
 """Microseconds."""
@@ -41,6 +54,19 @@ def bare(kind: str) -> str:
     """Return a type's name without its parameters; texts are one type however long they may be, or how compared."""
     name = kind.partition("(")[0].partition(" collate")[0]
     return "string" if name in ("char", "varchar") else name
+
+
+def missing_value(text: str, kind: str) -> str | None:
+    """Write the value of a type that has a text which means a missing one; nothing where none has."""
+    name = bare(kind)
+    if name == "string":
+        return literal(text)
+    if name in WHOLE:
+        return f"{text}L" if re.fullmatch(r"0|-?[1-9][0-9]{0,17}", text) else None
+    if name in SHORT:
+        return f"TRY_CAST({literal(text)} AS {name})" if FLOATING.fullmatch(text) else None
+    fits = TEXTS.get(name)
+    return f"TRY_CAST({literal(text)} AS {kind})" if fits and fits.fullmatch(text) else None
 
 
 def text_of(column: str, kind: str, called: str = "") -> str:
