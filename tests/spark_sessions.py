@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import socket
 from functools import cache
+from importlib.util import find_spec
+
+import pytest
 
 SETTINGS = {
     "spark.ui.enabled": "false",
@@ -22,7 +27,11 @@ SETTINGS = {
 
 @cache
 def sessions():
-    """Start the sessions, by name."""
+    """Start the sessions, by name; skip on a machine without Java or pyspark, unless it is CI's."""
+    lacking = [name for name in ("java", "pyspark") if not (shutil.which(name) or find_spec(name))]
+    if lacking:
+        message = f"{' and '.join(lacking)} must be installed to run rows in Spark"
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(message)
     from pyspark.sql import SparkSession
     from pyspark.sql.connect.session import SparkSession as ConnectSession
 

@@ -107,18 +107,18 @@ class SparkEngine:
     @translated
     def row_count(self) -> int:
         """The number of rows."""
-        return int(self._aggregates("count(*)")[0])
+        return int(collected(self._frame.selectExpr("count(*) AS rows"))["rows"][0].as_py())
 
     @translated
     def digest(self, columns: Sequence[str] = ()) -> str:
         """Return a digest of names and values, whatever the order of rows and columns."""
         names = list(columns or self.columns)
-        row = framed([self._shown(name) for name in sorted(names)])
-        total, rows = self._aggregates(
-            f"CAST(coalesce(sum(CAST(conv(left(md5({row}), {DIGITS}), 16, 10) AS DECIMAL(20, 0))), 0) AS STRING)",
-            "count(*)",
-        )
-        return content_digest(names, int(rows), int(total))
+        texts = {f"t{i}": self._shown(name) for i, name in enumerate(sorted(names))}
+        row = framed(list(texts))
+        shown = self._frame.selectExpr(*(f"{text} AS {name}" for name, text in texts.items()), "1 AS one")
+        total = f"sum(CAST(conv(left(md5({row}), {DIGITS}), 16, 10) AS DECIMAL(20, 0)))"
+        [summed] = collected(shown.selectExpr(f"CAST({total} AS STRING) AS total", "count(*) AS rows")).to_pylist()
+        return content_digest(names, summed["rows"], int(summed["total"] or 0))
 
     def distinct(self, column: str, complete: Sequence[str] = ()) -> DistinctValues:
         """List the distinct values of a column, in ascending order of their text."""
@@ -248,10 +248,6 @@ class SparkEngine:
 
     def _complete(self, names: Sequence[str]) -> str:
         return " AND ".join(f"{self._column(name)} IS NOT NULL" for name in names) or "true"
-
-    def _aggregates(self, *expressions: str) -> list[Any]:
-        named = [f"{expression} AS a{i}" for i, expression in enumerate(expressions)]
-        return [column[0].as_py() for column in collected(self._frame.selectExpr(*named)).columns]
 
     def _distinct(self, column: str, kept: str) -> DistinctValues:
         with spoken(self.origin):

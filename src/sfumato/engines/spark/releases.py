@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sfumato.engines.duckdb.publishing import parts_of, text_tables
 from sfumato.engines.protocol import Layout, Placement
-from sfumato.engines.spark.sources import settings
+from sfumato.engines.spark.sources import collected, settings
 from sfumato.engines.spark.values import framed, has_text, text_of
 from sfumato.errors import BadInputError
 
@@ -152,8 +152,10 @@ def _permuted(placed: Any, layout: Layout, kinds: Mapping[str, str]) -> Any:
         places = [i for i, name in enumerate(layout.order) if (name in layout.permuted) == permuted]
         by_name = sorted(places, key=lambda i: layout.order[i])
         texts = [text_of(f"o{i}", kinds.get(layout.order[i], "string")) for i in by_name]
-        turn = f"row_number() OVER (PARTITION BY grp ORDER BY md5({framed(texts)})) AS turn"
-        sides.append(placed.selectExpr(*(f"o{i}" for i in places), "grp", turn))
+        shown = [f"{text} AS d{i}" for i, text in enumerate(texts)]
+        listed = [*(f"o{i}" for i in places), "grp"]
+        turn = f"row_number() OVER (PARTITION BY grp ORDER BY md5({framed([f'd{i}' for i in range(len(texts))])}))"
+        sides.append(placed.selectExpr(*listed, *shown).selectExpr(*listed, f"{turn} AS turn"))
     return sides[0].join(sides[1], ["grp", "turn"]).drop("grp", "turn")
 
 
@@ -162,25 +164,22 @@ def _permuted(placed: Any, layout: Layout, kinds: Mapping[str, str]) -> Any:
 
 def save(rows: Published, names: Sequence[str], folder: Path, format: str) -> int:
     """Write rows to a folder of part files; return how many were written."""
-    from pyspark.sql import Observation, functions  # slow to import, and needed for Spark alone
-
-    ordered, seen = rows.ordered(), Observation()
+    session, ordered = rows.frame.sparkSession, rows.ordered()
     if format == "csv" and len(names) == 1:  # a missing value alone would be an empty line, which readers skip
         ordered = ordered.selectExpr("coalesce(o0, '') AS o0")
-    counted = ordered.toDF(*names).observe(seen, functions.count(functions.lit(1)).alias("rows"))
     folder.unlink(missing_ok=True)
-    with settings(rows.frame.sparkSession, INSTANTS):
-        if format == "csv":
-            counted.write.options(**CSV).csv(str(folder.absolute()))
-        else:
-            counted.write.parquet(str(folder.absolute()))
+    options = CSV if format == "csv" else {}
+    with settings(session, INSTANTS):
+        ordered.toDF(*names).write.format(format).options(**options).save(str(folder.absolute()))
     if not (folder / DONE).exists():
         raise BadInputError(
             f"{folder.parent}: Spark wrote the release where this program cannot see it; give a folder that both see "
             "(on Databricks one under /Volumes), or run sfumato where Spark runs"
         )
     _name_parts(folder, format)
-    return int(seen.get["rows"])
+    parts = [str(part.absolute()) for part in sorted(folder.glob("part-*"))]
+    written = session.read.format(format).options(**options, multiLine=True).load(parts)
+    return int(collected(written.selectExpr("count(*) AS rows"))["rows"][0].as_py())
 
 
 def _name_parts(folder: Path, format: str) -> None:

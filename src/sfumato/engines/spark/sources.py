@@ -130,6 +130,11 @@ class Loaded:
 def load(source: Any, reading: Reading) -> Loaded:
     """Open a source; nothing of it is read but the heads of files, and a look at columns of texts."""
     _check_reading(reading)
+    if not is_frame(source) and not isinstance(source, str | Path):
+        raise BadInputError(
+            f"{reading.origin}: it is in the memory of this machine, where rows are counted best; leave engine='spark' "
+            "out, or make a frame of Spark of it (spark.createDataFrame)"
+        )
     frame, header, notices = (source, None, ()) if is_frame(source) else _opened(str(source), reading)
     text = header is not None
     names = checked_header(reading.origin, tuple(reading.columns) or header or tuple(frame.columns))
