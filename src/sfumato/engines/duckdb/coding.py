@@ -76,6 +76,15 @@ class Packing:
             for part in self.parts
         ]
 
+    @property
+    def codes(self) -> list[str]:
+        """Write the expression that finds the code of every column in the numbers again."""
+        found = {}
+        for name, part in zip(self.names, self.parts, strict=True):
+            for place, stride in self._strides(part):
+                found[place] = f"({name} // {stride}) % {self.columns[place].size + 1} - 1"
+        return [found[place] for place in range(len(self.columns))]
+
     def _strides(self, part: Sequence[int]) -> list[tuple[int, int]]:
         strides, stride = [], 1
         for place in reversed(part):
@@ -89,7 +98,8 @@ class Packing:
         for key, part in zip(keys, self.parts, strict=True):
             rest = key
             for place, stride in self._strides(part):
-                code, rest = np.divmod(rest, stride)
+                code = rest // stride
+                rest = rest - code * stride
                 codes[:, place] = code - 1
         return codes
 
@@ -97,5 +107,5 @@ class Packing:
 def in_order(counted: pa.Table, keys: int) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
     """Sort counted numbers, so that the codes they stand for are in lexicographic order."""
     columns = [counted.column(i).to_numpy() for i in range(keys)]
-    order = np.argsort(columns[0], kind="stable") if keys == 1 else np.lexsort(columns[::-1])
+    order = np.argsort(columns[0]) if keys == 1 else np.lexsort(columns[::-1])
     return [column[order] for column in columns], counted.column(keys).to_numpy()[order]

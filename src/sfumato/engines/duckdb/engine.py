@@ -22,7 +22,14 @@ from numpy.typing import NDArray
 
 from sfumato.engines.duckdb.coding import KEYED_BY_VALUE, CodedColumn, Packing, in_order
 from sfumato.engines.duckdb.connections import connect, readable
-from sfumato.engines.duckdb.publishing import MANY_ROWS, parts_of, shown_rows, text_tables
+from sfumato.engines.duckdb.publishing import (
+    MANY_ROWS,
+    ROWS_AT_ONCE,
+    numbered_rows,
+    parts_of,
+    shown_rows,
+    text_tables,
+)
 from sfumato.engines.duckdb.saving import save
 from sfumato.engines.duckdb.settling import Settled, settle
 from sfumato.engines.duckdb.sources import WHOLE_KINDS, Loaded, load
@@ -56,6 +63,9 @@ Verb = TypeVar("Verb", bound=Callable[..., Any])
 MOST_ENUMERATED = 20_000
 """Up to so many distinct texts of a column come as a dictionary with every batch."""
 
+MOST_DIVERSE = 10_000
+"""Distinct values among ten times as many rows, above which a column is taken to have hardly any equal ones."""
+
 
 def translated(verb: Verb) -> Verb:
     """Let a verb fail with errors of our own."""
@@ -87,6 +97,7 @@ class DuckDBEngine:
         self._typed, self._as_written = loaded.typed, reading.as_written
         self._files = {path: _stamp(path) for path in loaded.files}
         self._numbers = count()
+        self._tables: dict[tuple[str, str], str] = {}
         self._links: dict[str, tuple[Packing, NDArray[np.int64]]] = {}
         self._lock = Lock()
         finalize(self, _close, connection, loaded.store)
@@ -136,12 +147,23 @@ class DuckDBEngine:
         return int(self._connection.execute("SELECT count(*) FROM rows").fetchall()[0][0])
 
     @translated
-    def digest(self) -> str:
-        """Return a digest of names and values, whatever the order of rows and columns."""
-        row = framed([self._text(name) for name in sorted(self.columns)])
-        query = f"SELECT sum(('0x' || left(md5({row}), {DIGITS}))::BIGINT) FROM rows"
+    def digest(self, columns: Sequence[str] = ()) -> str:
+        """Return a digest of names and values of some columns, or all; equal rows are counted before it is made."""
+        names = sorted(columns or self.columns)
+        if any(self._is_diverse(name) for name in names):  # then hardly any rows are equal
+            row = framed([self._text(name) for name in names])
+            query = f"SELECT sum(('0x' || left(md5({row}), {DIGITS}))::BIGINT) FROM rows"
+            total = self._connection.execute(query).fetchall()[0][0] or 0
+            return content_digest(names, self.row_count, int(total))
+        packing, tables = self._texts_packing(names, "true")
+        texts = [f"{table}.text" for table in tables]
+        number = f"('0x' || left(md5({framed(texts)}), {DIGITS}))::HUGEINT"
+        found = " ".join(
+            f"JOIN {table} ON {table}.code = {code}" for table, code in zip(tables, packing.codes, strict=True)
+        )
+        query = f"SELECT sum(n * {number}) FROM ({self._counted(packing, 'true')}) {found}"
         total = self._connection.execute(query).fetchall()[0][0] or 0
-        return content_digest(self.columns, self.row_count, int(total))
+        return content_digest(names, self.row_count, int(total))
 
     def distinct(self, column: str, complete: Sequence[str] = ()) -> DistinctValues:
         """List the distinct values of a column, in ascending order of their text."""
@@ -159,14 +181,10 @@ class DuckDBEngine:
 
     @translated
     def _distinct(self, column: str, kept: str) -> DistinctValues:
-        """Group by the values themselves, and by their texts afterwards; the first rows of many are not looked for."""
+        values = self._values_of(column, kept)
         numbered = self.row_count <= MANY_ROWS
-        key, alias, text = self._keyed(column)
-        first = ", min(rowid) + 1 AS first" if numbered else ""
-        groups = f"SELECT {key} AS {alias}, count(*) AS n{first} FROM rows WHERE {kept} GROUP BY {key}"
         table = self._connection.sql(
-            f"SELECT {text} AS t, sum(n)::BIGINT{', min(first)' * numbered} FROM ({groups}) GROUP BY t "
-            "ORDER BY t NULLS LAST"
+            f"SELECT t, sum(n)::BIGINT{', min(first)' * numbered} FROM {values} GROUP BY t ORDER BY t NULLS LAST"
         ).to_arrow_table()
         return DistinctValues(table[0].to_pylist(), table[1].to_numpy(), table[2].to_numpy() if numbered else None)
 
@@ -177,22 +195,20 @@ class DuckDBEngine:
         """
         with readable(self.origin):
             kept = self._complete(complete)
-            texts = [self._number_texts(column) for column in columns]
-            packing = Packing(tuple(coded for coded, _ in texts))
-            dictionaries = [pa.array(listed, pa.string()) for _, listed in texts]
+            packing, tables = self._texts_packing(columns, kept)
+            texts = [self._connection.sql(f"SELECT text FROM {t} ORDER BY code").to_arrow_table() for t in tables]
+            dictionaries = [listed.column(0).combine_chunks() for listed in texts]
             names = [*(f"t{i}" for i in range(len(columns))), "n"]
-            for batch in self._counted(packing, kept).to_arrow_reader(1 << 17):
+            for batch in self._connection.sql(self._counted(packing, kept)).to_arrow_reader(1 << 17):
                 codes = packing.unpacked([batch.column(i).to_numpy() for i in range(len(packing.names))])
                 listed = [_listed(codes[:, i], texts) for i, texts in enumerate(dictionaries)]
                 yield pa.RecordBatch.from_arrays([*listed, batch.column(len(packing.names))], names)
-            for coded in packing.columns:
-                self._connection.execute(f"DROP TABLE {coded.table}")
 
     @translated
     def count_cells(self, codings: Sequence[Coding]) -> CountedCodes:
         """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted."""
         packing = Packing(tuple(map(self._code, codings)))
-        counted = self._counted(packing, "true").to_arrow_table()
+        counted = self._connection.sql(self._counted(packing, "true")).to_arrow_table()
         keys, counts = in_order(counted, len(packing.names))
         link = f"link{next(self._numbers)}"
         cells = {name: pa.array(key) for name, key in zip(packing.names, keys, strict=True)}
@@ -283,49 +299,70 @@ class DuckDBEngine:
             return base, base, text
         return text, "value", "value"
 
+    def _is_diverse(self, column: str) -> bool:
+        """Say whether a column has so many values that rows are hardly ever equal; told from the first of them."""
+        if not self._keyed(column)[0].startswith("c"):
+            return True
+        few = f"SELECT {self._keyed(column)[0]} AS v FROM rows LIMIT {10 * MOST_DIVERSE}"
+        return bool(
+            self._connection.execute(f"SELECT count(DISTINCT v) > {MOST_DIVERSE} FROM ({few})").fetchall()[0][0]
+        )
+
     # -- codes -------------------------------------------------------------------------------------------------
 
-    def _number_texts(self, column: str) -> tuple[CodedColumn, list[str | None]]:
-        """Give every text of a column its number, the missing one too; return the texts."""
-        values = self._values_table(column)
-        self._connection.execute(
-            f"CREATE OR REPLACE TEMP TABLE {values} AS SELECT value, t, dense_rank() OVER (ORDER BY t) - 1 AS code "
-            f"FROM {values}"
-        )
-        listed = self._connection.sql(f"SELECT DISTINCT code, t FROM {values} ORDER BY code").to_arrow_table()
-        return CodedColumn(values, self._keyed(column)[0], listed.num_rows), listed.column(1).to_pylist()
+    def _values_of(self, column: str, kept: str = "true") -> str:
+        """Make a table of the distinct values of a column with their texts and counts, once; return its name.
+
+        Rows are grouped by values, and texts made of these; the first rows of many are not looked for.
+        """
+        if (column, kept) not in self._tables:
+            key, alias, text = self._keyed(column)
+            first = ", min(rowid) + 1 AS first" if self.row_count <= MANY_ROWS else ""
+            self._tables[column, kept] = self._made(
+                f"SELECT {alias} AS value, {text} AS t, * EXCLUDE ({alias}) FROM "
+                f"(SELECT {key} AS {alias}, count(*) AS n{first} FROM rows WHERE {kept} GROUP BY {key})"
+            )
+        return self._tables[column, kept]
+
+    def _texts_packing(self, columns: Sequence[str], kept: str) -> tuple[Packing, list[str]]:
+        """Give every text of some columns its number, the missing one too; return tables of texts beside."""
+        coded, tables = [], []
+        for column in columns:
+            values = self._values_of(column, kept)
+            texts = self._made(f"SELECT t AS text, row_number() OVER (ORDER BY t) - 1 AS code FROM {values} GROUP BY t")
+            codes = self._made(f"SELECT value, code FROM {values} JOIN {texts} ON text IS NOT DISTINCT FROM t")
+            size = self._connection.execute(f"SELECT count(*) FROM {texts}").fetchall()[0][0]
+            coded.append(CodedColumn(codes, self._keyed(column)[0], size))
+            tables.append(texts)
+        return Packing(tuple(coded)), tables
 
     def _code(self, coding: Coding) -> CodedColumn:
         """Give every value of a column the code of its text; none to one whose text has none."""
-        values = self._values_table(coding.column)
         texts = [text for text in coding.codes if text is not None]
-        codes = [coding.codes[text] for text in texts]
-        lookup = pa.table({"text": pa.array(texts, pa.string()), "number": pa.array(codes, pa.int32())})
+        numbers = [coding.codes[text] for text in texts]
+        lookup = pa.table({"text": pa.array(texts, pa.string()), "number": pa.array(numbers, pa.int32())})
         missing = coding.codes.get(None)
         self._connection.register("lookup", lookup)
-        self._connection.execute(
-            f"CREATE OR REPLACE TEMP TABLE {values} AS SELECT value, CASE WHEN t IS NULL THEN "
-            f"{'NULL' if missing is None else missing} ELSE number END AS code "
-            f"FROM {values} LEFT JOIN lookup ON lookup.text = t"
+        codes = self._made(
+            f"SELECT value, CASE WHEN t IS NULL THEN {'NULL' if missing is None else missing} ELSE number END AS code "
+            f"FROM {self._values_of(coding.column)} LEFT JOIN lookup ON lookup.text = t"
         )
         self._connection.unregister("lookup")
-        return CodedColumn(values, self._keyed(coding.column)[0], max([*coding.codes.values(), -1]) + 1)
+        return CodedColumn(codes, self._keyed(coding.column)[0], max([*coding.codes.values(), -1]) + 1)
 
-    def _values_table(self, column: str) -> str:
-        """Make a table of the distinct values of a column with their texts; return its name."""
-        name, (key, alias, text) = f"values{next(self._numbers)}", self._keyed(column)
-        self._connection.execute(
-            f"CREATE TEMP TABLE {name} AS SELECT {alias} AS value, {text} AS t "
-            f"FROM (SELECT DISTINCT {key} AS {alias} FROM rows)"
-        )
+    def _made(self, query: str) -> str:
+        """Make a small table of our own; return its name."""
+        name = f"made{next(self._numbers)}"
+        self._connection.execute(f"CREATE TEMP TABLE {name} AS {query}")
         return name
 
-    def _counted(self, packing: Packing, kept: str) -> duckdb.DuckDBPyRelation:
-        """Count the distinct packed codes, of rows in which every value has one."""
+    def _counted(self, packing: Packing, kept: str) -> str:
+        """Write the query that counts the distinct packed codes, of rows in which every value has one."""
         keys = [f"{number} AS {name}" for number, name in zip(packing.numbers, packing.names, strict=True)]
-        return self._connection.sql(
+        there = " AND ".join(f"{name} IS NOT NULL" for name in packing.names)
+        return (
             f"SELECT {', '.join(packing.names)}, count(*) AS n FROM (SELECT {', '.join(keys)} FROM rows "
-            f"{packing.joins} WHERE {kept}) WHERE {_all_there(packing)} GROUP BY {', '.join(packing.names)}"
+            f"{packing.joins} WHERE {kept}) WHERE {there} GROUP BY {', '.join(packing.names)}"
         )
 
     def _linked(self, link: str) -> str:
@@ -337,19 +374,38 @@ class DuckDBEngine:
     # -- what is published -------------------------------------------------------------------------------------
 
     def _published(self, placement: Placement, layout: Layout) -> str | pa.RecordBatchReader:
-        """Return the rows as they are published: a query, or a stream where counts say everything."""
+        """Return the rows as they are published: a query, or a stream where that is cheaper."""
+        many = int(placement.count.sum()) > MANY_ROWS
         if not layout.neutral:
             return shown_rows(self._connection, placement, layout).batches(layout.order)
         self._check_unchanged()
+        if many and not layout.permuted:
+            return self._many(placement, layout)
         for name, content in text_tables(layout).items():
             self._replace_table(name, content)
-        many = int(placement.count.sum()) > MANY_ROWS
         values = {name: f"n{i}" for i, name in enumerate(layout.neutral)}
-        return published(layout, self._placed(placement, layout.neutral), values, many)
+        placed = self._placed(placement, placement.group, layout.neutral)
+        return published(layout, placed, values, many)
 
-    def _placed(self, placement: Placement, neutral: Sequence[str]) -> str:
-        """Write rows with cell, group and neutral columns; those of a split cell are told apart by the latter only."""
-        parts = parts_of(placement, self._links[placement.link][1])
+    def _many(self, placement: Placement, layout: Layout) -> pa.RecordBatchReader:
+        """Return many rows as a stream: ordered by what they show without their neutral columns, then by these.
+
+        Only neutral columns and a number go through the sort, and what belongs to the number is put beside afterwards.
+        """
+        shown, number = numbered_rows(self._connection, placement, layout)
+        neutral = ", ".join(f"n{i}" for i in range(len(layout.neutral)))
+        rows = self._connection.sql(
+            f"SELECT grp, {neutral} FROM ({self._placed(placement, number, layout.neutral)}) "
+            f"ORDER BY grp, {shuffled([f'n{i}' for i in range(len(layout.neutral))], many=True)}"
+        )
+        return shown.beside(rows.to_arrow_reader(ROWS_AT_ONCE), layout.neutral, layout.order)
+
+    def _placed(self, placement: Placement, number: NDArray[np.int64], neutral: Sequence[str]) -> str:
+        """Write rows with cell, neutral columns and the number of their entry, which is called `grp`.
+
+        Those of a split cell are told apart by their neutral columns only.
+        """
+        parts = parts_of(placement, number, self._links[placement.link][1])
         for table, content in parts.items():
             self._replace_table(table, pa.table({key: pa.array(values) for key, values in content.items()}))
         listed = ", ".join(f"{self._value(name)} AS n{i}" for i, name in enumerate(neutral))
@@ -358,13 +414,13 @@ class DuckDBEngine:
             return rows
         texts = ", ".join(self._text(name) for name in neutral)
         within = f"row_number() OVER (PARTITION BY cell ORDER BY {texts}) - 1"
-        numbered = (
+        apart = (
             f"SELECT {listed}, cell, {within} AS place {self._linked(placement.link)} "
             "WHERE cell IN (SELECT cell FROM split)"
         )
         columns = ", ".join(f"n{i}" for i in range(len(neutral)))
         return (
-            f"{rows} UNION ALL SELECT {columns}, cell, grp FROM ({numbered}) JOIN split USING (cell) "
+            f"{rows} UNION ALL SELECT {columns}, cell, grp FROM ({apart}) JOIN split USING (cell) "
             "WHERE place >= first AND place < last"
         )
 
@@ -409,10 +465,6 @@ def _unescaped(connection: duckdb.DuckDBPyConnection, loaded: Loaded, origin: st
             )
     values = {f"c{i}": without_mark(f"c{i}") for i in range(len(loaded.names))}
     return replace(loaded, names=tuple(map(unescaped, loaded.names)), values=values)
-
-
-def _all_there(packing: Packing) -> str:
-    return " AND ".join(f"{name} IS NOT NULL" for name in packing.names)
 
 
 def _stamp(path: Path) -> tuple[int, int]:

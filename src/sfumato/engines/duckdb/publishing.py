@@ -3,7 +3,8 @@
 Without neutral columns what is published follows from counts alone: the distinct published rows are put in order, each
 as often as it is counted, and the source is not read again. With neutral columns rows are read once more; their codes
 are found anew, so that no link from rows to cells is kept. The order of a file depends on nothing but what its rows
-show: a digest of that decides. Above many rows the digest is DuckDB's own hash, which costs a tenth of an MD5.
+show: a digest of that decides. Of many rows it is a digest of what they show without their neutral columns, then one of
+these; so the sort moves neutral columns and a number, not all texts, and the digest is DuckDB's hash, not an MD5.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from sfumato.engines.duckdb.statements import shuffled
 from sfumato.engines.protocol import Layout, Placement, Texts
 
+LARGEST = 1 << 62
 ROWS_AT_ONCE = 1 << 16
 MANY_ROWS = 1_000_000
 """Above so many rows they are ordered by a cheaper digest."""
@@ -42,13 +44,18 @@ class Shown:
         """Return some of the distinct rows, with other counts."""
         return Shown({name: (texts, codes[places]) for name, (texts, codes) in self.columns.items()}, counts)
 
-    def joined(self) -> Shown:
-        """Make equal rows one."""
-        key = np.zeros(len(self.counts), np.int64)
+    def joined(self) -> tuple[Shown, NDArray[np.int64]]:
+        """Make equal rows one, and say which one every row became."""
+        key, size = np.zeros(len(self.counts), np.int64), 1
         for texts, codes in self.columns.values():
-            key = np.unique(key * (len(texts) + 1) + codes, return_inverse=True)[1].reshape(-1)
-        _, first = np.unique(key, return_index=True)
-        return self.taken(first, np.bincount(key, self.counts, len(first)).astype(np.int64))
+            if size * len(texts) > LARGEST:
+                key = np.unique(key, return_inverse=True)[1].reshape(-1)
+                size = int(key.max()) + 1
+            key = key * len(texts) + codes
+            size *= max(len(texts), 1)
+        _, first, number = np.unique(key, return_index=True, return_inverse=True)
+        number = number.reshape(-1)
+        return self.taken(first, np.bincount(number, self.counts, len(first)).astype(np.int64)), number
 
     def table(self, more: Mapping[str, NDArray[np.int64]]) -> pa.Table:
         """Return the distinct rows as o0, o1, ... in the order of names, with further columns of numbers."""
@@ -60,6 +67,21 @@ class Shown:
         """Return all rows as a stream, columns in this order."""
         schema = pa.schema([(f"o{i}", self.columns[name][0].type) for i, name in enumerate(order)])
         return pa.RecordBatchReader.from_batches(schema, self._batches([self.columns[name] for name in order], schema))
+
+    def beside(self, rows: pa.RecordBatchReader, others: Sequence[str], order: Sequence[str]) -> pa.RecordBatchReader:
+        """Put what distinct rows show beside a stream of their numbers and of other columns, in this order."""
+        kinds = {name: field.type for name, field in zip(others, list(rows.schema)[1:], strict=True)}
+        kinds |= {name: texts.type for name, (texts, _) in self.columns.items()}
+        schema = pa.schema([(f"o{i}", kinds[name]) for i, name in enumerate(order)])
+
+        def batches() -> Iterator[Any]:
+            for batch in rows:
+                number = batch.column(0).to_numpy()
+                listed = dict(zip(others, batch.columns[1:], strict=True))
+                listed |= {name: _texts(texts, codes[number]) for name, (texts, codes) in self.columns.items()}
+                yield pa.record_batch([listed[name] for name in order], schema)
+
+        return pa.RecordBatchReader.from_batches(schema, batches())
 
     def _batches(self, columns: Sequence[tuple[pa.Array, NDArray[np.int32]]], schema: pa.Schema) -> Iterator[Any]:
         ends = np.cumsum(self.counts)
@@ -82,9 +104,20 @@ def shown_rows(connection: duckdb.DuckDBPyConnection, placement: Placement, layo
     entries = _entries(placement, layout)
     if layout.permuted:
         entries = _dealt(connection, entries, placement, layout)
-    shown = entries.joined()
+    shown, _ = entries.joined()
     order = _ordered(connection, shown, {})
     return shown.taken(order, shown.counts[order])
+
+
+def numbered_rows(
+    connection: duckdb.DuckDBPyConnection, placement: Placement, layout: Layout
+) -> tuple[Shown, NDArray[np.int64]]:
+    """Return what is published beside neutral columns, in order, and which of it every entry of a placement shows."""
+    shown, number = _entries(placement, layout).joined()
+    order = _ordered(connection, shown, {})
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return shown.taken(order, shown.counts[order]), place[number]
 
 
 def _entries(placement: Placement, layout: Layout) -> Shown:
@@ -100,7 +133,7 @@ def _entries(placement: Placement, layout: Layout) -> Shown:
         columns[column.name] = pa.array(texts, pa.string()), codes[np.asarray(column.codes)[numbers]]
     if layout.group_column is not None and layout.group_labels is not None:
         columns[layout.group_column] = pa.array(layout.group_labels), placement.group.astype(np.int32)
-    return Shown({name: columns[name] for name in layout.order}, placement.count)
+    return Shown({name: columns[name] for name in layout.order if name in columns}, placement.count)
 
 
 def _dealt(connection: duckdb.DuckDBPyConnection, shown: Shown, placement: Placement, layout: Layout) -> Shown:
@@ -140,10 +173,12 @@ def _ordered(
     return numbers
 
 
-def parts_of(placement: Placement, sizes: NDArray[np.int64]) -> dict[str, dict[str, NDArray[np.int64]]]:
-    """Say which rows of a cell go to which group: of cells that stay whole, and of those that are split, by places."""
+def parts_of(
+    placement: Placement, entry: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> dict[str, dict[str, NDArray[np.int64]]]:
+    """Say which rows of a cell belong to which entry: of cells that stay whole, and of split ones, by places."""
     order = np.lexsort((placement.group, placement.cell))
-    cell, group, number = placement.cell[order], placement.group[order], placement.count[order]
+    cell, group, number = placement.cell[order], entry[order], placement.count[order]
     ends = np.cumsum(number)
     starts = np.flatnonzero(np.r_[True, cell[1:] != cell[:-1]]) if len(cell) else np.array([], int)
     before = np.repeat((ends - number)[starts], np.diff(np.r_[starts, len(cell)]))

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import duckdb
 import pyarrow as pa
 
-from sfumato.engines.duckdb.connections import unwritable
+from sfumato.engines.duckdb.connections import connect, unwritable
 from sfumato.engines.duckdb.statements import literal
 
 Rows: TypeAlias = str | pa.RecordBatchReader
@@ -32,8 +32,9 @@ def _save_csv(connection: duckdb.DuckDBPyConnection, rows: Rows, names: list[str
         texts = "coalesce(o0::VARCHAR, '')"
     columns = ", ".join(f"h{i}" for i in range(len(names)))
     if not isinstance(rows, str):
-        connection.register("stream", rows)
-        rows = "SELECT * FROM stream"
+        with connect() as other:  # a stream may come from this one, which then cannot do that too
+            other.register("stream", rows)
+            return _save_csv(other, "SELECT * FROM stream", names, temporary)
     written = connection.execute(
         f"COPY (FROM (VALUES ({header})) AS header({columns}) UNION ALL (SELECT {texts} FROM ({rows}))) "
         f"TO {literal(temporary)} (FORMAT csv, USE_TMP_FILE false, HEADER false, DELIMITER ',', QUOTE '\"', "

@@ -61,7 +61,7 @@ def _by_file(values: Sequence[object], kind: str = "VARCHAR") -> str:
     """Write an expression with another value for every file."""
     if len(set(values)) == 1:
         return f"{_constant(values[0])}::{kind}"
-    return f"([{', '.join(map(_constant, values))}]::{kind}[])[file_index + 1]"
+    return f"([{', '.join(map(_constant, values))}]::{kind}[])[file_index::BIGINT + 1]"
 
 
 def _constant(value: object) -> str:
