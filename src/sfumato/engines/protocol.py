@@ -331,8 +331,8 @@ class Engine(Protocol):
     def texts(self) -> frozenset[str]:
         """The columns that stay texts in memory, whatever their values look like; of a text file values decide."""
 
-    def digest(self) -> str:
-        """Return a digest of names and values of all columns, the same for the same content on every engine.
+    def digest(self, columns: Sequence[str] = ()) -> str:
+        """Return a digest of names and values of some columns, by default all: the same on every engine.
 
         It is `content_digest` of the sum over all rows of the first `DIGITS` digits of the MD5 of a row: its texts
         framed, columns in the order of their names.

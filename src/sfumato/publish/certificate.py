@@ -27,6 +27,7 @@ from sfumato.publish.file_alone import FileAlone
 from sfumato.publish.ledger import file_digest
 from sfumato.release import Release
 from sfumato.release.changes import column_changes
+from sfumato.release.staging import parts_of
 from sfumato.requirements import Requirement
 from sfumato.tradeoff import Candidate
 from sfumato.words.columns import changes_sentence
@@ -175,9 +176,7 @@ def head(files: Mapping[str, Path], rows: int) -> dict[str, Any]:
         "kind": "sfumato certificate",
         "for": "the public",
         "made": datetime.now(UTC).replace(microsecond=0).isoformat(),
-        "files": [
-            {"name": name, "sha256": file_digest(path), "bytes": path.stat().st_size} for name, path in files.items()
-        ],
+        "files": [{"name": name, "sha256": file_digest(path), "bytes": _bytes(path)} for name, path in files.items()],
         "rows": rows,
     }
 
@@ -259,6 +258,10 @@ def _baselines(release: Release) -> dict[str, Any]:
             },
         }
     return baselines
+
+
+def _bytes(path: Path) -> int:
+    return sum(part.stat().st_size for part in parts_of(path))
 
 
 def read_certificate(path: Path) -> dict[str, Any]:

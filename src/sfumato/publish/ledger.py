@@ -23,7 +23,7 @@ from typing import IO, Any
 from sfumato.documents import fields, flag, mapped, number, one_of, parse_json, text, whole
 from sfumato.errors import BadInputError
 from sfumato.process.interrupts import look
-from sfumato.release.staging import PRIVATE, writable
+from sfumato.release.staging import PRIVATE, parts_of, writable
 
 SUFFIX = ".ledger.jsonl"
 WHAT = "a ledger of sfumato"
@@ -82,7 +82,10 @@ def is_ledger(source: object) -> bool:
 
 
 def file_digest(path: Path) -> str:
-    """Return the digest of a file's bytes."""
+    """Return the SHA-256 of a file; of a folder of parts that of what `sha256sum part-*` prints in it."""
+    if path.is_dir():
+        lines = (f"{file_digest(part)}  {part.name}\n" for part in parts_of(path))
+        return hashlib.sha256("".join(lines).encode()).hexdigest()
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
@@ -116,7 +119,7 @@ def read_ledger(path: str | Path) -> list[Published]:
         if line["state"] == BEGUN:
             entry = Entry(**line["entry"])
             file = path.parent / entry.file
-            is_there = file.is_file() and file_digest(file) == entry.file_digest
+            is_there = file.exists() and file_digest(file) == entry.file_digest
             if line["number"] in done or is_there:
                 published.append(Published(entry, file, is_there))
     return published
@@ -147,7 +150,7 @@ def earlier_files(earlier: Any, later: str) -> EarlierFiles:
     if not is_ledger(earlier):
         return EarlierFiles((EarlierFile(earlier),), named=True)
     published = read_ledger(earlier)
-    own = file_digest(Path(later)) if Path(later).is_file() else None
+    own = file_digest(Path(later)) if Path(later).exists() else None
     alike = [i for i, known in enumerate(published) if known.is_there and known.entry.file_digest == own]
     place = max(alike, key=lambda i: (published[i].path.resolve() == Path(later).resolve(), i), default=None)
     before = published if place is None else published[:place]

@@ -140,6 +140,14 @@ class Table:
         """The engine's name for the link from its rows to the cells."""
         return self._counted[2]
 
+    def digest(self, more: Iterable[str] = ()) -> str:
+        """Return a digest of the columns that releases are made of, and of some more.
+
+        Neutral columns are published as they are, and a search does not read them: of a wide table they are not read.
+        """
+        read = {*self.roles.quasi, *self.roles.sensitive, *more}
+        return self.engine.digest(sorted(read | ({self.roles.household} if self.roles.household else set())))
+
     def recounted(self, counts: Counts) -> Table:
         """Return the same table with other counts of its cells, as a resample has them; its rows stay as they are."""
         other = replace(self)
