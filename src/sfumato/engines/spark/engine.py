@@ -39,6 +39,7 @@ from sfumato.engines.spark.statements import column_facts
 from sfumato.engines.spark.values import SHORT, WHOLE, bare, framed, has_text, text_of
 from sfumato.errors import BadInputError
 
+FEW_ROWS = 1000
 NUMBER = re.compile(r"0|-?[1-9][0-9]*")
 """A whole number, as it is written."""
 
@@ -107,7 +108,7 @@ class SparkEngine:
     @translated
     def row_count(self) -> int:
         """The number of rows."""
-        return int(collected(self._frame.selectExpr("count(*) AS rows"))["rows"][0].as_py())
+        return self._number(self._frame)
 
     @translated
     def digest(self, columns: Sequence[str] = ()) -> str:
@@ -123,6 +124,18 @@ class SparkEngine:
     def distinct(self, column: str, complete: Sequence[str] = ()) -> DistinctValues:
         """List the distinct values of a column, in ascending order of their text."""
         return self._distinct(column, self._complete(complete))
+
+    @translated
+    def all_different(self, columns: Sequence[str]) -> list[str]:
+        """Say which of some columns have another value in every row: a few rows rule most out."""
+        for frame in (self._frame.limit(FEW_ROWS), self._frame):
+            if columns:
+                texts = [f"{self._shown(name)} AS v{i}" for i, name in enumerate(columns)]
+                counts = [f"count(DISTINCT v{i}) + max(CAST(v{i} IS NULL AS INT))" for i in range(len(columns))]
+                numbers = collected(frame.selectExpr(*texts).selectExpr("count(*) AS rows", *counts)).columns
+                rows, *different = (number[0].as_py() for number in numbers)
+                columns = [name for name, number in zip(columns, different, strict=True) if number == rows]
+        return list(columns)
 
     def sample(self, column: str, rows: int) -> DistinctValues:
         """List the distinct values of a column among the rows whose hash falls into a share of all."""
@@ -148,10 +161,8 @@ class SparkEngine:
 
         Rows are grouped by their values first: that is the bare GROUP BY, and what is left to be coded is little.
         """
-        names = [f"k{i}" for i in range(len(codings))]
-        grouped = self._grouped([coding.column for coding in codings])
-        coded = self._coded(grouped, codings, ["n"]).where(" AND ".join(f"{name} IS NOT NULL" for name in names))
-        counted = collected(coded.groupBy(*names).sum("n"))
+        counted = collected(self._counted_cells(codings))
+        names = counted.column_names[:-1]
         matrix = np.empty((counted.num_rows, len(names)), np.int32)
         for i, name in enumerate(names):
             matrix[:, i] = counted[name].to_numpy()
@@ -160,6 +171,11 @@ class SparkEngine:
         self._links.append(Link(tuple(codings), matrix[order], counts))
         dropped = self.row_count - int(counts.sum())
         return CountedCodes(self._links[-1].codes, counts, dropped, str(len(self._links) - 1))
+
+    @translated
+    def cell_number(self, codings: Sequence[Coding]) -> int:
+        """Count how many distinct tuples of codes there are."""
+        return self._number(self._counted_cells(codings))
 
     @translated
     def tuples(self, columns: Sequence[str], link: str) -> Tuples:
@@ -275,6 +291,16 @@ class SparkEngine:
         listed += [f"{self._text(name)} AS v{i}" for i, name in enumerate(shown)]
         names = [expression.rpartition(" AS ")[2] for expression in listed]
         return self._frame.selectExpr(*listed).groupBy(*names).count().withColumnRenamed("count", "n")
+
+    def _counted_cells(self, codings: Sequence[Coding]) -> Any:
+        """Count the distinct tuples of codes of all rows whose texts have codes: k0, k1, ... and their number."""
+        names = [f"k{i}" for i in range(len(codings))]
+        grouped = self._grouped([coding.column for coding in codings])
+        coded = self._coded(grouped, codings, ["n"]).where(" AND ".join(f"{name} IS NOT NULL" for name in names))
+        return coded.groupBy(*names).sum("n")
+
+    def _number(self, frame: Any) -> int:
+        return int(collected(frame.selectExpr("count(*) AS rows"))["rows"][0].as_py())
 
     def _coded(self, frame: Any, codings: Sequence[Coding], kept: Sequence[str]) -> Any:
         """Give the values x0, x1, ... of a frame their codes k0, k1, ..., by broadcasting which text has which."""

@@ -130,7 +130,7 @@ def published(
 
 def _placed(cells: Cells, placement: Placement, rows: Any, texts: Sequence[str]) -> Any:
     """Give every row its group. Rows of a cell that is split are told apart by their neutral values only."""
-    parts = parts_of(placement, cells.counts)
+    parts = parts_of(placement, placement.group, cells.counts)
     of_cell = np.full(len(cells.counts), SUPPRESSED, np.int64)
     of_cell[parts["split"]["cell"]] = SPLIT
     of_cell[parts["whole"]["cell"]] = parts["whole"]["grp"]
