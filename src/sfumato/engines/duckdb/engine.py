@@ -64,6 +64,9 @@ Verb = TypeVar("Verb", bound=Callable[..., Any])
 MOST_ENUMERATED = 20_000
 """Up to so many distinct texts of a column come as a dictionary with every batch."""
 
+FEW_ROWS = 1000
+"""Rows that are looked at before all are."""
+
 MOST_DIVERSE = 10_000
 """Distinct values among ten times as many rows, above which a column is taken to have hardly any equal ones."""
 
@@ -100,6 +103,7 @@ class DuckDBEngine:
         self._numbers = count()
         self._tables: dict[tuple[str, str], str] = {}
         self._links: dict[str, tuple[Packing, NDArray[np.int64]]] = {}
+        self._last: tuple[tuple[Coding, ...], Packing, str] | None = None
         self._lock = Lock()
         finalize(self, _close, connection, loaded.store)
 
@@ -170,6 +174,20 @@ class DuckDBEngine:
         """List the distinct values of a column, in ascending order of their text."""
         return self._distinct(column, self._complete(complete))
 
+    @translated
+    def all_different(self, columns: Sequence[str]) -> list[str]:
+        """Say which of some columns have another value in every row: the first rows rule most out."""
+        for few in (f" LIMIT {FEW_ROWS}", ""):
+            if not columns:
+                break
+            texts = ", ".join(f"{self._text(name)} AS v{i}" for i, name in enumerate(columns))
+            counts = ", ".join(f"count(DISTINCT v{i}) + max((v{i} IS NULL)::INTEGER)" for i in range(len(columns)))
+            rows, *numbers = self._connection.execute(
+                f"SELECT count(*), {counts} FROM (SELECT {texts} FROM rows{few})"
+            ).fetchall()[0]
+            columns = [name for name, number in zip(columns, numbers, strict=True) if number == rows]
+        return list(columns)
+
     def sample(self, column: str, rows: int) -> DistinctValues:
         """List the distinct values of a column among about this many rows, the same at every call."""
         every = -(-self.row_count // rows)
@@ -208,14 +226,21 @@ class DuckDBEngine:
     @translated
     def count_cells(self, codings: Sequence[Coding]) -> CountedCodes:
         """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted."""
-        packing = Packing(tuple(map(self._code, codings)))
-        counted = self._connection.sql(self._counted(packing, "true")).to_arrow_table()
+        packing, table = self._counted_table(tuple(codings))
+        counted = self._connection.sql(f"SELECT * FROM {table}").to_arrow_table()
+        self._forget_counted()
         keys, counts = in_order(counted, len(packing.names))
         link = f"link{next(self._numbers)}"
         cells = {name: pa.array(key) for name, key in zip(packing.names, keys, strict=True)}
         self._replace_table(link, pa.table({**cells, "cell": pa.array(np.arange(len(counts)))}))
         self._links[link] = packing, counts
         return CountedCodes(packing.unpacked(keys), counts, self.row_count - int(counts.sum()), link)
+
+    @translated
+    def cell_number(self, codings: Sequence[Coding]) -> int:
+        """Count how many distinct tuples of codes there are; what was counted waits for `count_cells`."""
+        _, table = self._counted_table(tuple(codings))
+        return int(self._connection.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0])
 
     @translated
     def tuples(self, columns: Sequence[str], link: str) -> Tuples:
@@ -361,6 +386,19 @@ class DuckDBEngine:
             f"SELECT {', '.join(packing.names)}, count(*) AS n FROM (SELECT {', '.join(keys)} FROM rows "
             f"{packing.joins} WHERE {kept}) WHERE {there} GROUP BY {', '.join(packing.names)}"
         )
+
+    def _counted_table(self, codings: tuple[Coding, ...]) -> tuple[Packing, str]:
+        """Count the distinct packed codes to a table, which is kept until others are counted or these are taken."""
+        if self._last is None or self._last[0] != codings:
+            self._forget_counted()
+            packing = Packing(tuple(map(self._code, codings)))
+            self._last = codings, packing, self._made(self._counted(packing, "true"))
+        return self._last[1:]
+
+    def _forget_counted(self) -> None:
+        if self._last is not None:
+            self._connection.execute(f"DROP TABLE {self._last[2]}")
+        self._last = None
 
     def _linked(self, link: str) -> str:
         """Write rows with the number of their cell, which is called `cell`."""
