@@ -30,6 +30,9 @@ class Described(NamedTuple):
     modifier: int
     """The precision and scale of decimals; -1 where there are none."""
 
+    is_plain: bool
+    """Whether the server holds two values for equal exactly where their texts are: not so where case means nothing."""
+
     element: Described | None
     """What an array holds."""
 

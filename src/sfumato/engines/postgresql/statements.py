@@ -30,14 +30,17 @@ def relation_of(schema: str | None, table: str) -> str:
 def columns_of(oid: int) -> str:
     """Ask for the columns of a table that the role may read, with their types; a domain is what it is made of."""
     return (
-        "WITH RECURSIVE based AS (SELECT attnum, attname, atttypid AS kind, atttypmod AS modifier FROM pg_attribute "
+        "WITH RECURSIVE based AS (SELECT attnum, attname, atttypid AS kind, atttypmod AS modifier, attcollation "
+        "FROM pg_attribute "
         f"WHERE attrelid = {oid} AND attnum > 0 AND NOT attisdropped "
         f"AND has_column_privilege({oid}::oid, attnum, 'SELECT') "
-        "UNION ALL SELECT based.attnum, based.attname, t.typbasetype, t.typtypmod FROM based "
+        "UNION ALL SELECT based.attnum, based.attname, t.typbasetype, t.typtypmod, based.attcollation FROM based "
         "JOIN pg_type AS t ON t.oid = based.kind WHERE t.typtype = 'd') "
         "SELECT based.attname::text, t.typname::text, t.typtype::text, t.typcategory::text, based.modifier, "
+        "coalesce(pg_collation.collisdeterministic, true) AND t.typname <> 'citext', "
         "element.typname::text, element.typtype::text, element.typcategory::text FROM based "
         "JOIN pg_type AS t ON t.oid = based.kind AND t.typtype <> 'd' "
+        "LEFT JOIN pg_collation ON pg_collation.oid = based.attcollation "
         "LEFT JOIN pg_type AS element ON element.oid = t.typelem AND t.typcategory = 'A' ORDER BY based.attnum"
     )
 
