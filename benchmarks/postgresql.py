@@ -129,7 +129,7 @@ def main() -> None:
             out = Path(folder)
             clock = time.perf_counter()
             release.to_parquet(out / "release.parquet")
-            print(f"the first release, which lets the server link values to cells: {time.perf_counter() - clock:.2f} s")
+            print(f"the first release, which brings codes up: {time.perf_counter() - clock:.2f} s")
             written = {
                 "bare join-and-stream": lambda: bare_release(bare, out / "bare.parquet"),
                 "release": lambda: release.to_parquet(out / "release.parquet", force=True),

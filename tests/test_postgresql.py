@@ -204,6 +204,27 @@ def test_cells_tuples_and_releases_are_those_of_duckdb(both, neutral, tmp_path):
     )
 
 
+def test_codes_that_are_too_large_for_one_number_find_their_cells(both):
+    """Three columns of codes up to 2^31 need two numbers of 64 bits."""
+    most = 2**31 - 2
+    codings = [
+        Coding("town", {"a": most, "b": 5, "Ä": -1, None: 0}),
+        Coding("ill", {"flu": most, "gout": 3, "none": 0}),
+        Coding("age", {str(age): most - age for age in range(20, 30)} | {None: 1}),
+    ]
+    answers = []
+    for engine in both:
+        cells = engine.count_cells(codings)
+        tuples = engine.tuples(("note",), cells.link)
+        shown = [tuples.texts[0][i] for i in tuples.values[:, 0]]
+        answers.append(
+            [cells.codes.tolist(), cells.counts.tolist(), tuples.cell.tolist(), shown, tuples.counts.tolist()]
+        )
+        assert engine.cell_number(codings) == len(cells.counts) > 50
+    assert answers[0] == answers[1] and [-1, 0, most - 20] in answers[0][0]
+    assert both[0].all_different(["age", "note"]) == []
+
+
 def test_numbers_and_dates_as_people_write_them_are_read_as_duckdb_reads_them(postgresql):
     content = pa.table(
         {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import count
 from pathlib import Path
@@ -16,7 +16,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from sfumato.engines.answers import by_text, distinct_in, lists_in, tuples_in
 from sfumato.engines.duckdb import DuckDBEngine
@@ -24,6 +23,7 @@ from sfumato.engines.duckdb.connections import connect
 from sfumato.engines.duckdb.landing import Landing
 from sfumato.engines.postgresql.address import address_of, is_address
 from sfumato.engines.postgresql.kinds import Kind, kind_of, nested_name
+from sfumato.engines.postgresql.linking import Link
 from sfumato.engines.postgresql.session import Session
 from sfumato.engines.postgresql.settling import Read, settled
 from sfumato.engines.postgresql.source import SAMPLED, Source, find_source
@@ -46,17 +46,11 @@ SEED = 20
 """Of samples: the same rows at every call."""
 
 BATCH = 1 << 17
+MARK = "v"
+"""Stands before texts where the empty one means a missing value."""
+
 FEW_ROWS = 10_000
 """By so many rows most columns are told that have equal values."""
-
-
-@dataclass(frozen=True)
-class Link:
-    """How rows find their cells: by the codes of their values."""
-
-    codings: tuple[Coding, ...]
-    counts: NDArray[np.int64]
-    """The rows of every cell."""
 
 
 class PostgreSQLEngine:
@@ -175,8 +169,9 @@ class PostgreSQLEngine:
         matrix = np.stack([cells[key].to_numpy() for key in keys], axis=1)
         counts = cells["n"].to_numpy().astype(np.int64)
         name = f"link{next(self._numbers)}"
-        self._links[name] = Link(tuple(codings), counts)
-        return CountedCodes(matrix, counts, self.row_count - int(counts.sum()), name)
+        counted = CountedCodes(matrix, counts, self.row_count - int(counts.sum()), name)
+        self._links[name] = Link(tuple(codings), counted)
+        return counted
 
     def cell_number(self, codings: Sequence[Coding]) -> int:
         """Count how many distinct tuples of codes there are."""
@@ -187,13 +182,18 @@ class PostgreSQLEngine:
 
     def tuples(self, columns: Sequence[str], link: str) -> Tuples:
         """List the tuples of values that the rows of every cell have, in the order of cells and texts."""
-        places = {f"c{self.columns.index(column)}": self._text(column) for column in columns}
-        keys = ", ".join(["cell", *places])
+        known = self._links[link]
+        numbers = [f"p{i}" for i in range(len(known.numbers))]
+        keys = list(dict.fromkeys(f"c{self.columns.index(column)}" for column in columns))
         texts = [f"{self._text(column)} AS v{i}" for i, column in enumerate(columns)]
+        grouped = ", ".join([*numbers, *keys])
         table = self._session.query(
-            f"SELECT {', '.join(['cell', *texts, 'n'])} FROM (SELECT {keys}, count(*) AS n FROM {self._rows} "
-            f"{self._linked(link)} GROUP BY {keys}) AS rows"
+            f"SELECT {', '.join([*numbers, *texts, 'n'])} FROM (SELECT {grouped}, count(*) AS n FROM (SELECT "
+            f"{', '.join([*known.numbers, *keys])} FROM {self._rows} {self._linked(known)}) AS linked "
+            f"GROUP BY {grouped}) AS rows"
         )
+        cell = known.cells([table[number].to_numpy() for number in numbers])
+        table = table.drop_columns(numbers).add_column(0, "cell", pa.array(cell))
         return tuples_in(by_text(table, 1 + len(columns)))
 
     def write(self, placement: Placement, layout: Layout, path: Path, format: str) -> int:
@@ -262,13 +262,6 @@ class PostgreSQLEngine:
             "text that is the same everywhere; give a view that writes it as text or number, or leave it out"
         )
 
-    def _handle(self, coding: Coding) -> str:
-        """Write how a column is compared: by its key, or where values may be missing by a text that none else has."""
-        place, kind = self._kind(coding.column)
-        if None in coding.codes:
-            return f"(coalesce('v' || {kind.text_of(f'c{place}')}, '') COLLATE \"C\")"
-        return f'(c{place} COLLATE "C")' if kind.has_texts_for_keys else f"c{place}"
-
     def _values(self, columns: Sequence[str]) -> str:
         """Count the tuples of values of some columns once, in a temporary table; the server does it in parallel."""
         key = tuple(sorted(set(columns)))
@@ -283,35 +276,27 @@ class PostgreSQLEngine:
 
     @contextmanager
     def _coded(self, codings: Sequence[Coding]) -> Iterator[str]:
-        """Bring codes up, and write the tuples of values with codes k0, k1, ..., all of which have one."""
+        """Bring codes up, and write the codes k0, k1, ... of the tuples of values in which all have one."""
         values = self._values([coding.column for coding in codings])
-        joins, codes = [], []
-        for i, coding in enumerate(codings):
-            self._upload_coding(f"coding{i}", coding)
-            text, missing = self._text(coding.column), coding.codes.get(None)
-            joins.append(f'LEFT JOIN pg_temp.coding{i} ON coding{i}.text = ({text}) COLLATE "C"')
-            code = f"coding{i}.code"
-            codes.append(code if missing is None else f"CASE WHEN {text} IS NULL THEN {missing} ELSE {code} END")
-        listed = ", ".join(f"{code} AS k{i}" for i, code in enumerate(codes))
-        complete = " AND ".join(f"k{i} IS NOT NULL" for i in range(len(codings)))
-        coded = f"(SELECT rows.*, {listed} FROM pg_temp.{values} AS rows {' '.join(joins)}) AS coded"
-        yield f"{coded} WHERE {complete}"
-        self._session.execute("DROP TABLE " + ", ".join(f"pg_temp.coding{i}" for i in range(len(codings))))
+        joins = [self._joined(f"coding{i}", coding) for i, coding in enumerate(codings)]
+        listed = ", ".join(f"coding{i}.code AS k{i}" for i in range(len(codings)))
+        yield f"(SELECT {listed} FROM pg_temp.{values} AS rows {' '.join(joins)}) AS coded"
+        names = [f"coding{i}" for i in range(len(codings))]
+        self._session.execute("DROP TABLE " + ", ".join(f"pg_temp.{name}" for name in names))
+        self._made.difference_update(names)
 
-    def _linked(self, link: str) -> str:
-        """Write the join of rows with a temporary table of tuples of values and their cells, made once."""
-        codings = self._links[link].codings
-        handles = [self._handle(coding) for coding in codings]
-        if link not in self._made:
-            keys = ", ".join(f"k{i}" for i in range(len(codings)))
-            listed = ", ".join(f"{handle} AS h{i}" for i, handle in enumerate(handles))
-            with self._coded(codings) as coded:
-                cell = f"dense_rank() OVER (ORDER BY {keys}) - 1 AS cell"
-                self._session.execute(f"CREATE TEMPORARY TABLE {link} AS SELECT {listed}, {cell} FROM {coded}")
-            self._session.execute(f"ANALYZE pg_temp.{link}")
-            self._made.add(link)
-        same = " AND ".join(f"{handle} = link.h{i}" for i, handle in enumerate(handles))
-        return f"JOIN pg_temp.{link} AS link ON {same}"
+    def _linked(self, link: Link) -> str:
+        """Write the joins by which rows get their codes."""
+        return " ".join(self._joined(link.table(i), coding) for i, coding in enumerate(link.codings))
+
+    def _joined(self, name: str, coding: Coding) -> str:
+        """Write the join with a table of codes, which is brought up once; who has a text without a code is left out."""
+        if name not in self._made:
+            self._upload_coding(name, coding)
+            self._made.add(name)
+        text = self._text(coding.column)
+        handle = text if coding.codes.get(None) is None else f"coalesce('{MARK}' || {text}, '')"
+        return f'JOIN pg_temp.{name} ON {name}.text = ({handle}) COLLATE "C"'
 
     def _counting(self, columns: Sequence[str], complete: Sequence[str], rows: str) -> str:
         """Write the query that counts tuples: by keys, whose texts t0, t1, ... are then written."""
@@ -334,7 +319,11 @@ class PostgreSQLEngine:
         )
 
     def _upload_coding(self, name: str, coding: Coding) -> None:
-        codes = {text: code for text, code in coding.codes.items() if text is not None and "\0" not in text}
+        """Bring the codes of texts up; where a missing value has one, behind a mark, so that it has a text too."""
+        mark = "" if coding.codes.get(None) is None else MARK
+        codes = {mark + text: code for text, code in coding.codes.items() if text is not None and "\0" not in text}
+        if (missing := coding.codes.get(None)) is not None:
+            codes[""] = missing
         content = {"text": pa.array(codes, pa.string()), "code": pa.array(codes.values(), pa.int32())}
         self._session.upload(name, pa.table(content))
 
@@ -356,9 +345,10 @@ class PostgreSQLEngine:
             value = f"v{place}" if kind.is_shown_otherwise else f"c{place}"
             shown.append(f"{value if kind.crosses else kind.text_of(value)} AS c{i}")
             kinds[name] = kind.name
-        statement = f"SELECT cell, {', '.join(shown)} FROM {self._rows} {self._linked(link)}"
+        known = self._links[link]
+        statement = f"SELECT {', '.join([*known.numbers, *shown])} FROM {self._rows} {self._linked(known)}"
         with self._session.stream(statement) as batches:
-            return Landing.of(batches, kinds, self._links[link].counts, self._reading)
+            return Landing.of(known.celled(batches), kinds, known.counted.counts, self._reading)
 
 
 def _coded_batches(batches: pa.RecordBatchReader, codings: Sequence[Coding]) -> pa.RecordBatchReader:

@@ -66,11 +66,6 @@ class Kind:
         """Whether the key is a text, while single values come as they are."""
         return self.name in ("FLOAT", "DOUBLE")
 
-    @property
-    def has_texts_for_keys(self) -> bool:
-        """Whether keys are texts, which are compared byte by byte."""
-        return self is TEXTS or self.is_shown_otherwise
-
 
 def _float(name: str, kind: str, least: str, most: str, digits: range) -> Kind:
     """Describe floating point numbers: the fewest digits that give a number back, with a point or an exponent always.
