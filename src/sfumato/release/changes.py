@@ -92,8 +92,10 @@ def _quasi(release: Release, attribute: int) -> str:
     if words := _level(hierarchy, lo, hi, shares):
         return words
     present = present_leaves(release.cells, release.assignment, attribute) if hierarchy.observed else None
-    pieces = (_piece(hierarchy, int(a), int(b), present) for a, b in zip(lo, hi, strict=True))
-    return summary(replace(piece, share=float(share)) for piece, share in zip(pieces, shares, strict=True))
+    pieces = [_piece(hierarchy, first, last, present) for first, last in zip(lo.tolist(), hi.tolist(), strict=True)]
+    return summary(
+        Piece(piece.width, piece.noun, piece.alone, share) for piece, share in zip(pieces, shares.tolist(), strict=True)
+    )
 
 
 def summary(pieces: Iterable[Piece]) -> str:
@@ -104,10 +106,12 @@ def summary(pieces: Iterable[Piece]) -> str:
     ('by decade', 'between years and decades, mostly decades')
     """
     kinds: dict[str, Piece] = {}
+    shares: dict[str, float] = {}
     for piece in pieces:
-        known = kinds.get(piece.noun)
-        kinds[piece.noun] = piece if known is None else replace(known, share=known.share + piece.share)
-    ordered = sorted(kinds.values(), key=lambda piece: piece.width)
+        kinds.setdefault(piece.noun, piece)
+        shares[piece.noun] = shares.get(piece.noun, 0.0) + piece.share
+    merged = (replace(piece, share=shares[noun]) for noun, piece in kinds.items())
+    ordered = sorted(merged, key=lambda piece: piece.width)
     if len(ordered) == 1:
         return ordered[0].alone
     most = max(ordered, key=lambda piece: piece.share)
