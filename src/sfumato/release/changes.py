@@ -218,7 +218,7 @@ def shown_in_file(texts: Sequence[str], counts: Sequence[int]) -> str:
     if all(piece.noun == EXACT.noun for piece in pieces):
         return f"as single values ({len(set(texts)):,} different ones)"
     withheld = sum(piece.share for piece in pieces if piece.noun == ROOT)
-    rest = [piece for piece in pieces if piece.noun != ROOT]
+    rest = [replace(piece, share=piece.share / (1 - withheld)) for piece in pieces if piece.noun != ROOT]
     if not withheld or not rest:
         return summary(pieces)
     return f"{summary(rest).replace(UNCHANGED, EXACT.noun)}; * in {percent(withheld)} of the rows"
