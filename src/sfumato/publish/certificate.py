@@ -222,7 +222,8 @@ def _households(suppress: float) -> str:
     alone = "; a member may be left out alone" if suppress else ""
     return (
         "all published members of a household show the same value of every quasi-identifier of which no household of "
-        f"the table has two values; a member of whom it is missing may show that instead{alone}"
+        "the table has two values, and somewhere two members have one; a member of whom it is missing may show that "
+        f"instead{alone}"
     )
 
 
