@@ -318,6 +318,28 @@ def test_the_board_reads_who_decided_what(ward: tuple[Path, Map]) -> None:
     assert "internal" in text and certificate_files(file)[3].name in text and "0 of 60 records left out" in text
 
 
+def test_records_that_were_dropped_for_a_missing_value_are_told(tmp_path: Path) -> None:
+    """The board reads how many there are, the public that there may be some; neither that nothing is left out."""
+    rows = [(20 + i % 3, "fm"[i % 2], ("flu", "gout", "cold")[i % 3]) for i in range(30)] + [("", "f", "flu")] * 7
+    with (tmp_path / "ward.csv").open("w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream).writerows([("age", "sex", "ill"), *rows])
+    study = STUDY.split("[[candidates]]")[0].replace('neutral = ["room"]', 'missing = "drop"')
+    study += '[[candidates]]\nanonymizers = ["mondrian"]\nrequirements = ["k-anonymity k=3"]\nsuppress = [0.1]\n'
+    (tmp_path / "study.toml").write_text(study, encoding="utf-8")
+    (tmp_path / "map").mkdir()
+    map_ = sfumato.explore(str(tmp_path / "study.toml"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sfumato.report.folder.DRAWN", ())
+        save_map(map_, tmp_path / "map")
+    file = tmp_path / "out.csv"
+    publish_point(tmp_path / "map", map_.points[0].id, file)
+    board = html.unescape(board_file(file).read_text("utf-8"))
+    assert "removed before anything else: 7 records." in board and "ward.csv, 37 records," in board
+    first = json.loads(certificate_files(file)[2].read_text("utf-8"))["in_plain_words"]["is"][0]
+    assert "Records that miss a value were removed" in first and "Up to 10 % of the others were allowed" in first
+    assert "7" not in first
+
+
 def test_a_text_is_cut_at_the_end_of_a_sentence() -> None:
     text = "One is here. Two is here. " * 20
     for letters in range(15, 300, 7):

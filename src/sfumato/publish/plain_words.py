@@ -13,6 +13,7 @@ from math import ceil, isfinite
 from typing import Any
 
 from sfumato.phrases import counted, listed, percent
+from sfumato.publish.certificate import DROPPED
 from sfumato.publish.noisy.cautions import NEARLY_SURE, NOISE_PREVAILS, belief
 from sfumato.release.changes import EXACT, text_piece
 from sfumato.table.hierarchies.hierarchy import read_number
@@ -93,6 +94,8 @@ def _rows(certificate: Mapping[str, Any]) -> str:
     name, rows = certificate["files"][0]["name"], counted(certificate["rows"], "row")
     most = certificate["promise"]["suppress_at_most"]
     left_out = f" Up to {percent(most, 3)} of the records were allowed to be left out." if most else ""
+    if any(meaning["text"] == DROPPED for meaning in certificate["meanings"]):
+        left_out = f" {DROPPED}{left_out.replace('the records', 'the others')}"
     return f"{name} has {rows}, each made of one record of a table about people.{left_out}"
 
 
