@@ -253,6 +253,16 @@ def test_stretches_are_told_by_the_texts_of_the_file(texts: list[str], stretched
     assert said == ("Shown in stretches: cost." if stretched else "Shown as they are: cost.")
 
 
+def test_what_the_file_does_not_show_is_not_said_to_be_checked_on_it() -> None:
+    from sfumato.publish.certificate import ALONE, NOT_SHOWN, RESTS
+    from sfumato.publish.plain_words import _checked
+
+    parts = {text: {"confirmed_by_the_file": text == ALONE, "checked": text} for text in (ALONE, NOT_SHOWN, RESTS)}
+    assert "checked on the written file" not in _checked([parts[NOT_SHOWN]])
+    assert _checked([parts[ALONE], parts[NOT_SHOWN]]).endswith("written file, and anybody can check it again.")
+    assert _checked([parts[ALONE], parts[RESTS]]).endswith("a part of it only the publisher can check.")
+
+
 def test_what_is_not_protected_is_said_first_of_all(ward: tuple[Path, Map]) -> None:
     folder, map_ = ward
     point = point_with(map_, "k-anonymity k=3", "bucketization")

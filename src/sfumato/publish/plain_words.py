@@ -13,7 +13,7 @@ from math import ceil, isfinite
 from typing import Any
 
 from sfumato.phrases import counted, listed, percent
-from sfumato.publish.certificate import DROPPED
+from sfumato.publish.certificate import DROPPED, NOT_SHOWN
 from sfumato.publish.noisy.cautions import NEARLY_SURE, NOISE_PREVAILS, belief
 from sfumato.release.changes import EXACT, text_piece
 from sfumato.table.hierarchies.hierarchy import read_number
@@ -120,7 +120,9 @@ def _guess(name: str, l_frequency: float, bucketized: bool) -> tuple[bool, str]:
 
 def _checked(parts: Iterable[Mapping[str, Any]]) -> str:
     """Say who can check what is promised."""
-    alone = [part["confirmed_by_the_file"] for part in parts]
+    alone = [part["confirmed_by_the_file"] for part in parts if part["checked"] != NOT_SHOWN]
+    if not alone:
+        return "What is promised is about sensitive values, and none is in the file."
     who = (
         "anybody can check it again"
         if all(alone)
