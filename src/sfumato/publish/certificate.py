@@ -115,10 +115,16 @@ def public_certificate(
         "by_sensitive": {name: dict(values) for name, values in alone.by_sensitive.items()},
         "meaning": {name: MEASURES[name].meaning for name in alone.measures if name in MEASURES},
         "baselines": {name: {"file": dict(shares)} for name, shares in alone.shares.items()},
-        "anonymizer": str(without_seed(candidate.anonymizer)),
+        "anonymizer": public_maker(candidate),
         **foot(meanings, cautions, names[0]),
         "verify": public_check(names, columns, candidate.form, alone.confirmed),
     }
+
+
+def public_maker(candidate: Candidate) -> str:
+    """Name who made a release: without a seed, and without what a search found by looking at all records."""
+    maker = candidate.anonymizer
+    return maker.name if maker.is_found else str(without_seed(maker))
 
 
 def certificate(
