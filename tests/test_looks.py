@@ -253,6 +253,22 @@ def test_stretches_are_told_by_the_texts_of_the_file(texts: list[str], stretched
     assert said == ("Shown in stretches: cost." if stretched else "Shown as they are: cost.")
 
 
+def test_what_is_told_most_is_said_of_many_sensitive_columns() -> None:
+    """Two sentences have room; none of them may be spent on what is hidden well while another column is not."""
+    from sfumato.publish.plain_words import _guesses
+
+    shares = {"a": 0.2, "b": 0.25, "c": 1.0, "d": 0.5, "e": 1.0}
+    by_sensitive = {name: {"l_frequency": 1 / share} for name, share in shares.items()}
+    assert _guesses(by_sensitive, "bucket") == (
+        ["In no bucket do more than 50 % have the same d."],
+        ["It does not hide c and e of everybody: there is a bucket in which all have the same."],
+    )
+    del by_sensitive["c"], by_sensitive["e"]
+    kept, told = _guesses(by_sensitive, "bucket")
+    assert [sentence.split()[-1] for sentence in kept] == ["d.", "b."] and not told
+    assert _guesses({"a": {}}, "bucket") == ([], [])
+
+
 def test_what_the_file_does_not_show_is_not_said_to_be_checked_on_it() -> None:
     from sfumato.publish.certificate import ALONE, NOT_SHOWN, RESTS
     from sfumato.publish.plain_words import _checked
