@@ -95,7 +95,8 @@ def _rows(certificate: Mapping[str, Any]) -> str:
     left_out = f" Up to {percent(most, 3)} of the records were allowed to be left out." if most else ""
     if any(meaning["text"] == DROPPED for meaning in certificate["meanings"]):
         left_out = f" {DROPPED}{left_out.replace('the records', 'the others')}"
-    return f"{name} has {rows}, each made of one record of a table about people.{left_out}"
+    people = "a table about people, each of whom is taken to have one record in it"
+    return f"{name} has {rows}, each made of one record of {people}.{left_out}"
 
 
 def _hidden(certificate: Mapping[str, Any]) -> list[str]:
