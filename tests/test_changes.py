@@ -156,6 +156,7 @@ def test_open_ends_missing_values_and_values_left_out_of_sets_are_told_as_publis
         ({"*": 3}, "left out (*)"),
         ({"nurse": 1, "cook": 2}, "as single labels (2 different ones)"),
         ({"41": 1, "42": 2, "": 1}, "as single values (3 different ones)"),
+        ({"Asia": 1, "*": 1}, "as single labels; * in 50.0 % of the rows"),
         (
             {"Western Europe": 3, "861**": 1, "{Italy, Austria}": 1},
             "between single labels and sets, mostly single labels",

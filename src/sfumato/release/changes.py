@@ -227,9 +227,8 @@ def shown_in_file(texts: Sequence[str], counts: Sequence[int]) -> str:
     rest = [replace(piece, share=piece.share / (1 - withheld)) for piece in pieces if piece.noun != ROOT]
     if not withheld or not rest:
         return summary(pieces).replace(EXACT.noun, single)
-    return (
-        f"{summary(rest).replace(UNCHANGED, single).replace(EXACT.noun, single)}; * in {percent(withheld)} of the rows"
-    )
+    said = summary(rest).replace(UNCHANGED, f"as {single}").replace(EXACT.noun, single)
+    return f"{said}; * in {percent(withheld)} of the rows"
 
 
 def _is_value(text: str) -> bool:
