@@ -215,17 +215,29 @@ def _prefix(hierarchy: Hierarchy, level: int) -> str:
 # -- texts of a file ---------------------------------------------------------------------------------------
 
 
+LABELS = "single labels"
+"""How a file shows texts of which nobody can tell whether each is a value or the name of a group of values."""
+
+
 def shown_in_file(texts: Sequence[str], counts: Sequence[int]) -> str:
     """Say how a column is published by the texts of a file alone; whether single values were changed it cannot tell."""
     total = max(sum(counts), 1)
     pieces = [replace(text_piece(text), share=count / total) for text, count in zip(texts, counts, strict=True)]
-    if all(piece.noun == EXACT.noun for piece in pieces):
-        return f"as single values ({len(set(texts)):,} different ones)"
+    alone = [text for text, piece in zip(texts, pieces, strict=True) if piece.noun == EXACT.noun]
+    single = EXACT.noun if all(map(_is_value, alone)) else LABELS
+    if len(alone) == len(pieces):
+        return f"as {single} ({len(set(texts)):,} different ones)"
     withheld = sum(piece.share for piece in pieces if piece.noun == ROOT)
-    rest = [piece for piece in pieces if piece.noun != ROOT]
+    rest = [replace(piece, share=piece.share / (1 - withheld)) for piece in pieces if piece.noun != ROOT]
     if not withheld or not rest:
-        return summary(pieces)
-    return f"{summary(rest).replace(UNCHANGED, EXACT.noun)}; * in {percent(withheld)} of the rows"
+        return summary(pieces).replace(EXACT.noun, single)
+    said = summary(rest).replace(UNCHANGED, f"as {single}").replace(EXACT.noun, single)
+    return f"{said}; * in {percent(withheld)} of the rows"
+
+
+def _is_value(text: str) -> bool:
+    """Say whether a text is missing, a number or a day, and so no name of a group."""
+    return not text or isfinite(read_number(text)) or isfinite(read_date(text))
 
 
 def text_piece(text: str) -> Piece:
