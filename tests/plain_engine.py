@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import csv
 import datetime
+import decimal
 import hashlib
-import json
 import re
 from collections import Counter
 from itertools import chain
@@ -31,18 +31,40 @@ def missing_last(texts):
 
 def shuffle_key(texts):
     """A digest of what a row shows, then what it shows."""
-    shown = json.dumps(
-        ["n" if text is None else f"v{text}" for text in texts], ensure_ascii=False, separators=(",", ":")
-    )
+    shown = "".join("-" if text is None else f"{len(text)}:{text}" for text in texts)
     return hashlib.md5(shown.encode()).hexdigest(), missing_last(texts)
 
 
 def as_text(value):
-    return value if value is None or isinstance(value, list) else str(value)
+    """The text of a value, as the protocol defines it."""
+    match value:
+        case None | list():
+            return value
+        case bool():
+            return str(value).lower()
+        case float() | np.float32():
+            return repr(float(str(value)))
+        case decimal.Decimal():
+            return f"{value:f}"
+        case datetime.datetime() | datetime.time():
+            return without_zeros(str(value)).replace("+00:00", "+00")
+    return str(value)
+
+
+def without_zeros(text):
+    return re.sub(r"(\.\d*?)0+(?!\d)", r"\1", text)
+
+
+def column_texts(column):
+    """The texts of a column of Arrow; numbers of 32 bits keep them, so that they have no digits of 64."""
+    single = pa.types.is_float32(column.type)
+    return [as_text(np.float32(v) if single and v is not None else v) for v in column.to_pylist()]
 
 
 class PlainEngine:
     """Rows as lists of texts, column by column."""
+
+    name = "plain"
 
     def __init__(self, columns, nested, reading):
         self.held, self.nested, self.reading = columns, nested, reading
@@ -71,7 +93,7 @@ class PlainEngine:
         else:
             table = pq.read_table(source) if isinstance(source, str | Path) else pa.table(source)
             nested = {field.name: "[]" for field in table.schema if pa.types.is_list(field.type)}
-            columns = {name: list(map(as_text, table[name].to_pylist())) for name in table.column_names}
+            columns = {name: column_texts(table[name]) for name in table.column_names}
         for name in columns.keys() - nested.keys():
             columns[name] = [None if text in reading.missing else text for text in columns[name]]
         if reading.escaped:
@@ -86,12 +108,8 @@ class PlainEngine:
 
     def digest(self):
         names = sorted(self.columns)
-        digest, total = hashlib.sha256("".join(map(repr, names)).encode()), 0
-        for row in self.rows(names):
-            shown = shuffle_key(row)[0]
-            total += int.from_bytes(bytes.fromhex(shown)[8:], "little")
-        digest.update(repr([(total, self.row_count)]).encode())
-        return digest.hexdigest()
+        total = sum(int(shuffle_key(row)[0][:15], 16) for row in self.rows(names))
+        return hashlib.sha256(repr((names, self.row_count, total)).encode()).hexdigest()
 
     def distinct(self, column, complete=()):
         return self.counted(column, self.complete_rows(complete))

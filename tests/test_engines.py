@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 import datetime
 import itertools
+import math
+from decimal import Decimal
+from itertools import cycle, islice
 
 import duckdb
 import numpy as np
@@ -73,6 +76,44 @@ def test_rows_are_opened_with_their_columns(people):
 def test_the_digest_of_the_same_content_is_the_same_on_every_engine(people):
     assert people.digest() == DuckDBEngine.open(pa.table(PEOPLE), Reading()).digest()
     assert people.digest() != DuckDBEngine.open(pa.table(PEOPLE | {"note": ["n"] * 6}), Reading()).digest()
+
+
+def at(*numbers):
+    return datetime.datetime(*numbers)
+
+
+VALUES = [
+    (pa.int8(), [-7], ["-7"]),
+    (pa.int64(), [2**62, 0], [str(2**62), "0"]),
+    (pa.bool_(), [True, False], ["true", "false"]),
+    (pa.float64(), [1.0, 1e-4, 1e-5, 123456.789, 1e16], ["1.0", "0.0001", "1e-05", "123456.789", "1e+16"]),
+    (pa.float64(), [-0.0, 2e-3, 1e7, 1e23, 1e15], ["-0.0", "0.002", "10000000.0", "1e+23", "1000000000000000.0"]),
+    (pa.float64(), [2.0**-44, 5e-324, 2e23], ["5.684341886080802e-14", "5e-324", "2e+23"]),
+    (pa.float64(), [math.nan, math.inf, -math.inf], ["nan", "inf", "-inf"]),
+    (pa.float32(), [0.1, 1e10, 16777216.0, 1e-5], ["0.1", "10000000000.0", "16777216.0", "1e-05"]),
+    (pa.decimal128(9, 2), [Decimal("1.50"), Decimal("-0.05"), Decimal(0)], ["1.50", "-0.05", "0.00"]),
+    (pa.decimal128(38, 10), [Decimal("0.0000001"), Decimal(0)], ["0.0000001000", "0.0000000000"]),
+    (pa.date32(), [datetime.date(1, 1, 1), datetime.date(9999, 12, 31)], ["0001-01-01", "9999-12-31"]),
+    (pa.timestamp("us"), [at(2020, 1, 2, 3, 4, 5)], ["2020-01-02 03:04:05"]),
+    (pa.timestamp("us"), [at(1969, 12, 31, 23, 59, 59, 120000)], ["1969-12-31 23:59:59.12"]),
+    (pa.timestamp("us", "UTC"), [at(2020, 3, 29, 1, 30)], ["2020-03-29 01:30:00+00"]),
+    (pa.timestamp("us", "UTC"), [at(1899, 1, 1, 0, 0, 0, 1)], ["1899-01-01 00:00:00.000001+00"]),
+    (pa.string(), ["é", "z", "Z", "\U0001f600", "\uffee"], ["é", "z", "Z", "\U0001f600", "\uffee"]),
+]
+"""Values of all types that tables have, and their texts, as the protocol defines them."""
+
+
+def values_table(number):
+    """One column of each type, its values and a missing one repeated in turn."""
+    columns = (pa.array(list(islice(cycle([*values, None]), number)), kind) for kind, values, _ in VALUES)
+    return pa.table({f"c{i}": column for i, column in enumerate(columns)})
+
+
+def test_values_have_the_same_texts_on_every_engine(engine):
+    rows = open_rows(values_table(7))
+    for i, (kind, _, texts) in enumerate(VALUES):
+        assert list(rows.distinct(f"c{i}").values) == [*sorted(texts, key=str.encode), None], kind
+    assert rows.digest() == PlainEngine.open(values_table(7), Reading()).digest()
 
 
 def test_distinct_texts_are_counted_in_their_order_with_their_first_rows(people):

@@ -14,7 +14,7 @@ from sfumato.phrases import counted
 
 def apply(
     mapping: Annotated[Path, typer.Argument(help="The mapping that `sfumato release --mapping` wrote.")],
-    table: Annotated[Path, typer.Argument(help="A file with the same columns.")],
+    table: Annotated[str, typer.Argument(help="A file with the same columns.")],
     to: Annotated[Path, typer.Option("--to", help="The file to write: .csv or .parquet.")],
     reading: TextReading,
     writing: Writing,

@@ -17,6 +17,7 @@ from sfumato.vocabulary import WEIGHTS
 if TYPE_CHECKING:
     from sfumato.publish import Audit, BasketAudit
 
+LAID_OUT = ("delimiter", "encoding", "sheet", "header", "columns", "engine", "memory", "spill")
 NO_TABLE = "is about tables, and --baskets says that the file holds sets of items; leave one of them out"
 
 
@@ -91,7 +92,7 @@ class AboutBaskets(Group):
 
 
 def audit(
-    file: Annotated[Path, typer.Argument(help="The published file (CSV, TSV, Parquet, ...), whoever made it.")],
+    file: Annotated[str, typer.Argument(help="The published file (CSV, TSV, Parquet, ...), whoever made it.")],
     roles: Known,
     original: Original,
     about: AboutTable,
@@ -116,7 +117,7 @@ def audit(
     wanted = " & ".join(require) if require else None
     if not baskets.baskets:
         baskets.refuse_for_table(**about_baskets.values())
-    if certificate is not None and _certified(file, certificate, wanted, as_json):
+    if certificate is not None and _certified(Path(file), certificate, wanted, as_json):
         return
     if baskets.baskets:
         given = {**roles.given(), **about.given()}
@@ -138,7 +139,7 @@ def _say(audit: Audit | BasketAudit, lines: Iterable[str], as_json: bool) -> Non
 
 
 def _of_table(
-    file: Path, wanted: str | None, roles: Known, original: Original, about: AboutTable, text: Notations, escaped: bool
+    file: str, wanted: str | None, roles: Known, original: Original, about: AboutTable, text: Notations, escaped: bool
 ) -> Audit:
     """Audit a published table."""
     from sfumato.engines import Reading
@@ -146,7 +147,7 @@ def _of_table(
     from sfumato.publish.audit.counted import open_published
     from sfumato.table.weights import read_weights
 
-    laid_out = {name: text.declared()[name] for name in ("delimiter", "encoding", "sheet", "header", "columns")}
+    laid_out = {name: text.declared()[name] for name in LAID_OUT}
     source = open_published(file, Reading(**laid_out, escaped=escaped))
     values = about.values()
     weights = read_weights(values.pop("weight"))
@@ -165,7 +166,7 @@ def _of_table(
 
 
 def _of_baskets(
-    file: Path,
+    file: str,
     wanted: str | None,
     original: Original,
     baskets: OfBaskets,
@@ -185,7 +186,7 @@ def _of_baskets(
         raise BadInputError("--tree says which items a published node stands for: give the original too (--original)")
     legend = None if about.legend is None else read_legend(about.legend)
     at = baskets.id, baskets.item, baskets.column, baskets.separator or text.delimiter, text.encoding
-    return audit_baskets(file, wanted, against, about.known, legend, about.local, *at, escaped)
+    return audit_baskets(Path(file), wanted, against, about.known, legend, about.local, *at, escaped)
 
 
 def _certified(file: Path, certificate: Path, wanted: str | None, as_json: bool) -> bool:

@@ -26,12 +26,14 @@ from sfumato.vocabulary import (
     DECIMAL_POINT,
     DELIMITER,
     ENCODING,
+    ENGINE,
     HEADER,
     HIERARCHIES,
     HOUSEHOLD,
     ID,
     IDENTIFIER,
     ITEM,
+    MEMORY,
     MISSING_VALUES,
     NA,
     NEUTRAL,
@@ -39,6 +41,7 @@ from sfumato.vocabulary import (
     SENSITIVE,
     SEPARATOR,
     SHEET,
+    SPILL,
     TREE,
     WEIGHTS,
 )
@@ -129,6 +132,9 @@ class TextFile(Group):
     sheet: Annotated[str | None, option(SHEET)] = None
     header: Annotated[bool | None, typer.Option("--header/--no-header", help=HEADER.meaning)] = None
     columns: Annotated[list[str], option(COLUMNS, ": a,b,c, or repeat")] = field(default_factory=list)
+    engine: Annotated[str | None, option(ENGINE)] = None
+    memory: Annotated[str | None, option(MEMORY)] = None
+    spill: Annotated[str | None, option(SPILL)] = None
 
     def refuse_for_baskets(self) -> None:
         """Raise where something was given that is about tables only."""

@@ -1,4 +1,4 @@
-"""The one factory that opens rows, and the list of engines it chooses from."""
+"""The one factory that opens rows, and the list of engines it chooses from: by name, or by the notation of a source."""
 
 from __future__ import annotations
 
@@ -8,23 +8,32 @@ from typing import Any
 
 from sfumato.engines.duckdb import DuckDBEngine
 from sfumato.engines.frames import frame_origin
+from sfumato.engines.places import check_secrets, shown_place
+from sfumato.engines.postgresql import PostgreSQLEngine
 from sfumato.engines.protocol import Engine, Reading
 from sfumato.errors import BadInputError
 
-ENGINES: list[type[Engine]] = [DuckDBEngine]
-"""All engines: the last one that takes a source opens it. DuckDB, the first, takes everything."""
+ENGINES: list[type[Engine]] = [DuckDBEngine, PostgreSQLEngine]
+"""All engines: the last one that takes a source opens it, unless one is named. DuckDB, the first, takes everything."""
 
 
-def engine_for(source: Any) -> type[Engine]:
-    """Return the engine that opens a source."""
-    return next(engine for engine in reversed(ENGINES) if engine.takes(source))
+def engine_for(source: Any, name: str | None = None) -> type[Engine]:
+    """Return the engine that opens a source: the one of this name, or the last that takes it."""
+    if name is None:
+        return next(engine for engine in reversed(ENGINES) if engine.takes(source))
+    named = {engine.name: engine for engine in ENGINES}
+    if name not in named:
+        raise BadInputError(f"there is no engine {name!r}; there are {', '.join(named)} (--engine)")
+    return named[name]
 
 
 def open_rows(source: Any, reading: Reading | None = None) -> Engine:
-    """Open a file, a frame that speaks the Arrow interface, or whatever else an engine takes."""
+    """Open a file, many files, a URL, a frame that speaks the Arrow interface, or whatever else an engine takes."""
     reading = reading or Reading()
-    origin = str(Path(source)) if isinstance(source, str | Path) else frame_origin(source)
-    rows = engine_for(source).open(source, replace(reading, origin=reading.origin or origin))
+    check_secrets(source)
+    origin = shown_place(source) if isinstance(source, str | Path) else frame_origin(source)
+    engine = engine_for(source, reading.engine)
+    rows = engine.open(source, replace(reading, origin=reading.origin or origin))
     if rows.row_count == 0 and not reading.empty:
         raise BadInputError(f"{rows.origin}: there is a header but no row; give a table with records")
     return rows

@@ -4,11 +4,20 @@ An engine knows nothing of hierarchies, roles or requirements. It lists the dist
 distinct tuples of codes once somebody has given every text a code, and writes rows whose cells have been placed. What
 crosses is distinct texts, cells and counts, and of rows only what is published; what goes wrong is one of our own
 errors on every engine.
+
+Engines are equal because the text of a value is defined once, for all of them. It is DuckDB's: whole numbers in digits;
+`true` and `false`; decimals with all digits of their scale (`1.50`, `0.0000001`); floating point numbers by the fewest
+digits that give them back, with a point or an exponent always (`1.0`, `0.0001`, `1e-05`, `1e+16`, `nan`, `inf`,
+`-inf`, `-0.0`); days `2020-01-31`; times `10:00:00.5`, without zeros at the end of a fraction; times of a day
+`2020-01-31 10:00:00.5`, and where they are instants, in UTC with `+00` behind. Texts are ordered by their bytes in
+UTF-8, missing values last. Several texts are one (`framed`) by writing before each how many characters it has and a
+colon, and `-` for a missing one, one after the other: `1:a-2:xy`.
 """
 
 from __future__ import annotations
 
 import datetime
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +30,9 @@ from numpy.typing import NDArray
 from sfumato.engines.notations import DayOrder
 from sfumato.errors import BadInputError
 from sfumato.quiet import Quiet
+
+DIGITS = 15
+"""How many digits of a row's MD5, in base 16, go into the digest of a table: what every engine has numbers for."""
 
 BYTES = "BLOB"
 """What an engine calls the type of a column of bytes."""
@@ -81,6 +93,15 @@ class Reading:
     usual: Mapping[str, str] = field(default_factory=dict)
     """How columns of an earlier table were written; decides where this one does not tell."""
 
+    engine: str | None = None
+    """The name of the engine that opens the source, where its notation does not say it."""
+
+    memory: str | None = None
+    """How much memory the engine may take before it works on disk, such as 4GB."""
+
+    spill: str | None = None
+    """The folder in which it makes a private one for that; by default the system's temporary folder."""
+
     @property
     def missing(self) -> tuple[str, ...]:
         """All texts that mean a missing value."""
@@ -126,7 +147,12 @@ class DistinctValues(Quiet):
 
     values: Sequence[str | None]
     counts: NDArray[np.int64]
-    first_rows: NDArray[np.int64]
+    first_rows: NDArray[np.int64] | None
+    """None on an engine whose rows have no order."""
+
+    def place(self, i: int) -> str:
+        """Say for a message, after its column, where a value stands first; nothing where rows have no order."""
+        return "" if self.first_rows is None else f", row {self.first_rows[i]} (the header not counted)"
 
 
 @dataclass(frozen=True, repr=False)
@@ -205,7 +231,7 @@ class Tuples(Quiet):
 
 @dataclass(frozen=True, repr=False)
 class CountedLists(Quiet):
-    """The distinct lists of items in the order in which they first stand, and the number of records of each."""
+    """The distinct lists of items and the number of records of each, in the order in which they first stand if any."""
 
     texts: Sequence[str | None]
     """The distinct items as text (None: missing)."""
@@ -217,8 +243,8 @@ class CountedLists(Quiet):
     """The items of all lists, one list after the other and as they stand in it: positions in `texts`."""
 
     counts: NDArray[np.int64]
-    first_records: NDArray[np.int64]
-    """The first record that has the list (from 1)."""
+    first_records: NDArray[np.int64] | None
+    """The first record that has the list (from 1); None on an engine whose rows have no order."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -262,6 +288,9 @@ class Layout(Quiet):
 class Engine(Protocol):
     """Rows of one table, wherever they are."""
 
+    name: ClassVar[str]
+    """What it is called by `--engine`."""
+
     @classmethod
     def takes(cls, source: Any) -> bool:
         """Say whether this engine opens such a source."""
@@ -303,7 +332,11 @@ class Engine(Protocol):
         """The columns that stay texts in memory, whatever their values look like; of a text file values decide."""
 
     def digest(self) -> str:
-        """Return a digest of names and values of all columns, the same for the same content on every engine."""
+        """Return a digest of names and values of all columns, the same for the same content on every engine.
+
+        It is `content_digest` of the sum over all rows of the first `DIGITS` digits of the MD5 of a row: its texts
+        framed, columns in the order of their names.
+        """
 
     def distinct(self, column: str, complete: Sequence[str] = ()) -> DistinctValues:
         """List the distinct values of a column, by text, among the rows that miss no value in `complete` columns."""
@@ -341,9 +374,15 @@ class Engine(Protocol):
     def gathered(self, who: str, item: str) -> CountedLists:
         """Count the distinct lists that rows of (who, item) make: a record is all rows of one text in `who`.
 
-        Records are numbered by their first rows. A missing item is none; a row that does not say whose it is, is an
-        error, unless the rows are read as they stand.
+        Records are numbered by their first rows, items as their rows stand; where rows have no order, items are in
+        that of their texts. A missing item is none; a row that does not say whose it is, is an error, unless the rows
+        are read as they stand.
         """
+
+
+def content_digest(columns: Sequence[str], rows: int, total: int) -> str:
+    """Make the digest of a table of the names of its columns, the number of its rows and the sum over them."""
+    return hashlib.sha256(repr((sorted(columns), rows, total)).encode()).hexdigest()
 
 
 def column_pairs(engine: Engine, column: str, link: str) -> Pairs:

@@ -26,6 +26,9 @@ PARQUET = (".parquet", ".pq")
 JSON = (".json", ".jsonl", ".ndjson")
 """How the names of Parquet and JSON files end; everything else is read as delimited text."""
 
+DELIMITED = (".csv", ".tsv", ".txt")
+"""How the names of text files end that are looked for in a folder."""
+
 DELIMITERS = ",;\t|"
 OPEN_FILES = Path("/dev/fd")
 """Where the operating system shows the open files of a process by their numbers."""

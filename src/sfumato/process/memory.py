@@ -7,6 +7,8 @@ what they need to be loaded at all nothing is begun, and under any limit they ge
 from __future__ import annotations
 
 import os
+import re
+from pathlib import Path
 
 from sfumato.errors import BadInputError
 
@@ -39,6 +41,41 @@ def keep_within_limit() -> None:
         )
     for name, value in THREADS.items():
         os.environ.setdefault(name, value)
+
+
+UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?", re.IGNORECASE)
+
+
+def read_size(name: str, text: str) -> int:
+    """Read a size in bytes as people write it, such as 4GB; a thousand is 1024 here."""
+    found = SIZE.fullmatch(text.strip())
+    if found is None or (size := int(float(found[1]) * UNITS[found[2].upper()])) <= 0:
+        raise BadInputError(f"{name} must be a size such as 4GB or 500MB, not {text!r}")
+    return size
+
+
+def machine_bytes() -> int | None:
+    """Return how much memory the machine has, or less where the container or the shell allows less; None: unknown."""
+    sizes = [size for size in (allowed_bytes(), _installed(), _in_container()) if size is not None]
+    return min(sizes, default=None)
+
+
+def _installed() -> int | None:
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _in_container() -> int | None:
+    """Return the limit of the control group that this process runs in."""
+    for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            return int(Path(name).read_text(encoding="ascii"))
+        except (OSError, ValueError):
+            continue
+    return None
 
 
 def _gigabytes(size: int) -> str:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato.engines import Layout, Placement, Texts
 from sfumato.engines.formulas import check_escaping, escape_file
+from sfumato.engines.places import input_files
 from sfumato.errors import BadInputError
 from sfumato.release.staging import check_targets, staged
 from sfumato.table import Hierarchy, Points
@@ -117,8 +118,8 @@ def _check_layout(release: Release, layout: RowLayout) -> None:
 
 
 def inputs_of(release: Published) -> list[Path]:
-    """Name the file that a release was made of, which no output may replace."""
-    return [Path(release.table.engine.origin)]
+    """Name the files that a release was made of, which no output may replace."""
+    return input_files(release.table.engine.origin)
 
 
 def row_layout(release: Release, with_sensitive: bool = True) -> Layout:

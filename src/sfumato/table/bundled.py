@@ -100,7 +100,7 @@ def open_source(source: Any, reading: Reading) -> Engine:
         return open_rows(source.content, replace(reading, origin=source.origin))
     if names_bundled(source):
         return open_rows(frame(str(source)), replace(reading, origin=str(source)))
-    if isinstance(source, str | Path) and engine_for(source) is ENGINES[0]:
+    if isinstance(source, str | Path) and engine_for(source, reading.engine) is ENGINES[0]:
         check_named(source, "table", DATASETS)
     return open_rows(source, reading)
 

@@ -10,7 +10,9 @@ from typing import Annotated
 from sfumato.configuration import check_options, described
 from sfumato.engines import Engine, Frame, Reading, frame_kind
 from sfumato.engines.notations import DayOrder
+from sfumato.engines.places import check_secrets, input_files
 from sfumato.errors import BadInputError
+from sfumato.process.memory import read_size
 from sfumato.table import bundled
 from sfumato.table.hierarchies.declared import Declared, Filed, level_table_of, level_tables, read_hierarchies
 from sfumato.table.hierarchies.hierarchy import Hierarchy
@@ -23,11 +25,13 @@ from sfumato.vocabulary import (
     DECIMAL_POINT,
     DELIMITER,
     ENCODING,
+    ENGINE,
     HEADER,
     HIERARCHIES,
     HIERARCHY,
     HOUSEHOLD,
     IDENTIFIER,
+    MEMORY,
     MISSING_VALUES,
     NA,
     NEUTRAL,
@@ -35,6 +39,7 @@ from sfumato.vocabulary import (
     SENSITIVE,
     SHEET,
     SOURCE,
+    SPILL,
     WEIGHTS,
 )
 
@@ -48,6 +53,9 @@ READING = (
     "decimal_point",
     "dates",
     "as_written",
+    "engine",
+    "memory",
+    "spill",
 )
 """The fields that say how a source is read, where that is not to be found out."""
 
@@ -83,6 +91,9 @@ class TableDeclaration:
     decimal_point: Annotated[tuple[str, ...], DECIMAL_POINT] = ()
     dates: Annotated[DayOrder | None, DATES] = None
     as_written: Annotated[tuple[str, ...], AS_WRITTEN] = ()
+    engine: Annotated[str | None, ENGINE] = None
+    memory: Annotated[str | None, MEMORY] = None
+    spill: Annotated[str | None, SPILL] = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.source, str | Frame):
@@ -92,6 +103,9 @@ class TableDeclaration:
             if option.several and isinstance(getattr(self, name), list):
                 object.__setattr__(self, name, tuple(getattr(self, name)))
         check_options(self)
+        check_secrets(self.source)
+        if self.memory is not None:
+            read_size("memory", self.memory)
         for name, what in (("hierarchy", "hierarchies"), ("weights", "numbers")):
             if not isinstance(getattr(self, name), Mapping):
                 raise BadInputError(f"{name} must map columns to {what}, not be {getattr(self, name)!r}")
@@ -104,7 +118,7 @@ class TableDeclaration:
     @property
     def files(self) -> list[Path]:
         """The files that opening the table reads."""
-        files = [] if self.is_bundled or isinstance(self.source, Frame) else [Path(self.source)]
+        files = [] if self.is_bundled else input_files(self.source)
         if self.hierarchies is not None:
             files += level_tables(Path(self.hierarchies)) or [Path(self.hierarchies)]
         named = map(level_table_of, self.hierarchy.values())

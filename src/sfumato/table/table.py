@@ -260,17 +260,23 @@ def read(
     decimal_point: Iterable[str] = (),
     dates: DayOrder | None = None,
     as_written: Iterable[str] = (),
+    engine: str | None = None,
+    memory: str | None = None,
+    spill: str | None = None,
 ) -> Table:
     """Read a file or a frame and give its columns their roles.
 
-    `source` is a path or anything that speaks the Arrow interface (pandas, polars, pyarrow). `hierarchies` maps
+    `source` is a path, a pattern or folder of many files, `people.duckdb#main.people`, a URL, or anything that speaks
+    the Arrow interface (pandas, polars, pyarrow). `hierarchies` maps
     columns to hierarchies, or is a TOML file or a folder of level tables; other columns get an automatic one.
     `missing` says what a missing value is: a value of its own, or a reason to drop the record; `na` lists texts that
     mean missing, beside the empty one. `household` names the column that says who belongs together: members of one
     household then show the same value of what they share. `weights` says how much a loss in a quasi-identifier counts,
     such as `{"age": 2}`; 1 where nothing is said. The others say how the source is written, where that is found out
     wrongly: its encoding, sheet and header, the names of its columns, which columns have numbers with a decimal comma
-    or point, whether dates have the day or the month first, and which columns are left as they are.
+    or point, whether dates have the day or the month first, and which columns are left as they are. `engine` names who
+    reads the rows where the source does not say it; beyond `memory` (`"4GB"`) it works on disk, in a private folder of
+    `spill`.
     """
     if dates is not None:
         check_choice("dates", dates, ("day-first", "month-first"))
@@ -285,13 +291,16 @@ def read(
         decimal_point=_names(decimal_point),
         dates=dates,
         as_written=_names(as_written),
+        engine=engine,
+        memory=memory,
+        spill=spill,
     )
-    engine = open_rows(source, reading)
+    rows = open_rows(source, reading)
     roles = Roles(
         _names(quasi), _names(sensitive), _names(neutral), _names(identifier), household, tuple((weights or {}).items())
     )
     given = read_hierarchies(Path(hierarchies)) if isinstance(hierarchies, str | Path) else dict(hierarchies or {})
-    return replace(with_roles(engine, roles, given, missing), kind=frame_kind(source))
+    return replace(with_roles(rows, roles, given, missing), kind=frame_kind(source))
 
 
 class Columns(TypedDict, total=False):
@@ -315,6 +324,9 @@ class Columns(TypedDict, total=False):
     decimal_point: Iterable[str]
     dates: DayOrder | None
     as_written: Iterable[str]
+    engine: str | None
+    memory: str | None
+    spill: str | None
 
 
 def as_table(source: Any, columns: Columns) -> Table:
@@ -412,16 +424,12 @@ def _check_finite(engine: Engine, name: str, present: Sequence[str], distinct: D
     """Raise where a column of numbers holds one that is not finite."""
     if not looks_numeric(present):
         return
-    for value, row in zip(distinct.values, distinct.first_rows, strict=True):
+    for i, value in enumerate(distinct.values):
         if value is not None and not np.isfinite(read_number(value)):
             raise BadInputError(
-                f"{engine.origin}, column {name!r}, {_row(int(row))}: {value!r} is not a finite number; "
+                f"{engine.origin}, column {name!r}{distinct.place(i)}: {value!r} is not a finite number; "
                 f"correct it or declare it a missing value (--na {value})"
             )
-
-
-def _row(number: int) -> str:
-    return f"row {number} (the header not counted)"
 
 
 def _flat_sensitive(name: str, values: Sequence[str]) -> Hierarchy:
@@ -446,7 +454,7 @@ def _check_known(
         value = str(distinct.values[i])
         more = f" and {len(strange) - 1} other values" if len(strange) > 1 else ""
         raise BadInputError(
-            f"{engine.origin}, column {name!r}, {_row(int(distinct.first_rows[i]))}: "
+            f"{engine.origin}, column {name!r}{distinct.place(i)}: "
             f"{_why_unknown(hierarchy, value)}{more} ({rows:,} rows); "
             f"add it to the hierarchy{place_of(given)}, correct it, or declare it missing (--na {value})"
         )

@@ -366,10 +366,11 @@ def _weights(
 def _bad_weight(table: Table, column: str, pairs: Pairs, numbers: Numbers) -> str:
     """Name the first weight that is none, and its row."""
     distinct = table.engine.distinct(column)
-    first = dict(zip(distinct.values, distinct.first_rows.tolist(), strict=True))
+    at = {value: i for i, value in enumerate(distinct.values)}
+    first = list(at.values()) if distinct.first_rows is None else distinct.first_rows.tolist()
     bad = np.flatnonzero(~(np.isfinite(numbers) & (numbers >= 0))).tolist()
-    place = min(bad, key=lambda i: first[pairs.values[i]])
-    value, row = pairs.values[place], first[pairs.values[place]]
+    place = min(bad, key=lambda i: first[at[pairs.values[i]]])
+    value = pairs.values[place]
     if value is None:
         rows = int(pairs.counts[pairs.value == place].sum())
         reason = f"{rows:,} records have no weight; give every record one"
@@ -377,7 +378,7 @@ def _bad_weight(table: Table, column: str, pairs: Pairs, numbers: Numbers) -> st
         reason = f"the weight {value!r} is negative; a weight says how many persons a record stands for"
     else:
         reason = f"the weight {value!r} is not a finite number; correct it"
-    return f"{table.engine.origin}, column {column!r}, row {row} (the header not counted): {reason}"
+    return f"{table.engine.origin}, column {column!r}{distinct.place(at[value])}: {reason}"
 
 
 # -- saying ------------------------------------------------------------------------------------------------

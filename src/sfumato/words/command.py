@@ -12,6 +12,7 @@ from pathlib import Path
 
 from sfumato.configuration import quoted_name
 from sfumato.engines import Frame
+from sfumato.engines.places import shown_place
 from sfumato.tradeoff import Point, Study
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
 from sfumato.tradeoff.study.explorable import Explorable
@@ -39,7 +40,7 @@ def anonymize_command(study: Explorable, point: Point) -> str | None:
             options = option_words(replace(declared, hierarchy={}, weights={}), ("source",))
             options += [f"--weight={quoted_name(name)}={weight!r}" for name, weight in declared.weights.items()]
             options += [f"--hierarchies={DECLARED}"] if declares_hierarchies(study) else []
-            source = str(declared.source)
+            source = shown_place(str(declared.source))
         case BasketStudy(baskets=baskets) if not point.is_baseline:
             source, options = baskets.source, baskets.options()
         case _:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, wraps
 from itertools import count
 from pathlib import Path
 from threading import Lock
-from typing import Any, Self, TypeVar, cast
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.engines.answers import lists_in, tuples_in
 from sfumato.engines.duckdb.settling import Settled, settle
 from sfumato.engines.duckdb.sources import (
     WHOLE_KINDS,
@@ -28,6 +29,7 @@ from sfumato.engines.duckdb.sources import (
 )
 from sfumato.engines.duckdb.statements import (
     column_facts,
+    framed,
     gathered_lists,
     literal,
     published,
@@ -37,6 +39,7 @@ from sfumato.engines.duckdb.statements import (
 )
 from sfumato.engines.formulas import unescaped
 from sfumato.engines.protocol import (
+    DIGITS,
     Coding,
     ColumnFacts,
     CountedCodes,
@@ -47,6 +50,7 @@ from sfumato.engines.protocol import (
     Reading,
     Texts,
     Tuples,
+    content_digest,
 )
 from sfumato.errors import BadInputError
 
@@ -70,6 +74,8 @@ def translated(verb: Verb) -> Verb:
 class DuckDBEngine:
     """Rows in an in-process DuckDB; columns are called c0, c1, ... inside, so any name is a good name outside."""
 
+    name: ClassVar[str] = "duckdb"
+
     def __init__(
         self,
         connection: duckdb.DuckDBPyConnection,
@@ -85,6 +91,7 @@ class DuckDBEngine:
         self._settled = settled or Settled()
         self.notations = self._settled.notations
         self._connection = connection
+        self._reading = reading
         self._as_it_stands = reading.as_it_stands
         self._typed, self._as_written = typed, reading.as_written
         self._viewed = viewed
@@ -102,7 +109,7 @@ class DuckDBEngine:
 
         A Parquet file whose values are only counted is not loaded.
         """
-        connection, viewed = connect(), viewable(source, reading)
+        connection, viewed = connect(reading), viewable(source, reading)
         with readable(reading.origin):
             if viewed:
                 loaded = Loaded(view_parquet(connection, source, reading.columns))
@@ -115,6 +122,24 @@ class DuckDBEngine:
             settled.change(connection, len(names), viewed)
         notices = (*loaded.notices, *settled.notices)
         return cls(connection, names, reading, Path(source) if viewed else None, settled, notices, loaded.typed)
+
+    @classmethod
+    def landed(
+        cls, batches: pa.RecordBatchReader, kinds: Mapping[str, str], reading: Reading
+    ) -> tuple[DuckDBEngine, str]:
+        """Take rows that another engine has counted, and return their link too.
+
+        They come with the number of their cell and with columns by the names in `kinds`, to become these types.
+        """
+        connection = connect()
+        connection.register("incoming", batches)
+        listed = ", ".join(["cell", *(f"c{i}::{kind} AS c{i}" for i, kind in enumerate(kinds.values()))])
+        with readable(reading.origin):
+            connection.execute(f"CREATE TABLE arrived AS SELECT {listed} FROM incoming")
+        connection.unregister("incoming")
+        connection.execute("CREATE VIEW rows AS SELECT * EXCLUDE (cell), rowid FROM arrived")
+        connection.execute("CREATE VIEW link AS SELECT rowid AS line, cell FROM arrived")
+        return cls(connection, tuple(kinds), replace(reading, as_written=())), "link"
 
     # -- the verbs -----------------------------------------------------------------------------------------
 
@@ -145,13 +170,10 @@ class DuckDBEngine:
     @translated
     def digest(self) -> str:
         """Return a digest of names and values, whatever the order of rows and columns."""
-        digest = hashlib.sha256()
-        for name in sorted(self.columns):
-            digest.update(repr(name).encode())
-        parts = ", ".join(f"coalesce('v' || {self._text(name)}, 'n')" for name in sorted(self.columns))
-        query = f"SELECT sum(md5_number_lower(to_json([{parts}])::VARCHAR)::HUGEINT), count(*) FROM rows"
-        digest.update(repr(self._connection.execute(query).fetchall()).encode())
-        return digest.hexdigest()
+        row = framed([self._text(name) for name in sorted(self.columns)])
+        query = f"SELECT sum(('0x' || left(md5({row}), {DIGITS}))::BIGINT) FROM rows"
+        total = self._connection.execute(query).fetchall()[0][0] or 0
+        return content_digest(self.columns, self.row_count, int(total))
 
     def distinct(self, column: str, complete: Sequence[str] = ()) -> DistinctValues:
         """List the distinct values of a column, in ascending order of their text."""
@@ -192,7 +214,7 @@ class DuckDBEngine:
             if self._viewed is None:
                 yield from self._connection.sql(query(texts)).to_arrow_reader(1 << 17)
                 return
-            with connect() as connection:
+            with connect(self._reading) as connection:
                 view_parquet(connection, self._viewed)
                 self._settled.change(connection, len(self.columns), viewed=True)
                 yield from connection.sql(query(enumerated(connection, texts))).to_arrow_reader(1 << 17)
@@ -243,11 +265,7 @@ class DuckDBEngine:
         )
         with self._lock:
             table = self._connection.sql(query).to_arrow_table()
-        encoded = [_encoded(table[f"v{i}"].combine_chunks()) for i in range(len(columns))]
-        values = np.empty((table.num_rows, len(columns)), np.int64)
-        for i, (codes, _) in enumerate(encoded):
-            values[:, i] = codes
-        return Tuples(table[0].to_numpy(), values, table["n"].to_numpy(), [texts for _, texts in encoded])
+        return tuples_in(table)
 
     @translated
     def write(self, placement: Placement, layout: Layout, path: Path, format: str) -> int:
@@ -313,10 +331,7 @@ class DuckDBEngine:
         table = self._connection.sql(
             f"SELECT items, count(*), min(record) AS first FROM ({records}) GROUP BY items ORDER BY first"
         ).to_arrow_table()
-        lists = table[0].combine_chunks()
-        codes, texts = _encoded(lists.flatten())
-        lengths = lists.value_lengths().fill_null(0).to_numpy().astype(np.int64)
-        return CountedLists(texts, lengths, codes.astype(np.int32), table[1].to_numpy(), table[2].to_numpy())
+        return lists_in(table)
 
     def _replace_table(self, name: str, content: pa.Table) -> None:
         self._connection.register("incoming", content)
@@ -428,12 +443,6 @@ def enumerated(connection: duckdb.DuckDBPyConnection, texts: Sequence[str]) -> l
             )
         cast.append(f"{text}::enumeration{i}" if number <= MOST_ENUMERATED else text)
     return cast
-
-
-def _encoded(column: pa.Array) -> tuple[NDArray[np.int64], list[str | None]]:
-    """Number the values of a column in the order of their first appearance; a missing one counts as a value."""
-    coded = column.dictionary_encode(null_encoding="encode")
-    return coded.indices.to_numpy().astype(np.int64), coded.dictionary.to_pylist()
 
 
 def _dictionary(column: Texts) -> pa.Array:

@@ -31,7 +31,8 @@ from sfumato.engines.text_files import (
 from sfumato.engines.workbooks import SHEETS, read_sheet
 from sfumato.errors import BadInputError
 from sfumato.process.interrupts import interruptible
-from sfumato.process.memory import allowed_bytes
+from sfumato.process.memory import allowed_bytes, machine_bytes, read_size
+from sfumato.process.spilling import spill_folder
 from sfumato.workers import workers
 
 WHOLE_KINDS = ("STRUCT", "MAP", "UNION", "VARIANT", "GEOMETRY", "BLOB")
@@ -41,18 +42,29 @@ BYTES_OF_A_THREAD = 1 << 30
 """Under a limit of address space DuckDB gets one thread for so much of it; each has a stack and an arena of its own."""
 
 
-def connect() -> duckdb.DuckDBPyConnection:
-    """Open a database of our own in memory."""
+def connect(reading: Reading | None = None) -> duckdb.DuckDBPyConnection:
+    """Open a database of our own in memory, which works in a private folder where that is short."""
     connection: duckdb.DuckDBPyConnection = interruptible(duckdb.connect())
     connection.execute("SET preserve_insertion_order = true")
     connection.execute("SET enable_progress_bar = false")
     connection.execute("SET TimeZone = 'UTC'")  # an instant has one text, wherever it is read
     threads, allowed = workers(), allowed_bytes()  # DuckDB looks at the machine, and knows nothing of either
     if allowed is not None:
-        connection.execute(f"SET memory_limit = '{allowed // 2}B'")
         threads = max(1, min(threads, allowed // BYTES_OF_A_THREAD))
     connection.execute(f"SET threads = {threads}")
+    if (limit := memory_limit(reading)) is not None:
+        connection.execute(f"SET memory_limit = '{limit}B'")
+    folder = spill_folder(reading.spill if reading else None)
+    connection.execute(f"SET temp_directory = {literal(str(folder))}")
     return connection
+
+
+def memory_limit(reading: Reading | None = None) -> int | None:
+    """Return how many bytes a database may hold: what is declared, or half of what there is; None: nobody knows."""
+    if reading is not None and reading.memory is not None:
+        return read_size("memory", reading.memory)
+    there = machine_bytes()
+    return None if there is None else there // 2
 
 
 @dataclass(frozen=True)

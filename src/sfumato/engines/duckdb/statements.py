@@ -85,8 +85,12 @@ def _by_name(layout: Layout, positions: Iterable[int]) -> list[str]:
 
 def shuffled(outputs: Sequence[str]) -> str:
     """Order by a digest of what is shown: no trace of the input's order, the same for the same content."""
-    texts = ", ".join(f"coalesce('v' || {output}::VARCHAR, 'n')" for output in outputs)
-    return f"md5(to_json([{texts}])::VARCHAR), {', '.join(outputs)}"
+    return f"md5({framed([f'{output}::VARCHAR' for output in outputs])}), {', '.join(outputs)}"
+
+
+def framed(texts: Sequence[str]) -> str:
+    """Write the one text of several texts that the protocol defines: the length of each before it, `-` if missing."""
+    return " || ".join(f"coalesce(length({text}) || ':' || {text}, '-')" for text in texts) or "''"
 
 
 def gathered_lists(owner: str, item: str) -> str:

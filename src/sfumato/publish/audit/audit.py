@@ -122,6 +122,9 @@ def audit(
     decimal_point: Sequence[str] = (),
     dates: DayOrder | None = None,
     as_written: Sequence[str] = (),
+    engine: str | None = None,
+    memory: str | None = None,
+    spill: str | None = None,
 ) -> Audit:
     """Measure any published file from what stands in it.
 
@@ -137,6 +140,8 @@ def audit(
     quasi-identifier counts, 1 where nothing is said; a table or a study brings its own along. `sheet`, `header` and
     `columns` say how the published files are laid out, `decimal_comma`, `decimal_point`, `dates` and `as_written` how
     the original is written, where that is found out wrongly: what is published is compared with what its values mean.
+    `engine` names who reads the published files; beyond `memory` (`"4GB"`) an engine works on disk, in a private folder
+    of `spill`.
     """
     if require is not None:
         requirement(require)
@@ -147,6 +152,8 @@ def audit(
         decimal_point=_names(decimal_point),
         dates=dates,
         as_written=_names(as_written),
+        memory=memory,
+        spill=spill,
     )
     options = {
         "--na": na,
@@ -159,7 +166,16 @@ def audit(
         "--as-written": as_written,
     }
     original = opened_original(original, **options)
-    laid_out = Reading(delimiter=delimiter, encoding=encoding, sheet=sheet, header=header, columns=_names(columns))
+    laid_out = Reading(
+        delimiter=delimiter,
+        encoding=encoding,
+        sheet=sheet,
+        header=header,
+        columns=_names(columns),
+        engine=engine,
+        memory=memory,
+        spill=spill,
+    )
     if sensitive_table is not None:
         if group is None:
             raise BadInputError("--sensitive-table lists the values of groups: name their column (--group)")

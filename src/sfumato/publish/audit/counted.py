@@ -148,10 +148,7 @@ class Source:
         for batch in self.engine.count_texts(names, self.complete):
             together(partial(code, batch), range(len(names)))
             counts.append(batch.column(len(names)).to_numpy().astype(np.int64))
-        columns = {
-            name: TextColumn(_named(texts), np.concatenate(codes) if codes else np.zeros(0, np.int32))
-            for name, texts, codes in zip(names, known, parts, strict=True)
-        }
+        columns = {name: _column(*coded) for name, coded in zip(names, zip(known, parts, strict=True), strict=True)}
         return Counted(columns, np.concatenate(counts) if counts else np.zeros(0, np.int64))
 
 
@@ -187,6 +184,14 @@ def _coded(texts: Any, known: dict[str | None, int], missing: str | None) -> Cod
         numbers.append(known.setdefault(missing, len(known)))
     codes: Codes = np.asarray(numbers, np.int32)[indices.to_numpy()]
     return codes
+
+
+def _column(known: Mapping[str | None, int], parts: Sequence[Codes]) -> TextColumn:
+    """Make a column of texts with numbers and of its parts; engines list texts in any order, a column in theirs."""
+    order = sorted(known, key=lambda text: (text is None, text or ""))
+    place = np.empty(len(known), np.int32)
+    place[[known[text] for text in order]] = np.arange(len(known))
+    return TextColumn(_named(order), place[np.concatenate(parts)] if parts else np.zeros(0, np.int32))
 
 
 def _named(texts: Iterable[str | None]) -> tuple[str, ...]:

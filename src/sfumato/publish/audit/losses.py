@@ -42,7 +42,8 @@ def losses(
         column, domain = published.columns[name], domains[name]
         notation = Notation(domain)
         lost = np.array([text_loss(domain, notation.read(text)) for text in column.texts])
-        total += weights.get(name, 1.0) * float((lost[column.codes] * published.counts).sum())
+        rows = np.bincount(column.codes, published.counts, len(lost))  # by text: engines list tuples in any order
+        total += weights.get(name, 1.0) * float((lost * rows).sum())
     generalization = total / (sum(weights.get(name, 1.0) for name in quasi) * records)
     return {
         "loss": generalization + suppressed / records,

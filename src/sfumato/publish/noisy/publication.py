@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from sfumato.anonymizers import Mechanism
 from sfumato.engines import open_rows
+from sfumato.engines.places import input_files
 from sfumato.engines.protocol import OWN_FILE
 from sfumato.errors import BadInputError
 from sfumato.phrases import counted
@@ -62,7 +63,7 @@ class LeavingDraw(Leaving):
     @property
     def inputs(self) -> Sequence[Path]:
         """The table's file."""
-        return (Path(self.release.table.engine.origin),)
+        return tuple(input_files(self.release.table.engine.origin))
 
     def mapping(self) -> str:
         """Refuse: no value is recoded."""

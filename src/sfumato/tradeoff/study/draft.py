@@ -17,6 +17,7 @@ from tomlkit.items import Array, Table
 
 from sfumato.configuration import check_whole
 from sfumato.engines import Engine, Frame
+from sfumato.engines.places import seen_from, split_table
 from sfumato.errors import BadInputError
 from sfumato.measures import UniformReader
 from sfumato.quiet import Quiet
@@ -30,7 +31,7 @@ from sfumato.table.table import Roles, check_columns
 from sfumato.tradeoff.study.explorable import Explorable
 from sfumato.tradeoff.study.first_map import FirstMap, first_map
 from sfumato.tradeoff.study.study import Study, read_study
-from sfumato.tradeoff.study.texts import SCHEMA, seen_from
+from sfumato.tradeoff.study.texts import SCHEMA
 
 ENOUGH_FOR_POPULATIONS = 200
 """With fewer records the loss of large populations (u_loss) says little."""
@@ -392,4 +393,6 @@ def _about_entry(guess_: Guess) -> list[str]:
 
 
 def _study_name(source: str) -> str:
-    return Path(source).name.partition(".")[0] or "study"
+    file, table = split_table(source)
+    name = Path(file).name.partition(".")[0] if table is None else table.rpartition(".")[2].strip('"')
+    return name or "study"

@@ -18,6 +18,7 @@ from sfumato.anonymizers import Anonymizer, Maker, anonymizer
 from sfumato.configuration import check_choice, check_options, described, parse, shortened, without_seed
 from sfumato.documents import named, parse_toml, read_text
 from sfumato.engines import Frame
+from sfumato.engines.places import beside, seen_from
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES, READ_NOISY, READERS, Attack, Classification, Queries, Reader, Scales
 from sfumato.release import FORMS, Form
@@ -32,7 +33,6 @@ from sfumato.tradeoff.study.texts import (
     known_keys,
     list_of,
     section_values,
-    seen_from,
     study_content,
     study_text,
     texts_of,
@@ -332,7 +332,7 @@ def _declaration(entries: Mapping[str, Any], origin: str) -> TableDeclaration:
         raise BadInputError(f"source must be a text, not {shortened(entries['source'])}")
     values: dict[str, Any] = {k: tuple(value) if isinstance(value, list) else value for k, value in entries.items()}
     folder = Path(origin).parent
-    for key in ("source", "hierarchies"):
+    for key in ("source", "hierarchies", "spill"):
         if key in values:
             values[key] = _beside(folder, values[key], bundled=key == "source")
     if isinstance(values.get("hierarchy"), dict):
@@ -342,11 +342,9 @@ def _declaration(entries: Mapping[str, Any], origin: str) -> TableDeclaration:
 
 def _beside(folder: Path, value: Any, bundled: bool = False) -> Any:
     """Find a file that is named relative to the study's folder."""
-    if not isinstance(value, str) or not (folder / value).exists():
+    if not isinstance(value, str) or (bundled and value in DATASETS and not (folder / value).is_file()):
         return value
-    if bundled and value in DATASETS and not (folder / value).is_file():
-        return value
-    return str(folder / value)
+    return beside(folder, value)
 
 
 def _grid(block: Mapping[str, Any]) -> Grid:
@@ -386,8 +384,7 @@ def _table_entries(declared: TableDeclaration, folder: Path | None) -> dict[str,
         }
     if folder is not None:
         seen = {} if declared.is_bundled else {"source": seen_from(folder, entries["source"])}
-        if "hierarchies" in entries:
-            seen["hierarchies"] = seen_from(folder, entries["hierarchies"])
+        seen |= {key: seen_from(folder, entries[key]) for key in ("hierarchies", "spill") if key in entries}
         entries |= seen
         for column, hierarchy in entries.get("hierarchy", {}).items():
             entries["hierarchy"][column] = seen_from(folder, hierarchy) if isinstance(hierarchy, str) else hierarchy

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields
-from pathlib import Path
 from typing import Any
 
 import tomlkit
@@ -155,10 +153,3 @@ def changed(value: Any) -> dict[str, Any]:
 def source_word(source: str) -> str:
     """Write the name of a file so that it cannot be taken for an option."""
     return f"./{source}" if source.startswith("-") else source
-
-
-def seen_from(folder: Path, name: str) -> str:
-    """Name a file as seen from a folder, so that both can be moved together."""
-    if not Path(name).exists() or Path(name).is_absolute():
-        return name
-    return Path(os.path.relpath(name, folder)).as_posix()

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from sfumato.configuration import check_options
+from sfumato.engines.places import seen_from
 from sfumato.errors import BadInputError
 from sfumato.table.bundled import check_named
-from sfumato.tradeoff.study.texts import known_keys, option_words, seen_from
+from sfumato.tradeoff.study.texts import known_keys, option_words
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.files.bundled import BASKETS, load_baskets
 from sfumato.transactions.files.reading import read_baskets, with_tree

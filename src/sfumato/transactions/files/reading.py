@@ -96,8 +96,8 @@ def _counted(lists: CountedLists, origin: str, unit: str, column: str) -> Basket
     codes = np.array([place[text] for text in texts], np.int32)[lists.codes]
     record = np.repeat(np.arange(len(lists.lengths)), lists.lengths)
     if unit == "row" and (codes < 0).any():
-        row = lists.first_records[record[np.argmax(codes < 0)]]
-        raise BadInputError(f"{origin}, row {row}: the list in {column!r} has an empty item; take it out")
+        where = _where(lists, int(record[np.argmax(codes < 0)]), ", row ")
+        raise BadInputError(f"{origin}{where}: the list in {column!r} has an empty item; take it out")
     if not items:
         nothing = {
             "line": "no line has an item; give a file with one basket per line",
@@ -122,13 +122,18 @@ def _notices(
         named = codes[record == repeated[0]].tolist()
         item = baskets.items[next(code for code in named if named.count(code) > 1)]
         notices.append(
-            f"{baskets.origin}: {lists.counts[repeated].sum():,} baskets name an item more than once (first {unit} "
-            f"{lists.first_records[repeated[0]]}: {item!r}); it counts once"
+            f"{baskets.origin}: {lists.counts[repeated].sum():,} baskets name an item more than once (first"
+            f"{_where(lists, int(repeated[0]), f' {unit} ')}: {item!r}); it counts once"
         )
     empty = np.flatnonzero(lengths == 0)
     if len(empty):
         notices.append(
-            f"{baskets.origin}: {lists.counts[empty].sum():,} baskets have no items (first: {unit} "
-            f"{lists.first_records[empty[0]]}); they are kept as records without items"
+            f"{baskets.origin}: {lists.counts[empty].sum():,} baskets have no items"
+            f"{_where(lists, int(empty[0]), f' (first: {unit} ', ')')}; they are kept as records without items"
         )
     return tuple(notices)
+
+
+def _where(lists: CountedLists, i: int, before: str, after: str = "") -> str:
+    """Say in which record a list stands first; nothing where records have no order."""
+    return "" if lists.first_records is None else f"{before}{lists.first_records[i]}{after}"
