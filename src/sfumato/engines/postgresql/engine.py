@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from sfumato.engines.answers import by_text, distinct_in, lists_in, tuples_in
 from sfumato.engines.duckdb import DuckDBEngine
+from sfumato.engines.duckdb.landing import Landing
 from sfumato.engines.postgresql.address import address_of, is_address
 from sfumato.engines.postgresql.kinds import Kind, kind_of, nested_name
 from sfumato.engines.postgresql.session import Session
@@ -44,6 +45,8 @@ SEED = 20
 """Of samples: the same rows at every call."""
 
 BATCH = 1 << 17
+FEW_ROWS = 10_000
+"""By so many rows most columns are told that have equal values."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,7 @@ class PostgreSQLEngine:
         self._rows = source.rows(self._read.tables)
         self._numbers = count()
         self._links: dict[str, Link] = {}
+        self._tuples: dict[tuple[str, ...], str] = {}
 
     @classmethod
     def takes(cls, source: Any) -> bool:
@@ -113,15 +117,31 @@ class PostgreSQLEngine:
         """The number of rows that are seen."""
         return int(self._session.query(f"SELECT count(*) FROM {self._source.relation}")[0][0].as_py())
 
-    def digest(self) -> str:
-        """Return a digest of names and values, whatever the order of rows and columns."""
-        texts = [self._some_text(name) for name in sorted(self.columns)]
-        total = self._session.query(row_sums(texts, self._rows))[0][0].as_py()
-        return content_digest(self.columns, self.row_count, int(total))
+    def digest(self, columns: Sequence[str] = ()) -> str:
+        """Return a digest of names and values of some columns, or all; of some, equal rows are counted first."""
+        names = sorted(columns or self.columns)
+        keys = ", ".join(f"c{self.columns.index(name)}" for name in names)
+        grouped = f"(SELECT {keys}, count(*) AS n FROM {self._rows} GROUP BY {keys}) AS rows"
+        texts = [self._some_text(name) for name in names]
+        query = row_sums(texts, grouped, "n") if columns else row_sums(texts, self._rows)
+        return content_digest(names, self.row_count, int(self._session.query(query)[0][0].as_py()))
 
     def distinct(self, column: str, complete: Sequence[str] = ()) -> DistinctValues:
         """List the distinct values of a column, in ascending order of their text."""
         return distinct_in(self._counted([column], complete, self._rows))
+
+    def all_different(self, columns: Sequence[str]) -> list[str]:
+        """Say which of some columns have another value in every row: a few rows rule most out."""
+        for few in (f" LIMIT {FEW_ROWS}", ""):
+            if not columns:
+                break
+            keys = [f"c{self.columns.index(name)}" for name in columns]
+            counts = ", ".join(f"count(DISTINCT {key}) + coalesce(max(({key} IS NULL)::int), 0)" for key in keys)
+            rows = f"(SELECT {', '.join(dict.fromkeys(keys))} FROM {self._rows}{few}) AS rows"
+            answer = self._session.query(f"SELECT count(*), {counts} FROM {rows}")
+            number, *different = (values[0].as_py() for values in answer.columns)
+            columns = [name for name, values in zip(columns, different, strict=True) if values == number]
+        return list(columns)
 
     def sample(self, column: str, rows: int) -> DistinctValues:
         """List the distinct values of a column among about this many rows, the same at every call; all of a view."""
@@ -140,39 +160,31 @@ class PostgreSQLEngine:
         yield from self._counted(columns, complete, self._rows).to_batches(BATCH)
 
     def count_cells(self, codings: Sequence[Coding]) -> CountedCodes:
-        """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted.
-
-        The server counts the tuples of values first, which it does in parallel, and codes what it has counted.
-        """
-        number = next(self._numbers)
-        places = [self.columns.index(coding.column) for coding in codings]
-        handles = [self._handle(place, None in coding.codes) for place, coding in zip(places, codings, strict=True)]
-        joins, codes = [], []
-        for i, coding in enumerate(codings):
-            self._upload_coding(f"coding{i}", coding)
-            text, missing = self._text(coding.column), coding.codes.get(None)
-            joins.append(f'LEFT JOIN pg_temp.coding{i} ON coding{i}.text = ({text}) COLLATE "C"')
-            otherwise = "" if missing is None else f"WHEN {text} IS NULL THEN {missing} "
-            codes.append(f"CASE {otherwise}ELSE coding{i}.code END AS k{i}" if otherwise else f"coding{i}.code AS k{i}")
-        keys = ", ".join(f"c{place}" for place in places)
-        names = ", ".join(f"k{i}" for i in range(len(codings)))
+        """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted."""
+        name, places = f"link{next(self._numbers)}", range(len(codings))
+        keys = ", ".join(f"k{i}" for i in places)
+        handles = tuple(self._handle(coding) for coding in codings)
         listed = ", ".join(f"{handle} AS h{i}" for i, handle in enumerate(handles))
-        complete = " AND ".join(f"k{i} IS NOT NULL" for i in range(len(codings)))
-        self._session.execute(
-            f"CREATE TEMPORARY TABLE link{number} AS SELECT *, dense_rank() OVER (ORDER BY {names}) - 1 AS cell FROM ("
-            f"SELECT {listed}, {', '.join(codes)}, n FROM (SELECT {keys}, count(*) AS n FROM {self._rows} "
-            f"GROUP BY {keys}) AS rows {' '.join(joins)}) AS coded WHERE {complete}"
-        )
-        self._session.execute("DROP TABLE " + ", ".join(f"pg_temp.coding{i}" for i in range(len(codings))))
-        self._session.execute(f"ANALYZE pg_temp.link{number}")
+        with self._coded(codings) as coded:
+            self._session.execute(
+                f"CREATE TEMPORARY TABLE {name} AS SELECT {listed}, {keys}, n, "
+                f"dense_rank() OVER (ORDER BY {keys}) - 1 AS cell FROM {coded}"
+            )
+        self._session.execute(f"ANALYZE pg_temp.{name}")
         cells = self._session.query(
-            f"SELECT {names}, sum(n)::int8 AS n FROM pg_temp.link{number} GROUP BY cell, {names} ORDER BY cell"
+            f"SELECT {keys}, sum(n)::int8 AS n FROM pg_temp.{name} GROUP BY cell, {keys} ORDER BY cell"
         )
         matrix = np.stack([column.to_numpy().astype(np.int32) for column in cells.columns[:-1]], axis=1)
         counts = cells["n"].to_numpy().astype(np.int64)
-        link = Link(f"link{number}", tuple(handles), counts)
-        self._links[link.name] = link
-        return CountedCodes(matrix, counts, self.row_count - int(counts.sum()), link.name)
+        self._links[name] = Link(name, handles, counts)
+        return CountedCodes(matrix, counts, self.row_count - int(counts.sum()), name)
+
+    def cell_number(self, codings: Sequence[Coding]) -> int:
+        """Count how many distinct tuples of codes there are."""
+        keys = ", ".join(f"k{i}" for i in range(len(codings)))
+        with self._coded(codings) as coded:
+            counted = self._session.query(f"SELECT count(*) FROM (SELECT DISTINCT {keys} FROM {coded}) AS cells")
+        return int(counted[0][0].as_py())
 
     def tuples(self, columns: Sequence[str], link: str) -> Tuples:
         """List the tuples of values that the rows of every cell have, in the order of cells and texts."""
@@ -187,13 +199,13 @@ class PostgreSQLEngine:
 
     def write(self, placement: Placement, layout: Layout, path: Path, format: str) -> int:
         """Write the placed rows as "csv" or "parquet", shuffled; return the number of rows."""
-        landed, link = self._landed(placement.link, layout.neutral)
-        return landed.write(replace(placement, link=link), layout, path, format)
+        landed = self._landed(placement.link, layout.neutral)
+        return landed.write(replace(placement, link=Landing.link), layout, path, format)
 
     def placed_rows(self, placement: Placement, layout: Layout) -> pa.Table:
         """Return the placed rows as `write` writes them, neutral columns with their types."""
-        landed, link = self._landed(placement.link, layout.neutral)
-        return landed.placed_rows(replace(placement, link=link), layout)
+        landed = self._landed(placement.link, layout.neutral)
+        return landed.placed_rows(replace(placement, link=Landing.link), layout)
 
     def write_table(self, content: pa.Table, path: Path, format: str) -> int:
         """Write a small table of our own making in the same way, its rows shuffled."""
@@ -251,12 +263,41 @@ class PostgreSQLEngine:
             "text that is the same everywhere; give a view that writes it as text or number, or leave it out"
         )
 
-    def _handle(self, place: int, nullable: bool) -> str:
+    def _handle(self, coding: Coding) -> str:
         """Write how a column is compared: by its key, or where values may be missing by a text that none else has."""
-        _, kind = self._kind(self.columns[place])
-        if nullable:
+        place, kind = self._kind(coding.column)
+        if None in coding.codes:
             return f"(coalesce('v' || {kind.text_of(f'c{place}')}, '') COLLATE \"C\")"
         return f'(c{place} COLLATE "C")' if kind.has_texts_for_keys else f"c{place}"
+
+    def _values(self, columns: Sequence[str]) -> str:
+        """Count the tuples of values of some columns once, in a temporary table; the server does it in parallel."""
+        key = tuple(sorted(set(columns)))
+        if key not in self._tuples:
+            name, keys = f"values{next(self._numbers)}", ", ".join(f"c{self.columns.index(column)}" for column in key)
+            self._session.execute(
+                f"CREATE TEMPORARY TABLE {name} AS SELECT {keys}, count(*) AS n FROM {self._rows} GROUP BY {keys}"
+            )
+            self._session.execute(f"ANALYZE pg_temp.{name}")
+            self._tuples[key] = name
+        return self._tuples[key]
+
+    @contextmanager
+    def _coded(self, codings: Sequence[Coding]) -> Iterator[str]:
+        """Bring codes up, and write the tuples of values with codes k0, k1, ..., all of which have one."""
+        values = self._values([coding.column for coding in codings])
+        joins, codes = [], []
+        for i, coding in enumerate(codings):
+            self._upload_coding(f"coding{i}", coding)
+            text, missing = self._text(coding.column), coding.codes.get(None)
+            joins.append(f'LEFT JOIN pg_temp.coding{i} ON coding{i}.text = ({text}) COLLATE "C"')
+            code = f"coding{i}.code"
+            codes.append(code if missing is None else f"CASE WHEN {text} IS NULL THEN {missing} ELSE {code} END")
+        listed = ", ".join(f"{code} AS k{i}" for i, code in enumerate(codes))
+        complete = " AND ".join(f"k{i} IS NOT NULL" for i in range(len(codings)))
+        coded = f"(SELECT rows.*, {listed} FROM pg_temp.{values} AS rows {' '.join(joins)}) AS coded"
+        yield f"{coded} WHERE {complete}"
+        self._session.execute("DROP TABLE " + ", ".join(f"pg_temp.coding{i}" for i in range(len(codings))))
 
     def _counted(self, columns: Sequence[str], complete: Sequence[str], rows: str) -> pa.Table:
         """Count tuples: by keys, whose texts are then written."""
@@ -282,39 +323,23 @@ class PostgreSQLEngine:
 
     @cached_property
     def _beside(self) -> DuckDBEngine:
-        """The engine that writes tables of our own."""
+        """The engine that writes tables of our own, and what counts alone tell."""
         return DuckDBEngine.open(pa.table({"none": pa.nulls(0, pa.string())}), Reading(origin=self.origin))
 
-    def _landed(self, link: str, neutral: Sequence[str]) -> tuple[DuckDBEngine, str]:
-        """Let the rows that are published land in DuckDB: the number of their cell, and what is published as it is."""
-        kinds = {name: self._kind(name)[1].name for name in neutral}
-        with self._crossing(self._links[link], neutral) as batches:
-            return DuckDBEngine.landed(batches, kinds, self._reading)
+    def _landed(self, link: str, neutral: Sequence[str]) -> DuckDBEngine:
+        """Let the rows that are published land in DuckDB: the number of their cell, and what is published as it is.
 
-    @contextmanager
-    def _crossing(self, link: Link, neutral: Sequence[str]) -> Iterator[pa.RecordBatchReader]:
-        """Stream rows; where nothing of a row is published as it is, the counts of cells say everything."""
+        Where nothing of a row is published as it is, counts say everything, and no row needs to come.
+        """
         if not neutral:
-            yield _repeated(link.counts)
-            return
-        shown = []
+            return self._beside
+        shown, kinds = [], {}
         for i, name in enumerate(neutral):
             place, kind = self._kind(name)
             value = f"v{place}" if kind.is_shown_otherwise else f"c{place}"
             shown.append(f"{value if kind.crosses else kind.text_of(value)} AS c{i}")
-        statement = f"SELECT cell, {', '.join(shown)} FROM {self._rows} {link.join()}"
+            kinds[name] = kind.name
+        counted = self._links[link]
+        statement = f"SELECT cell, {', '.join(shown)} FROM {self._rows} {counted.join()}"
         with self._session.stream(statement) as batches:
-            yield batches
-
-
-def _repeated(counts: NDArray[np.int64]) -> pa.RecordBatchReader:
-    """Give the number of every cell as often as it has rows."""
-    schema = pa.schema({"cell": pa.int64()})
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        step = max(1, int(BATCH * len(counts) / max(int(counts.sum()), 1)))
-        for start in range(0, len(counts), step):
-            cells = np.arange(start, min(start + step, len(counts)))
-            yield pa.RecordBatch.from_arrays([pa.array(np.repeat(cells, counts[start : start + step]))], schema=schema)
-
-    return pa.RecordBatchReader.from_batches(schema, batches())
+            return Landing.of(batches, kinds, counted.counts, self._reading)
