@@ -63,6 +63,9 @@ Verb = TypeVar("Verb", bound=Callable[..., Any])
 MOST_ENUMERATED = 20_000
 """Up to so many distinct texts of a column come as a dictionary with every batch."""
 
+MOST_NUMBERED = 1_000_000
+"""Of more rows the first one with a value is not looked for, which costs as much as counting."""
+
 FEW_ROWS = 1000
 """Rows that are looked at before all are."""
 
@@ -200,7 +203,7 @@ class DuckDBEngine:
     @translated
     def _distinct(self, column: str, kept: str) -> DistinctValues:
         values = self._values_of(column, kept)
-        numbered = self.row_count <= MANY_ROWS
+        numbered = self.row_count <= MOST_NUMBERED
         table = self._connection.sql(
             f"SELECT t, sum(n)::BIGINT{', min(first)' * numbered} FROM {values} GROUP BY t ORDER BY t NULLS LAST"
         ).to_arrow_table()
@@ -342,7 +345,7 @@ class DuckDBEngine:
         """
         if (column, kept) not in self._tables:
             key, alias, text = self._keyed(column)
-            first = ", min(rowid) + 1 AS first" if self.row_count <= MANY_ROWS else ""
+            first = ", min(rowid) + 1 AS first" if self.row_count <= MOST_NUMBERED else ""
             self._tables[column, kept] = self._made(
                 f"SELECT {alias} AS value, {text} AS t, * EXCLUDE ({alias}) FROM "
                 f"(SELECT {key} AS {alias}, count(*) AS n{first} FROM rows WHERE {kept} GROUP BY {key})"
