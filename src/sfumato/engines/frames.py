@@ -16,7 +16,7 @@ from sfumato.engines.headers import checked_header
 from sfumato.errors import BadInputError
 from sfumato.quiet import Quiet
 
-FrameKind = Literal["pandas", "polars", "arrow"]
+FrameKind = Literal["pandas", "polars", "arrow", "spark"]
 """The kinds of frames that a release comes back as."""
 
 PANDAS_INDEX = "__index_level_"
@@ -63,7 +63,8 @@ def frame_origin(content: Any) -> str:
 def frame_kind(source: Any) -> FrameKind:
     """Say what a release of a source comes back as: the kind of frame that it is; Arrow's for all others, and files."""
     rooms = {base.__module__.partition(".")[0] for base in type(source).__mro__}
-    return "pandas" if "pandas" in rooms else "polars" if "polars" in rooms else "arrow"
+    kinds: dict[str, FrameKind] = {"pandas": "pandas", "polars": "polars", "pyspark": "spark"}
+    return next((kind for room, kind in kinds.items() if room in rooms), "arrow")
 
 
 def arrow_table(frame: Any, origin: str, columns: Sequence[str] = ()) -> tuple[pa.Table, tuple[str, ...]]:
@@ -116,7 +117,9 @@ def _check_names(origin: str, names: tuple[str, ...], columns: Sequence[str]) ->
 
 
 def _from_arrow(frame: Any, origin: str) -> pa.Table:
-    if not isinstance(frame, pa.Table) and not hasattr(frame, "__arrow_c_stream__"):
+    if isinstance(frame, pa.Table):
+        return frame  # pa.table would import pandas to see whether it is one of its frames
+    if not hasattr(frame, "__arrow_c_stream__"):
         raise BadInputError(f"{origin} is neither a path nor a frame that speaks the Arrow interface; {ANY_FRAME}")
     try:
         return pa.table(frame)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping as Entries
 from dataclasses import asdict, dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,10 @@ class Mapping(Quiet):
             "hierarchies": {name: asdict(hierarchy) for name, hierarchy in self.hierarchies.items()},
         }
         return json_text(content, SCHEMA)
+
+    def digest(self) -> str:
+        """Return a digest by which a ledger tells mappings apart."""
+        return sha256(self.to_text().encode()).hexdigest()
 
 
 def mapping_of(release: Release | NoisyRelease, wanted: Requirement) -> Mapping:

@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.engines.answers import lists_in, tuples_in
 from sfumato.engines.duckdb.coding import KEYED_BY_VALUE, CodedColumn, Packing, in_order
 from sfumato.engines.duckdb.connections import connect, readable
 from sfumato.engines.duckdb.publishing import (
@@ -270,11 +271,7 @@ class DuckDBEngine:
         )
         with self._lock:
             table = self._connection.sql(query).to_arrow_table()
-        encoded = [_encoded(table[f"v{i}"].combine_chunks()) for i in range(len(columns))]
-        values = np.empty((table.num_rows, len(columns)), np.int64)
-        for i, (codes, _) in enumerate(encoded):
-            values[:, i] = codes
-        return Tuples(table[0].to_numpy(), values, table["n"].to_numpy(), [texts for _, texts in encoded])
+        return tuples_in(table)
 
     @translated
     def write(self, placement: Placement, layout: Layout, path: Path, format: str) -> int:
@@ -502,10 +499,7 @@ class DuckDBEngine:
         table = self._connection.sql(
             f"SELECT items, count(*), min(record) AS first FROM ({records}) GROUP BY items ORDER BY first"
         ).to_arrow_table()
-        lists = table[0].combine_chunks()
-        codes, texts = _encoded(lists.flatten())
-        lengths = lists.value_lengths().fill_null(0).to_numpy().astype(np.int64)
-        return CountedLists(texts, lengths, codes.astype(np.int32), table[1].to_numpy(), table[2].to_numpy())
+        return lists_in(table)
 
     def _replace_table(self, name: str, content: pa.Table) -> None:
         self._connection.register("incoming", content)
@@ -544,9 +538,3 @@ def _listed(codes: NDArray[np.int32], texts: pa.Array) -> pa.Array:
     if len(texts) > MOST_ENUMERATED:
         return texts.take(pa.array(codes))
     return pa.DictionaryArray.from_arrays(pa.array(codes), texts)
-
-
-def _encoded(column: pa.Array) -> tuple[NDArray[np.int64], list[str | None]]:
-    """Number the values of a column in the order of their first appearance; a missing one counts as a value."""
-    coded = column.dictionary_encode(null_encoding="encode")
-    return coded.indices.to_numpy().astype(np.int64), coded.dictionary.to_pylist()

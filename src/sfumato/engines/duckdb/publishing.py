@@ -159,11 +159,14 @@ def _dealt(connection: duckdb.DuckDBPyConnection, shown: Shown, placement: Place
 def _ordered(
     connection: duckdb.DuckDBPyConnection, shown: Shown, within: Mapping[str, NDArray[np.int64]]
 ) -> NDArray[np.int64]:
-    """Order distinct rows by a digest of what they show, within groups where some are named."""
+    """Order distinct rows by a digest of what they show, within groups where some are named.
+
+    Within groups it decides who is paired with whom, so there it is the digest that all engines have.
+    """
     outputs = [f"o{i}" for i in range(len(shown.columns))]
     content = shown.table({**within, "place": np.arange(len(shown.counts))})
     connection.register("shown", content)
-    keys = ", ".join([*within, *([shuffled(outputs, shown.rows > MANY_ROWS)] if outputs else [])])
+    keys = ", ".join([*within, *([shuffled(outputs, shown.rows > MANY_ROWS and not within)] if outputs else [])])
     order = connection.sql(f"SELECT place FROM shown{f' ORDER BY {keys}' if keys else ''}").to_arrow_table()
     connection.unregister("shown")
     numbers: NDArray[np.int64] = order.column(0).to_numpy()

@@ -31,7 +31,7 @@ def published(layout: Layout, placed: str, values: Mapping[str, str], many: bool
     """
     expressions = _shown(layout, values)
     if layout.permuted:
-        query = _permuted(layout, expressions, placed, many)
+        query = _permuted(layout, expressions, placed)
     else:
         query = f"SELECT {_listed(layout.order, expressions)} {_source(layout, placed)}"
     return f"SELECT * FROM ({query}) ORDER BY {shuffled(_by_name(layout, range(len(layout.order))), many)}"
@@ -60,7 +60,7 @@ def _listed(order: Iterable[str], expressions: dict[str, str]) -> str:
     return ", ".join(f"{expressions[name]} AS o{i}" for i, name in enumerate(order))
 
 
-def _permuted(layout: Layout, expressions: dict[str, str], placed: str, many: bool) -> str:
+def _permuted(layout: Layout, expressions: dict[str, str], placed: str) -> str:
     """Deal the permuted columns out anew within each group: both sides sorted by what they themselves show.
 
     The pairing is a function of the two published margins of the group, so it tells nothing about who had what.
@@ -69,7 +69,7 @@ def _permuted(layout: Layout, expressions: dict[str, str], placed: str, many: bo
     for permuted in (False, True):
         listed = {i: expressions[name] for i, name in enumerate(layout.order) if (name in layout.permuted) == permuted}
         columns = "".join(f"{expression} AS o{i}, " for i, expression in listed.items())
-        order = shuffled(_by_name(layout, listed), many)
+        order = shuffled(_by_name(layout, listed))  # the digest of all engines: it decides who is paired with whom
         sides.append(
             f"SELECT *, row_number() OVER (PARTITION BY grp ORDER BY {order}) AS turn "
             f"FROM (SELECT {columns}placed.grp {_source(layout, placed)})"
