@@ -150,6 +150,9 @@ class DistinctValues(Quiet):
     first_rows: NDArray[np.int64] | None
     """None on an engine whose rows have no order."""
 
+    kinds: NDArray[np.int64] | None = None
+    """Where a rule made these values: how many texts became each."""
+
     def place(self, i: int) -> str:
         """Say for a message, after its column, where a value stands first; nothing where rows have no order."""
         return "" if self.first_rows is None else f", row {self.first_rows[i]} (the header not counted)"
@@ -182,14 +185,28 @@ class ColumnFacts(Quiet):
     last: datetime.date | None
 
 
+@dataclass(frozen=True)
+class Rule:
+    """How the texts of a column become fewer in the engine, where there are more than anybody hands over.
+
+    `prefix`: the first `number` characters. `day`: of a text `2020-01-31`, perhaps with more behind a blank or a T, the
+    first ten. `floor`: of a number x in digits, perhaps with a sign, a point and an exponent, the floating point number
+    floor(x / number) * number. Texts of another form stay as they are, and missing values missing.
+    """
+
+    kind: Literal["prefix", "day", "floor"]
+    number: int = 0
+
+
 @dataclass(frozen=True, repr=False)
 class Coding(Quiet):
-    """A code for every text of one column; None is the key of missing values."""
+    """A code for every text of one column, or for what a rule makes of it; None is the key of missing values."""
 
     spoken: ClassVar[tuple[str, ...]] = ("column",)
 
     column: str
     codes: Mapping[str | None, int]
+    rule: Rule | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -338,8 +355,11 @@ class Engine(Protocol):
         framed, columns in the order of their names.
         """
 
-    def distinct(self, column: str, complete: Sequence[str] = ()) -> DistinctValues:
-        """List the distinct values of a column, by text, among the rows that miss no value in `complete` columns."""
+    def distinct(self, column: str, complete: Sequence[str] = (), rule: Rule | None = None) -> DistinctValues:
+        """List the distinct values of a column, by text, among the rows that miss no value in `complete` columns.
+
+        With a rule what it makes of the texts, and of how many texts.
+        """
 
     def all_different(self, columns: Sequence[str]) -> list[str]:
         """Say which of some columns have another value in every row; most are ruled out by a few rows."""

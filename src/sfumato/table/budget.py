@@ -63,7 +63,7 @@ class CodedColumn:
         """Return the codes of the nodes of a level; a value outside of the domain stays outside."""
         above = self.tree.ancestors[level]
         codes = {text: int(above[code]) if code >= 0 else code for text, code in self.coding.codes.items()}
-        return Coding(self.coding.column, codes)
+        return Coding(self.coding.column, codes, self.coding.rule)
 
     def steps(self) -> list[tuple[float, int]]:
         """Say for every level below the root what it costs, per what it saves beyond the level before."""
