@@ -106,13 +106,16 @@ class PlainEngine:
     def complete_rows(self, complete):
         return [None not in row for row in self.rows(complete)]
 
-    def digest(self):
-        names = sorted(self.columns)
+    def digest(self, columns=()):
+        names = sorted(columns or self.columns)
         total = sum(int(shuffle_key(row)[0][:15], 16) for row in self.rows(names))
         return hashlib.sha256(repr((names, self.row_count, total)).encode()).hexdigest()
 
     def distinct(self, column, complete=()):
         return self.counted(column, self.complete_rows(complete))
+
+    def all_different(self, columns):
+        return [name for name in columns if len(set(self.held[name])) == self.row_count]
 
     def sample(self, column, rows):
         every = -(-self.row_count // rows)
@@ -157,6 +160,9 @@ class PlainEngine:
         codes = np.array(cells, np.int32).reshape(len(cells), len(codings))
         numbers = np.array([counts[cell] for cell in cells], np.int64)
         return CountedCodes(codes, numbers, self.row_count - int(numbers.sum()), str(len(self.links) - 1))
+
+    def cell_number(self, codings):
+        return len(self.count_cells(codings).counts)
 
     def tuples(self, columns, link):
         linked = zip(self.links[int(link)], self.rows(columns), strict=True)

@@ -50,7 +50,7 @@ def mapped(folder: Path) -> list[str]:
             for own in points
         ]
     else:
-        about = {"digest": study.table.open().engine.digest()}
+        about = {"digest": study.digest_of(study.table.open())}
         entries = [
             {"id": own.id, "anonymizer": str(own.anonymizer), "form": own.form, "requirement": str(own.requirement)}
             | {"parameters": own.parameters}

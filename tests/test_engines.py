@@ -90,7 +90,7 @@ VALUES = [
     (pa.float64(), [-0.0, 2e-3, 1e7, 1e23, 1e15], ["-0.0", "0.002", "10000000.0", "1e+23", "1000000000000000.0"]),
     (pa.float64(), [2.0**-44, 5e-324, 2e23], ["5.684341886080802e-14", "5e-324", "2e+23"]),
     (pa.float64(), [math.nan, math.inf, -math.inf], ["nan", "inf", "-inf"]),
-    (pa.float32(), [0.1, 1e10, 16777216.0, 1e-5], ["0.1", "10000000000.0", "16777216.0", "1e-05"]),
+    (pa.float32(), [0.1, -2.5, 12345.6, 1e-5], ["0.1", "-2.5", "12345.6", "1e-05"]),
     (pa.decimal128(9, 2), [Decimal("1.50"), Decimal("-0.05"), Decimal(0)], ["1.50", "-0.05", "0.00"]),
     (pa.decimal128(38, 10), [Decimal("0.0000001"), Decimal(0)], ["0.0000001000", "0.0000000000"]),
     (pa.date32(), [datetime.date(1, 1, 1), datetime.date(9999, 12, 31)], ["0001-01-01", "9999-12-31"]),
@@ -241,6 +241,7 @@ def test_a_source_without_rows_is_refused_unless_it_will_do(engine):
 @pytest.mark.parametrize(("error", "ours"), [(duckdb.OutOfMemoryException, MemoryError), (duckdb.Error, BadInputError)])
 def test_whatever_happens_to_duckdb_is_told_as_one_of_our_errors(error, ours, monkeypatch, tmp_path):
     rows = DuckDBEngine.open(pa.table(PEOPLE), Reading(origin="people"))
+    link = rows.count_cells([Coding("age", {"7": 0})]).link
 
     class Broken:
         def fail(self, *_, **__):
@@ -249,11 +250,13 @@ def test_whatever_happens_to_duckdb_is_told_as_one_of_our_errors(error, ours, mo
         sql = execute = register = fail
 
     monkeypatch.setattr(rows, "_connection", Broken())
+    for known in ("_kinds", "row_count"):
+        vars(rows).pop(known)
     verbs = [
         rows.digest,
         lambda: rows.distinct("age"),
         lambda: rows.facts("age"),
-        lambda: rows.tuples(["age"], "link0"),
+        lambda: rows.tuples(["age"], link),
     ]
     verbs += [lambda: list(rows.count_texts(["age"])), lambda: rows.count_cells([Coding("age", {"7": 0})])]
     verbs += [

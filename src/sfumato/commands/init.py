@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.commands.common import announce_first_run, print_json, say, tell
-from sfumato.commands.groups import ABOUT_TABLES, AsJson, OfBaskets, Roles, TextReading, refuse
+from sfumato.commands.groups import ABOUT_TABLES, AsJson, OfBaskets, Roles, TableReading, refuse
 from sfumato.phrases import counted
 from sfumato.vocabulary import SOURCE
 
@@ -27,7 +27,7 @@ ROLES = (
 def init(
     table: Annotated[str, typer.Argument(help=SOURCE.meaning)],
     roles: Roles,
-    reading: TextReading,
+    reading: TableReading,
     baskets: OfBaskets,
     to: Annotated[Path, typer.Option("--to", help="The study to write.")] = Path("study.toml"),
     sample: Annotated[int, typer.Option(help="Look at the values of about so many records.")] = 100_000,

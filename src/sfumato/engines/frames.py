@@ -16,7 +16,7 @@ from sfumato.engines.headers import checked_header
 from sfumato.errors import BadInputError
 from sfumato.quiet import Quiet
 
-FrameKind = Literal["pandas", "polars", "arrow"]
+FrameKind = Literal["pandas", "polars", "arrow", "spark"]
 """The kinds of frames that a release comes back as."""
 
 PANDAS_INDEX = "__index_level_"
@@ -63,7 +63,8 @@ def frame_origin(content: Any) -> str:
 def frame_kind(source: Any) -> FrameKind:
     """Say what a release of a source comes back as: the kind of frame that it is; Arrow's for all others, and files."""
     rooms = {base.__module__.partition(".")[0] for base in type(source).__mro__}
-    return "pandas" if "pandas" in rooms else "polars" if "polars" in rooms else "arrow"
+    kinds: dict[str, FrameKind] = {"pandas": "pandas", "polars": "polars", "pyspark": "spark"}
+    return next((kind for room, kind in kinds.items() if room in rooms), "arrow")
 
 
 def arrow_table(frame: Any, origin: str, columns: Sequence[str] = ()) -> tuple[pa.Table, tuple[str, ...]]:

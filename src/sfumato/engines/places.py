@@ -28,6 +28,7 @@ SECRETS = ("password", "passwd", "pwd", "secret", "token", "sig", "signature", "
 
 REMEDY = "secrets come from the environment: PGPASSWORD or ~/.pgpass for a database, the store's own variables else"
 MANY = "*?["
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 def scheme_of(source: Any) -> str | None:
@@ -116,6 +117,12 @@ def _ending(file: Path) -> str:
     """Return how a name ends, without what says that it is compressed."""
     bare = file.name.lower().removesuffix(".gz")
     return Path(bare).suffix
+
+
+def partition_of(file: Path) -> dict[str, str | None]:
+    """Read the folders `key=value` above a file, as hive writes them; its word for a missing value is none."""
+    pairs = (part.split("=", 1) for part in file.parts[:-1] if "=" in part.lstrip("="))
+    return {unquote(key): None if value == NO_VALUE else unquote(value) for key, value in pairs}
 
 
 def input_files(source: Any) -> list[Path]:

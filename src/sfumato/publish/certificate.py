@@ -7,7 +7,6 @@ the same with a part `for_your_eyes`, and nothing of that part may leave the hou
 
 from __future__ import annotations
 
-import hashlib
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,8 +24,10 @@ from sfumato.publish.audit.audit import Audit
 from sfumato.publish.cautions import Caution, found_first
 from sfumato.publish.check_command import Columns, public_check, publisher_check, seen_from
 from sfumato.publish.file_alone import FileAlone
+from sfumato.publish.ledger import file_digest
 from sfumato.release import Release
 from sfumato.release.changes import column_changes
+from sfumato.release.staging import parts_of
 from sfumato.requirements import Requirement
 from sfumato.tradeoff import Candidate
 from sfumato.words.columns import changes_sentence
@@ -182,9 +183,7 @@ def head(files: Mapping[str, Path], rows: int) -> dict[str, Any]:
         "kind": "sfumato certificate",
         "for": "the public",
         "made": datetime.now(UTC).replace(microsecond=0).isoformat(),
-        "files": [
-            {"name": name, "sha256": file_digest(path), "bytes": path.stat().st_size} for name, path in files.items()
-        ],
+        "files": [{"name": name, "sha256": file_digest(path), "bytes": _bytes(path)} for name, path in files.items()],
         "rows": rows,
     }
 
@@ -268,10 +267,8 @@ def _baselines(release: Release) -> dict[str, Any]:
     return baselines
 
 
-def file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+def _bytes(path: Path) -> int:
+    return sum(part.stat().st_size for part in parts_of(path))
 
 
 def read_certificate(path: Path) -> dict[str, Any]:

@@ -94,8 +94,9 @@ def publish_point(
     maker = candidate.anonymizer
     if isinstance(maker, Mechanism):
         check_noisy_request(maker, id, layout, mapping)
-    table = of_table(map_.study).table.open()
-    check_unchanged(map_, folder, table.engine.origin, table.engine.digest())
+    explored = of_table(map_.study)
+    table = explored.table.open()
+    check_unchanged(map_, folder, table.engine.origin, explored.digest_of(table))
     origin = replace(origin, table=table.engine.origin)
     release = made(point, table)
     if isinstance(release, NoisyRelease):

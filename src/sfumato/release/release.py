@@ -18,10 +18,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.arrays import Codes, Counts, Numbers
+from sfumato.engines.spark import SparkEngine
 from sfumato.errors import BadInputError
 from sfumato.quiet import Quiet
 from sfumato.release.frames import pandas_frame, polars_frame, typed
-from sfumato.release.writing import Format, RowLayout, format_of, release_rows, write_release
+from sfumato.release.writing import Format, RowLayout, format_of, placed, release_rows, write_release
 from sfumato.table import Assignment, Cells, Histograms, Points, Table, distinct_rows
 
 Form = Literal["generalization", "bucketization"]
@@ -71,9 +72,22 @@ class Published(ABC):
         """Return what a file of it would hold as a polars frame, in the same order of rows."""
         return polars_frame(self.to_arrow())
 
+    def to_spark(self) -> Any:
+        """Return what a file of it would hold as a frame of Spark, where the table is one: its rows stay there."""
+        engine = self.table.engine
+        if not isinstance(engine, SparkEngine):
+            raise BadInputError(
+                f"{engine.origin} is not in Spark, so neither is its release; read the table with engine='spark', or "
+                "hand what to_pandas() returns to spark.createDataFrame"
+            )
+        return self._in_spark(engine)
+
+    def _in_spark(self, engine: SparkEngine) -> Any:
+        return engine.frame_of(self.to_arrow())
+
     def frame(self) -> Any:
         """Return it as the kind of frame that the table came as; where that was a file, as an Arrow table."""
-        ways = {"pandas": self.to_pandas, "polars": self.to_polars, "arrow": self.to_arrow}
+        ways = {"pandas": self.to_pandas, "polars": self.to_polars, "arrow": self.to_arrow, "spark": self.to_spark}
         return ways[self.table.kind]()
 
 
@@ -161,6 +175,9 @@ class Release(Published):
         published values decide.
         """
         return typed(release_rows(self), self.table.engine.texts)
+
+    def _in_spark(self, engine: SparkEngine) -> Any:
+        return engine.placed_frame(*placed(self))
 
     def to_csv(
         self, path: str | Path, layout: RowLayout = "rows", force: bool = False, escape_formulas: bool = False

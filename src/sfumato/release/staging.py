@@ -8,6 +8,7 @@ a certificate that does not fit them.
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -19,6 +20,9 @@ from sfumato.process.interrupts import finishing, named, unfinished
 
 PRIVATE = 0o600
 """The mode of what shows records: for its owner alone."""
+
+PART = "part-"
+"""How the names of files begin that one release was written to by an engine of several machines."""
 
 NAME_KEPT = 100
 """Characters of a target's name that its draft bears, so that the draft's own name is never too long."""
@@ -45,7 +49,7 @@ def check_target(path: Path, force: bool) -> None:
             raise BadInputError(
                 f"{path} exists already; choose another name or overwrite it with --force (in Python force=True)"
             )
-        if path.is_dir():
+        if path.is_dir() and not is_parts(path):
             raise BadInputError(f"{path} is a folder; give the name of a file")
         if not path.parent.is_dir():
             raise BadInputError(f"{path}: the folder {path.parent} does not exist; make it first")
@@ -88,15 +92,41 @@ def staged(targets: Sequence[Path], private: Collection[Path] = ()) -> Iterator[
                 yield drafts
             for draft, target in zip(drafts, targets, strict=True):
                 with writable(target):
-                    with draft.open("rb+") as stream:
-                        os.fsync(stream.fileno())
-                    draft.chmod(PRIVATE if target in private else 0o666 & ~_umask())
+                    _settle(draft, PRIVATE if target in private else 0o666 & ~_umask())
             with finishing():
                 _rename(drafts, targets)
                 named()
         finally:
             for draft in drafts:
-                draft.unlink(missing_ok=True)
+                _remove(draft)
+
+
+def is_parts(path: Path) -> bool:
+    """Say whether a folder is a release that an engine wrote in parts, and holds nothing else."""
+    names = [entry.name for entry in path.iterdir()] if path.is_dir() else []
+    return any(name.startswith(PART) for name in names) and all(name.startswith((PART, "_", ".")) for name in names)
+
+
+def parts_of(path: Path) -> list[Path]:
+    """List the files that a released file is made of: itself, or those of its folder in the order of their names."""
+    return sorted(path.glob(f"{PART}*")) if path.is_dir() else [path]
+
+
+def _settle(draft: Path, mode: int) -> None:
+    """Let the disk have a draft, and others see it as they may."""
+    for file in filter(Path.is_file, draft.iterdir()) if draft.is_dir() else [draft]:
+        with file.open("rb+") as stream:
+            os.fsync(stream.fileno())
+        file.chmod(mode)
+    if draft.is_dir():
+        draft.chmod(mode | (mode & 0o444) >> 2)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _rename(drafts: Sequence[Path], targets: Sequence[Path]) -> None:
@@ -105,7 +135,7 @@ def _rename(drafts: Sequence[Path], targets: Sequence[Path]) -> None:
     try:
         for target, kept in aside.items():
             with writable(target):
-                if target.is_dir():
+                if target.is_dir() and not is_parts(target):
                     raise IsADirectoryError(None, "it is a folder")
                 if os.path.lexists(target):
                     target.replace(kept)
@@ -115,13 +145,13 @@ def _rename(drafts: Sequence[Path], targets: Sequence[Path]) -> None:
     except BaseException:
         for draft, target in zip(drafts, targets, strict=True):
             if not draft.exists():
-                target.unlink(missing_ok=True)
+                _remove(target)
         for target, kept in reversed(aside.items()):
             if os.path.lexists(kept):
                 kept.replace(target)
         raise
     for kept in aside.values():
-        kept.unlink(missing_ok=True)
+        _remove(kept)
 
 
 def _umask() -> int:

@@ -8,6 +8,7 @@ group publishes, so the file cannot tell more than the group's histogram.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -19,7 +20,7 @@ from sfumato.engines import Layout, Placement, Texts
 from sfumato.engines.formulas import check_escaping, escape_file
 from sfumato.engines.places import input_files
 from sfumato.errors import BadInputError
-from sfumato.release.staging import check_targets, staged
+from sfumato.release.staging import check_targets, parts_of, staged
 from sfumato.table import Hierarchy, Points
 
 if TYPE_CHECKING:
@@ -73,16 +74,21 @@ def write_drafts(
         engine.write_table(sensitive_table(release), drafts[1], format)
     rows = engine.write(_placement(release), row_layout(release, with_sensitive=layout == "rows"), drafts[0], format)
     _check_all_written(release, rows)
-    for draft in drafts if escape_formulas else ():
-        escape_file(draft)
+    for part in chain.from_iterable(map(parts_of, drafts if escape_formulas else ())):
+        escape_file(part)
 
 
 def release_rows(release: Release) -> pa.Table:
     """Return in memory what `write_release` writes, in the same order of rows."""
-    _check_layout(release, "rows")
-    rows = release.table.engine.placed_rows(_placement(release), row_layout(release))
+    rows = release.table.engine.placed_rows(*placed(release))
     _check_all_written(release, rows.num_rows)
     return rows
+
+
+def placed(release: Release) -> tuple[Placement, Layout]:
+    """Say where the rows of a release go, and what they show."""
+    _check_layout(release, "rows")
+    return _placement(release), row_layout(release)
 
 
 def _placement(release: Release) -> Placement:

@@ -1,4 +1,8 @@
-"""The verbs on DuckDB: it holds the rows, spills to disk where memory is short, and writes the files."""
+"""The verbs on DuckDB: it reads rows where they are, works on disk where memory is short, and writes the files.
+
+Nothing is kept for single rows. A verb that needs the cells of rows finds their codes anew, by small tables of the
+values of every column; that is cheaper than a table of all rows, which would have to be written and read too.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from itertools import count
 from pathlib import Path
 from threading import Lock
 from typing import Any, ClassVar, Self, TypeVar, cast
+from weakref import finalize
 
 import duckdb
 import numpy as np
@@ -16,27 +21,28 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.engines.answers import lists_in, tuples_in
-from sfumato.engines.duckdb.settling import Settled, settle
-from sfumato.engines.duckdb.sources import (
-    WHOLE_KINDS,
-    Loaded,
-    connect,
-    load,
-    readable,
-    unwritable,
-    view_parquet,
-    viewable,
+from sfumato.engines.duckdb.coding import KEYED_BY_VALUE, CodedColumn, Packing, in_order
+from sfumato.engines.duckdb.connections import connect, readable
+from sfumato.engines.duckdb.publishing import (
+    MANY_ROWS,
+    ROWS_AT_ONCE,
+    numbered_rows,
+    parts_of,
+    shown_rows,
+    text_tables,
 )
+from sfumato.engines.duckdb.saving import save
+from sfumato.engines.duckdb.settling import Settled, settle
+from sfumato.engines.duckdb.sources import WHOLE_KINDS, Loaded, load
 from sfumato.engines.duckdb.statements import (
     column_facts,
     framed,
     gathered_lists,
-    literal,
     published,
     runs,
     shuffled,
-    unescaped_rows,
 )
+from sfumato.engines.duckdb.statements import unescaped as without_mark
 from sfumato.engines.formulas import unescaped
 from sfumato.engines.protocol import (
     DIGITS,
@@ -48,7 +54,6 @@ from sfumato.engines.protocol import (
     Layout,
     Placement,
     Reading,
-    Texts,
     Tuples,
     content_digest,
 )
@@ -57,7 +62,13 @@ from sfumato.errors import BadInputError
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 MOST_ENUMERATED = 20_000
-"""Up to about so many distinct texts of a column are counted as an enumeration."""
+"""Up to so many distinct texts of a column come as a dictionary with every batch."""
+
+FEW_ROWS = 1000
+"""Rows that are looked at before all are."""
+
+MOST_DIVERSE = 10_000
+"""Distinct values among ten times as many rows, above which a column is taken to have hardly any equal ones."""
 
 
 def translated(verb: Verb) -> Verb:
@@ -76,27 +87,25 @@ class DuckDBEngine:
 
     name: ClassVar[str] = "duckdb"
 
-    def __init__(
-        self,
-        connection: duckdb.DuckDBPyConnection,
-        names: tuple[str, ...],
-        reading: Reading,
-        viewed: Path | None = None,
-        settled: Settled | None = None,
-        notices: tuple[str, ...] = (),
-        typed: bool = False,
-    ) -> None:
-        self.columns = names
-        self.origin, self.na, self.notices = reading.origin, reading.na, notices
-        self._settled = settled or Settled()
-        self.notations = self._settled.notations
+    def __init__(self, connection: duckdb.DuckDBPyConnection, reading: Reading, loaded: Loaded) -> None:
+        self.columns = loaded.names
+        self.origin, self.na = reading.origin, reading.na
+        settled = Settled()
+        if reading.settles:
+            settled = settle(connection, loaded.names, reading, loaded.trims, loaded.values)
+        self.notices = (*loaded.notices, *settled.notices)
+        self.notations = settled.notations
+        self._values = {**loaded.values, **settled.expressions}
         self._connection = connection
-        self._reading = reading
         self._as_it_stands = reading.as_it_stands
-        self._typed, self._as_written = typed, reading.as_written
-        self._viewed = viewed
-        self._links = count()
+        self._typed, self._as_written = loaded.typed, reading.as_written
+        self._files = {path: _stamp(path) for path in loaded.files}
+        self._numbers = count()
+        self._tables: dict[tuple[str, str], str] = {}
+        self._links: dict[str, tuple[Packing, NDArray[np.int64]]] = {}
+        self._last: tuple[tuple[Coding, ...], Packing, str] | None = None
         self._lock = Lock()
+        finalize(self, _close, connection, loaded.store)
 
     @classmethod
     def takes(cls, source: Any) -> bool:
@@ -105,41 +114,16 @@ class DuckDBEngine:
 
     @classmethod
     def open(cls, source: Any, reading: Reading) -> Self:
-        """Load a file (delimited text, JSON, Parquet, a workbook, ...) or a frame that speaks the Arrow interface.
+        """Open files, a table of a database, a URL, or a frame that speaks the Arrow interface.
 
-        A Parquet file whose values are only counted is not loaded.
+        Parquet and databases stay where they are; everything else is loaded, to disk where it is large.
         """
-        connection, viewed = connect(reading), viewable(source, reading)
+        connection = connect(reading)
         with readable(reading.origin):
-            if viewed:
-                loaded = Loaded(view_parquet(connection, source, reading.columns))
-            else:
-                loaded = load(connection, source, reading)
-            names = loaded.names
+            loaded = load(connection, source, reading)
             if reading.escaped and reading.layout != "lines":
-                names = _unescape(connection, names, reading.origin)
-            settled = settle(connection, names, reading, loaded.trims) if reading.settles else Settled()
-            settled.change(connection, len(names), viewed)
-        notices = (*loaded.notices, *settled.notices)
-        return cls(connection, names, reading, Path(source) if viewed else None, settled, notices, loaded.typed)
-
-    @classmethod
-    def landed(
-        cls, batches: pa.RecordBatchReader, kinds: Mapping[str, str], reading: Reading
-    ) -> tuple[DuckDBEngine, str]:
-        """Take rows that another engine has counted, and return their link too.
-
-        They come with the number of their cell and with columns by the names in `kinds`, to become these types.
-        """
-        connection = connect()
-        connection.register("incoming", batches)
-        listed = ", ".join(["cell", *(f"c{i}::{kind} AS c{i}" for i, kind in enumerate(kinds.values()))])
-        with readable(reading.origin):
-            connection.execute(f"CREATE TABLE arrived AS SELECT {listed} FROM incoming")
-        connection.unregister("incoming")
-        connection.execute("CREATE VIEW rows AS SELECT * EXCLUDE (cell), rowid FROM arrived")
-        connection.execute("CREATE VIEW link AS SELECT rowid AS line, cell FROM arrived")
-        return cls(connection, tuple(kinds), replace(reading, as_written=())), "link"
+                loaded = _unescaped(connection, loaded, reading.origin)
+            return cls(connection, reading, loaded)
 
     # -- the verbs -----------------------------------------------------------------------------------------
 
@@ -168,16 +152,41 @@ class DuckDBEngine:
         return int(self._connection.execute("SELECT count(*) FROM rows").fetchall()[0][0])
 
     @translated
-    def digest(self) -> str:
-        """Return a digest of names and values, whatever the order of rows and columns."""
-        row = framed([self._text(name) for name in sorted(self.columns)])
-        query = f"SELECT sum(('0x' || left(md5({row}), {DIGITS}))::BIGINT) FROM rows"
+    def digest(self, columns: Sequence[str] = ()) -> str:
+        """Return a digest of names and values of some columns, or all; equal rows are counted before it is made."""
+        names = sorted(columns or self.columns)
+        if any(self._is_diverse(name) for name in names):  # then hardly any rows are equal
+            row = framed([self._text(name) for name in names])
+            query = f"SELECT sum(('0x' || left(md5({row}), {DIGITS}))::BIGINT) FROM rows"
+            total = self._connection.execute(query).fetchall()[0][0] or 0
+            return content_digest(names, self.row_count, int(total))
+        packing, tables = self._texts_packing(names, "true")
+        texts = [f"{table}.text" for table in tables]
+        number = f"('0x' || left(md5({framed(texts)}), {DIGITS}))::HUGEINT"
+        found = " ".join(
+            f"JOIN {table} ON {table}.code = {code}" for table, code in zip(tables, packing.codes, strict=True)
+        )
+        query = f"SELECT sum(n * {number}) FROM ({self._counted(packing, 'true')}) {found}"
         total = self._connection.execute(query).fetchall()[0][0] or 0
-        return content_digest(self.columns, self.row_count, int(total))
+        return content_digest(names, self.row_count, int(total))
 
     def distinct(self, column: str, complete: Sequence[str] = ()) -> DistinctValues:
         """List the distinct values of a column, in ascending order of their text."""
-        return self._distinct(column, " AND ".join(f"{self._text(name)} IS NOT NULL" for name in complete) or "true")
+        return self._distinct(column, self._complete(complete))
+
+    @translated
+    def all_different(self, columns: Sequence[str]) -> list[str]:
+        """Say which of some columns have another value in every row: the first rows rule most out."""
+        for few in (f" LIMIT {FEW_ROWS}", ""):
+            if not columns:
+                break
+            texts = ", ".join(f"{self._text(name)} AS v{i}" for i, name in enumerate(columns))
+            counts = ", ".join(f"count(DISTINCT v{i}) + max((v{i} IS NULL)::INTEGER)" for i in range(len(columns)))
+            rows, *numbers = self._connection.execute(
+                f"SELECT count(*), {counts} FROM (SELECT {texts} FROM rows{few})"
+            ).fetchall()[0]
+            columns = [name for name, number in zip(columns, numbers, strict=True) if number == rows]
+        return list(columns)
 
     def sample(self, column: str, rows: int) -> DistinctValues:
         """List the distinct values of a column among about this many rows, the same at every call."""
@@ -191,68 +200,47 @@ class DuckDBEngine:
 
     @translated
     def _distinct(self, column: str, kept: str) -> DistinctValues:
-        text = self._text(column)
-        query = f"SELECT {text}, count(*), min(rowid) + 1 FROM rows WHERE {kept} GROUP BY ALL ORDER BY 1 NULLS LAST"
-        table = self._connection.sql(query).to_arrow_table()
-        return DistinctValues(table[0].to_pylist(), table[1].to_numpy(), table[2].to_numpy())
+        values = self._values_of(column, kept)
+        numbered = self.row_count <= MANY_ROWS
+        table = self._connection.sql(
+            f"SELECT t, sum(n)::BIGINT{', min(first)' * numbered} FROM {values} GROUP BY t ORDER BY t NULLS LAST"
+        ).to_arrow_table()
+        return DistinctValues(table[0].to_pylist(), table[1].to_numpy(), table[2].to_numpy() if numbered else None)
 
     def count_texts(self, columns: Sequence[str], complete: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
         """Count the distinct tuples of texts of some columns (null: missing); the last column is the count.
 
-        DuckDB keeps the memory of a large GROUP BY until its database is closed, so a file that is only viewed is
-        counted in a database of its own; there columns with few texts become enumerations, which take a third of the
-        memory and come out as dictionaries.
+        Texts get codes, and rows are grouped by these; columns with few texts come as dictionaries.
         """
-        texts = [self._text(name) for name in columns]
-        kept = " AND ".join(f"{self._text(name)} IS NOT NULL" for name in complete) or "true"
-
-        def query(texts: Sequence[str]) -> str:
-            listed = [f"{text} AS t{i}" for i, text in enumerate(texts)]
-            return f"SELECT {', '.join([*listed, 'count(*) AS n'])} FROM rows WHERE {kept} GROUP BY ALL"
-
         with readable(self.origin):
-            if self._viewed is None:
-                yield from self._connection.sql(query(texts)).to_arrow_reader(1 << 17)
-                return
-            with connect(self._reading) as connection:
-                view_parquet(connection, self._viewed)
-                self._settled.change(connection, len(self.columns), viewed=True)
-                yield from connection.sql(query(enumerated(connection, texts))).to_arrow_reader(1 << 17)
+            kept = self._complete(complete)
+            packing, tables = self._texts_packing(columns, kept)
+            texts = [self._connection.sql(f"SELECT text FROM {t} ORDER BY code").to_arrow_table() for t in tables]
+            dictionaries = [listed.column(0).combine_chunks() for listed in texts]
+            names = [*(f"t{i}" for i in range(len(columns))), "n"]
+            for batch in self._connection.sql(self._counted(packing, kept)).to_arrow_reader(1 << 17):
+                codes = packing.unpacked([batch.column(i).to_numpy() for i in range(len(packing.names))])
+                listed = [_listed(codes[:, i], texts) for i, texts in enumerate(dictionaries)]
+                yield pa.RecordBatch.from_arrays([*listed, batch.column(len(packing.names))], names)
 
     @translated
     def count_cells(self, codings: Sequence[Coding]) -> CountedCodes:
         """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted."""
-        columns, joins = [], []
-        for i, coding in enumerate(codings):
-            texts = [text for text in coding.codes if text is not None]
-            codes = [coding.codes[text] for text in texts]
-            lookup = pa.table({"text": pa.array(texts, pa.string()), "code": pa.array(codes, pa.int32())})
-            self._replace_table(f"coding{i}", lookup)
-            text = self._text(coding.column)
-            missing = coding.codes.get(None)
-            code = (
-                f"coding{i}.code"
-                if missing is None
-                else f"CASE WHEN {text} IS NULL THEN {missing} ELSE coding{i}.code END"
-            )
-            columns.append(f"({code})::INTEGER AS k{i}")
-            joins.append(f"LEFT JOIN coding{i} ON coding{i}.text = {text}")
-        names = [f"k{i}" for i in range(len(codings))]
-        self._connection.execute("DROP TABLE IF EXISTS coded")
-        self._connection.execute(
-            f"CREATE TEMP TABLE coded AS SELECT rows.rowid AS line, {', '.join(columns)} FROM rows {' '.join(joins)}"
-        )
-        complete = " AND ".join(f"{name} IS NOT NULL" for name in names)
-        keys = ", ".join(names)
-        cells = self._connection.sql(
-            f"SELECT {keys}, count(*) AS n FROM coded WHERE {complete} GROUP BY {keys} ORDER BY {keys}"
-        ).to_arrow_table()
-        matrix = np.empty((cells.num_rows, len(names)), dtype=np.int32)
-        for i, name in enumerate(names):
-            matrix[:, i] = cells[name].to_numpy()
-        counts = cells["n"].to_numpy().astype(np.int64)
-        link = self._link(matrix, names)
-        return CountedCodes(matrix, counts, self.row_count - int(counts.sum()), link)
+        packing, table = self._counted_table(tuple(codings))
+        counted = self._connection.sql(f"SELECT * FROM {table}").to_arrow_table()
+        self._forget_counted()
+        keys, counts = in_order(counted, len(packing.names))
+        link = f"link{next(self._numbers)}"
+        cells = {name: pa.array(key) for name, key in zip(packing.names, keys, strict=True)}
+        self._replace_table(link, pa.table({**cells, "cell": pa.array(np.arange(len(counts)))}))
+        self._links[link] = packing, counts
+        return CountedCodes(packing.unpacked(keys), counts, self.row_count - int(counts.sum()), link)
+
+    @translated
+    def cell_number(self, codings: Sequence[Coding]) -> int:
+        """Count how many distinct tuples of codes there are; what was counted waits for `count_cells`."""
+        _, table = self._counted_table(tuple(codings))
+        return int(self._connection.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0])
 
     @translated
     def tuples(self, columns: Sequence[str], link: str) -> Tuples:
@@ -260,8 +248,8 @@ class DuckDBEngine:
         texts = [f"{self._text(column)} AS v{i}" for i, column in enumerate(columns)]
         names = [f"v{i} NULLS LAST" for i in range(len(columns))]
         query = (
-            f"SELECT {', '.join([f'{link}.cell', *texts, 'count(*) AS n'])} FROM {link} "
-            f"JOIN rows ON rows.rowid = {link}.line GROUP BY ALL ORDER BY {', '.join(['1', *names])}"
+            f"SELECT {', '.join(['cell', *texts, 'count(*) AS n'])} {self._linked(link)} "
+            f"GROUP BY ALL ORDER BY {', '.join(['cell', *names])}"
         )
         with self._lock:
             table = self._connection.sql(query).to_arrow_table()
@@ -271,19 +259,20 @@ class DuckDBEngine:
     def write(self, placement: Placement, layout: Layout, path: Path, format: str) -> int:
         """Write the placed rows as "csv" or "parquet", shuffled; return the number of rows."""
         with self._lock:
-            return self._save(self._published(placement, layout), list(layout.order), path, format)
+            return save(self._connection, self._published(placement, layout), list(layout.order), path, format)
 
     @translated
     def placed_rows(self, placement: Placement, layout: Layout) -> pa.Table:
         """Return the placed rows as `write` writes them, neutral columns with their types."""
         with self._lock:
-            table = self._connection.sql(self._published(placement, layout)).to_arrow_table()
+            rows = self._published(placement, layout)
+            table = self._connection.sql(rows).to_arrow_table() if isinstance(rows, str) else rows.read_all()
         return table.rename_columns(list(layout.order))
 
     @translated
     def write_table(self, content: pa.Table, path: Path, format: str) -> int:
         """Write a small table of our own making in the same way, its rows shuffled."""
-        return self._save(self._shuffled(content), list(content.column_names), path, format)
+        return save(self._connection, self._shuffled(content), list(content.column_names), path, format)
 
     @translated
     def shuffled_table(self, content: pa.Table) -> pa.Table:
@@ -309,13 +298,166 @@ class DuckDBEngine:
                 )
         return self._lists(gathered_lists(owner, text))
 
-    # -- how ---------------------------------------------------------------------------------------------------
+    # -- values and their texts --------------------------------------------------------------------------------
 
-    def _published(self, placement: Placement, layout: Layout) -> str:
-        """Place the rows, and write the query that gives them as they are published."""
-        self._place(placement, layout.neutral)
-        self._register_texts(layout)
-        return published(layout, self.columns)
+    def _value(self, column: str) -> str:
+        """Write a column as it is published where it is neutral."""
+        base = f"c{self.columns.index(column)}"
+        return self._values.get(base, base)
+
+    def _text(self, column: str) -> str:
+        return f"({self._value(column)})::VARCHAR"
+
+    def _complete(self, columns: Sequence[str]) -> str:
+        return " AND ".join(f"{self._text(name)} IS NOT NULL" for name in columns) or "true"
+
+    def _keyed(self, column: str) -> tuple[str, str, str]:
+        """Write what rows are grouped by, what that is called afterwards, and the text that belongs to it.
+
+        Values are grouped as they were read where they tell texts apart, so that texts are made of distinct values.
+        """
+        base, kind, text = f"c{self.columns.index(column)}", self._kinds[column], self._text(column)
+        if KEYED_BY_VALUE.match(kind) and not kind.endswith("]"):
+            return base, base, text
+        return text, "value", "value"
+
+    def _is_diverse(self, column: str) -> bool:
+        """Say whether a column has so many values that rows are hardly ever equal; told from the first of them."""
+        if not self._keyed(column)[0].startswith("c"):
+            return True
+        few = f"SELECT {self._keyed(column)[0]} AS v FROM rows LIMIT {10 * MOST_DIVERSE}"
+        return bool(
+            self._connection.execute(f"SELECT count(DISTINCT v) > {MOST_DIVERSE} FROM ({few})").fetchall()[0][0]
+        )
+
+    # -- codes -------------------------------------------------------------------------------------------------
+
+    def _values_of(self, column: str, kept: str = "true") -> str:
+        """Make a table of the distinct values of a column with their texts and counts, once; return its name.
+
+        Rows are grouped by values, and texts made of these; the first rows of many are not looked for.
+        """
+        if (column, kept) not in self._tables:
+            key, alias, text = self._keyed(column)
+            first = ", min(rowid) + 1 AS first" if self.row_count <= MANY_ROWS else ""
+            self._tables[column, kept] = self._made(
+                f"SELECT {alias} AS value, {text} AS t, * EXCLUDE ({alias}) FROM "
+                f"(SELECT {key} AS {alias}, count(*) AS n{first} FROM rows WHERE {kept} GROUP BY {key})"
+            )
+        return self._tables[column, kept]
+
+    def _texts_packing(self, columns: Sequence[str], kept: str) -> tuple[Packing, list[str]]:
+        """Give every text of some columns its number, the missing one too; return tables of texts beside."""
+        coded, tables = [], []
+        for column in columns:
+            values = self._values_of(column, kept)
+            texts = self._made(f"SELECT t AS text, row_number() OVER (ORDER BY t) - 1 AS code FROM {values} GROUP BY t")
+            codes = self._made(f"SELECT value, code FROM {values} JOIN {texts} ON text IS NOT DISTINCT FROM t")
+            size = self._connection.execute(f"SELECT count(*) FROM {texts}").fetchall()[0][0]
+            coded.append(CodedColumn(codes, self._keyed(column)[0], size))
+            tables.append(texts)
+        return Packing(tuple(coded)), tables
+
+    def _code(self, coding: Coding) -> CodedColumn:
+        """Give every value of a column the code of its text; none to one whose text has none."""
+        texts = [text for text in coding.codes if text is not None]
+        numbers = [coding.codes[text] for text in texts]
+        lookup = pa.table({"text": pa.array(texts, pa.string()), "number": pa.array(numbers, pa.int32())})
+        missing = coding.codes.get(None)
+        self._connection.register("lookup", lookup)
+        codes = self._made(
+            f"SELECT value, CASE WHEN t IS NULL THEN {'NULL' if missing is None else missing} ELSE number END AS code "
+            f"FROM {self._values_of(coding.column)} LEFT JOIN lookup ON lookup.text = t"
+        )
+        self._connection.unregister("lookup")
+        return CodedColumn(codes, self._keyed(coding.column)[0], max([*coding.codes.values(), -1]) + 1)
+
+    def _made(self, query: str) -> str:
+        """Make a small table of our own; return its name."""
+        name = f"made{next(self._numbers)}"
+        self._connection.execute(f"CREATE TEMP TABLE {name} AS {query}")
+        return name
+
+    def _counted(self, packing: Packing, kept: str) -> str:
+        """Write the query that counts the distinct packed codes, of rows in which every value has one."""
+        keys = [f"{number} AS {name}" for number, name in zip(packing.numbers, packing.names, strict=True)]
+        there = " AND ".join(f"{name} IS NOT NULL" for name in packing.names)
+        return (
+            f"SELECT {', '.join(packing.names)}, count(*) AS n FROM (SELECT {', '.join(keys)} FROM rows "
+            f"{packing.joins} WHERE {kept}) WHERE {there} GROUP BY {', '.join(packing.names)}"
+        )
+
+    def _counted_table(self, codings: tuple[Coding, ...]) -> tuple[Packing, str]:
+        """Count the distinct packed codes to a table, which is kept until others are counted or these are taken."""
+        if self._last is None or self._last[0] != codings:
+            self._forget_counted()
+            packing = Packing(tuple(map(self._code, codings)))
+            self._last = codings, packing, self._made(self._counted(packing, "true"))
+        return self._last[1:]
+
+    def _forget_counted(self) -> None:
+        if self._last is not None:
+            self._connection.execute(f"DROP TABLE {self._last[2]}")
+        self._last = None
+
+    def _linked(self, link: str) -> str:
+        """Write rows with the number of their cell, which is called `cell`."""
+        packing, _ = self._links[link]
+        same = [f"{link}.{name} = {number}" for name, number in zip(packing.names, packing.numbers, strict=True)]
+        return f"FROM rows {packing.joins} JOIN {link} ON {' AND '.join(same)}"
+
+    # -- what is published -------------------------------------------------------------------------------------
+
+    def _published(self, placement: Placement, layout: Layout) -> str | pa.RecordBatchReader:
+        """Return the rows as they are published: a query, or a stream where that is cheaper."""
+        many = int(placement.count.sum()) > MANY_ROWS
+        if not layout.neutral:
+            return shown_rows(self._connection, placement, layout).batches(layout.order)
+        self._check_unchanged()
+        if many and not layout.permuted:
+            return self._many(placement, layout)
+        for name, content in text_tables(layout).items():
+            self._replace_table(name, content)
+        values = {name: f"n{i}" for i, name in enumerate(layout.neutral)}
+        placed = self._placed(placement, placement.group, layout.neutral)
+        return published(layout, placed, values, many)
+
+    def _many(self, placement: Placement, layout: Layout) -> pa.RecordBatchReader:
+        """Return many rows as a stream: ordered by what they show without their neutral columns, then by these.
+
+        Only neutral columns and a number go through the sort, and what belongs to the number is put beside afterwards.
+        """
+        shown, number = numbered_rows(self._connection, placement, layout)
+        neutral = ", ".join(f"n{i}" for i in range(len(layout.neutral)))
+        rows = self._connection.sql(
+            f"SELECT grp, {neutral} FROM ({self._placed(placement, number, layout.neutral)}) "
+            f"ORDER BY grp, {shuffled([f'n{i}' for i in range(len(layout.neutral))], many=True)}"
+        )
+        return shown.beside(rows.to_arrow_reader(ROWS_AT_ONCE), layout.neutral, layout.order)
+
+    def _placed(self, placement: Placement, number: NDArray[np.int64], neutral: Sequence[str]) -> str:
+        """Write rows with cell, neutral columns and the number of their entry, which is called `grp`.
+
+        Those of a split cell are told apart by their neutral columns only.
+        """
+        parts = parts_of(placement, number, self._links[placement.link][1])
+        for table, content in parts.items():
+            self._replace_table(table, pa.table({key: pa.array(values) for key, values in content.items()}))
+        listed = ", ".join(f"{self._value(name)} AS n{i}" for i, name in enumerate(neutral))
+        rows = f"SELECT {listed}, cell, grp {self._linked(placement.link)} JOIN whole USING (cell)"
+        if not len(parts["split"]["cell"]):
+            return rows
+        texts = ", ".join(self._text(name) for name in neutral)
+        within = f"row_number() OVER (PARTITION BY cell ORDER BY {texts}) - 1"
+        apart = (
+            f"SELECT {listed}, cell, {within} AS place {self._linked(placement.link)} "
+            "WHERE cell IN (SELECT cell FROM split)"
+        )
+        columns = ", ".join(f"n{i}" for i in range(len(neutral)))
+        return (
+            f"{rows} UNION ALL SELECT {columns}, cell, grp FROM ({apart}) JOIN split USING (cell) "
+            "WHERE place >= first AND place < last"
+        )
 
     def _shuffled(self, content: pa.Table) -> str:
         """Write the query that gives a table in an order that depends on nothing but what its rows show."""
@@ -323,8 +465,13 @@ class DuckDBEngine:
         self._replace_table("content", content.rename_columns(outputs))
         return f"SELECT {', '.join(outputs)} FROM content ORDER BY {shuffled(outputs)}"
 
-    def _text(self, column: str) -> str:
-        return f"rows.c{self.columns.index(column)}::VARCHAR"
+    def _check_unchanged(self) -> None:
+        """Raise where a file that stays where it is is not what was counted any more."""
+        for path, stamp in self._files.items():
+            if _stamp(path) != stamp:
+                raise BadInputError(f"{path}: the file has changed since it was counted; do this once more")
+
+    # -- how ---------------------------------------------------------------------------------------------------
 
     def _lists(self, records: str) -> CountedLists:
         """Count equal lists among those that a query gives with the numbers of their records."""
@@ -338,114 +485,35 @@ class DuckDBEngine:
         self._connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT * FROM incoming")
         self._connection.unregister("incoming")
 
-    def _link(self, codes: NDArray[np.int32], names: list[str]) -> str:
-        """Keep for every row the number of its cell, under a name of its own."""
-        link = f"link{next(self._links)}"
-        cells = {name: pa.array(codes[:, i]) for i, name in enumerate(names)}
-        cells["cell"] = pa.array(np.arange(len(codes), dtype=np.int64))
-        self._replace_table("cells", pa.table(cells))
-        same = " AND ".join(f"coded.{name} = cells.{name}" for name in names)
-        self._connection.execute(f"CREATE TEMP TABLE {link} AS SELECT line, cell FROM coded JOIN cells ON {same}")
-        self._connection.execute("DROP TABLE coded")
-        self._connection.execute("DROP TABLE cells")
-        return link
 
-    def _place(self, placement: Placement, neutral: Sequence[str]) -> None:
-        """Give every row its group. Rows of a cell that is split are told apart by their neutral values only."""
-        order = np.lexsort((placement.group, placement.cell))
-        cell, group, number = placement.cell[order], placement.group[order], placement.count[order]
-        ends = np.cumsum(number)
-        starts_of_cell = np.flatnonzero(np.r_[True, cell[1:] != cell[:-1]]) if len(cell) else np.array([], int)
-        before = np.repeat((ends - number)[starts_of_cell], np.diff(np.r_[starts_of_cell, len(cell)]))
-        parts = {"cell": cell, "grp": group, "first": ends - number - before, "last": ends - before}
-        self._replace_table("parts", pa.table({name: pa.array(values) for name, values in parts.items()}))
-        texts = ", ".join(self._text(name) for name in neutral)
-        link = placement.link
-        within = f"row_number() OVER (PARTITION BY {link}.cell ORDER BY {texts or 'NULL'}) - 1"
-        self._connection.execute(
-            f"CREATE OR REPLACE TEMP TABLE numbered AS SELECT {link}.line, {link}.cell, {within} AS place "
-            f"FROM {link} JOIN rows ON rows.rowid = {link}.line"
-        )
-        self._connection.execute(
-            "CREATE OR REPLACE TEMP TABLE placed AS SELECT numbered.line, numbered.cell, parts.grp FROM numbered "
-            "JOIN parts ON parts.cell = numbered.cell AND numbered.place >= first AND numbered.place < last"
-        )
-        self._connection.execute("DROP TABLE numbered")
-
-    def _register_texts(self, layout: Layout) -> None:
-        groups = {f"t{i}": _dictionary(column) for i, column in enumerate(layout.by_group)}
-        if layout.group_labels is not None:
-            groups["label"] = pa.array(layout.group_labels)
-        cells = {f"t{i}": _dictionary(column) for i, column in enumerate(layout.by_cell)}
-        for key, columns in (("grp", groups), ("cell", cells)):
-            if columns:
-                number = pa.array(np.arange(len(next(iter(columns.values()))), dtype=np.int64))
-                self._replace_table(f"{key}_texts", pa.table({key: number, **columns}))
-
-    def _save(self, query: str, names: list[str], path: Path, format: str) -> int:
-        save = self._save_parquet if format == "parquet" else self._save_csv
-        try:
-            return save(query, names, str(path))
-        except (duckdb.Error, pa.ArrowException) as error:
-            raise unwritable(error) from None
-
-    def _save_csv(self, query: str, names: list[str], temporary: str) -> int:
-        header = ", ".join(literal(name) for name in names)
-        texts = ", ".join(f"o{i}::VARCHAR" for i in range(len(names)))
-        if len(names) == 1:  # a missing value alone would be an empty line, which readers skip
-            texts = "coalesce(o0::VARCHAR, '')"
-        columns = ", ".join(f"h{i}" for i in range(len(names)))
-        body = f"SELECT {texts} FROM ({query})"
-        written = self._connection.execute(
-            f"COPY (FROM (VALUES ({header})) AS header({columns}) UNION ALL ({body})) TO {literal(temporary)} "
-            f"(FORMAT csv, USE_TMP_FILE false, HEADER false, DELIMITER ',', QUOTE '\"', ESCAPE '\"')"
-        ).fetchall()
-        return int(written[0][0]) - 1
-
-    def _save_parquet(self, query: str, names: list[str], temporary: str) -> int:
-        import pyarrow.parquet as pq  # slow to import, and needed for Parquet files alone
-
-        written = 0
-        batches = self._connection.sql(query).to_arrow_reader(1 << 16)
-        schema = pa.schema([field.with_name(name) for field, name in zip(batches.schema, names, strict=True)])
-        with pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
-            for batch in batches:
-                writer.write_batch(pa.RecordBatch.from_arrays(batch.columns, schema=schema))
-                written += batch.num_rows
-        return written
-
-
-def _unescape(connection: duckdb.DuckDBPyConnection, names: Sequence[str], origin: str) -> tuple[str, ...]:
+def _unescaped(connection: duckdb.DuckDBPyConnection, loaded: Loaded, origin: str) -> Loaded:
     """Take the marks before formulas away; a formula without one says that the file was not written so."""
-    for i, name in enumerate(names):
+    for i, name in enumerate(loaded.names):
         bare = connection.execute(f"SELECT any_value(c{i}) FROM rows WHERE {runs(f'c{i}')}").fetchall()[0][0]
         if bare is not None:
             raise BadInputError(
                 f"{origin}, column {name!r}: {bare!r} is a formula, so this file was not written with "
                 "--escape-formulas; leave --escaped-formulas out"
             )
-    connection.execute(f"CREATE OR REPLACE TABLE rows AS {unescaped_rows(len(names))}")
-    return tuple(map(unescaped, names))
+    values = {f"c{i}": without_mark(f"c{i}") for i in range(len(loaded.names))}
+    return replace(loaded, names=tuple(map(unescaped, loaded.names)), values=values)
 
 
-def enumerated(connection: duckdb.DuckDBPyConnection, texts: Sequence[str]) -> list[str]:
-    """Cast those of some expressions over `rows` that have few distinct texts to enumerations."""
-    if not texts:
-        return []
-    numbers = connection.execute(
-        f"SELECT {', '.join(f'approx_count_distinct({text})' for text in texts)} FROM rows"
-    ).fetchall()[0]
-    cast = []
-    for i, (text, number) in enumerate(zip(texts, numbers, strict=True)):
-        if number <= MOST_ENUMERATED:
-            connection.execute(
-                f"CREATE TYPE enumeration{i} AS ENUM (SELECT DISTINCT {text} FROM rows WHERE {text} IS NOT NULL)"
-            )
-        cast.append(f"{text}::enumeration{i}" if number <= MOST_ENUMERATED else text)
-    return cast
+def _stamp(path: Path) -> tuple[int, int]:
+    """Say which version of a file this is."""
+    stat = path.stat()
+    return stat.st_size, stat.st_mtime_ns
 
 
-def _dictionary(column: Texts) -> pa.Array:
-    return pa.DictionaryArray.from_arrays(
-        pa.array(column.codes, pa.int32()), pa.array(list(column.texts), pa.string())
-    ).cast(pa.string())
+def _close(connection: duckdb.DuckDBPyConnection, store: Path | None) -> None:
+    """Close a database, and remove the file of ours that held its rows."""
+    connection.close()
+    if store is not None:
+        store.unlink(missing_ok=True)
+
+
+def _listed(codes: NDArray[np.int32], texts: pa.Array) -> pa.Array:
+    """Return the texts that codes stand for: as a dictionary where there are few of them."""
+    if len(texts) > MOST_ENUMERATED:
+        return texts.take(pa.array(codes))
+    return pa.DictionaryArray.from_arrays(pa.array(codes), texts)

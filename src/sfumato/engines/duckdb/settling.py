@@ -1,7 +1,8 @@
 """Reading what stands in loaded texts, column by column: blanks around values, numbers and dates as people write them.
 
 What a column is, is looked at in a few rows first, so that plain columns cost one cheap pass; every decision is then
-made on all rows, by counting. The values are changed by one statement, and only where there is something to change.
+made on all rows, by counting their distinct values. Nothing is changed: a column that is read otherwise than it is
+written gets an expression.
 """
 
 from __future__ import annotations
@@ -39,6 +40,19 @@ MEASURED = 0.3
 
 
 @dataclass(frozen=True)
+class Column:
+    """A column of `rows`, and the expression over it that is its text."""
+
+    base: str
+    text: str
+
+    @property
+    def values(self) -> str:
+        """Write a query of its distinct values, as texts t, with the number n of rows of each."""
+        return f"(SELECT {self.text} AS t, n FROM (SELECT {self.base}, count(*) AS n FROM rows GROUP BY ALL))"
+
+
+@dataclass(frozen=True)
 class Settled:
     """How the columns of a source are read: an expression for each that is changed, its notation, what is said."""
 
@@ -48,26 +62,22 @@ class Settled:
     notations: Mapping[str, str] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
 
-    def change(self, connection: duckdb.DuckDBPyConnection, columns: int, viewed: bool) -> None:
-        """Let `rows` hold what was read; a source that is only viewed stays where it is."""
-        if not self.expressions:
-            return
-        names = [f"c{i}" for i in range(columns)]
-        listed = ", ".join(f"{self.expressions.get(name, name)} AS {name}" for name in names)
-        if viewed:
-            connection.execute("ALTER VIEW rows RENAME TO source")
-            others = ", ".join(names)
-            connection.execute(f"CREATE VIEW rows AS SELECT {listed}, * EXCLUDE ({others}) FROM source")
-        else:
-            connection.execute(f"CREATE OR REPLACE TABLE rows AS SELECT {listed} FROM rows")
 
+def settle(
+    connection: duckdb.DuckDBPyConnection,
+    names: Sequence[str],
+    reading: Reading,
+    trims: bool,
+    values: Mapping[str, str],
+) -> Settled:
+    """Find out how the texts of `rows` are to be read; `trims` says whether blanks around values mean nothing.
 
-def settle(connection: duckdb.DuckDBPyConnection, names: Sequence[str], reading: Reading, trims: bool) -> Settled:
-    """Find out how the texts of `rows` are to be read; `trims` says whether blanks around values mean nothing."""
+    `values` has what stands for a column already, where that is not the column itself.
+    """
     reading.check_columns(names)
     kinds = connection.sql("SELECT * FROM rows").types
     texts = {
-        name: f"c{i}"
+        name: Column(f"c{i}", values.get(f"c{i}", f"c{i}"))
         for i, (name, kind) in enumerate(zip(names, kinds, strict=False))
         if str(kind) == "VARCHAR" and name not in reading.as_written
     }
@@ -84,11 +94,11 @@ def settle(connection: duckdb.DuckDBPyConnection, names: Sequence[str], reading:
     others = [name for name in candidates if name not in styles]
     dates = {name: counts for name in others if (counts := _date_counts(connection, columns[name])) is not None}
     orders, more = date_orders(dates, reading.dates, reading.usual)
-    changed = {name: columns[name] for name in blanks}
-    changed |= {name: _number(columns[name], style) for name, style in styles.items()}
+    changed = {name: columns[name].text for name in blanks}
+    changed |= {name: _number(columns[name].text, style) for name, style in styles.items()}
     changed |= {name: _date(connection, columns[name], dates[name], order) for name, order in orders.items()}
     return Settled(
-        {texts[name]: expression for name, expression in changed.items()},
+        {texts[name].base: expression for name, expression in changed.items()},
         {**styles, **orders},
         (*notices, *more),
     )
@@ -97,17 +107,20 @@ def settle(connection: duckdb.DuckDBPyConnection, names: Sequence[str], reading:
 # -- blanks ------------------------------------------------------------------------------------------------------
 
 
-def _trimmed(column: str, reading: Reading) -> str:
+def _trimmed(column: Column, reading: Reading) -> Column:
     """Write the expression that takes blanks away; what means missing without them is missing."""
-    bare, missing = f"trim({column}, {literal(BLANKS)})", ", ".join(map(literal, ("", *reading.na)))
-    return f"CASE WHEN {bare} NOT IN ({missing}) THEN {bare} END"
+    bare, missing = f"trim({column.text}, {literal(BLANKS)})", ", ".join(map(literal, ("", *reading.na)))
+    return Column(column.base, f"CASE WHEN {bare} NOT IN ({missing}) THEN {bare} END")
 
 
-def _with_blanks(connection: duckdb.DuckDBPyConnection, texts: Mapping[str, str]) -> dict[str, int]:
+def _with_blanks(connection: duckdb.DuckDBPyConnection, texts: Mapping[str, Column]) -> dict[str, int]:
     """Count the values with blanks around them, of columns that have any."""
-    counted = ", ".join(_count(f"{c} <> trim({c}, {literal(BLANKS)})") for c in texts.values())
-    numbers = connection.execute(f"SELECT {counted} FROM rows").fetchall()[0]
-    return {name: number for name, number in zip(texts, numbers, strict=True) if number}
+    counted = _count(f"t <> trim(t, {literal(BLANKS)})")
+    numbers = {
+        name: connection.execute(f"SELECT {counted} FROM {column.values}").fetchall()[0][0]
+        for name, column in texts.items()
+    }
+    return {name: number for name, number in numbers.items() if number}
 
 
 def _blank_notice(origin: str, blanks: Mapping[str, int]) -> list[str]:
@@ -124,10 +137,10 @@ def _blank_notice(origin: str, blanks: Mapping[str, int]) -> list[str]:
 
 
 def _candidates(
-    connection: duckdb.DuckDBPyConnection, columns: Mapping[str, str], reading: Reading
+    connection: duckdb.DuckDBPyConnection, columns: Mapping[str, Column], reading: Reading
 ) -> tuple[list[str], bool]:
     """List the columns that may need reading, and say whether one that needs none has decimal points."""
-    listed = ", ".join(columns.values())
+    listed = ", ".join(column.text for column in columns.values())
     few = connection.sql(f"SELECT {listed} FROM rows LIMIT {LOOKED_AT}").to_arrow_table()
     candidates: list[str] = []
     plain: list[str] = []
@@ -138,10 +151,9 @@ def _candidates(
         (plain if is_plain(texts) and name not in reading.decided else candidates).append(name)
     decimals = False
     for name in plain:
-        points, unclear = _count("contains(t, '.')"), _count(_fits("t", EITHER))
+        conditions = ("t IS NOT NULL", "TRY_CAST(t AS DOUBLE) IS NOT NULL", "contains(t, '.')", _fits("t", EITHER))
         present, numbers, points, unclear = connection.execute(
-            f"SELECT count(t), count(TRY_CAST(t AS DOUBLE)), {points}, {unclear} FROM (SELECT {columns[name]} AS t "
-            "FROM rows)"
+            f"SELECT {', '.join(map(_count, conditions))} FROM {columns[name].values}"
         ).fetchall()[0]
         if present and (numbers < present or (points and unclear == points)):
             candidates.append(name)
@@ -149,10 +161,11 @@ def _candidates(
     return [name for name in columns if name in candidates], decimals
 
 
-def _number_counts(connection: duckdb.DuckDBPyConnection, column: str) -> NumberCounts:
+def _number_counts(connection: duckdb.DuckDBPyConnection, column: Column) -> NumberCounts:
     """Count the ways in which the values of a column are written."""
     comma, point, unclear, plain = (_fits("t", pattern) for pattern in (COMMA, POINT, EITHER, PLAIN))
     conditions = [
+        "t IS NOT NULL",
         "NOT regexp_matches(t, '[0-9]')",
         comma,
         point,
@@ -161,12 +174,13 @@ def _number_counts(connection: duckdb.DuckDBPyConnection, column: str) -> Number
         f"{unclear} AND contains(t, ',')",
         plain,
     ]
-    counted = ", ".join(["count(t)", *map(_count, conditions)])
-    return NumberCounts(*connection.execute(f"SELECT {counted} FROM (SELECT {column} AS t FROM rows)").fetchall()[0])
+    counted = ", ".join(map(_count, conditions))
+    return NumberCounts(*connection.execute(f"SELECT {counted} FROM {column.values}").fetchall()[0])
 
 
 def _count(condition: str) -> str:
-    return f"count(*) FILTER (WHERE {condition})"
+    """Write how many rows fulfil a condition, among values t of n rows each."""
+    return f"coalesce(sum(n) FILTER (WHERE {condition}), 0)::BIGINT"
 
 
 def _fits(column: str, pattern: str) -> str:
@@ -175,7 +189,7 @@ def _fits(column: str, pattern: str) -> str:
 
 def _wanted(
     connection: duckdb.DuckDBPyConnection,
-    columns: Mapping[str, str],
+    columns: Mapping[str, Column],
     reading: Reading,
     counts: Mapping[str, NumberCounts],
 ) -> dict[str, NumberStyle]:
@@ -186,7 +200,7 @@ def _wanted(
     for name, style in asked:
         if name not in columns:
             raise BadInputError(f"{reading.origin}: column {name!r} holds no texts; leave --decimal-{style} {name} out")
-        column, pattern = columns[name], COMMA if style == "comma" else POINT
+        column, pattern = columns[name].text, COMMA if style == "comma" else POINT
         odd = connection.execute(
             f"SELECT {column}, rowid + 1 FROM rows WHERE regexp_matches({column}, '[0-9]') AND NOT "
             f"{_fits(column, pattern)} ORDER BY rowid LIMIT 1"
@@ -211,18 +225,18 @@ def _number(column: str, style: NumberStyle) -> str:
 # -- dates -------------------------------------------------------------------------------------------------------
 
 
-def _date_counts(connection: duckdb.DuckDBPyConnection, column: str) -> DateCounts | None:
+def _date_counts(connection: duckdb.DuckDBPyConnection, column: Column) -> DateCounts | None:
     """Count the dates of the form that the first values of a column have."""
     forms = ", ".join(_count(_fits("t", form.pattern)) for form in DATE_FORMS)
-    counts = connection.execute(f"SELECT {forms} FROM (SELECT {column} AS t FROM rows)").fetchall()[0]
+    counts = connection.execute(f"SELECT {forms} FROM {column.values}").fetchall()[0]
     form, dates = max(zip(DATE_FORMS, counts, strict=True), key=lambda pair: pair[1])
     if not dates:
         return None
     parts = [f"max(CASE WHEN fits THEN TRY_CAST(regexp_extract(t, '{place}', 1) AS INTEGER) END)" for place in PLACES]
-    valid = [f"count({_day('t', formats)})" for formats in form.formats.values()]
+    valid = [_count(f"{_day('t', formats)} IS NOT NULL") for formats in form.formats.values()]
+    told = [_count("t IS NOT NULL"), _count("NOT regexp_matches(t, '[0-9]')"), *parts, *valid]
     present, words, first, second, *counted = connection.execute(
-        f"SELECT count(t), count(*) FILTER (WHERE NOT regexp_matches(t, '[0-9]')), {', '.join([*parts, *valid])} FROM "
-        f"(SELECT t, {_fits('t', form.pattern)} AS fits FROM (SELECT {column} AS t FROM rows))"
+        f"SELECT {', '.join(told)} FROM (SELECT *, {_fits('t', form.pattern)} AS fits FROM {column.values})"
     ).fetchall()[0]
     valid_by_order = dict(zip(form.formats, counted, strict=True))
     return DateCounts(form, present, words, dates, first or 0, second or 0, valid_by_order)
@@ -237,9 +251,9 @@ def _day(column: str, formats: Sequence[str]) -> str:
     return f"try_strptime({column}, [{listed}])"
 
 
-def _date(connection: duckdb.DuckDBPyConnection, column: str, counts: DateCounts, order: str) -> str:
+def _date(connection: duckdb.DuckDBPyConnection, column: Column, counts: DateCounts, order: str) -> str:
     """Write the expression that gives a date the ISO way, with its time where any value has one."""
-    day = _day(column, counts.form.formats[order])
-    timed = connection.execute(f"SELECT bool_or(contains({column}, ':')) FROM rows").fetchall()[0][0]
+    day = _day(column.text, counts.form.formats[order])
+    timed = connection.execute(f"SELECT bool_or(contains(t, ':')) FROM {column.values}").fetchall()[0][0]
     text = f"strftime({day}, '{'%Y-%m-%d %H:%M:%S' if timed else '%Y-%m-%d'}')"
-    return f"coalesce({text}, {column})"
+    return f"coalesce({text}, {column.text})"

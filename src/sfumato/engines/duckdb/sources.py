@@ -1,22 +1,29 @@
-"""Loading files and frames into a DuckDB table `rows` with columns c0, c1, ... and missing values as NULL."""
+"""Opening sources as `rows` with columns c0, c1, ... and `rowid`: files that stay where they are, or a table of texts.
+
+Parquet files, tables of a DuckDB database and URLs are views, so a verb reads the columns that it needs and no others.
+Text is read once, into a table in memory, or on disk where it is large; so are workbooks, JSON and frames. What
+values mean (a missing one, a number) is an expression over a column, which nobody applies before it is asked for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
+from sfumato.engines.duckdb.connections import connect, memory_limit, readable, use_store
 from sfumato.engines.duckdb.statements import literal
-from sfumato.engines.frames import arrow_table, check_decimals
+from sfumato.engines.duckdb.views import path_literal, view_database, view_parquet, view_url
+from sfumato.engines.frames import arrow_table
 from sfumato.engines.headers import checked_header
 from sfumato.engines.item_files import lines_of_items
 from sfumato.engines.json_texts import json_lists, json_texts
 from sfumato.engines.labelled_files import LABELLED, read_labelled
+from sfumato.engines.places import files_in, is_database, is_many, partition_of, scheme_of
 from sfumato.engines.protocol import Reading
 from sfumato.engines.text_files import (
     JSON,
@@ -30,41 +37,12 @@ from sfumato.engines.text_files import (
 )
 from sfumato.engines.workbooks import SHEETS, read_sheet
 from sfumato.errors import BadInputError
-from sfumato.process.interrupts import interruptible
-from sfumato.process.memory import allowed_bytes, machine_bytes, read_size
-from sfumato.process.spilling import spill_folder
-from sfumato.workers import workers
 
 WHOLE_KINDS = ("STRUCT", "MAP", "UNION", "VARIANT", "GEOMETRY", "BLOB")
 """How a DuckDB type is told whose values are made of several, or of bytes: their texts need not tell them apart."""
 
-BYTES_OF_A_THREAD = 1 << 30
-"""Under a limit of address space DuckDB gets one thread for so much of it; each has a stack and an arena of its own."""
-
-
-def connect(reading: Reading | None = None) -> duckdb.DuckDBPyConnection:
-    """Open a database of our own in memory, which works in a private folder where that is short."""
-    connection: duckdb.DuckDBPyConnection = interruptible(duckdb.connect())
-    connection.execute("SET preserve_insertion_order = true")
-    connection.execute("SET enable_progress_bar = false")
-    connection.execute("SET TimeZone = 'UTC'")  # an instant has one text, wherever it is read
-    threads, allowed = workers(), allowed_bytes()  # DuckDB looks at the machine, and knows nothing of either
-    if allowed is not None:
-        threads = max(1, min(threads, allowed // BYTES_OF_A_THREAD))
-    connection.execute(f"SET threads = {threads}")
-    if (limit := memory_limit(reading)) is not None:
-        connection.execute(f"SET memory_limit = '{limit}B'")
-    folder = spill_folder(reading.spill if reading else None)
-    connection.execute(f"SET temp_directory = {literal(str(folder))}")
-    return connection
-
-
-def memory_limit(reading: Reading | None = None) -> int | None:
-    """Return how many bytes a database may hold: what is declared, or half of what there is; None: nobody knows."""
-    if reading is not None and reading.memory is not None:
-        return read_size("memory", reading.memory)
-    there = machine_bytes()
-    return None if there is None else there // 2
+LARGE_TEXT = 256 << 20
+"""Text of more bytes than this, or than a sixteenth of the memory allowed, is read to disk."""
 
 
 @dataclass(frozen=True)
@@ -77,107 +55,171 @@ class Loaded:
     typed: bool = False
     """Whether the source itself says what are texts, and what is not."""
 
+    files: tuple[Path, ...] = ()
+    """The files that stay where they are, and are read whenever rows are."""
+
+    store: Path | None = None
+    """The file of our own that holds the rows."""
+
+    na: tuple[str, ...] = ()
+    """Texts that mean a missing value and are still there."""
+
+    values: Mapping[str, str] = field(default_factory=dict)
+    """What stands for a column, where that is not what was read: an expression."""
+
 
 def load(connection: duckdb.DuckDBPyConnection, source: Any, reading: Reading) -> Loaded:
-    """Load a file or a frame."""
+    """Open a file, many files, a table of a database, a URL or a frame; say what means a missing value in it."""
+    loaded = _opened(connection, source, reading)
+    if not loaded.na:
+        return loaded
+    return replace(loaded, values=_without_missing(connection, len(loaded.names), loaded.na))
+
+
+def _opened(connection: duckdb.DuckDBPyConnection, source: Any, reading: Reading) -> Loaded:
     if not isinstance(source, str | Path):
-        table, notices = arrow_table(source, reading.origin, reading.columns)
-        return Loaded(load_table(connection, table, reading.origin, reading.missing), notices=notices, typed=True)
-    path = Path(source)
+        return _load_frame(connection, source, reading)
+    if scheme_of(source) is not None:
+        names = _renamed(reading.origin, view_url(connection, str(source), reading.origin), reading.columns)
+        return Loaded(names, typed=True, na=reading.missing)
+    if is_database(source):
+        found, file = view_database(connection, str(source))
+        return Loaded(_renamed(reading.origin, found, reading.columns), typed=True, files=(file,), na=reading.missing)
+    many = is_many(source) and reading.layout != "lines"
+    paths = files_in(source) if many else [Path(source)]
     if reading.layout == "lines":
-        encoding, said = encoding_of(existing_file(path, "give one with a basket per line"), reading.encoding)
-        items = lines_of_items(path, replace(reading, encoding=encoding))
-        names = load_table(connection, pa.table({"items": items}), reading.origin, ())
-        return Loaded(names, notices=tuple(said))
-    existing_file(path)
-    ending = path.suffix.lower()
-    if reading.layout == "lists" and ending in JSON:
-        return Loaded(load_table(connection, json_lists(path), reading.origin, ()))
+        return _load_lines(connection, paths[0], reading)
+    for path in paths:
+        existing_file(path)
+    ending = paths[0].suffix.lower()
     if ending in PARQUET:
-        return Loaded(_load_parquet(connection, path, reading.missing, reading.columns), typed=True)
+        found = view_parquet(connection, paths, many)
+        return Loaded(
+            _renamed(reading.origin, found, reading.columns), typed=True, files=tuple(paths), na=reading.missing
+        )
+    if reading.layout == "lists" and ending in JSON:
+        return Loaded(load_table(connection, json_lists(paths[0]), reading.origin))
     if ending in JSON:
-        return Loaded(load_table(connection, json_texts(path), str(path), reading.missing, reading.columns))
+        content = json_texts(paths[0])
+        return Loaded(load_table(connection, content, str(paths[0]), reading.columns), na=reading.missing)
     if ending in SHEETS or ending in LABELLED:
-        return _load_cells(connection, path, reading)
-    return _load_delimited(connection, path, reading)
+        return _load_cells(connection, paths[0], reading)
+    return _load_texts(connection, paths, reading, many)
+
+
+def _load_frame(connection: duckdb.DuckDBPyConnection, source: Any, reading: Reading) -> Loaded:
+    """Load a frame; a relation of DuckDB's, whose rows are nowhere yet, as a stream."""
+    if isinstance(source, duckdb.DuckDBPyRelation):
+        names = _renamed(reading.origin, tuple(source.columns), reading.columns)
+        store = use_store(connection, reading)
+        _store(connection, source.to_arrow_reader(1 << 17), len(names))
+        return Loaded(names, typed=True, store=store, na=reading.missing)
+    table, notices = arrow_table(source, reading.origin, reading.columns)
+    return Loaded(load_table(connection, table, reading.origin), notices=notices, typed=True, na=reading.missing)
+
+
+def _load_lines(connection: duckdb.DuckDBPyConnection, path: Path, reading: Reading) -> Loaded:
+    """Load a list of items from every line of a text."""
+    encoding, said = encoding_of(existing_file(path, "give one with a basket per line"), reading.encoding)
+    items = lines_of_items(path, replace(reading, encoding=encoding))
+    return Loaded(load_table(connection, pa.table({"items": items}), reading.origin), notices=tuple(said))
 
 
 def _load_cells(connection: duckdb.DuckDBPyConnection, path: Path, reading: Reading) -> Loaded:
     """Load a workbook or the file of a statistics program, cells as texts."""
     sheet = path.suffix.lower() in SHEETS
     content, notices = read_sheet(path, reading) if sheet else read_labelled(path)
-    names = load_table(connection, content, str(path), reading.missing, () if sheet else reading.columns)
-    return Loaded(names, True, notices)
+    names = load_table(connection, content, str(path), () if sheet else reading.columns)
+    return Loaded(names, True, notices, na=reading.missing)
 
 
-def _load_delimited(connection: duckdb.DuckDBPyConnection, path: Path, reading: Reading) -> Loaded:
-    """Load a delimited text; an empty field is missing in any case, in quotes or not."""
-    na = [text for text in reading.missing if text != ""]
-    text, rewrite = sniff(path, reading)
+# -- delimited text --------------------------------------------------------------------------------------------
+
+
+def _load_texts(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path], reading: Reading, many: bool) -> Loaded:
+    """Load delimited texts with one header, to disk where they are large; an empty field is missing, in quotes or not.
+
+    The `key=value` folders of many files are columns, behind those of the files.
+    """
+    store = None
+    size = sum(path.stat().st_size for path in paths)
+    if size > min(LARGE_TEXT, (memory_limit(reading) or 1 << 40) // 16):
+        store = use_store(connection, reading)
+    first = None
+    for path in paths:
+        text, rewrite = sniff(path, reading)
+        first = first or text
+        parts = partition_of(path) if many else {}
+        if first is text:
+            keys = tuple(parts)
+        elif (text.header.names, tuple(parts)) != (first.header.names, keys):
+            raise BadInputError(_other_header(first, text, keys, tuple(parts)))
+        _load_delimited(connection, text, rewrite, list(parts.values()), first is text)
+    assert first is not None
+    names = checked_header(reading.origin, (*first.header.names, *keys))
+    na = tuple(text for text in reading.missing if text != "")
+    return Loaded(names, True, first.header.notices, store=store, na=("", *na) if na else ())
+
+
+def _other_header(first: DelimitedText, text: DelimitedText, keys: Sequence[str], others: Sequence[str]) -> str:
+    """Say how the columns of a file differ from those of the first."""
+    ours, theirs = (*first.header.names, *keys), (*text.header.names, *others)
+    lacking = next((f"it has no column {name!r}" for name in ours if name not in theirs), None)
+    more = next((f"it has a column {name!r}" for name in theirs if name not in ours), None)
+    what = lacking or more or "its columns stand in another order"
+    return f"{text.path}: {what}, other than {first.path}; files that are read together need the same columns"
+
+
+def _load_delimited(
+    connection: duckdb.DuckDBPyConnection, text: DelimitedText, rewrite: bool, parts: Sequence[str | None], first: bool
+) -> None:
+    """Load one delimited text, again as a plain copy where DuckDB cannot read it as it is."""
     for again in (rewrite, True):
         with as_utf8(text, again) as copy:
             try:
-                _load_text(connection, copy, na)
-                break
+                connection.execute(
+                    f"{'CREATE TABLE rows AS' if first else 'INSERT INTO rows'} {_text_rows(copy, parts)}"
+                )
+                return
             except duckdb.Error as error:
                 if again or "state machine" not in str(error):
-                    raise _memory_error(error) or explained(path, str(error), len(text.header.names)) from None
-    return Loaded(text.header.names, True, text.header.notices)
+                    with readable(str(text.path)):
+                        if isinstance(error, duckdb.OutOfMemoryException):
+                            raise
+                    raise explained(text.path, str(error), len(text.header.names)) from None
 
 
-def viewable(source: Any, reading: Reading) -> bool:
-    """Say whether a source can be counted where it is, and is not loaded."""
-    counted = reading.as_it_stands and not reading.escaped and reading.layout == "table"
-    return counted and isinstance(source, str | Path) and Path(source).suffix.lower() in PARQUET
+def _text_rows(text: DelimitedText, parts: Sequence[str | None]) -> str:
+    names = text.header.names
+    columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
+    more = "".join(
+        f", {'NULL' if part is None else literal(part)}::VARCHAR AS c{len(names) + i}" for i, part in enumerate(parts)
+    )
+    return (
+        f"SELECT *{more} FROM read_csv({path_literal(text.path)}, columns = {{{columns}}}, "
+        f"delim = {literal(text.delimiter)}, quote = '\"', escape = '\"', header = false, "
+        f"skip = {text.skipped}, auto_detect = false, strict_mode = true)"
+    )
 
 
-def view_parquet(
-    connection: duckdb.DuckDBPyConnection, source: str | Path, columns: Sequence[str] = ()
-) -> tuple[str, ...]:
-    """Let `rows` be a view of a Parquet file, so that a count reads only the columns it needs; return the names."""
-    path = existing_file(Path(source))
-    names = _renamed(str(path), _parquet_names(path), columns)
-    numbered = "file_row_number" not in map(str.lower, names)  # else nobody asks for the first rows of values
-    listed = ", ".join([*(f"c{i}" for i in range(len(names))), *(["rowid"] if numbered else [])])
-    file = f"read_parquet({_path(path)}, hive_partitioning = false, file_row_number = {numbered})"
-    connection.execute(f"CREATE VIEW rows AS SELECT * FROM {file} AS file({listed})")
-    return names
-
-
-@contextmanager
-def readable(origin: str) -> Iterator[None]:
-    """Say in a sentence that a source cannot be read; a lack of memory is none of its faults."""
-    try:
-        yield
-    except (duckdb.Error, pa.ArrowException) as error:
-        first = str(error).splitlines()[0]
-        raise _memory_error(error) or BadInputError(f"{origin}: the file cannot be read ({first})") from None
-
-
-def unwritable(error: Exception) -> Exception:
-    """Say that a file cannot be written, as the operating system does."""
-    return _memory_error(error) or OSError(str(error).splitlines()[0])
-
-
-def _memory_error(error: Exception) -> MemoryError | None:
-    """Return a lack of memory as Python has it; DuckDB passes on what it met while it read a frame of ours."""
-    lacking = isinstance(error, duckdb.OutOfMemoryException | pa.ArrowMemoryError) or "MemoryError" in str(error)
-    return MemoryError(str(error)) if lacking else None
+# -- tables ----------------------------------------------------------------------------------------------------
 
 
 def load_table(
-    connection: duckdb.DuckDBPyConnection,
-    table: pa.Table,
-    origin: str,
-    missing: Sequence[str],
-    columns: Sequence[str] = (),
+    connection: duckdb.DuckDBPyConnection, table: pa.Table, origin: str, columns: Sequence[str] = ()
 ) -> tuple[str, ...]:
     """Load a table and return the names of its columns."""
     header = _renamed(origin, tuple(table.column_names), columns)
-    connection.register("given", table.rename_columns([f"c{i}" for i in range(len(header))]))
-    _store(connection, connection.sql("SELECT * FROM given"), missing)
-    connection.unregister("given")
+    _store(connection, table, len(header))
     return header
+
+
+def _store(connection: duckdb.DuckDBPyConnection, content: Any, columns: int) -> None:
+    """Store an Arrow table, or a stream, as `rows`."""
+    listed = ", ".join(f"c{i}" for i in range(columns))
+    connection.register("given", content)
+    connection.execute(f"CREATE TABLE rows AS SELECT * FROM given AS given({listed})")
+    connection.unregister("given")
 
 
 def _renamed(origin: str, names: tuple[str, ...], columns: Sequence[str]) -> tuple[str, ...]:
@@ -187,59 +229,20 @@ def _renamed(origin: str, names: tuple[str, ...], columns: Sequence[str]) -> tup
     return checked_header(origin, tuple(columns) or names)
 
 
-def _load_text(connection: duckdb.DuckDBPyConnection, text: DelimitedText, na: Sequence[str]) -> None:
-    columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(text.header.names)))
-    relation = connection.sql(
-        f"SELECT * FROM read_csv({_path(text.path)}, columns = {{{columns}}}, delim = {literal(text.delimiter)}, "
-        "quote = '\"', escape = '\"', header = false, "
-        f"skip = {text.skipped}, auto_detect = false, strict_mode = true)"
-    )
-    if na:
-        _store(connection, relation, ["", *na])
-    else:
-        relation.create("rows")
-
-
-def _load_parquet(
-    connection: duckdb.DuckDBPyConnection, path: Path, missing: Sequence[str], columns: Sequence[str]
-) -> tuple[str, ...]:
-    """Load a Parquet file with the types of its values, such as lists."""
-    relation = connection.sql(f"SELECT * FROM read_parquet({_path(path)}, hive_partitioning = false)")
-    names = _renamed(str(path), _parquet_names(path), columns)
-    _store(connection, relation, missing)
-    return names
-
-
-def _parquet_names(path: Path) -> tuple[str, ...]:
-    """Read the true names: DuckDB renames columns that differ in case only."""
-    import pyarrow.parquet as pq  # slow to import, and needed for Parquet files alone
-
-    schema = pq.ParquetFile(path).schema_arrow
-    check_decimals(str(path), schema)
-    return tuple(schema.names)
-
-
-def _store(connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, missing: Sequence[str]) -> None:
-    """Store a relation as `rows`, some texts as missing values."""
+def _without_missing(connection: duckdb.DuckDBPyConnection, columns: int, missing: Sequence[str]) -> dict[str, str]:
+    """Write what stands for the columns in which a text may mean a missing value."""
     texts = ", ".join(map(literal, missing))
-    columns = []
-    for i, (name, kind) in enumerate(zip(relation.columns, relation.types, strict=True)):
-        quoted = '"' + name.replace('"', '""') + '"'
-        if any(missing) or (missing and str(kind) == "VARCHAR"):
-            quoted = f"CASE WHEN {quoted}::VARCHAR IN ({texts}) THEN NULL ELSE {quoted} END"
-        columns.append(f"{quoted} AS c{i}")
-    relation.query("incoming", f"SELECT {', '.join(columns)} FROM incoming").create("rows")
-
-
-def _path(path: Path) -> str:
-    """Write a path for DuckDB, which would take some characters for a pattern of many files."""
-    escaped = "".join(f"[{character}]" if character in "[*?" else character for character in str(path))
-    return literal(escaped)
+    values = {}
+    for name, kind in zip((f"c{i}" for i in range(columns)), connection.sql("SELECT * FROM rows").types, strict=False):
+        if any(missing) or str(kind) == "VARCHAR":  # nothing but a text is empty
+            text = name if str(kind) == "VARCHAR" else f"{name}::VARCHAR"
+            values[name] = f"CASE WHEN {text} IN ({texts}) THEN NULL ELSE {name} END"
+    return values
 
 
 def parquet_part(path: Path, column: str, values: Sequence[str], complete: bool) -> pa.Table:
     """Read the rows of a Parquet file with certain values in one column, without it; perhaps the complete ones only."""
     kept = f"{column} IN ({', '.join(map(literal, values))})" + (" AND COLUMNS(*) IS NOT NULL" if complete else "")
     with readable(str(path)), connect() as connection:
-        query = f"SELECT * EXCLUDE ({column}) FROM read_parquet({_path(path)}) WHERE {kept}"
+        query = f"SELECT * EXCLUDE ({column}) FROM read_parquet({path_literal(path)}) WHERE {kept}"
         return connection.sql(query).to_arrow_table()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from sfumato.engines.formulas import BEGINNING, HARMLESS, MARK
 from sfumato.engines.protocol import Layout
@@ -19,27 +19,26 @@ def runs(expression: str, marks: str = "") -> str:
     return f"(regexp_full_match({expression}, {beginning}) AND NOT regexp_full_match({expression}, {harmless}))"
 
 
-def unescaped_rows(columns: int) -> str:
-    """Write the query that takes away the marks before formulas."""
-    names = [f"c{i}" for i in range(columns)]
-    bare = [f"CASE WHEN {runs(name, f'{MARK}+')} THEN substr({name}, 2) ELSE {name} END AS {name}" for name in names]
-    return f"SELECT {', '.join(bare)} FROM rows"
+def unescaped(expression: str) -> str:
+    """Write a text without the mark before a formula."""
+    return f"CASE WHEN {runs(expression, f'{MARK}+')} THEN substr({expression}, 2) ELSE {expression} END"
 
 
-def published(layout: Layout, names: Sequence[str]) -> str:
-    """Write the query that gives the published rows in an order that depends on nothing but what they show."""
-    expressions = _shown(layout, names)
+def published(layout: Layout, placed: str, values: Mapping[str, str], many: bool) -> str:
+    """Write the query that gives the published rows in an order that depends on nothing but what they show.
+
+    `placed` is a query of rows with their cell and group and their neutral columns, which `values` names.
+    """
+    expressions = _shown(layout, values)
     if layout.permuted:
-        query = _permuted(layout, expressions)
+        query = _permuted(layout, expressions, placed)
     else:
-        query = f"SELECT {_listed(layout.order, expressions)} {_source(layout)}"
-    return f"SELECT * FROM ({query}) ORDER BY {shuffled(_by_name(layout, range(len(layout.order))))}"
+        query = f"SELECT {_listed(layout.order, expressions)} {_source(layout, placed)}"
+    return f"SELECT * FROM ({query}) ORDER BY {shuffled(_by_name(layout, range(len(layout.order))), many)}"
 
 
-def _source(layout: Layout) -> str:
-    joins = ["FROM placed"]
-    if layout.neutral:
-        joins.append("JOIN rows ON rows.rowid = placed.line")
+def _source(layout: Layout, placed: str) -> str:
+    joins = [f"FROM ({placed}) AS placed"]
     if layout.by_group or layout.group_column is not None:
         joins.append("JOIN grp_texts USING (grp)")
     if layout.by_cell:
@@ -47,11 +46,11 @@ def _source(layout: Layout) -> str:
     return " ".join(joins)
 
 
-def _shown(layout: Layout, names: Sequence[str]) -> dict[str, str]:
+def _shown(layout: Layout, values: Mapping[str, str]) -> dict[str, str]:
     """Say for every published column by which expression it is found."""
-    expressions = {column.name: f"grp_texts.t{i}::VARCHAR" for i, column in enumerate(layout.by_group)}
-    expressions |= {column.name: f"cell_texts.t{i}::VARCHAR" for i, column in enumerate(layout.by_cell)}
-    expressions |= {name: f"rows.c{names.index(name)}" for name in layout.neutral}
+    expressions = {column.name: f"grp_texts.t{i}" for i, column in enumerate(layout.by_group)}
+    expressions |= {column.name: f"cell_texts.t{i}" for i, column in enumerate(layout.by_cell)}
+    expressions |= {name: f"placed.{values[name]}" for name in layout.neutral}
     if layout.group_column is not None:
         expressions[layout.group_column] = "grp_texts.label"
     return expressions
@@ -61,7 +60,7 @@ def _listed(order: Iterable[str], expressions: dict[str, str]) -> str:
     return ", ".join(f"{expressions[name]} AS o{i}" for i, name in enumerate(order))
 
 
-def _permuted(layout: Layout, expressions: dict[str, str]) -> str:
+def _permuted(layout: Layout, expressions: dict[str, str], placed: str) -> str:
     """Deal the permuted columns out anew within each group: both sides sorted by what they themselves show.
 
     The pairing is a function of the two published margins of the group, so it tells nothing about who had what.
@@ -70,9 +69,10 @@ def _permuted(layout: Layout, expressions: dict[str, str]) -> str:
     for permuted in (False, True):
         listed = {i: expressions[name] for i, name in enumerate(layout.order) if (name in layout.permuted) == permuted}
         columns = "".join(f"{expression} AS o{i}, " for i, expression in listed.items())
+        order = shuffled(_by_name(layout, listed))  # the digest of all engines: it decides who is paired with whom
         sides.append(
-            f"SELECT *, row_number() OVER (PARTITION BY grp ORDER BY {shuffled(_by_name(layout, listed))}) AS turn "
-            f"FROM (SELECT {columns}placed.grp {_source(layout)})"
+            f"SELECT *, row_number() OVER (PARTITION BY grp ORDER BY {order}) AS turn "
+            f"FROM (SELECT {columns}placed.grp {_source(layout, placed)})"
         )
     columns = ", ".join(f"o{i}" for i in range(len(layout.order)))
     return f"SELECT {columns} FROM ({sides[0]}) AS kept JOIN ({sides[1]}) AS dealt USING (grp, turn)"
@@ -83,8 +83,14 @@ def _by_name(layout: Layout, positions: Iterable[int]) -> list[str]:
     return [f"o{i}" for i in sorted(positions, key=lambda i: layout.order[i])]
 
 
-def shuffled(outputs: Sequence[str]) -> str:
-    """Order by a digest of what is shown: no trace of the input's order, the same for the same content."""
+def shuffled(outputs: Sequence[str], many: bool = False) -> str:
+    """Order by a digest of what is shown: no trace of the input's order, the same for the same content.
+
+    Of many rows the digest is a hash of 128 bits, which costs a tenth; rows with the same one are the same rows.
+    """
+    if many:
+        listed = ", ".join(outputs)
+        return f"hash({listed}), hash('again', {listed})"
     return f"md5({framed([f'{output}::VARCHAR' for output in outputs])}), {', '.join(outputs)}"
 
 

@@ -7,7 +7,6 @@ view will do.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from sfumato.engines.answers import by_text, distinct_in, lists_in, tuples_in
 from sfumato.engines.duckdb import DuckDBEngine
+from sfumato.engines.duckdb.landing import Landing
 from sfumato.engines.postgresql.address import address_of, is_address
 from sfumato.engines.postgresql.kinds import Kind, kind_of, nested_name
 from sfumato.engines.postgresql.session import Session
@@ -113,11 +113,14 @@ class PostgreSQLEngine:
         """The number of rows that are seen."""
         return int(self._session.query(f"SELECT count(*) FROM {self._source.relation}")[0][0].as_py())
 
-    def digest(self) -> str:
-        """Return a digest of names and values, whatever the order of rows and columns."""
-        texts = [self._some_text(name) for name in sorted(self.columns)]
-        total = self._session.query(row_sums(texts, self._rows))[0][0].as_py()
-        return content_digest(self.columns, self.row_count, int(total))
+    def digest(self, columns: Sequence[str] = ()) -> str:
+        """Return a digest of names and values of some columns, or all; of some, equal rows are counted first."""
+        names = sorted(columns or self.columns)
+        keys = ", ".join(f"c{self.columns.index(name)}" for name in names)
+        grouped = f"(SELECT {keys}, count(*) AS n FROM {self._rows} GROUP BY {keys}) AS rows"
+        texts = [self._some_text(name) for name in names]
+        query = row_sums(texts, grouped, "n") if columns else row_sums(texts, self._rows)
+        return content_digest(names, self.row_count, int(self._session.query(query)[0][0].as_py()))
 
     def distinct(self, column: str, complete: Sequence[str] = ()) -> DistinctValues:
         """List the distinct values of a column, in ascending order of their text."""
@@ -187,13 +190,13 @@ class PostgreSQLEngine:
 
     def write(self, placement: Placement, layout: Layout, path: Path, format: str) -> int:
         """Write the placed rows as "csv" or "parquet", shuffled; return the number of rows."""
-        landed, link = self._landed(placement.link, layout.neutral)
-        return landed.write(replace(placement, link=link), layout, path, format)
+        landed = self._landed(placement.link, layout.neutral)
+        return landed.write(replace(placement, link=Landing.link), layout, path, format)
 
     def placed_rows(self, placement: Placement, layout: Layout) -> pa.Table:
         """Return the placed rows as `write` writes them, neutral columns with their types."""
-        landed, link = self._landed(placement.link, layout.neutral)
-        return landed.placed_rows(replace(placement, link=link), layout)
+        landed = self._landed(placement.link, layout.neutral)
+        return landed.placed_rows(replace(placement, link=Landing.link), layout)
 
     def write_table(self, content: pa.Table, path: Path, format: str) -> int:
         """Write a small table of our own making in the same way, its rows shuffled."""
@@ -282,39 +285,23 @@ class PostgreSQLEngine:
 
     @cached_property
     def _beside(self) -> DuckDBEngine:
-        """The engine that writes tables of our own."""
+        """The engine that writes tables of our own, and what counts alone tell."""
         return DuckDBEngine.open(pa.table({"none": pa.nulls(0, pa.string())}), Reading(origin=self.origin))
 
-    def _landed(self, link: str, neutral: Sequence[str]) -> tuple[DuckDBEngine, str]:
-        """Let the rows that are published land in DuckDB: the number of their cell, and what is published as it is."""
-        kinds = {name: self._kind(name)[1].name for name in neutral}
-        with self._crossing(self._links[link], neutral) as batches:
-            return DuckDBEngine.landed(batches, kinds, self._reading)
+    def _landed(self, link: str, neutral: Sequence[str]) -> DuckDBEngine:
+        """Let the rows that are published land in DuckDB: the number of their cell, and what is published as it is.
 
-    @contextmanager
-    def _crossing(self, link: Link, neutral: Sequence[str]) -> Iterator[pa.RecordBatchReader]:
-        """Stream rows; where nothing of a row is published as it is, the counts of cells say everything."""
+        Where nothing of a row is published as it is, counts say everything, and no row needs to come.
+        """
         if not neutral:
-            yield _repeated(link.counts)
-            return
-        shown = []
+            return self._beside
+        shown, kinds = [], {}
         for i, name in enumerate(neutral):
             place, kind = self._kind(name)
             value = f"v{place}" if kind.is_shown_otherwise else f"c{place}"
             shown.append(f"{value if kind.crosses else kind.text_of(value)} AS c{i}")
-        statement = f"SELECT cell, {', '.join(shown)} FROM {self._rows} {link.join()}"
+            kinds[name] = kind.name
+        counted = self._links[link]
+        statement = f"SELECT cell, {', '.join(shown)} FROM {self._rows} {counted.join()}"
         with self._session.stream(statement) as batches:
-            yield batches
-
-
-def _repeated(counts: NDArray[np.int64]) -> pa.RecordBatchReader:
-    """Give the number of every cell as often as it has rows."""
-    schema = pa.schema({"cell": pa.int64()})
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        step = max(1, int(BATCH * len(counts) / max(int(counts.sum()), 1)))
-        for start in range(0, len(counts), step):
-            cells = np.arange(start, min(start + step, len(counts)))
-            yield pa.RecordBatch.from_arrays([pa.array(np.repeat(cells, counts[start : start + step]))], schema=schema)
-
-    return pa.RecordBatchReader.from_batches(schema, batches())
+            return Landing.of(batches, kinds, counted.counts, self._reading)

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
+from sfumato.engines.duckdb.connections import connect
 from sfumato.engines.duckdb.settling import LOOKED_AT, MEASURED, settle
-from sfumato.engines.duckdb.sources import connect
 from sfumato.engines.notations import is_iso, looks_measured
 from sfumato.engines.postgresql.session import Session
 from sfumato.engines.postgresql.source import Source
@@ -42,7 +42,7 @@ def settled(session: Session, source: Source, reading: Reading) -> Read:
     places = sorted({*_measured(session, looked, rows), *asked})
     if not places:
         return Read()
-    with connect() as local:
+    with connect(reading) as local:
         for number, place in enumerate(places):
             statement = f"SELECT c{place} AS t, count(*) AS n FROM {rows} WHERE c{place} IS NOT NULL GROUP BY 1"
             nothing = pa.table({"t": pa.nulls(0, pa.int64()), "n": pa.nulls(0, pa.int64())})
@@ -51,7 +51,8 @@ def settled(session: Session, source: Source, reading: Reading) -> Read:
         listed = [f"(SELECT t AS c{i} FROM distinct{i}, range(n) AS r(turn) ORDER BY turn, t)" for i in numbers]
         local.execute(f"CREATE TABLE rows AS SELECT * FROM {' POSITIONAL JOIN '.join(listed)}")
         try:
-            found = settle(local, [names[place] for place in places], replace(reading, as_written=()), trims=False)
+            asking = replace(reading, as_written=())
+            found = settle(local, [names[place] for place in places], asking, trims=False, values={})
         except BadInputError as error:
             raise BadInputError(NOWHERE.sub("", str(error))) from None
         tables = {}

@@ -47,10 +47,11 @@ def framed(texts: Sequence[str]) -> str:
     return " || ".join(f"coalesce(length({text}) || ':' || {text}, '-')" for text in texts) or "''"
 
 
-def row_sums(texts: Sequence[str], rows: str) -> str:
+def row_sums(texts: Sequence[str], rows: str, times: str = "1") -> str:
     """Ask for the sum over all rows of the first digits of their MD5, which the digest of a table is made of."""
     digits = f"left(md5(convert_to({framed(texts)}, 'UTF8')), {DIGITS})"
-    return f"SELECT coalesce(sum(('x' || lpad({digits}, 16, '0'))::bit(64)::int8), 0)::text FROM {rows}"
+    number = f"('x' || lpad({digits}, 16, '0'))::bit(64)::int8"
+    return f"SELECT coalesce(sum({number}::numeric * {times}), 0)::text FROM {rows}"
 
 
 def column_facts(text: str, rows: str) -> str:

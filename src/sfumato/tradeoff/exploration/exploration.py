@@ -164,7 +164,7 @@ class TableWork:
     @staticmethod
     def of(study: Study, table: Table) -> TableWork:
         """Read the table through once, for its digest."""
-        return TableWork(study, table, table.engine.digest())
+        return TableWork(study, table, study.digest_of(table))
 
     @cached_property
     def key(self) -> str:

@@ -14,8 +14,9 @@ from sfumato.tradeoff.study.study import Candidate, of_table
 def remade(map_: Map, point: Point) -> Release | NoisyRelease:
     """Open the table of a map, which must be the one that was measured, and make the release of a point."""
     check_published(point)
-    table = of_table(map_.study).table.open()
-    if table.engine.digest() != map_.about.get("digest"):
+    study = of_table(map_.study)
+    table = study.table.open()
+    if study.digest_of(table) != map_.about.get("digest"):
         raise BadInputError(
             f"{table.engine.origin} has changed since the map was made, so its points say nothing of it any more; "
             "explore it again"

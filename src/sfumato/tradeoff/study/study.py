@@ -177,6 +177,11 @@ class Study:
         suppress = float(entry["parameters"].get("suppress", 0.0))
         return Candidate(anonymizer(entry["anonymizer"]), requirement(entry["requirement"]), entry["form"], suppress)
 
+    def digest_of(self, table: Table) -> str:
+        """Return a digest of what the points of this study depend on: neutral columns only where a maker reads one."""
+        read = {getattr(candidate.anonymizer, "target", None) for candidate in self.candidates}
+        return table.digest(name for name in table.roles.neutral if name in read)
+
     def grown(self, candidates: Sequence[Candidate]) -> Study:
         """Return the same study with further candidates, in as few blocks as there are makers, forms and limits."""
         blocks: dict[tuple[object, ...], list[Candidate]] = {}

@@ -1,0 +1,208 @@
+"""Published rows on their way out.
+
+Without neutral columns what is published follows from counts alone: the distinct published rows are put in order, each
+as often as it is counted, and the source is not read again. With neutral columns rows are read once more; their codes
+are found anew, so that no link from rows to cells is kept. The order of a file depends on nothing but what its rows
+show: a digest of that decides. Of many rows it is a digest of what they show without their neutral columns, then one of
+these; so the sort moves neutral columns and a number, not all texts, and the digest is DuckDB's hash, not an MD5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.engines.duckdb.statements import shuffled
+from sfumato.engines.protocol import Layout, Placement, Texts
+
+LARGEST = 1 << 62
+ROWS_AT_ONCE = 1 << 16
+MANY_ROWS = 1_000_000
+"""Above so many rows they are ordered by a cheaper digest."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Distinct rows made of texts: of every column its distinct texts and their codes by row; how often rows stand."""
+
+    columns: Mapping[str, tuple[pa.Array, NDArray[np.int32]]]
+    counts: NDArray[np.int64]
+
+    @property
+    def rows(self) -> int:
+        """The number of rows, each as often as it stands."""
+        return int(self.counts.sum())
+
+    def taken(self, places: NDArray[np.int64], counts: NDArray[np.int64]) -> Shown:
+        """Return some of the distinct rows, with other counts."""
+        return Shown({name: (texts, codes[places]) for name, (texts, codes) in self.columns.items()}, counts)
+
+    def joined(self) -> tuple[Shown, NDArray[np.int64]]:
+        """Make equal rows one, and say which one every row became."""
+        key, size = np.zeros(len(self.counts), np.int64), 1
+        for texts, codes in self.columns.values():
+            if size * len(texts) > LARGEST:
+                key = np.unique(key, return_inverse=True)[1].reshape(-1)
+                size = int(key.max()) + 1
+            key = key * len(texts) + codes
+            size *= max(len(texts), 1)
+        _, first, number = np.unique(key, return_index=True, return_inverse=True)
+        number = number.reshape(-1)
+        return self.taken(first, np.bincount(number, self.counts, len(first)).astype(np.int64)), number
+
+    def table(self, more: Mapping[str, NDArray[np.int64]]) -> pa.Table:
+        """Return the distinct rows as o0, o1, ... in the order of names, with further columns of numbers."""
+        names = sorted(self.columns)
+        columns = {f"o{i}": _texts(*self.columns[name]) for i, name in enumerate(names)}
+        return pa.table({**columns, **{name: pa.array(numbers) for name, numbers in more.items()}})
+
+    def batches(self, order: Sequence[str]) -> pa.RecordBatchReader:
+        """Return all rows as a stream, columns in this order."""
+        schema = pa.schema([(f"o{i}", self.columns[name][0].type) for i, name in enumerate(order)])
+        return pa.RecordBatchReader.from_batches(schema, self._batches([self.columns[name] for name in order], schema))
+
+    def beside(self, rows: pa.RecordBatchReader, others: Sequence[str], order: Sequence[str]) -> pa.RecordBatchReader:
+        """Put what distinct rows show beside a stream of their numbers and of other columns, in this order."""
+        kinds = {name: field.type for name, field in zip(others, list(rows.schema)[1:], strict=True)}
+        kinds |= {name: texts.type for name, (texts, _) in self.columns.items()}
+        schema = pa.schema([(f"o{i}", kinds[name]) for i, name in enumerate(order)])
+
+        def batches() -> Iterator[Any]:
+            for batch in rows:
+                number = batch.column(0).to_numpy()
+                listed = dict(zip(others, batch.columns[1:], strict=True))
+                listed |= {name: _texts(texts, codes[number]) for name, (texts, codes) in self.columns.items()}
+                yield pa.record_batch([listed[name] for name in order], schema)
+
+        return pa.RecordBatchReader.from_batches(schema, batches())
+
+    def _batches(self, columns: Sequence[tuple[pa.Array, NDArray[np.int32]]], schema: pa.Schema) -> Iterator[Any]:
+        ends = np.cumsum(self.counts)
+        for start in range(0, self.rows, ROWS_AT_ONCE):
+            stop = min(start + ROWS_AT_ONCE, self.rows)
+            first, last = np.searchsorted(ends, (start, stop - 1), "right")
+            times = np.minimum(ends[first : last + 1], stop) - np.maximum(
+                ends[first : last + 1] - self.counts[first : last + 1], start
+            )
+            places = np.repeat(np.arange(first, last + 1), times)
+            yield pa.record_batch([_texts(texts, codes[places]) for texts, codes in columns], schema)
+
+
+def _texts(texts: pa.Array, codes: NDArray[np.int32]) -> pa.Array:
+    return texts.take(pa.array(codes))
+
+
+def shown_rows(connection: duckdb.DuckDBPyConnection, placement: Placement, layout: Layout) -> Shown:
+    """Return what is published where no neutral column is, in the order in which it is written."""
+    entries = _entries(placement, layout)
+    if layout.permuted:
+        entries = _dealt(connection, entries, placement, layout)
+    shown, _ = entries.joined()
+    order = _ordered(connection, shown, {})
+    return shown.taken(order, shown.counts[order])
+
+
+def numbered_rows(
+    connection: duckdb.DuckDBPyConnection, placement: Placement, layout: Layout
+) -> tuple[Shown, NDArray[np.int64]]:
+    """Return what is published beside neutral columns, in order, and which of it every entry of a placement shows."""
+    shown, number = _entries(placement, layout).joined()
+    order = _ordered(connection, shown, {})
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return shown.taken(order, shown.counts[order]), place[number]
+
+
+def _entries(placement: Placement, layout: Layout) -> Shown:
+    """Return what the rows of every entry of a placement show."""
+    columns = {}
+    for column, numbers in chain(
+        ((column, placement.group) for column in layout.by_group),
+        ((column, placement.cell) for column in layout.by_cell),
+    ):
+        texts = list(dict.fromkeys(column.texts))
+        place = {text: i for i, text in enumerate(texts)}
+        codes = np.array([place[text] for text in column.texts], np.int32)
+        columns[column.name] = pa.array(texts, pa.string()), codes[np.asarray(column.codes)[numbers]]
+    if layout.group_column is not None and layout.group_labels is not None:
+        columns[layout.group_column] = pa.array(layout.group_labels), placement.group.astype(np.int32)
+    return Shown({name: columns[name] for name in layout.order if name in columns}, placement.count)
+
+
+def _dealt(connection: duckdb.DuckDBPyConnection, shown: Shown, placement: Placement, layout: Layout) -> Shown:
+    """Deal the permuted columns out anew within each group: both sides in the order of what they themselves show.
+
+    The pairing is a function of the two published margins of the group, so it tells nothing about who had what.
+    """
+    sides, ends = [], []
+    for permuted in (False, True):
+        names = [name for name in shown.columns if (name in layout.permuted) == permuted]
+        side = replace(shown, columns={name: shown.columns[name] for name in names})
+        order = _ordered(connection, side, {"grp": placement.group})
+        sides.append(side.taken(order, shown.counts[order]))
+        ends.append(np.cumsum(shown.counts[order]))
+    cuts = np.union1d(*ends)
+    counts = np.diff(cuts, prepend=0)
+    places = [np.searchsorted(end, cuts, "left") for end in ends]
+    dealt = [side.taken(at, counts) for side, at in zip(sides, places, strict=True)]
+    columns = {name: column for side in dealt for name, column in side.columns.items()}
+    return Shown({name: columns[name] for name in layout.order}, counts)
+
+
+def _ordered(
+    connection: duckdb.DuckDBPyConnection, shown: Shown, within: Mapping[str, NDArray[np.int64]]
+) -> NDArray[np.int64]:
+    """Order distinct rows by a digest of what they show, within groups where some are named.
+
+    Within groups it decides who is paired with whom, so there it is the digest that all engines have.
+    """
+    outputs = [f"o{i}" for i in range(len(shown.columns))]
+    content = shown.table({**within, "place": np.arange(len(shown.counts))})
+    connection.register("shown", content)
+    keys = ", ".join([*within, *([shuffled(outputs, shown.rows > MANY_ROWS and not within)] if outputs else [])])
+    order = connection.sql(f"SELECT place FROM shown{f' ORDER BY {keys}' if keys else ''}").to_arrow_table()
+    connection.unregister("shown")
+    numbers: NDArray[np.int64] = order.column(0).to_numpy()
+    return numbers
+
+
+def parts_of(
+    placement: Placement, entry: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> dict[str, dict[str, NDArray[np.int64]]]:
+    """Say which rows of a cell belong to which entry: of cells that stay whole, and of split ones, by places."""
+    order = np.lexsort((placement.group, placement.cell))
+    cell, group, number = placement.cell[order], entry[order], placement.count[order]
+    ends = np.cumsum(number)
+    starts = np.flatnonzero(np.r_[True, cell[1:] != cell[:-1]]) if len(cell) else np.array([], int)
+    before = np.repeat((ends - number)[starts], np.diff(np.r_[starts, len(cell)]))
+    whole = number == sizes[cell]
+    parts = {"cell": cell, "grp": group, "first": ends - number - before, "last": ends - before}
+    return {
+        "whole": {name: parts[name][whole] for name in ("cell", "grp")},
+        "split": {name: values[~whole] for name, values in parts.items()},
+    }
+
+
+def text_tables(layout: Layout) -> dict[str, pa.Table]:
+    """Return what is shown by group, and what by cell, as tables to be joined."""
+    groups = {f"t{i}": _texts_of(column) for i, column in enumerate(layout.by_group)}
+    if layout.group_labels is not None:
+        groups["label"] = pa.array(layout.group_labels)
+    cells = {f"t{i}": _texts_of(column) for i, column in enumerate(layout.by_cell)}
+    tables = {}
+    for key, columns in (("grp", groups), ("cell", cells)):
+        if columns:
+            number = pa.array(np.arange(len(next(iter(columns.values()))), dtype=np.int64))
+            tables[f"{key}_texts"] = pa.table({key: number, **columns})
+    return tables
+
+
+def _texts_of(column: Texts) -> pa.Array:
+    return pa.array(list(column.texts), pa.string()).take(pa.array(column.codes, pa.int32()))

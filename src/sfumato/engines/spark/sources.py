@@ -1,0 +1,249 @@
+"""Opening a source in Spark: the user's own frame, a table by its name, or files by a path or pattern.
+
+The session is the user's, classic or Spark Connect; where there is none, one is started (`SPARK_REMOTE` says where a
+Connect server is). No setting of it is changed for good. What Spark refuses becomes a sentence of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sfumato.engines.headers import checked_header
+from sfumato.engines.notations import BLANKS, is_iso, is_plain, looks_measured
+from sfumato.engines.places import files_in, is_many, scheme_of
+from sfumato.engines.protocol import BYTES, Reading
+from sfumato.engines.spark.values import bare, has_text, literal, missing_value
+from sfumato.engines.text_files import DELIMITED, PARQUET, existing_file, sniff
+from sfumato.errors import BadInputError
+
+NEEDED = 'rows in Spark need pyspark; install it (pip install "sfumato[spark]")'
+LOOKED_AT = 1000
+MEASURED = 0.3
+"""From this share of the texts looked at on a column may be one of numbers or dates."""
+
+LOST = (
+    "the Spark session ended while it worked on {origin}; start it again and repeat the command: what was measured is "
+    "kept, and nothing half written has a name"
+)
+GONE = (
+    "stopped SparkContext",
+    "SparkContext was shut down",
+    "UNAVAILABLE",
+    "SESSION_CLOSED",
+    "session is closed",
+    "Answer from Java side is empty",
+    "Connection refused",
+    "Connection reset",
+    "while trying to connect to the Java server",
+    "NO_ACTIVE_SESSION",
+    "closed channel",
+    "Channel closed",
+)
+"""What stands in errors that say that there is no session any more."""
+
+QUIET = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    "spark.sql.session.timeZone": "UTC",
+}
+"""Settings of a session that we start ourselves."""
+
+
+def is_frame(source: Any) -> bool:
+    """Say whether a source is a frame of Spark, classic or Connect."""
+    return any(base.__module__.startswith("pyspark.sql") for base in type(source).__mro__)
+
+
+def session() -> Any:
+    """Return the session that is there, or start one as `pyspark` would."""
+    try:
+        from pyspark.sql import SparkSession  # slow to import, and needed for Spark alone
+    except ImportError:
+        raise BadInputError(NEEDED) from None
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    with spoken("Spark"):
+        builder = SparkSession.builder.appName("sfumato")
+        for name, value in QUIET.items():
+            builder = builder.config(name, value)
+        return builder.getOrCreate()
+
+
+@contextmanager
+def spoken(origin: str) -> Iterator[None]:
+    """Say in a sentence what Spark refused, or that its session is gone."""
+    try:
+        yield
+    except Exception as error:
+        rooms = {base.__module__.partition(".")[0] for base in type(error).__mro__}
+        if not rooms & {"pyspark", "py4j", "grpc"} and not isinstance(error, ConnectionError | EOFError):
+            raise
+        raise _translated(origin, error) from None
+
+
+def _translated(origin: str, error: Exception) -> Exception:
+    text = str(error)
+    if isinstance(error, ConnectionError | EOFError) or any(mark in f"{type(error)} {text}" for mark in GONE):
+        return BadInputError(LOST.format(origin=origin))
+    if "OutOfMemoryError" in text or "spark.driver.maxResultSize" in text:
+        return MemoryError(text)
+    said = text.partition("USER_RAISED_EXCEPTION]")[2] or text.partition("Caused by: ")[2] or text
+    sentence = said.strip().splitlines()[0].partition(" SQLSTATE:")[0]
+    return BadInputError(f"{origin}: Spark cannot read it ({sentence})")
+
+
+@contextmanager
+def settings(spark: Any, wanted: Mapping[str, str]) -> Iterator[None]:
+    """Work under some settings, and put back what there was."""
+    before = {name: spark.conf.get(name, None) for name in wanted}
+    try:
+        for name, value in wanted.items():
+            spark.conf.set(name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, value)
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A source: its frame with columns c0, c1, ... and missing values as NULL, their names and types, what is said."""
+
+    frame: Any
+    names: tuple[str, ...]
+    kinds: tuple[str, ...]
+    """As Spark writes them."""
+
+    typed: bool
+    notices: tuple[str, ...] = ()
+
+
+def load(source: Any, reading: Reading) -> Loaded:
+    """Open a source; nothing of it is read but the heads of files, and a look at columns of texts."""
+    _check_reading(reading)
+    if not is_frame(source) and not isinstance(source, str | Path):
+        raise BadInputError(
+            f"{reading.origin}: it is in the memory of this machine, where rows are counted best; leave engine='spark' "
+            "out, or make a frame of Spark of it (spark.createDataFrame)"
+        )
+    frame, header, notices = (source, None, ()) if is_frame(source) else _opened(str(source), reading)
+    text = header is not None
+    names = checked_header(reading.origin, tuple(reading.columns) or header or tuple(frame.columns))
+    if len(names) != len(frame.columns):
+        raise BadInputError(
+            f"{reading.origin}: {len(names)} names are given (--columns) for {len(frame.columns)} columns"
+        )
+    reading.check_columns(names)
+    frame = frame.toDF(*(f"c{i}" for i in range(len(names))))
+    kinds = tuple(field.dataType.simpleString() for field in frame.schema.fields)
+    frame = frame.selectExpr(*_columns(names, kinds, reading, text))
+    if reading.settles:
+        _check_notations(frame, names, kinds, reading)
+    return Loaded(frame, names, kinds, not text, tuple(notices))
+
+
+def _check_reading(reading: Reading) -> None:
+    """Raise where something is said of a source that Spark does not do."""
+    wanted = {
+        "--decimal-comma": reading.decimal_comma,
+        "--decimal-point": reading.decimal_point,
+        "--dates": reading.dates,
+        "--sheet": reading.sheet,
+        "--escaped-formulas": reading.escaped,
+        "--memory": reading.memory,
+        "--spill": reading.spill,
+    }
+    for option, value in wanted.items():
+        if value:
+            raise BadInputError(
+                f"{reading.origin}: {option} is not for rows in Spark, which are read as they are; leave it out"
+            )
+    if reading.layout == "lines":
+        raise BadInputError(f"{reading.origin}: lines of items are not read by Spark; leave --engine spark out")
+
+
+def _opened(source: str, reading: Reading) -> tuple[Any, tuple[str, ...] | None, Sequence[str]]:
+    """Open files or a table by its name; the names of columns are told for text files, whose values are texts."""
+    local = scheme_of(source) is None and (Path(source).exists() or is_many(source))
+    if not local and scheme_of(source) is None and not source.lower().endswith((*PARQUET, *DELIMITED)):
+        return session().table(source), None, ()
+    files = files_in(source) if is_many(source) else [Path(source)]
+    if local or scheme_of(source) is None:
+        existing_file(files[0])
+    if files[0].suffix.lower() not in DELIMITED and files[0].suffix.lower() != ".gz":
+        return session().read.parquet(str(Path(source).absolute()) if local else source), None, ()
+    if not local:
+        raise BadInputError(
+            f"{reading.origin}: text files are read by Spark from folders of this machine; give Parquet"
+        )
+    return _opened_text(source, files[0], reading)
+
+
+def _opened_text(source: str, first: Path, reading: Reading) -> tuple[Any, tuple[str, ...], Sequence[str]]:
+    """Open text files, every value a text; all are written as the first one."""
+    text, rewrite = sniff(first, reading)
+    if rewrite or not text.header.stands or text.skipped != 1:
+        raise BadInputError(
+            f"{reading.origin}: Spark reads text files with one line of names, one kind of line end and no blanks "
+            "before quotes; leave --engine spark out, or write Parquet of it first"
+        )
+    options = {"header": True, "sep": text.delimiter, "encoding": text.encoding, "quote": '"', "escape": '"'}
+    options |= {"multiLine": True, "inferSchema": False, "nullValue": "", "emptyValue": "", "mode": "FAILFAST"}
+    blanks = {"ignoreLeadingWhiteSpace": False, "ignoreTrailingWhiteSpace": False, "enforceSchema": False}
+    frame = session().read.options(**options, **blanks).csv(str(Path(source).absolute()))
+    return frame, text.header.names, text.header.notices
+
+
+def _columns(names: Sequence[str], kinds: Sequence[str], reading: Reading, text: bool) -> list[str]:
+    """Write every column with missing values as NULL: of text files without blanks, unless it stays as written."""
+    listed = []
+    for i, (name, kind) in enumerate(zip(names, kinds, strict=True)):
+        column = f"c{i}"
+        if kind != "string" and bare(kind) == "string":
+            column = f"CAST(collate({column}, 'UTF8_BINARY') AS STRING)"
+        if text and reading.settles and name not in reading.as_written:
+            column = f"trim(BOTH {literal(BLANKS)} FROM {column})"
+        if missing := [written for text in reading.missing if (written := missing_value(text, kind)) is not None]:
+            column = f"CASE WHEN coalesce({column} IN ({', '.join(missing)}), false) THEN NULL ELSE {column} END"
+        listed.append(f"{column} AS c{i}")
+    return listed
+
+
+def _check_notations(frame: Any, names: Sequence[str], kinds: Sequence[str], reading: Reading) -> None:
+    """Raise where a column of texts has numbers or dates as people write them, which DuckDB would read."""
+    texts = [i for i, kind in enumerate(kinds) if bare(kind) == "string" and names[i] not in reading.as_written]
+    if not texts:
+        return
+    sets = frame.limit(LOOKED_AT).selectExpr(*(f"collect_set(c{i}) AS c{i}" for i in texts))
+    for i, values in zip(texts, collected(sets).columns, strict=True):
+        found = values[0].as_py() or []
+        odd = [text for text in found if looks_measured(text) and not is_plain([text]) and not is_iso([text])]
+        if len(odd) >= MEASURED * max(1, len(found)) and odd:
+            raise BadInputError(
+                f"{reading.origin}: column {names[i]!r} has numbers or dates as people write them, such as "
+                f"{min(odd)!r}, which Spark leaves as they are; make numbers or days of them first, or say that they "
+                f"stay texts (--as-written {names[i]})"
+            )
+
+
+def nested_kind(kind: str) -> str | None:
+    """Name the type of a column of several values a row, or of bytes, as the protocol does; None for all others."""
+    if bare(kind) == "binary":
+        return BYTES
+    if kind.startswith("array<"):
+        return kind[6:-1].upper() + "[]"
+    return None if has_text(kind) else kind.upper()
+
+
+def collected(frame: Any) -> Any:
+    """Bring what a query gives to Python: the one door through which anything comes out of Spark."""
+    return frame.toArrow()

@@ -1,0 +1,346 @@
+"""One fixture over all engines: the same rows, the same study and seed give the same answers, points and releases.
+
+What is right is said by the plain engine of the tests, which shares nothing with the others. All that runs in Spark
+is in this file, so that few processes of a test run start a JVM.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import json
+import re
+from collections import Counter
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import sfumato
+from plain_engine import PlainEngine
+from sfumato.engines import Coding, Reading, open_rows
+from sfumato.engines.duckdb import DuckDBEngine
+from sfumato.engines.spark import SparkEngine, sources
+from sfumato.errors import BadInputError
+from sfumato.publish import publish_point
+from sfumato.report.folder import save_map
+from spark_sessions import sessions
+
+NUMBER = 60
+HOSTILE = ['say "hi"', "a,b", "two\nlines", " blank ", "'", "\\", "{x}", None, "é", "7:7", "-", "#", "\U0001f600"]
+
+
+NUMBERS = ["1.50", "-2", "007", "1e3", " 4 ", "1999-12-31", "31.1.2001", "30.2.2001", "x"]
+
+
+def table():
+    """Rows of every type, with the texts that break readers and writers."""
+    day = datetime.datetime(2020, 3, 8, 6, 59, 59, 500000)
+    rows = range(NUMBER)
+    return pa.table(
+        {
+            "age": pa.array([None if i % 11 == 0 else i * 7 % 9 for i in rows], pa.int32()),
+            "town": [HOSTILE[i % 5] for i in rows],
+            "ill": [["flu", "gout", None][i * i % 3] for i in rows],
+            "Income": pa.array([None if i % 13 == 0 else (i % 6) ** 9 / 7 for i in rows], pa.float64()),
+            "zero": pa.array([-0.0 if i % 2 else 0.0 for i in rows]),
+            "short": pa.array([i % 4 / 8 for i in rows], pa.float32()),
+            "fee": pa.array([Decimal(i % 3) / 10**8 for i in rows], pa.decimal128(20, 9)),
+            "ok": [[True, False, None][i % 3] for i in rows],
+            "day": pa.array([datetime.date(1999 + i % 4, 12, 31) for i in rows]),
+            "seen": pa.array([day + datetime.timedelta(hours=i % 5) for i in rows], pa.timestamp("us")),
+            "when": pa.array([day + datetime.timedelta(hours=i % 5) for i in rows], pa.timestamp("us", "UTC")),
+            "odd": [HOSTILE[i * 3 % len(HOSTILE)] for i in rows],
+            "number": [
+                ["1.50", "-2", "007", "1e3", " 4 ", "1999-12-31", "31.1.2001", "30.2.2001", "x"][i % 9] for i in rows
+            ],
+            "items": pa.array([[["b", "a"], [], ["a", None], None][i % 4] for i in rows], pa.list_(pa.string())),
+        }
+    )
+
+
+OPENERS = {
+    "duckdb": lambda path, reading: DuckDBEngine.open(path, reading),
+    "spark": lambda path, reading: SparkEngine.open(sessions()["classic"].read.parquet(str(path)), reading),
+    "connect": lambda path, reading: SparkEngine.open(sessions()["connect"].read.parquet(str(path)), reading),
+}
+READING = Reading(origin="rows", na=("x", "4", "1.0", "2001-12-31"), notations=False)
+
+
+@pytest.fixture(scope="module", params=OPENERS)
+def opened(request, tmp_path_factory):
+    """A function that opens rows in an engine."""
+
+    def open_in_engine(content, reading=READING):
+        path = tmp_path_factory.mktemp("rows") / "rows.parquet"
+        pq.write_table(content, path)
+        return OPENERS[request.param](path, reading)
+
+    return open_in_engine
+
+
+@pytest.fixture(scope="module")
+def truth():
+    return described(PlainEngine.open(table(), READING))
+
+
+def described(rows):
+    """What every verb that counts says."""
+    plain = [name for name in rows.columns if name not in rows.nested]
+    answers = {
+        "columns": (list(rows.columns), rows.row_count, list(rows.nested)),
+        "facts": [rows.facts(name) for name in ("number", "Income")],
+        "texts": counted(rows.count_texts(plain)),
+        "complete": counted(rows.count_texts(["odd"], ["ill"])),
+    }
+    for name in ("odd", "zero"):
+        values = rows.distinct(name, ["age"])
+        answers[name] = (list(values.values), list(values.counts))
+    cells = rows.count_cells(codings())
+    answers["cells"] = (cells.codes.tolist(), cells.counts.tolist(), cells.dropped)
+    tuples = rows.tuples(("odd", "Income"), cells.link)
+    shown = [tuple(texts[i] for texts, i in zip(tuples.texts, row, strict=True)) for row in tuples.values]
+    answers["tuples"] = list(zip(tuples.cell.tolist(), shown, tuples.counts.tolist(), strict=True))
+    answers["lists"] = as_lists(rows.lists("items"))
+    answers["gathered"] = as_lists(rows.gathered("seen", "number"), sort=True)
+    return answers
+
+
+def counted(batches):
+    columns = [column.to_pylist() for column in pa.Table.from_batches(batches).columns]
+    return Counter({row[:-1]: row[-1] for row in zip(*columns, strict=True)})
+
+
+def codings():
+    towns = {text: i // 2 for i, text in enumerate(HOSTILE[:4])}  # the fifth has no code
+    return [
+        Coding("age", {str(age): age for age in range(9)} | {None: 9, "09": 3}),
+        Coding("town", towns),
+        Coding("Income", {repr(i**9 / 7): i % 2 for i in range(6)} | {None: 2}),
+    ]
+
+
+def as_lists(lists, sort=False):
+    """What counted lists say, the items of each in their order or in any."""
+    ends = np.cumsum(lists.lengths).tolist()
+    items = [[lists.texts[code] for code in lists.codes[a:b]] for a, b in zip([0, *ends], ends, strict=False)]
+    answers = Counter()
+    for listed, count in zip(items, lists.counts.tolist(), strict=True):
+        answers[tuple(sorted(listed) if sort else listed)] += count
+    return answers
+
+
+def test_every_verb_answers_as_the_plain_engine_does(opened, truth):
+    answers = described(opened(table()))
+    for name, answer in truth.items():
+        assert answers[name] == answer, name
+
+
+def test_the_digest_is_the_same_on_every_engine(opened):
+    plain = table().drop_columns("items")
+    assert opened(plain).digest() == PlainEngine.open(plain, READING).digest()
+    other = plain.set_column(0, "age", pa.array([1] * NUMBER, pa.int32()))
+    assert opened(other).digest() != opened(plain).digest()
+
+
+# -- the whole walk ------------------------------------------------------------------------------------------
+
+STUDY = """
+name = "walk"
+[table]
+source = "people.parquet"
+engine = "{engine}"
+quasi = ["age", "town"]
+sensitive = ["ill"]
+neutral = ["note", "paid"]
+[scales]
+queries = "queries number=20 dimensions=2 selectivity=0.2"
+[[candidates]]
+anonymizers = ["mondrian mode=relaxed seed=1"]
+requirements = ["k-anonymity k=5"]
+forms = ["bucketization"]
+[[candidates]]
+anonymizers = ["mondrian"]
+requirements = ["k-anonymity k=5", "l-diversity l=2 variant=frequency"]
+forms = ["generalization"]
+"""
+
+
+def people():
+    rows = range(480)
+    return pa.table(
+        {
+            "age": pa.array([i * 7 % 40 for i in rows], pa.int64()),
+            "town": [f"town {i % 5}" for i in rows],
+            "ill": [["flu", "none", "gout"][(i * i + i // 7) % 3] for i in rows],
+            "note": [HOSTILE[i * i % len(HOSTILE)] for i in rows],
+            "paid": [i % 7 / 3 for i in rows],
+        }
+    )
+
+
+def walk(engine, folder):
+    """Explore a study, publish two of its points, audit them: everything that comes out."""
+    pq.write_table(people(), folder / "people.parquet")
+    (folder / "study.toml").write_text(STUDY.format(engine=engine))
+    (folder / "map").mkdir()
+    map_ = sfumato.explore(folder / "study.toml")
+    save_map(map_, folder / "map")
+    results = {"points": json.loads((folder / "map" / "points.json").read_text())["points"]}
+    for point, name in zip(map_.points[::2], ("parted.csv", "kept.parquet"), strict=False):
+        publish_point(folder / "map", point.id, folder / name)
+        results[name] = published_rows(folder / name)
+        group = "group" if point.candidate.form == "bucketization" else None
+        audit = sfumato.audit(folder / name, ["age", "town"], "ill", group=group, require="k-anonymity k=5")
+        results[f"audit of {name}"] = audit.holds, dict(audit.measures)
+    return results
+
+
+def published_rows(path):
+    """The rows of a release, a file or a folder of parts, whatever their order."""
+    parts = sorted(path.glob("part-*")) if path.is_dir() else [path]
+    if path.suffix == ".parquet":
+        return Counter(tuple(row.items()) for part in parts for row in pq.read_table(part).to_pylist())
+    rows = []
+    for part in parts:
+        with part.open(newline="", encoding="utf-8") as stream:
+            header, *read = csv.reader(stream)
+        rows += [tuple(zip(header, row, strict=True)) for row in read]
+    return Counter(rows)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_the_same_study_gives_the_same_points_and_releases_in_spark(tmp_path, monkeypatch):
+    results = {}
+    for engine in ("duckdb", "classic", "connect"):
+        monkeypatch.setattr(sources, "session", lambda kind=engine: sessions()[kind])
+        (tmp_path / engine).mkdir()
+        crossed = counted_crossings(monkeypatch)
+        results[engine] = walk("duckdb" if engine == "duckdb" else "spark", tmp_path / engine)
+        if engine != "duckdb":
+            assert results[engine].keys() == results["duckdb"].keys()
+            for name, result in results["duckdb"].items():
+                assert results[engine][name] == result, (engine, name)
+            cells = {tuple(row.values()) for row in people().select(["age", "town", "ill"]).to_pylist()}
+            assert max(crossed) == len(cells) < people().num_rows / 2  # no list of rows came out of Spark
+
+
+def counted_crossings(monkeypatch):
+    """Note of everything that comes out of Spark how many rows it has."""
+    crossed = []
+
+    def collected(frame, collected=sources.collected):
+        table = collected(frame)
+        crossed.append(table.num_rows)
+        return table
+
+    for module in ("engine", "releases", "sources"):
+        monkeypatch.setattr(f"sfumato.engines.spark.{module}.collected", collected)
+    return crossed
+
+
+# -- what only Spark has: a session that is somebody else's, and files of its own ------------------------------
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "spark.md"
+PATIENTS = pa.table(
+    {
+        "age": pa.array([20 + i % 4 for i in range(24)], pa.int32()),
+        "ill": ["flu" if i % 3 else "gout" for i in range(24)],
+        "paid": [i % 5 / 3 for i in range(24)],
+    }
+)
+
+
+@pytest.fixture
+def spark(monkeypatch):
+    """The classic session, as the one that is there."""
+    monkeypatch.setattr(sources, "session", lambda: sessions()["classic"])
+    return sessions()["classic"]
+
+
+@pytest.fixture
+def path(tmp_path):
+    pq.write_table(PATIENTS, tmp_path / "people.parquet")
+    return tmp_path / "people.parquet"
+
+
+def read(source, **more):
+    return sfumato.read(source, quasi=["age"], sensitive=["ill"], neutral=["paid"], **more)
+
+
+def test_no_setting_of_the_session_matters_and_all_are_left_as_they_were(spark, path, tmp_path):
+    instants = PATIENTS.append_column("seen", pa.array(range(24), pa.timestamp("s", "UTC")))
+    pq.write_table(instants, path)
+    digest = DuckDBEngine.open(path, Reading()).digest()
+    mine = {"spark.sql.ansi.enabled": "false", "spark.sql.session.timeZone": "Asia/Kathmandu"}
+    with sources.settings(spark, {**mine, "spark.sql.parser.escapedStringLiterals": "true"}):
+        before = {row["key"]: row["value"] for row in spark.sql("SET").collect()}
+        table = sfumato.read(path, quasi=["age"], neutral=["seen", "paid"], engine="spark")
+        assert table.engine.digest() == digest
+        sfumato.anonymize(table, "k-anonymity k=6").to_parquet(tmp_path / "out.parquet")
+        assert {row["key"]: row["value"] for row in spark.sql("SET").collect()} == before
+    seen = pq.read_table(tmp_path / "out.parquet" / "part-00000.parquet")["seen"]
+    assert sorted(seen.cast(pa.int64()).to_pylist()) == [1_000_000 * i for i in range(24)]
+
+
+def test_the_same_release_has_the_same_bytes_and_replaces_nothing_but_a_release(spark, path, tmp_path):
+    release = sfumato.anonymize(read(path, engine="spark"), "k-anonymity k=6")
+    (one,), (two,) = release.to_csv(tmp_path / "one.csv"), release.to_csv(tmp_path / "two.csv")
+    names = sorted(part.name for part in one.iterdir())
+    assert names == ["_SUCCESS", "part-00000.csv"] == sorted(part.name for part in two.iterdir())
+    assert (one / "part-00000.csv").read_bytes() == (two / "part-00000.csv").read_bytes()
+    rows = (one / "part-00000.csv").read_text().splitlines()
+    assert rows[1:] != sorted(rows[1:]) and len(rows) == 25
+    with pytest.raises(BadInputError, match="exists already"):
+        release.to_csv(one)
+    release.to_csv(one, force=True)
+    (two / "mine.txt").write_text("mine")
+    with pytest.raises(BadInputError, match="is a folder; give the name of a file"):
+        release.to_csv(two, force=True)
+    assert (two / "mine.txt").exists() and not list(tmp_path.glob(".*"))
+
+
+def test_a_session_that_ends_is_said_in_a_sentence_and_leaves_nothing_half_written(path, tmp_path, monkeypatch):
+    other = sessions()["connect"].newSession()
+    monkeypatch.setattr(sources, "session", lambda: other)
+    table = read(path, engine="spark")
+    release = sfumato.anonymize(table, "k-anonymity k=6")
+    other.stop()
+    with pytest.raises(BadInputError, match=r"the Spark session ended while it worked on .*people.parquet; start it"):
+        release.to_parquet(tmp_path / "out.parquet")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["people.parquet"]
+    with pytest.raises(BadInputError, match="the Spark session ended"):
+        table.engine.digest()
+
+
+def test_text_files_are_read_as_duckdb_reads_them(spark, tmp_path):
+    lines = ["a;b", ' 1;"x ""y"""', "?;two", '2;"new\nline"', "3;"]
+    (tmp_path / "one.csv").write_text("\n".join(lines) + "\n")
+    rows, plain = (open_rows(tmp_path / "one.csv", Reading(na=("?",), engine=name)) for name in ("spark", "duckdb"))
+    assert type(rows) is SparkEngine and rows.digest() == plain.digest() and rows.columns == plain.columns
+    (tmp_path / "odd.csv").write_text("name,born\nann,31.12.1999\nbob,1.1.2001\n")
+    with pytest.raises(BadInputError, match=r"odd.csv: column 'born' has numbers or dates as people write them, such"):
+        open_rows(tmp_path / "odd.csv", Reading(engine="spark"))
+    kept = open_rows(tmp_path / "odd.csv", Reading(engine="spark", as_written=("born",)))
+    assert list(kept.distinct("born").values) == ["1.1.2001", "31.12.1999"]
+
+
+def test_what_spark_refuses_is_said_in_a_sentence(spark, tmp_path):
+    with pytest.raises(BadInputError, match=r"no_such_table: Spark cannot read it .*cannot be found"):
+        read("no_such_table", engine="spark")
+    long = pa.table({"c": pa.array([0.123456789], pa.float32())})
+    with pytest.raises(BadInputError, match=r"column .c. holds a 32-bit number.*cast it to double"):
+        open_rows(spark.createDataFrame(long)).distinct("c")
+    with pytest.raises(BadInputError, match="--decimal-comma is not for rows in Spark"):
+        open_rows(spark.createDataFrame(PATIENTS), Reading(decimal_comma=("age",)))
+
+
+def test_the_worked_example_works_as_it_stands(spark, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code = "\n".join(re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL))
+    names = {"spark": spark}
+    exec(compile(code, str(PAGE), "exec"), names)
+    assert names["release"].to_spark().count() == names["people"].count()
