@@ -49,3 +49,16 @@ def browser() -> Iterator[Any]:
         started = playwright.chromium.launch(executable_path=found, args=FLAGS)
         yield started
         started.close()
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[Any]:
+    from postgresql_server import Server, programs
+
+    if programs() is None:
+        if os.environ.get("CI"):
+            pytest.fail("there is no PostgreSQL, and CI must not skip what needs it")
+        pytest.skip("there is no PostgreSQL")
+    server = Server()
+    yield server
+    server.remove()

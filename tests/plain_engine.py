@@ -114,6 +114,9 @@ class PlainEngine:
     def distinct(self, column, complete=()):
         return self.counted(column, self.complete_rows(complete))
 
+    def all_different(self, columns):
+        return [name for name in columns if len(set(self.held[name])) == self.row_count]
+
     def sample(self, column, rows):
         every = -(-self.row_count // rows)
         return self.counted(column, [number % every == 0 for number in range(self.row_count)])
@@ -157,6 +160,9 @@ class PlainEngine:
         codes = np.array(cells, np.int32).reshape(len(cells), len(codings))
         numbers = np.array([counts[cell] for cell in cells], np.int64)
         return CountedCodes(codes, numbers, self.row_count - int(numbers.sum()), str(len(self.links) - 1))
+
+    def cell_number(self, codings):
+        return len(self.count_cells(codings).counts)
 
     def tuples(self, columns, link):
         linked = zip(self.links[int(link)], self.rows(columns), strict=True)

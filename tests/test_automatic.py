@@ -236,6 +236,13 @@ def test_a_group_named_like_a_value_is_told_apart():
     assert above(made, "Germany")[1] == "Europe (group)" and above(made, "Europe")[1] == "Europe"
 
 
+def test_days_that_stand_for_none_are_told_by_column_and_value():
+    days = ["0001-01-01", "2020-02-29", "9999-12-31"]
+    with pytest.raises(sfumato.BadInputError, match=r"column 'birth' has days .* 0001 to 9999, .* --na 9999-12-31"):
+        automatic("birth", days)
+    assert automatic("birth", days[1:2]).scale == "date"
+
+
 def test_dates_of_few_years_have_quarters_and_those_of_many_decades():
     short = automatic("seen", ["2019-03-31", "2019-04-01", "2020-12-31"])
     assert above(short, "2019-03-31")[1:] == ["2019-Q1", "2019", "2010-2019", "*"]

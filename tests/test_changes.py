@@ -154,12 +154,23 @@ def test_open_ends_missing_values_and_values_left_out_of_sets_are_told_as_publis
     ("texts", "said"),
     [
         ({"*": 3}, "left out (*)"),
-        ({"nurse": 1, "cook": 2}, "as single values (2 different ones)"),
-        ({"{a, b}": 1, "c": 3}, "between single values and sets, mostly single values"),
+        ({"nurse": 1, "cook": 2}, "as single labels (2 different ones)"),
+        ({"41": 1, "42": 2, "": 1}, "as single values (3 different ones)"),
+        ({"Asia": 1, "*": 1}, "as single labels; * in 50.0 % of the rows"),
+        (
+            {"Western Europe": 3, "861**": 1, "{Italy, Austria}": 1},
+            "between single labels and sets, mostly single labels",
+        ),
+        ({"{a, b}": 1, "c": 3}, "between single labels and sets, mostly single labels"),
         ({"2020-01-01..2020-12-31": 1, "2021-01-01..2021-12-31": 1}, "by year"),
         ({"0..<5": 2, "5..<10": 1}, "in ranges of 5"),
         ({"20-29": 3, "*": 1}, "in ranges of 10; * in 25.0 % of the rows"),
-        ({"12345-6789": 1, "2020-01": 1}, "as single values (2 different ones)"),
+        ({"20-29": 2, "30-34": 1, "*": 7}, "between ranges of 5 and 10, mostly ranges of 10; * in 70.0 % of the rows"),
+        (
+            {"20-29": 1, "30-34": 1, "*": 7},
+            "between ranges of 5 and 10, half in ranges of 5 or finer; * in 77.8 % of the rows",
+        ),
+        ({"12345-6789": 1, "2020-01": 1}, "as single labels (2 different ones)"),
         ({"-5..-1": 1, "1.5..2.5": 1}, "between ranges of 1 and 5, half in ranges of 1 or finer"),
     ],
 )

@@ -294,7 +294,12 @@ def test_a_member_who_lacks_one_thing_shows_the_same_of_another():
 
 def test_a_column_that_only_one_member_of_every_household_has_is_not_shared():
     rows = [{**row, "age": row["age"] if row["sex"] == "m" else None} for row in PAIRS]
-    assert table_of(rows).shared_names == ["kind", "zip"]
+    table = table_of(rows)
+    assert table.shared_names == ["kind", "zip"]
+    two = [{**row, "age": int(row["id"]), "zip": 5} for row in rows if row["sex"] == "m"]
+    two += [{**row, "zip": 5} for row in rows if row["sex"] == "f"][:2]
+    published, _ = written(sfumato.anonymize(table_of(two), "k-anonymity k=3"))
+    assert homes_that_differ(two, published, ["age"]), "so a certificate may not promise it of such a column"
     assert sfumato.check(table_of(without_zip(1)), household="home").shared == ("kind", "zip")
 
 
@@ -358,6 +363,7 @@ def test_a_study_with_households_from_init_to_the_certificate(tmp_path, monkeypa
     for kind in ("certificate", "certificate-public"):
         promise = json.loads((tmp_path / f"r.csv.{kind}.json").read_text())["promise"]["households"]
         assert set(promise) == {"in_words"}  # what members share, only the table tells
+        assert "no household of the table has two values, and somewhere two members have one;" in promise["in_words"]
         assert promise["in_words"][1:] in (tmp_path / f"r.csv.{kind}.html").read_text()
     own = json.loads((tmp_path / "r.csv.certificate.json").read_text())
     assert own["for_your_eyes"]["households"] == {"same_value_of": ["zip"], "confirmed_on_the_file": True}

@@ -226,6 +226,7 @@ def test_plain_words_are_few_and_true_of_the_file(ward: tuple[Path, Map]) -> Non
     words = json.loads(certificate_files(file)[2].read_text("utf-8"))["in_plain_words"]
     sentences = [sentence for about in ("is", "protects", "does_not") for sentence in words[about]]
     assert len(sentences) <= 10 and "plain.csv has 60 rows" in sentences[0]
+    assert "each of whom is taken to have one record" in sentences[0], "the bounds below hold where that is so"
     assert f"finds at least {smallest} rows that fit" in words["protects"][0]
     [bound] = [int(word) for word in words["protects"][1].split() if word.isdigit()]
     assert 0 <= bound - 100 * surest < 1
@@ -251,6 +252,32 @@ def test_stretches_are_told_by_the_texts_of_the_file(texts: list[str], stretched
     columns = {"quasi": ["age"], "sensitive": ["cost"], "neutral": []}
     said = _shown(columns, {"cost": texts}, exact=False, bucketized=False)[-1]
     assert said == ("Shown in stretches: cost." if stretched else "Shown as they are: cost.")
+
+
+def test_what_is_told_most_is_said_of_many_sensitive_columns() -> None:
+    """Two sentences have room; none of them may be spent on what is hidden well while another column is not."""
+    from sfumato.publish.plain_words import _guesses
+
+    shares = {"a": 0.2, "b": 0.25, "c": 1.0, "d": 0.5, "e": 1.0}
+    by_sensitive = {name: {"l_frequency": 1 / share} for name, share in shares.items()}
+    assert _guesses(by_sensitive, "bucket") == (
+        ["In no bucket do more than 50 % have the same d."],
+        ["It does not hide c and e of everybody: there is a bucket in which all have the same."],
+    )
+    del by_sensitive["c"], by_sensitive["e"]
+    kept, told = _guesses(by_sensitive, "bucket")
+    assert [sentence.split()[-1] for sentence in kept] == ["d.", "b."] and not told
+    assert _guesses({"a": {}}, "bucket") == ([], [])
+
+
+def test_what_the_file_does_not_show_is_not_said_to_be_checked_on_it() -> None:
+    from sfumato.publish.certificate import ALONE, NOT_SHOWN, RESTS
+    from sfumato.publish.plain_words import _checked
+
+    parts = {text: {"confirmed_by_the_file": text == ALONE, "checked": text} for text in (ALONE, NOT_SHOWN, RESTS)}
+    assert "checked on the written file" not in _checked([parts[NOT_SHOWN]])
+    assert _checked([parts[ALONE], parts[NOT_SHOWN]]).endswith("written file, and anybody can check it again.")
+    assert _checked([parts[ALONE], parts[RESTS]]).endswith("a part of it only the publisher can check.")
 
 
 def test_what_is_not_protected_is_said_first_of_all(ward: tuple[Path, Map]) -> None:
@@ -316,6 +343,28 @@ def test_the_board_reads_who_decided_what(ward: tuple[Path, Map]) -> None:
     assert told.count(True) == 4 and f"{len(warnings) - 4} more in the certificate" in text
     assert headlines(map_, point)[2].said in text
     assert "internal" in text and certificate_files(file)[3].name in text and "0 of 60 records left out" in text
+
+
+def test_records_that_were_dropped_for_a_missing_value_are_told(tmp_path: Path) -> None:
+    """The board reads how many there are, the public that there may be some; neither that nothing is left out."""
+    rows = [(20 + i % 3, "fm"[i % 2], ("flu", "gout", "cold")[i % 3]) for i in range(30)] + [("", "f", "flu")] * 7
+    with (tmp_path / "ward.csv").open("w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream).writerows([("age", "sex", "ill"), *rows])
+    study = STUDY.split("[[candidates]]")[0].replace('neutral = ["room"]', 'missing = "drop"')
+    study += '[[candidates]]\nanonymizers = ["mondrian"]\nrequirements = ["k-anonymity k=3"]\nsuppress = [0.1]\n'
+    (tmp_path / "study.toml").write_text(study, encoding="utf-8")
+    (tmp_path / "map").mkdir()
+    map_ = sfumato.explore(str(tmp_path / "study.toml"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sfumato.report.folder.DRAWN", ())
+        save_map(map_, tmp_path / "map")
+    file = tmp_path / "out.csv"
+    publish_point(tmp_path / "map", map_.points[0].id, file)
+    board = html.unescape(board_file(file).read_text("utf-8"))
+    assert "removed before anything else: 7 records." in board and "ward.csv, 37 records," in board
+    first = json.loads(certificate_files(file)[2].read_text("utf-8"))["in_plain_words"]["is"][0]
+    assert "Records that miss a value were removed" in first and "Up to 10 % of the others were allowed" in first
+    assert "7" not in first
 
 
 def test_a_text_is_cut_at_the_end_of_a_sentence() -> None:

@@ -206,6 +206,23 @@ def test_public_files_of_tables_that_differ_in_suppressed_records_are_the_same_b
     assert {"generalization", "bucketization"} <= set(hit[1]) and len(same) > 20, hit
 
 
+def test_cuts_that_a_search_found_are_not_public(tmp_path):
+    """A cut can stand at the value of a record that was left out; the file does not show where."""
+    base = [(20 + i % 3, "fm"[i % 2], ILLS[i * 7 % 4]) for i in range(36)]
+    made = []
+    for age in (88, 90):
+        maker = f"""
+[[candidates]]
+anonymizers = ['cut-vector cuts="age=21|{age}, sex=@0"']
+requirements = ["k-anonymity k=3"]
+suppress = [0.3]
+"""
+        [path] = published(tmp_path / str(age), STUDY + maker, as_csv([*base, (age, "f", "flu")])).values()
+        made.append([each.replace(path.stem.encode(), b"name") for each in public_bytes(path)])
+        assert f"21|{age}" in certificate_files(path)[0].read_text("utf-8")
+    assert made[0] == made[1]
+
+
 def baskets_published(folder: Path, rare: dict[int, str], monkeypatch) -> dict[str, Path]:
     """Publish baskets in which some records have a rare item beside the common ones; nothing goes together with it."""
     folder.mkdir()

@@ -6,11 +6,16 @@ begin here, with nothing but Python's own modules loaded: an interruption ends i
 
 from __future__ import annotations
 
+import gc
 import sys
+
+SELDOM = (100_000, 20, 50)
+"""When Python looks for objects that only hold each other: a command makes few, and looking took a twentieth of it."""
 
 
 def main() -> None:
     """Run the command line, and end quietly when it is interrupted while it is still being loaded."""
+    gc.set_threshold(*SELDOM)
     try:
         from sfumato.cli import main as run
 

@@ -38,6 +38,10 @@ AS_WRITTEN = Option("Columns whose texts are left as they are: no blank, number 
 ENGINE = Option("Who reads the rows, where the source does not say it: duckdb or spark.")
 MEMORY = Option("How much memory the engine takes before it works on disk, such as 4GB.")
 SPILL = Option("A folder for what does not fit into memory; by default the system's temporary one.", takes="file")
+MOST_CELLS = Option(
+    "Columns are coarsened until there are at most so many distinct combinations; by default what fits into memory.",
+    least=1,
+)
 
 BASKET_SOURCE = Option("A file of sets of items (lines, rows or lists), or the name of bundled baskets.", takes="file")
 ID = Option("Of baskets in rows: the column that says whose an item is.", takes="column")

@@ -16,7 +16,7 @@ from sfumato.commands.groups import (
     OfBaskets,
     OfTable,
     Roles,
-    TextReading,
+    TableReading,
     Writing,
     option,
     refuse,
@@ -61,7 +61,7 @@ def anonymize(
     recipe: Recipe,
     roles: Roles,
     about: OfTable,
-    reading: TextReading,
+    reading: TableReading,
     baskets: OfBaskets,
     writing: Writing,
     layout: Annotated[str, typer.Option(help="rows, or anatomy: a bucketization as two tables.")] = "rows",
@@ -86,7 +86,7 @@ def anonymize(
     say(single.values, single.lines, as_json)
 
 
-def _table(source: str, recipe: Recipe, roles: Roles, about: OfTable, reading: TextReading, target: Target) -> Single:
+def _table(source: str, recipe: Recipe, roles: Roles, about: OfTable, reading: TableReading, target: Target) -> Single:
     """Make a release of a table; everything that can be refused is, before the table is read."""
     from sfumato.anonymizers import Mechanism, anonymizer
     from sfumato.publish.single import Clock, single_draw, single_release
@@ -117,7 +117,7 @@ def _table(source: str, recipe: Recipe, roles: Roles, about: OfTable, reading: T
     return single_release(table, maker, wanted, form, suppress, target, clock)  # type: ignore[arg-type]
 
 
-def _baskets(source: str, recipe: Recipe, baskets: OfBaskets, reading: TextReading, target: Target) -> Single:
+def _baskets(source: str, recipe: Recipe, baskets: OfBaskets, reading: TableReading, target: Target) -> Single:
     """Make a release of baskets."""
     from sfumato.publish.single import Clock, basket_layout, single_baskets
     from sfumato.transactions import DEFAULT_MAKER

@@ -25,18 +25,24 @@ def apply(
             "or drop (leave them out)."
         ),
     ] = "refuse",
+    ledger: Annotated[
+        Path | None,
+        typer.Option(help="Where it is kept what was published when; by default beside the mapping."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Recode new data under an existing release; refuses what the mapping does not know and groups that fail."""
     from sfumato.publish import apply as applied
     from sfumato.publish import read_mapping
+    from sfumato.publish.ledger import ledger_of
     from sfumato.release import format_of
 
     format_of(to)
     announce_first_run()
     known = read_mapping(mapping)
     recoded = applied(known, table, rest, **reading.declared())  # type: ignore[arg-type]
-    tell(recoded.write(to, writing.force, writing.escape_formulas, [mapping]).notices)
+    kept = ledger_of(mapping) if ledger is None else ledger
+    tell(recoded.write(to, writing.force, writing.escape_formulas, [mapping], kept).notices)
     release, left_out = recoded.release, recoded.left_out
     if left_out.is_large:
         typer.echo(
@@ -51,11 +57,13 @@ def apply(
         "left_out": left_out.content(),
         "groups": release.groups,
         "files": [str(to)],
+        "ledger": str(kept),
     }
     rows, groups = counted(release.assignment.records, "record"), counted(release.groups, "group")
     lines = [
         f"Wrote {to}: {rows} in {groups}. Every group satisfies: {known.requirement}",
         "The audit of the file, with Q of the whole new table, confirms it.",
+        f"Kept in {kept}: `sfumato audit {to} --with {kept} ...` looks at everything published so.",
     ]
     if left_out.records:
         lines.append(

@@ -53,7 +53,11 @@ class AboutTable(Group):
         default_factory=list
     )
     earlier: Annotated[
-        str | None, typer.Option("--with", help="An earlier release of the same people: what do both tell together?")
+        str | None,
+        typer.Option(
+            "--with",
+            help="An earlier release of the same people, or the ledger of a mapping: what do they tell together?",
+        ),
     ] = None
     suppressed: Annotated[
         str | None,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.commands.common import announce_first_run, say, tell
-from sfumato.commands.groups import AsJson, Group, Named, OfBaskets, OfTable, Roles, TextReading, option
+from sfumato.commands.groups import AsJson, Group, Named, OfBaskets, OfTable, Roles, TableReading, option
 from sfumato.errors import BadInputError
 from sfumato.vocabulary import HIERARCHIES, KNOWN
 
@@ -38,7 +38,7 @@ def check(
     ],
     roles: Named,
     sampled: Sampled,
-    reading: TextReading,
+    reading: TableReading,
     baskets: OfBaskets,
     hierarchies: Annotated[Path | None, option(HIERARCHIES)] = None,
     missing: Annotated[
@@ -62,7 +62,7 @@ def check(
         raise typer.Exit(1)
 
 
-def _baskets(name: str, baskets: OfBaskets, reading: TextReading, known: int) -> BasketCheck | None:
+def _baskets(name: str, baskets: OfBaskets, reading: TableReading, known: int) -> BasketCheck | None:
     """Check baskets, or a study of them, where that is what the name stands for."""
     from sfumato.tradeoff import read_study
     from sfumato.transactions.check import check_baskets
@@ -80,7 +80,7 @@ def _baskets(name: str, baskets: OfBaskets, reading: TextReading, known: int) ->
 
 
 def _table(
-    name: str, roles: Named, sampled: Sampled, reading: TextReading, hierarchies: Path | None, missing: str | None
+    name: str, roles: Named, sampled: Sampled, reading: TableReading, hierarchies: Path | None, missing: str | None
 ) -> Check:
     """Check a table, or a study of one."""
     from sfumato.configuration import check_choice
@@ -101,7 +101,7 @@ def _table(
     return checked(source, **sampled.values(), missing=missing)  # type: ignore[arg-type]
 
 
-def _opened(name: str, roles: Named, reading: TextReading, hierarchies: Path | None, missing: str | None) -> Table:
+def _opened(name: str, roles: Named, reading: TableReading, hierarchies: Path | None, missing: str | None) -> Table:
     """Open a table whose roles are given as options."""
     about = OfTable([] if hierarchies is None else [hierarchies], missing="drop" if missing == "drop" else "value")
     declared = about.declaration(name, Roles(), reading)

@@ -35,6 +35,7 @@ from sfumato.vocabulary import (
     ITEM,
     MEMORY,
     MISSING_VALUES,
+    MOST_CELLS,
     NA,
     NEUTRAL,
     QUASI,
@@ -166,6 +167,13 @@ class TextReading(Notations):
 
 
 @dataclass(frozen=True)
+class TableReading(TextReading):
+    """How a table is read that releases are made of."""
+
+    most_cells: Annotated[int | None, option(MOST_CELLS)] = None
+
+
+@dataclass(frozen=True)
 class Known(Group):
     """What an outsider may know, and what nobody should learn."""
 
@@ -253,7 +261,7 @@ class OfTable(Group):
     weight: Annotated[list[str], option(WEIGHTS, "; repeat, or separate by commas")] = field(default_factory=list)
     missing: Annotated[str, option(MISSING_VALUES)] = "value"
 
-    def declaration(self, source: str, roles: Roles, reading: TextReading) -> TableDeclaration:
+    def declaration(self, source: str, roles: Roles, reading: TableReading) -> TableDeclaration:
         """Say where the table is; its roles are those that need no look at its columns."""
         from sfumato.table import TableDeclaration
         from sfumato.table.hierarchies.declared import read_hierarchies

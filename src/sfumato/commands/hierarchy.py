@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import typer
 
 from sfumato.commands.common import announce_first_run, say, tell
-from sfumato.commands.groups import AsJson, Group, OfTable, Roles, TextReading, columns, option, refuse
+from sfumato.commands.groups import AsJson, Group, OfTable, Roles, TableReading, columns, option, refuse
 from sfumato.vocabulary import QUASI, SOURCE
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def hierarchy(
     column: Annotated[str, typer.Argument(help="The column whose hierarchy is looked at.")],
     others: Others,
     about: OfTable,
-    reading: TextReading,
+    reading: TableReading,
     level: Annotated[int | None, typer.Option(help="Show the tree down to this level; 0 is the values.")] = None,
     similar: Annotated[
         bool,
@@ -57,7 +57,7 @@ def hierarchy(
     say(values, lines, as_json)
 
 
-def _declaration(name: str, column: str, others: Others, about: OfTable, reading: TextReading) -> TableDeclaration:
+def _declaration(name: str, column: str, others: Others, about: OfTable, reading: TableReading) -> TableDeclaration:
     """Say where the table is and what else an outsider knows: a study says it itself."""
     from sfumato.tradeoff import of_table, read_study
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.commands.common import announce_first_run, print_json, say, tell
-from sfumato.commands.groups import ABOUT_TABLES, AsJson, OfBaskets, Roles, TextReading, refuse
+from sfumato.commands.groups import ABOUT_TABLES, AsJson, OfBaskets, Roles, TableReading, refuse
 from sfumato.phrases import counted
 from sfumato.vocabulary import SOURCE
 
@@ -27,7 +27,7 @@ ROLES = (
 def init(
     table: Annotated[str, typer.Argument(help=SOURCE.meaning)],
     roles: Roles,
-    reading: TextReading,
+    reading: TableReading,
     baskets: OfBaskets,
     to: Annotated[Path, typer.Option("--to", help="The study to write.")] = Path("study.toml"),
     sample: Annotated[int, typer.Option(help="Look at the values of about so many records.")] = 100_000,
@@ -66,6 +66,8 @@ def init(
 
 
 def _as_plain(draft: Draft, to: Path) -> dict[str, object]:
+    from sfumato.engines.places import shown_place
+
     columns = [
         {name: getattr(guess, name) for name in ("column", "role", "type", "reason", "advice")}
         | {"hierarchy": guess.hierarchy and {key: _plain(value) for key, value in guess.hierarchy.items()}}
@@ -73,7 +75,7 @@ def _as_plain(draft: Draft, to: Path) -> dict[str, object]:
     ]
     return {
         "study": str(to),
-        "table": draft.declaration.source,
+        "table": shown_place(str(draft.declaration.source)),
         "records": draft.records,
         "sampled": draft.sampled,
         "na": list(draft.declaration.na),
@@ -90,9 +92,11 @@ def _plain(value: object) -> object:
 
 def _print(draft: Draft, to: Path) -> None:
     """Say what was guessed and why, and what comes next."""
+    from sfumato.engines.places import shown_place
     from sfumato.table.guess.guess import shown
 
-    typer.echo(f"{draft.declaration.source}: {counted(draft.records, 'record')}. Guesses, to be corrected in {to}:\n")
+    source = shown_place(str(draft.declaration.source))
+    typer.echo(f"{source}: {counted(draft.records, 'record')}. Guesses, to be corrected in {to}:\n")
     names = [shown(guess.column, WIDEST) if guess.column.strip() else repr(guess.column) for guess in draft.guesses]
     width = max(6, *map(len, names))
     typer.echo(f"  {'column':{width}}  {'role':10}  {'type':13}  why")

@@ -9,11 +9,12 @@ from typing import Any
 from sfumato.engines.duckdb import DuckDBEngine
 from sfumato.engines.frames import frame_origin
 from sfumato.engines.places import check_secrets, shown_place
+from sfumato.engines.postgresql import PostgreSQLEngine
 from sfumato.engines.protocol import Engine, Reading
 from sfumato.engines.spark import SparkEngine
 from sfumato.errors import BadInputError
 
-ENGINES: list[type[Engine]] = [DuckDBEngine, SparkEngine]
+ENGINES: list[type[Engine]] = [DuckDBEngine, SparkEngine, PostgreSQLEngine]
 """All engines: the last one that takes a source opens it, unless one is named. DuckDB, the first, takes everything."""
 
 

@@ -117,7 +117,9 @@ def _check_names(origin: str, names: tuple[str, ...], columns: Sequence[str]) ->
 
 
 def _from_arrow(frame: Any, origin: str) -> pa.Table:
-    if not isinstance(frame, pa.Table) and not hasattr(frame, "__arrow_c_stream__"):
+    if isinstance(frame, pa.Table):
+        return frame  # pa.table would import pandas to see whether it is one of its frames
+    if not hasattr(frame, "__arrow_c_stream__"):
         raise BadInputError(f"{origin} is neither a path nor a frame that speaks the Arrow interface; {ANY_FRAME}")
     try:
         return pa.table(frame)

@@ -51,12 +51,13 @@ def kl(release: Published, points: Points, truth: Numbers, estimate: Numbers | N
         if not isinstance(release, Release):  # noisy counts do not add up to the number of records; shares must
             total = float(np.maximum(release.content[:, span], 0.0).sum())
             estimate *= cells.records / total if total > 0 else 0.0
-    trivial = cells.sensitive[sensitive].shares[None, :] * cells.records * domain_shares(cells, points)[:, None]
-    guessed = np.where(estimate[:, span] > 0, estimate[:, span], trivial)
-    counts = truth[:, span]
-    present = counts > 0
-    ratio = np.log(counts[present] / guessed[present])
-    return max(float((counts[present] * ratio).sum()) / cells.records, 0.0)
+    point, value = np.nonzero(truth[:, span] > 0)
+    counts, guessed = truth[:, span][point, value], estimate[:, span][point, value]
+    nothing = ~(guessed > 0)
+    if nothing.any():
+        shares = cells.sensitive[sensitive].shares[value[nothing]] * cells.records
+        guessed[nothing] = shares * domain_shares(cells, points)[point[nothing]]
+    return max(float((counts * np.log(counts / guessed)).sum()) / cells.records, 0.0)
 
 
 def domain_shares(cells: Cells, points: Points) -> Numbers:

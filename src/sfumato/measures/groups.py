@@ -151,6 +151,8 @@ def _losses(release: Release) -> dict[str, float]:
     their weights, which are 1 on the mean.
     """
     hierarchies = [quasi.hierarchy for quasi in release.cells.quasi]
+    if any(hierarchy.fine for hierarchy in hierarchies):
+        return _shares(_coarse_loss(release), release)
     scales = np.array([1 / (1 - 1 / max(hierarchy.size, 2)) for hierarchy in hierarchies])
     ends = [
         hierarchy.cumulative / hierarchy.cumulative[-1] * scale
@@ -159,7 +161,19 @@ def _losses(release: Release) -> dict[str, float]:
     joined, starts = laid_out(ends)
     boxes = release.boxes
     weights = release.cells.weights
-    total = total_loss(boxes.lo, boxes.hi, boxes.mass, joined, starts[:-1], scales - 1, weights)
+    return _shares(total_loss(boxes.lo, boxes.hi, boxes.mass, joined, starts[:-1], scales - 1, weights), release)
+
+
+def _coarse_loss(release: Release) -> float:
+    """Add up the losses of all boxes where leaves are nodes of finer hierarchies: there a leaf loses something too."""
+    boxes, cells = release.boxes, release.cells
+    loss = sum(
+        cells.weights[a] * quasi.hierarchy.losses(boxes.lo[:, a], boxes.hi[:, a]) for a, quasi in enumerate(cells.quasi)
+    )
+    return float(np.minimum(loss, float(len(cells.quasi))) @ boxes.mass)
+
+
+def _shares(total: float, release: Release) -> dict[str, float]:
     generalized = total / (len(release.cells.quasi) * release.cells.records)
     suppressed = release.suppressed / release.cells.records
     return {

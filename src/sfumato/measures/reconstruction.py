@@ -33,7 +33,7 @@ from sfumato.measures.attack import spread_over_leaves
 from sfumato.release import Release
 from sfumato.release.held import Held, held_in
 from sfumato.release.regions import Intervals, Regions, most_selected, shown_intervals
-from sfumato.release.selections import Bank, is_selected, width_below
+from sfumato.release.selections import Bank, all_widths_below, has_bit
 from sfumato.release.stretches import Stretches
 from sfumato.table import Points, distinct_rows
 
@@ -51,6 +51,9 @@ MOST_SCALINGS = 1000
 
 LEAST_ODDS = 1e-200
 """Products of many probabilities are kept above this: the values of a group have to go somewhere."""
+
+LEAST_CODE = -1
+"""That of a value outside of its domain."""
 
 OUTSIDE, PARTLY, WHOLLY = 0, 1, 2
 """How much of an interval a region has."""
@@ -137,10 +140,11 @@ class Entries:
     def model_rows(self) -> tuple[Codes, int]:
         """The rows of the model that speak of every entry, and how many there are: one for every leaf that occurs."""
         rows, known = np.empty_like(self.codes, order="C"), 0
-        for a in range(len(self.codes.T)):
-            occurring, number = np.unique(self.codes[:, a], return_inverse=True)
-            rows[:, a] = number + known
-            known += len(occurring)
+        for a, codes in enumerate(self.codes.T):
+            occurs = np.bincount(codes - LEAST_CODE) > 0
+            places = known - 1 + np.cumsum(occurs)
+            rows[:, a] = places[codes - LEAST_CODE]
+            known += int(occurs.sum())
         return rows, known
 
     @staticmethod
@@ -277,28 +281,46 @@ def deal_groups(
         for s in range(values):
             present += histograms[g, s] > 0
         largest, most = max(largest, starts[g + 1] - starts[g]), max(most, present)
-    odds, held = np.empty((largest, most)), np.empty(values, np.int64)
+    odds, held = np.empty((largest, values if 2 * most >= values else most)), np.empty(values, np.int64)
+    target, factors = np.empty(values), np.empty(values)
     for g in range(len(starts) - 1):
         first, number, present = starts[g], starts[g + 1] - starts[g], 0
         for s in range(values):
             if histograms[g, s] > 0:
                 held[present] = s
                 present += 1
+        whole = 2 * present >= values
+        if whole:  # rows as they stand are faster than half of their numbers picked out; what is not there stays 0
+            present = values
+            for s in range(values):
+                held[s] = s
+        for j in range(present):
+            target[j], factors[j] = histograms[g, held[j]], scaling[g, held[j]]
         for i in range(number):
             for j in range(present):
                 odds[i, j] = 1.0
             for a in range(rows.shape[1]):
                 row = rows[first + i, a]
-                for j in range(present):
-                    odds[i, j] *= model[row, held[j]]
+                if whole:
+                    for j in range(present):
+                        odds[i, j] *= model[row, j]
+                else:
+                    for j in range(present):
+                        odds[i, j] *= model[row, held[j]]
             for j in range(present):
                 odds[i, j] = max(odds[i, j], LEAST_ODDS)
-        balance(odds, number, mass, first, histograms, scaling, g, held[:present])
+        balance(odds[:number, :present], mass[first : first + number], target[:present], factors[:present])
+        for j in range(present):
+            scaling[g, held[j]] = factors[j]
         for i in range(number):
             for a in range(rows.shape[1]):
                 row = rows[first + i, a]
-                for j in range(present):
-                    counts[row, held[j]] += odds[i, j]
+                if whole:
+                    for j in range(present):
+                        counts[row, j] += odds[i, j]
+                else:
+                    for j in range(present):
+                        counts[row, held[j]] += odds[i, j]
         if len(dealt) > 0:
             for i in range(number):
                 for j in range(present):
@@ -306,40 +328,38 @@ def deal_groups(
 
 
 @kernel
-def balance(
-    odds: Numbers, number: int, mass: Numbers, first: int, histograms: Numbers, scaling: Numbers, g: int, held: Counts
-) -> None:
-    """Scale columns and rows in turn until they add up to the group's histogram and to the entries' records.
+def balance(odds: Numbers, mass: Numbers, target: Numbers, factors: Numbers) -> None:
+    """Scale columns and rows in turn until they add up to the group's histogram (`target`) and the entries' records.
 
     In the end rows add up exactly, columns to within `BALANCED` (nearly so, in the rare groups where some shares have
-    to vanish and `MOST_SCALINGS` is reached); `odds` are then what is dealt. `held` are the values of the group.
+    to vanish and `MOST_SCALINGS` is reached); `odds` are then what is dealt, and `factors` those of the columns.
     """
-    present = len(held)
+    number, present = odds.shape
     factor, reached = np.empty(number), np.empty(present)
     size = 0.0
     for j in range(present):
-        size += histograms[g, held[j]]
+        size += target[j]
     for turn in range(MOST_SCALINGS):
         if turn > 0:
             for j in range(present):
-                scaling[g, held[j]] = histograms[g, held[j]] / reached[j]
+                factors[j] = target[j] / reached[j]
         for j in range(present):
             reached[j] = 0.0
         for i in range(number):
             total = 0.0
             for j in range(present):
-                total += odds[i, j] * scaling[g, held[j]]
-            factor[i] = mass[first + i] / total
+                total += odds[i, j] * factors[j]
+            factor[i] = mass[i] / total
             for j in range(present):
                 reached[j] += factor[i] * odds[i, j]
         worst = 0.0
         for j in range(present):
-            worst = max(worst, abs(reached[j] * scaling[g, held[j]] - histograms[g, held[j]]))
+            worst = max(worst, abs(reached[j] * factors[j] - target[j]))
         if worst <= BALANCED * size:
             break
     for i in range(number):
         for j in range(present):
-            odds[i, j] *= factor[i] * scaling[g, held[j]]
+            odds[i, j] *= factor[i] * factors[j]
 
 
 @kernel
@@ -376,6 +396,7 @@ def combine_weights(
     selection, depth = np.full(used.shape[1], -1, np.int64), most_selected(used)
     met, number = np.empty((depth, boxes), np.int32), np.zeros(depth, np.int64)
     attribute, narrowed, partly = np.full(depth, -1), np.full(depth, -1), np.empty(depth, np.int64)
+    shown, shares, summed_up = np.empty(depth, np.int64), np.empty(held.values), not directly.any()
     for r in range(len(used)):
         level, same = -1, True
         for a in order:
@@ -402,13 +423,26 @@ def combine_weights(
         for i in range(boxes if level < 0 else number[level]):
             b, parts = i if level < 0 else met[level, i], 0
             for place in range(level + 1):
-                if extent[offsets[attribute[place]] + interval_of[attribute[place], b]] == PARTLY:
-                    partly[parts] = attribute[place]
+                at = offsets[attribute[place]] + interval_of[attribute[place], b]
+                if extent[at] == PARTLY:
+                    partly[parts], shown[parts] = attribute[place], at
                     parts += 1
-            for entry in range(held.starts[b], held.starts[b + 1]):
+            start, behind = held.starts[b], held.starts[b + 1]
+            if summed_up and 2 * (behind - start) >= held.values:  # all values at a time, those of nobody stay 0
+                shares[:] = 0.0
+                for entry in range(start, behind):
+                    shares[held.value[entry]] = held.amount[entry]
+                for part in range(parts):
+                    at, row = shown[part], rows[partly[part]]
+                    for s in range(held.values):
+                        shares[s] *= (below[row + end[at], s] - below[row + lo[at], s]) * inverse[at, s]
+                for s in range(held.values):
+                    estimates[r, s] += shares[s]
+                continue
+            for entry in range(start, behind):
                 s, share = held.value[entry], held.amount[entry]
-                for a in partly[:parts]:
-                    at = offsets[a] + interval_of[a, b]
+                for part in range(parts):
+                    a, at = partly[part], shown[part]
                     if directly[a]:
                         inside = 0.0
                         for stretch in range(stretches[a] + lo[at], stretches[a] + end[at]):
@@ -423,15 +457,16 @@ def combine_weights(
 @kernel
 def selected_shares(bank: Bank, attribute: int, used: int, bounds: Codes) -> Numbers:
     """Say which share of the width of every stretch is selected."""
-    shares = np.empty(len(bounds) - 1)
-    selection, base = bank.starts[attribute] + used, bank.leaves[attribute]
-    before = width_below(bank, attribute, selection, bounds[0])
+    below, shares = np.empty(len(bounds)), np.empty(len(bounds) - 1)
+    selection, base, cumulative = bank.starts[attribute] + used, bank.leaves[attribute], bank.cumulative
+    word, bits, first, end = bank.words[selection], bank.bits, bank.first[selection], bank.end[selection]
+    all_widths_below(bank, attribute, selection, bounds, below)
     for i in range(len(shares)):
-        until = width_below(bank, attribute, selection, bounds[i + 1])
-        shares[i] = (until - before) / (bank.cumulative[base + bounds[i + 1]] - bank.cumulative[base + bounds[i]])
-        before = until
-        if bounds[i + 1] - bounds[i] == 1:
-            shares[i] = 1.0 if is_selected(bank, selection, bounds[i]) else 0.0
+        leaf = bounds[i]
+        width = cumulative[base + bounds[i + 1]] - cumulative[base + leaf]
+        shares[i] = (below[i + 1] - below[i]) / width
+        if bounds[i + 1] - leaf == 1:  # selected or not, whatever a difference of large sums has lost
+            shares[i] = 1.0 if (first <= leaf < end if word < 0 else has_bit(bits, word, leaf)) else 0.0
     return shares
 
 

@@ -30,6 +30,7 @@ from sfumato.release import Published, Release
 from sfumato.release.populations import MOST_MEMBERS, Populations, large_populations
 from sfumato.release.regions import Members, are_points, estimated_histograms, overlap_estimates
 from sfumato.table import Points, Table
+from sfumato.workers import Once
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,11 @@ class Prepared:
         """The queries, one workload for every sensitive attribute."""
         cells = self.table.cells
         return tuple(self.scales.queries.workload(cells, self.points, i) for i in range(len(cells.sensitive)))
+
+    @cached_property
+    def once(self) -> Once:
+        """What was worked out for one release, and serves another one of the same groups."""
+        return Once()
 
     @cached_property
     def task(self) -> Task | None:
@@ -204,7 +210,8 @@ class Prepared:
         span = cells.span(sensitive)
         assert release.histograms is not None
         histograms = release.histograms.of(sensitive).astype(np.float64)
-        dealt = reader.dealt(entries, histograms)
+        key = (reader, sensitive, release.assignment.digest)
+        dealt = self.once.result(key, lambda: reader.dealt(entries, histograms))
         if are_points(release):
             points = entries.by_point(dealt, self.points)
             answers = workload.members.sums(points)

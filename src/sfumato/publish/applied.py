@@ -9,10 +9,12 @@ decides whether the file gets its name.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping as Entries
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,6 +30,7 @@ from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.phrases import counted
 from sfumato.publish.audit.audit import Audit, audit
 from sfumato.publish.formulas import written_formulas
+from sfumato.publish.ledger import Entry, Ledger, file_digest, now, publishing
 from sfumato.publish.mapping import Mapping, find_boxes
 from sfumato.release import Release, check_targets, format_of, generalization, staged
 from sfumato.release.writing import inputs_of, write_drafts
@@ -122,20 +125,51 @@ class Applied:
     """New data recoded, and what was left out of it."""
 
     release: Release
-    requirement: Requirement
+    mapping: Mapping
     left_out: LeftOut
 
+    @property
+    def requirement(self) -> Requirement:
+        """What is promised."""
+        return self.mapping.requirement
+
+    @cached_property
+    def _source_digest(self) -> str:
+        return self.release.table.engine.digest()
+
     def write(
-        self, path: str | Path, force: bool = False, escape_formulas: bool = False, inputs: Sequence[Path] = ()
+        self,
+        path: str | Path,
+        force: bool = False,
+        escape_formulas: bool = False,
+        inputs: Sequence[Path] = (),
+        ledger: str | Path | None = None,
     ) -> Written:
         """Write the file, CSV or Parquet; it gets its name only if the audit of what was written finds no fault.
 
-        `inputs` are files that it may not replace, beside the table.
+        `inputs` are files that it may not replace, beside the table. In a `ledger` it is said what was published.
         """
-        target = Path(path)
+        target, release = Path(path), self.release
+        format_of(target)
+        given = [*inputs_of(release), *inputs]
+        if ledger is None:
+            return self._written(target, force, escape_formulas, given)[0]
+        check_targets([target], force, [*given, Path(ledger)])
+        with publishing(Path(ledger)) as book:
+            same = book.earlier(self._source_digest)
+            written, number = self._written(target, force, escape_formulas, [*given, book.path], book)
+            book.done(number)
+        again = [] if same is None else [_published_before(same)]
+        return replace(written, notices=(*written.notices, *again))
+
+    def _written(
+        self, target: Path, force: bool, escape_formulas: bool, inputs: Sequence[Path], book: Ledger | None = None
+    ) -> tuple[Written, int]:
+        """Write, audit and name the file; where there is a ledger, its line comes right before the name."""
         format, release, roles = format_of(target), self.release, self.release.table.roles
         check_escaping(escape_formulas, target, format)
-        check_targets([target], force, [*inputs_of(release), *inputs])
+        check_targets([target], force, inputs)
+        number = 0
         with staged([target]) as drafts:
             write_drafts(release, drafts, "rows", format, escape_formulas)
             cells = written_formulas(drafts, escape_formulas)
@@ -155,11 +189,36 @@ class Applied:
                     f"{target}: the audit of what would be written does not confirm {self.requirement} against "
                     "the new table; nothing was written: make a new release"
                 )
-        return Written(verdict, (*release.table.engine.notices, *formula_notice(cells, escape_formulas)))
+            if book is not None:
+                number = book.begin(self._entry(book.path, target, drafts[0], verdict, escape_formulas))
+        return Written(verdict, (*release.table.engine.notices, *formula_notice(cells, escape_formulas))), number
+
+    def _entry(self, ledger: Path, target: Path, draft: Path, verdict: Audit, escaped: bool) -> Entry:
+        """Say what is published, of what, and what was confirmed."""
+        engine, left_out = self.release.table.engine, self.left_out
+        confirmed = {name: value for name, value in verdict.measures.items() if isfinite(value)}
+        return Entry(
+            when=now(),
+            file=os.path.relpath(target, ledger.parent),
+            file_digest=file_digest(draft),
+            source=engine.origin,
+            source_digest=self._source_digest,
+            mapping_digest=self.mapping.digest(),
+            records=left_out.of,
+            published=self.release.assignment.records,
+            left_out={name: getattr(left_out, name) for name in ("missing", "unknown", "outside", "failing")},
+            promised=str(self.requirement),
+            confirmed=confirmed,
+            escaped=escaped,
+        )
 
 
-def apply(mapping: Mapping, path: str | Path, rest: Rest = "refuse", **reading: Any) -> Applied:
-    """Recode a new file as an earlier release was.
+def _published_before(entry: Entry) -> str:
+    return f"the very same records were published under this mapping before: {entry.file}, on {entry.when}"
+
+
+def apply(mapping: Mapping, path: str | Path | Any, rest: Rest = "refuse", **reading: Any) -> Applied:
+    """Recode a new file, or whatever else an engine opens, as an earlier release was.
 
     `rest` says what happens to records with values the mapping does not know, that no box covers, or whose group does
     not satisfy the requirement in the new data: nothing is published (`refuse`), or they are left out (`drop`). What
@@ -173,25 +232,25 @@ def apply(mapping: Mapping, path: str | Path, rest: Rest = "refuse", **reading: 
     fitting = _Fitting(table, mapping)
     left_out = fitting.left_out
     if rest == "refuse" and left_out.records > left_out.missing:
-        raise _refusal(path, left_out)
+        raise _refusal(rows.origin, left_out)
     if not fitting.admitted.any():
         reasons = "; ".join(left_out.reasons())
         raise InfeasibleError(
-            f"{path}: no group of the mapping satisfies {mapping.requirement} in this data ({reasons}); make a new "
-            "release"
+            f"{rows.origin}: no group of the mapping satisfies {mapping.requirement} in this data ({reasons}); make a "
+            "new release"
         )
     release = fitting.release()
     checked(release, mapping.requirement)
     checked_households(release)
-    return Applied(release, mapping.requirement, left_out)
+    return Applied(release, mapping, left_out)
 
 
-def _refusal(path: str | Path, left_out: LeftOut) -> BadInputError | InfeasibleError:
+def _refusal(origin: str, left_out: LeftOut) -> BadInputError | InfeasibleError:
     """Say everything that does not fit, and what to do; values that nobody knows are bad input."""
     error = BadInputError if left_out.unknown else InfeasibleError
     reasons = "; ".join(left_out.reasons())
     return error(
-        f"{path}: the mapping does not fit {left_out.records:,} of {left_out.of:,} records: {reasons}. Make a new "
+        f"{origin}: the mapping does not fit {left_out.records:,} of {left_out.of:,} records: {reasons}. Make a new "
         f"release, or --rest drop leaves them out"
     )
 

@@ -13,6 +13,7 @@ from sfumato.publish.audit.decision import Failure
 from sfumato.publish.audit.households import Together
 from sfumato.publish.audit.intersection import Intersection
 from sfumato.publish.audit.question import WorstGroup
+from sfumato.publish.audit.sequence import Difference, Remainder, Throughout
 from sfumato.publish.baskets.audit import BasketAudit, BasketCoverage
 from sfumato.transactions.policy import basket_requirement, known_in_words
 from sfumato.words.points import ARROWS, EXACT_VALUES, measure_lines
@@ -37,6 +38,10 @@ def audit_lines(audit: Audit) -> Iterator[str]:
     yield from _worst(audit, grouped)
     for both in audit.repeated:
         yield from _repeated(both)
+    for taken in audit.differences:
+        yield from _difference(taken)
+    for every in audit.throughout:
+        yield from _throughout(every)
     if audit.coverage is not None:
         yield f"\nChecked: {audit.coverage.checked}."
         yield from coverage_lines(audit.coverage, "row", audit.coverage.examples)
@@ -133,6 +138,42 @@ def _repeated(both: Intersection) -> Iterator[str]:
         yield f"             {_shows(both.worst.later)}  in this one; what remains: {remain}."
     for name, together in (("l_frequency", both.l_frequency), ("l_distinct", both.l_distinct), ("p_loss", both.p_loss)):
         yield f"  {name:12} {number(both.alone[name]):>8} alone, {number(together):>8} together"
+
+
+def _difference(taken: Difference) -> Iterator[str]:
+    """Say what the larger of two files tells by what it has more."""
+    if taken.more is None:
+        yield f"\nThis file and {taken.earlier} have the same groups with the same values of {taken.sensitive}."
+        return
+    larger, smaller = ("this file", taken.earlier) if taken.larger == "later" else (taken.earlier, "this file")
+    yield f"\nAll of {smaller} may stand in {larger}: who takes the one from the other has a release of the rest,"
+    yield f"  {counted(taken.more.records, 'record')} in {counted(taken.more.groups, 'group')}."
+    yield from _remainder(taken.more, taken.sensitive)
+
+
+def _throughout(every: Throughout) -> Iterator[str]:
+    """Say what is left of somebody who is in every file."""
+    yield f"\nWho is in all {every.files} files, and has the same {every.sensitive} in each:"
+    if every.left is None:
+        yield "  nobody can be: no group stands in all of them with a value in common."
+    else:
+        yield f"  {counted(every.left.groups, 'group')} stand in all of them with a value in common."
+        yield from _remainder(every.left, every.sensitive)
+
+
+def _remainder(left: Remainder, sensitive: str) -> Iterator[str]:
+    yield f"  The smallest of these groups has {counted(left.smallest, 'record')}; l_distinct {left.l_distinct}, " + (
+        f"l_frequency {number(left.l_frequency)}."
+    )
+    if not left.raised_groups and not left.single_groups:
+        yield "  They tell no more of anybody than a file alone."
+        return
+    values = ", ".join(f"{value!r} ({records})" for value, records in list(left.candidates.items())[:5])
+    yield (
+        f"  {counted(left.raised_groups, 'group')} make a value of {sensitive} more certain than any file alone; "
+        f"{counted(left.single_groups, 'group')} leave\n  one value where every file alone leaves several. "
+        f"The worst: {_shows(left.worst)}; what remains: {values}."
+    )
 
 
 def certified_lines(content: Mapping[str, Any], file: Path, certificate: Path) -> Iterator[str]:

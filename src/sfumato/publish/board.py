@@ -17,7 +17,7 @@ from sfumato.errors import InfeasibleError
 from sfumato.measures import MEASURES
 from sfumato.pages import render
 from sfumato.phrases import counted
-from sfumato.publish.certificate import certificate_files
+from sfumato.publish.certificate import DROPPED, certificate_files
 from sfumato.tradeoff import Map, Point
 from sfumato.tradeoff.choice.recipients import RECIPIENTS, Recipient
 from sfumato.words.headlines import headlines
@@ -83,12 +83,19 @@ def board_content(certificate: Mapping[str, Any], decision: Decision, path: Path
 
 def _left_out(certificate: Mapping[str, Any]) -> str:
     """Say how much of the table is not in the file; of a noisy draw nothing is left out, for nobody is in it."""
-    left_out = certificate["for_your_eyes"].get("suppressed", {})
+    left_out, dropped = certificate["for_your_eyes"].get("suppressed", {}), _dropped(certificate)
+    said = f"{DROPPED[:-1]}: {counted(dropped, 'record')}." if dropped else ""
     if "records" in left_out:
-        return f"{left_out['records']:,} of {counted(left_out['of'], 'record')} left out."
+        return f"{left_out['records']:,} of {counted(left_out['of'], 'record')} left out. {said}".rstrip()
     if "items" in left_out:
         return f"{len(left_out['items']):,} of {counted(left_out['of'], 'item')} are published nowhere."
-    return ""
+    return said
+
+
+def _dropped(certificate: Mapping[str, Any]) -> int:
+    """Count the records of the table that nothing was made of, because they miss a value."""
+    inside = certificate["for_your_eyes"]
+    return int(inside.get("suppressed", inside).get("dropped", 0))
 
 
 def _uses(decision: Decision) -> list[str]:
@@ -104,7 +111,8 @@ def _uses(decision: Decision) -> list[str]:
 def _decided(certificate: Mapping[str, Any], decision: Decision) -> list[tuple[str, str]]:
     """Say who decided what: the study, the requirement, the point, the recipient, when, by which version."""
     point, recipient, origin = decision.point, decision.recipient, certificate["for_your_eyes"]["input"]
-    candidates, records = counted(len(decision.map_.points), "candidate"), counted(origin["records"], "record")
+    candidates = counted(len(decision.map_.points), "candidate")
+    records = counted(origin["records"] + _dropped(certificate), "record")
     whom = "nobody named; `sfumato release --for` names and checks it"
     if recipient is not None:
         asked = ", ".join(str(bound) for bound in recipient.bounds if bound.measure in point.measures)

@@ -208,7 +208,8 @@ def _always(release: Release, requirement: Requirement) -> Iterator[Caution]:
             "automatic hierarchies",
             f"Which values and groups {listed(observed)} can have was taken from the table, records that were left out "
             "included, and not declared beforehand. Who knows how that is done can sometimes reason from where "
-            "intervals begin, how wide they are and which groups there are to a record that is not published.",
+            "intervals begin, how wide they are and how they are written (20-29 or 20..<30), and which groups there "
+            "are to a record that is not published.",
         )
     if release.form == "generalization" and not release.levels:
         yield Caution(

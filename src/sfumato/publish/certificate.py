@@ -7,7 +7,6 @@ the same with a part `for_your_eyes`, and nothing of that part may leave the hou
 
 from __future__ import annotations
 
-import hashlib
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from sfumato.publish.audit.audit import Audit
 from sfumato.publish.cautions import Caution, found_first
 from sfumato.publish.check_command import Columns, public_check, publisher_check, seen_from
 from sfumato.publish.file_alone import FileAlone
+from sfumato.publish.ledger import file_digest
 from sfumato.release import Release
 from sfumato.release.changes import column_changes
 from sfumato.release.staging import parts_of
@@ -47,6 +47,7 @@ CERTIFICATE = fields(
 LIBRARIES = ("sfumato", "numpy", "numba", "duckdb", "pyarrow")
 ALONE = "confirmed by the file alone; where the part speaks of the table, its own rows are taken for it"
 NOT_SHOWN = "no sensitive column is in the file, which tells nothing of one"
+DROPPED = "Records that miss a value were removed before anything else."
 RESTS = "checked by the publisher against the unpublished table; the file alone cannot confirm it"
 EYES = (
     "For your eyes only: worked out with the table at hand, so it can tell of records that are not in the file. "
@@ -115,10 +116,16 @@ def public_certificate(
         "by_sensitive": {name: dict(values) for name, values in alone.by_sensitive.items()},
         "meaning": {name: MEASURES[name].meaning for name in alone.measures if name in MEASURES},
         "baselines": {name: {"file": dict(shares)} for name, shares in alone.shares.items()},
-        "anonymizer": str(without_seed(candidate.anonymizer)),
+        "anonymizer": public_maker(candidate),
         **foot(meanings, cautions, names[0]),
         "verify": public_check(names, columns, candidate.form, alone.confirmed),
     }
+
+
+def public_maker(candidate: Candidate) -> str:
+    """Name who made a release: without a seed, and without what a search found by looking at all records."""
+    maker = candidate.anonymizer
+    return maker.name if maker.is_found else str(without_seed(maker))
 
 
 def certificate(
@@ -196,7 +203,6 @@ def foot(
 def public_meanings(candidate: Candidate, missing: str, meanings: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """Pick from the meanings of a map what the public needs, and say the rest by the settings alone."""
     known = dict(meanings)
-    dropped = "Records that miss a value were removed before anything else."
     value = "A missing value is a value of its own beside the others, never inside a range."
     most = (
         f"Up to {percent(candidate.suppress, 3)} of the records were allowed to be left out. "
@@ -211,7 +217,7 @@ def public_meanings(candidate: Candidate, missing: str, meanings: Sequence[tuple
             "included. The measures here take that of the file instead: a number that compares with the whole table "
             "would tell of the records that are not in the file.",
         ),
-        ("Missing values", dropped if missing == "drop" else value),
+        ("Missing values", DROPPED if missing == "drop" else value),
         ("Suppressed records", f"{most}How many were is not said, and nothing here depends on them."),
     ]
 
@@ -221,7 +227,8 @@ def _households(suppress: float) -> str:
     alone = "; a member may be left out alone" if suppress else ""
     return (
         "all published members of a household show the same value of every quasi-identifier of which no household of "
-        f"the table has two values; a member of whom it is missing may show that instead{alone}"
+        "the table has two values, and somewhere two members have one; a member of whom it is missing may show that "
+        f"instead{alone}"
     )
 
 
@@ -262,15 +269,6 @@ def _baselines(release: Release) -> dict[str, Any]:
 
 def _bytes(path: Path) -> int:
     return sum(part.stat().st_size for part in parts_of(path))
-
-
-def file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file; of a folder of parts that of what `sha256sum part-*` prints in it."""
-    if path.is_dir():
-        lines = (f"{file_digest(part)}  {part.name}\n" for part in parts_of(path))
-        return hashlib.sha256("".join(lines).encode()).hexdigest()
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def read_certificate(path: Path) -> dict[str, Any]:

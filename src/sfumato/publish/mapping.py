@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping as Entries
 from dataclasses import asdict, dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,7 @@ HIERARCHY = {
     "observed": flag,
     "strange": listed(text),
 }
+COARSE = {"fine": listed(listed(text))}
 COLUMN_ROLES = ("quasi", "sensitive", "neutral", "identifier")
 ROLES = fields(dict.fromkeys(COLUMN_ROLES, listed(text)), {"household": optional(text), "weights": mapped(number)})
 MAPPING = fields(
@@ -68,7 +70,7 @@ MAPPING = fields(
         "missing": one_of("value", "drop"),
         "na": listed(text),
         "levels": listed(whole(0, 1000)),
-        "hierarchies": mapped(fields(HIERARCHY)),
+        "hierarchies": mapped(fields(HIERARCHY, COARSE)),
     },
     {"notations": mapped(text)},
 )
@@ -111,6 +113,10 @@ class Mapping(Quiet):
             "hierarchies": {name: asdict(hierarchy) for name, hierarchy in self.hierarchies.items()},
         }
         return json_text(content, SCHEMA)
+
+    def digest(self) -> str:
+        """Return a digest by which a ledger tells mappings apart."""
+        return sha256(self.to_text().encode()).hexdigest()
 
 
 def mapping_of(release: Release | NoisyRelease, wanted: Requirement) -> Mapping:
@@ -170,13 +176,14 @@ def read_mapping(path: str | Path) -> Mapping:
 
 
 def _hierarchy(name: str, entry: dict[str, Any]) -> Hierarchy:
+    fine = tuple(tuple(labels) for labels in entry.get("fine", ()))
     levels = tuple(Level(tuple(level["starts"]), tuple(level["labels"])) for level in entry["levels"])
     ends = {
         name: tuple(float(value) for value in entry[name]) for name in ("widths", "firsts", "lasts")
     }  # infinities are texts
     ends["strange"] = tuple(entry["strange"])
     with named(f"the hierarchy of column {name!r}"):
-        return Hierarchy(**{key: entry[key] for key in HIERARCHY} | ends | {"levels": levels})
+        return Hierarchy(**{key: entry[key] for key in HIERARCHY} | ends | {"levels": levels, "fine": fine})
 
 
 def _check_recoding(mapping: Mapping) -> None:

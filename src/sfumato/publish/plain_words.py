@@ -13,6 +13,7 @@ from math import ceil, isfinite
 from typing import Any
 
 from sfumato.phrases import counted, listed, percent
+from sfumato.publish.certificate import DROPPED, NOT_SHOWN
 from sfumato.publish.noisy.cautions import NEARLY_SURE, NOISE_PREVAILS, belief
 from sfumato.release.changes import EXACT, text_piece
 from sfumato.table.hierarchies.hierarchy import read_number
@@ -21,7 +22,7 @@ MOST_NAMES, MOST_LETTERS = 8, 90
 """Columns that are named in a sentence, and their letters together; of more, it says how many."""
 
 MOST_SENSITIVE = 2
-"""Sensitive columns that have a sentence of their own; the exact part speaks of all."""
+"""Sentences about sensitive columns, those first of which the file tells most; the exact part speaks of all."""
 
 PlainWords = dict[str, list[str]]
 """Sentences by what they are about: `is`, `protects`, `does_not`."""
@@ -35,10 +36,9 @@ def table_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
     protects, does_not = ([] if bucketized else _hidden(certificate)), []
     if exact:
         does_not.append(f"It does not hide who is in it: it has the exact values of {named(columns['quasi'])}.")
-    for name, measures in [*certificate["by_sensitive"].items()][:MOST_SENSITIVE]:
-        if "l_frequency" in measures:
-            is_kept, sentence = _guess(name, measures["l_frequency"], bucketized)
-            (protects if is_kept else does_not).append(sentence)
+    kept, told = _guesses(certificate["by_sensitive"], "bucket" if bucketized else "group of rows that look alike")
+    protects += kept
+    does_not += told
     protects.append(_checked(promise["parts"]))
     if columns["neutral"]:
         does_not.append(f"Nobody judged whether the values of {named(columns['neutral'])} tell who somebody is.")
@@ -93,7 +93,10 @@ def _rows(certificate: Mapping[str, Any]) -> str:
     name, rows = certificate["files"][0]["name"], counted(certificate["rows"], "row")
     most = certificate["promise"]["suppress_at_most"]
     left_out = f" Up to {percent(most, 3)} of the records were allowed to be left out." if most else ""
-    return f"{name} has {rows}, each made of one record of a table about people.{left_out}"
+    if any(meaning["text"] == DROPPED for meaning in certificate["meanings"]):
+        left_out = f" {DROPPED}{left_out.replace('the records', 'the others')}"
+    people = "a table about people, each of whom is taken to have one record in it"
+    return f"{name} has {rows}, each made of one record of {people}.{left_out}"
 
 
 def _hidden(certificate: Mapping[str, Any]) -> list[str]:
@@ -107,17 +110,23 @@ def _hidden(certificate: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _guess(name: str, l_frequency: float, bucketized: bool) -> tuple[bool, str]:
-    """Say how sure a reader can become of a sensitive value where the file tells most, and whether that is not all."""
-    group = "bucket" if bucketized else "group of rows that look alike"
-    if l_frequency <= 1:
-        return False, f"It does not hide {name} of everybody: there is a {group} in which all have the same."
-    return True, f"In no {group} do more than {at_most(1 / l_frequency)} have the same {name}."
+def _guesses(by_sensitive: Mapping[str, Mapping[str, float]], group: str) -> tuple[list[str], list[str]]:
+    """Say how sure a reader can become of sensitive values where the file tells most, the surest first; and of all."""
+    known = {name: measures["l_frequency"] for name, measures in by_sensitive.items() if "l_frequency" in measures}
+    open_ = [name for name, l_frequency in known.items() if l_frequency <= 1]
+    kept = sorted(known.keys() - set(open_), key=lambda name: (known[name], name))[: MOST_SENSITIVE - bool(open_)]
+    told = f"It does not hide {named(open_)} of everybody: there is a {group} in which all have the same."
+    return (
+        [f"In no {group} do more than {at_most(1 / known[name])} have the same {name}." for name in kept],
+        [told] if open_ else [],
+    )
 
 
 def _checked(parts: Iterable[Mapping[str, Any]]) -> str:
     """Say who can check what is promised."""
-    alone = [part["confirmed_by_the_file"] for part in parts]
+    alone = [part["confirmed_by_the_file"] for part in parts if part["checked"] != NOT_SHOWN]
+    if not alone:
+        return "What is promised is about sensitive values, and none is in the file."
     who = (
         "anybody can check it again"
         if all(alone)

@@ -92,8 +92,10 @@ def _quasi(release: Release, attribute: int) -> str:
     if words := _level(hierarchy, lo, hi, shares):
         return words
     present = present_leaves(release.cells, release.assignment, attribute) if hierarchy.observed else None
-    pieces = (_piece(hierarchy, int(a), int(b), present) for a, b in zip(lo, hi, strict=True))
-    return summary(replace(piece, share=float(share)) for piece, share in zip(pieces, shares, strict=True))
+    pieces = [_piece(hierarchy, first, last, present) for first, last in zip(lo.tolist(), hi.tolist(), strict=True)]
+    return summary(
+        Piece(piece.width, piece.noun, piece.alone, share) for piece, share in zip(pieces, shares.tolist(), strict=True)
+    )
 
 
 def summary(pieces: Iterable[Piece]) -> str:
@@ -104,10 +106,12 @@ def summary(pieces: Iterable[Piece]) -> str:
     ('by decade', 'between years and decades, mostly decades')
     """
     kinds: dict[str, Piece] = {}
+    shares: dict[str, float] = {}
     for piece in pieces:
-        known = kinds.get(piece.noun)
-        kinds[piece.noun] = piece if known is None else replace(known, share=known.share + piece.share)
-    ordered = sorted(kinds.values(), key=lambda piece: piece.width)
+        kinds.setdefault(piece.noun, piece)
+        shares[piece.noun] = shares.get(piece.noun, 0.0) + piece.share
+    merged = (replace(piece, share=shares[noun]) for noun, piece in kinds.items())
+    ordered = sorted(merged, key=lambda piece: piece.width)
     if len(ordered) == 1:
         return ordered[0].alone
     most = max(ordered, key=lambda piece: piece.share)
@@ -211,17 +215,29 @@ def _prefix(hierarchy: Hierarchy, level: int) -> str:
 # -- texts of a file ---------------------------------------------------------------------------------------
 
 
+LABELS = "single labels"
+"""How a file shows texts of which nobody can tell whether each is a value or the name of a group of values."""
+
+
 def shown_in_file(texts: Sequence[str], counts: Sequence[int]) -> str:
     """Say how a column is published by the texts of a file alone; whether single values were changed it cannot tell."""
     total = max(sum(counts), 1)
     pieces = [replace(text_piece(text), share=count / total) for text, count in zip(texts, counts, strict=True)]
-    if all(piece.noun == EXACT.noun for piece in pieces):
-        return f"as single values ({len(set(texts)):,} different ones)"
+    alone = [text for text, piece in zip(texts, pieces, strict=True) if piece.noun == EXACT.noun]
+    single = EXACT.noun if all(map(_is_value, alone)) else LABELS
+    if len(alone) == len(pieces):
+        return f"as {single} ({len(set(texts)):,} different ones)"
     withheld = sum(piece.share for piece in pieces if piece.noun == ROOT)
-    rest = [piece for piece in pieces if piece.noun != ROOT]
+    rest = [replace(piece, share=piece.share / (1 - withheld)) for piece in pieces if piece.noun != ROOT]
     if not withheld or not rest:
-        return summary(pieces)
-    return f"{summary(rest).replace(UNCHANGED, EXACT.noun)}; * in {percent(withheld)} of the rows"
+        return summary(pieces).replace(EXACT.noun, single)
+    said = summary(rest).replace(UNCHANGED, f"as {single}").replace(EXACT.noun, single)
+    return f"{said}; * in {percent(withheld)} of the rows"
+
+
+def _is_value(text: str) -> bool:
+    """Say whether a text is missing, a number or a day, and so no name of a group."""
+    return not text or isfinite(read_number(text)) or isfinite(read_date(text))
 
 
 def text_piece(text: str) -> Piece:

@@ -18,7 +18,7 @@ from sfumato.kernel_helpers import room
 from sfumato.kernels import kernel
 from sfumato.release.held import Held, held_in
 from sfumato.release.release import Published, Release
-from sfumato.release.selections import Bank, Selections, bank_of, is_selected, width_below
+from sfumato.release.selections import Bank, Selections, all_widths_below, bank_of, is_selected
 from sfumato.table import Points, distinct_rows, laid_out
 
 SPARSE = 8
@@ -70,7 +70,8 @@ def are_points(release: Published) -> bool:
 
 def overlap_estimates(release: Published, regions: Regions) -> Numbers:
     """Estimate the sensitive counts inside every region from boxes: regions x values."""
-    return combine_overlaps(regions.bank, regions.used, shown_intervals(release), held_in(release.content))
+    content = np.ascontiguousarray(release.content)
+    return combine_overlaps(regions.bank, regions.used, shown_intervals(release), held_in(content), content)
 
 
 def shown_intervals(release: Published) -> Intervals:
@@ -104,16 +105,18 @@ class Intervals(NamedTuple):
 
 
 @kernel
-def combine_overlaps(bank: Bank, used: Codes, intervals: Intervals, held: Held) -> Numbers:
+def combine_overlaps(bank: Bank, used: Codes, intervals: Intervals, held: Held, content: Numbers) -> Numbers:
     """For every region multiply the boxes' overlaps of its attributes and add up what the boxes contain.
 
     Time is O(regions x boxes x attributes that a region selects in) at most: what an interval has in common with a
     region is worked out once for all boxes that show it, a box that a region misses is not looked at again, and what
-    a region has in common with the one before (large populations come as a tree) is kept from there.
+    a region has in common with the one before (large populations come as a tree) is kept from there. `content` is
+    what `held` lists the numbers of.
     """
     boxes, depth = len(held.starts) - 1, most_selected(used)
     estimates = np.zeros((len(used), held.values))
     weight, met, common = np.empty((depth, boxes)), np.empty((depth, boxes), np.int32), np.empty(boxes)
+    outside = np.empty(boxes)
     number, attribute, selection = np.zeros(depth, np.int64), np.full(depth, -1), np.full(depth, -1)
     for r in range(len(used)):
         level, same = -1, True
@@ -125,7 +128,7 @@ def combine_overlaps(bank: Bank, used: Codes, intervals: Intervals, held: Held) 
             if same:
                 continue
             attribute[level], selection[level] = a, used[r, a]
-            shares_inside(bank, a, used[r, a], intervals, common)
+            shares_inside(bank, a, used[r, a], intervals, common, outside)
             kept = 0
             for i in range(boxes if level == 0 else number[level - 1]):
                 b, before = (i, 1.0) if level == 0 else (met[level - 1, i], weight[level - 1, i])
@@ -136,8 +139,13 @@ def combine_overlaps(bank: Bank, used: Codes, intervals: Intervals, held: Held) 
         attribute[level + 1 :] = -1
         for i in range(boxes if level < 0 else number[level]):
             b, share = (i, 1.0) if level < 0 else (met[level, i], weight[level, i])
-            for entry in range(held.starts[b], held.starts[b + 1]):
-                estimates[r, held.value[entry]] += share * held.amount[entry]
+            start, behind = held.starts[b], held.starts[b + 1]
+            if 2 * (behind - start) >= held.values:  # whole rows are faster than half of their numbers picked out
+                for s in range(held.values):
+                    estimates[r, s] += share * content[b, s]
+            else:
+                for entry in range(start, behind):
+                    estimates[r, held.value[entry]] += share * held.amount[entry]
     return estimates
 
 
@@ -154,13 +162,14 @@ def most_selected(used: Codes) -> int:
 
 
 @kernel
-def shares_inside(bank: Bank, a: int, used: int, intervals: Intervals, common: Numbers) -> None:
-    """Say which share of every interval of one attribute a region selects."""
-    selection, start = bank.starts[a] + used, intervals.offsets[a]
-    for i in range(intervals.offsets[a + 1] - start):
-        lo, end = intervals.lo[start + i], intervals.end[start + i]
-        inside = width_below(bank, a, selection, end) - width_below(bank, a, selection, lo)
-        common[i] = inside * intervals.inverse[start + i]
+def shares_inside(bank: Bank, a: int, used: int, intervals: Intervals, common: Numbers, outside: Numbers) -> None:
+    """Say which share of every interval of one attribute a region selects; `outside` is room to work in."""
+    selection, start, behind = bank.starts[a] + used, intervals.offsets[a], intervals.offsets[a + 1]
+    inverse = intervals.inverse[start:behind]
+    all_widths_below(bank, a, selection, intervals.end[start:behind], common)
+    all_widths_below(bank, a, selection, intervals.lo[start:behind], outside)
+    for i in range(behind - start):
+        common[i] = (common[i] - outside[i]) * inverse[i]
 
 
 @kernel

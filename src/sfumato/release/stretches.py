@@ -57,4 +57,6 @@ class Stretches:
 
     def of_leaves(self, leaves: Codes) -> Codes:
         """Say in which stretch each of some leaves is."""
+        if self.size == self.leaves:
+            return leaves.astype(np.int32)
         return (np.searchsorted(self.bounds, leaves, side="right") - 1).astype(np.int32)

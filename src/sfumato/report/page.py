@@ -23,7 +23,17 @@ from sfumato.phrases import counted, listed
 from sfumato.release import staged
 from sfumato.report.budget import tuning_content
 from sfumato.tradeoff import Map, Point
-from sfumato.tradeoff.chart import axis_title, baseline_label, drawn_axes, family, limit_rows, map_chart, step, ticks_of
+from sfumato.tradeoff.chart import (
+    axis_title,
+    baseline_label,
+    drawn_axes,
+    family,
+    limit_rows,
+    map_chart,
+    specification,
+    step,
+    ticks_of,
+)
 from sfumato.tradeoff.choice.places import place
 from sfumato.tradeoff.limit.limit import AXES, MEANING
 from sfumato.tradeoff.limit.score import Scores
@@ -202,7 +212,7 @@ def _empty_chart(map_: Map) -> dict[str, Any]:
 
     The page's script sets the axes, and takes the limit's layers out where it is not drawn.
     """
-    spec: dict[str, Any] = map_chart(map_, *(drawn_axes(map_) if map_.limit is None else AXES)).to_dict()
+    spec = specification(map_chart(map_, *(drawn_axes(map_) if map_.limit is None else AXES)))
     spec["datasets"] = {name: [] for name in spec["datasets"]}
     spec |= {"width": "container", "height": 460, "autosize": {"type": "fit-x", "contains": "padding"}}
     spec["config"] |= {"background": None, "padding": 4}
@@ -214,7 +224,7 @@ def _worth_chart(verdicts: Verdicts) -> dict[str, Any] | None:
     """Return the specification of the researcher's gain against the adversary's, where there is an adversary."""
     if not verdicts.has_adversary:
         return None
-    spec: dict[str, Any] = worth_chart(verdicts).to_dict()
+    spec = specification(worth_chart(verdicts))
     spec |= {"width": "container", "autosize": {"type": "fit-x", "contains": "padding"}}
     spec["config"] |= {"background": None, "padding": 4}
     return spec

@@ -5,6 +5,7 @@ Not cell to group: makers that exchange records or cut inside a value split a ce
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -38,6 +39,14 @@ class Assignment(Quiet):
     def records(self) -> int:
         """The number of records that are published."""
         return int(self.count.sum())
+
+    @cached_property
+    def digest(self) -> bytes:
+        """Tell assignments apart, within one table."""
+        digest = hashlib.sha256()
+        for part in (self.cell, self.group, self.count):
+            digest.update(np.ascontiguousarray(part).data)
+        return digest.digest()
 
     @staticmethod
     def gathered(cell: Counts, group: Counts, count: Counts | None = None) -> Assignment:

@@ -22,6 +22,7 @@ from sfumato.table.assignment import Assignment
 from sfumato.table.hierarchies.hierarchy import Hierarchy
 from sfumato.table.rows import Points, weighted_counts
 from sfumato.table.weights import scaled
+from sfumato.workers import Once
 
 
 @dataclass(frozen=True, repr=False)
@@ -111,6 +112,20 @@ class Cells(Quiet):
     def domains(self) -> Counts:
         """The number of leaves of every quasi-identifier."""
         return np.array([quasi.hierarchy.size for quasi in self.quasi], np.int64)
+
+    @cached_property
+    def once(self) -> Once:
+        """What makers found out for one release, and another one may need as well: groups, whatever their form."""
+        return Once()
+
+    @cached_property
+    def leaf_counts(self) -> list[Counts]:
+        """The records of every leaf of every quasi-identifier; a value outside of the domain is nobody's."""
+        counted = []
+        for code, size in zip(self.codes.T, self.domains, strict=True):
+            known = code >= 0
+            counted.append(weighted_counts(code[known], self.counts[known], int(size)))
+        return counted
 
     @cached_property
     def missing(self) -> NDArray[np.int32]:

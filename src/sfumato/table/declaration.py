@@ -14,6 +14,7 @@ from sfumato.engines.places import check_secrets, input_files
 from sfumato.errors import BadInputError
 from sfumato.process.memory import read_size
 from sfumato.table import bundled
+from sfumato.table.budget import usual_most_cells
 from sfumato.table.hierarchies.declared import Declared, Filed, level_table_of, level_tables, read_hierarchies
 from sfumato.table.hierarchies.hierarchy import Hierarchy
 from sfumato.table.table import Missing, Roles, Table, with_roles
@@ -33,6 +34,7 @@ from sfumato.vocabulary import (
     IDENTIFIER,
     MEMORY,
     MISSING_VALUES,
+    MOST_CELLS,
     NA,
     NEUTRAL,
     QUASI,
@@ -94,6 +96,7 @@ class TableDeclaration:
     engine: Annotated[str | None, ENGINE] = None
     memory: Annotated[str | None, MEMORY] = None
     spill: Annotated[str | None, SPILL] = None
+    most_cells: Annotated[int | None, MOST_CELLS] = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.source, str | Frame):
@@ -140,7 +143,8 @@ class TableDeclaration:
             given |= read_hierarchies(Path(self.hierarchies))
         for column, entry in self.hierarchy.items():
             given[column] = entry if isinstance(entry, Filed | Hierarchy) else Filed(entry, IN_STUDY)
-        table = with_roles(rows or self.open_rows(), self.roles, given, self.missing)
+        most = usual_most_cells(self.memory) if self.most_cells is None else self.most_cells
+        table = with_roles(rows or self.open_rows(), self.roles, given, self.missing, most_cells=most)
         return replace(table, kind=frame_kind(self.source.content)) if isinstance(self.source, Frame) else table
 
     @property

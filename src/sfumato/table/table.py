@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypedDict
@@ -28,6 +28,7 @@ from sfumato.engines import (
 from sfumato.engines.notations import DayOrder
 from sfumato.errors import BadInputError
 from sfumato.phrases import counted
+from sfumato.table.budget import CodedColumn, coarsened, usual_most_cells
 from sfumato.table.cells import Cells, CountedValues, Quasi, counted_leaves, sorted_cells
 from sfumato.table.hierarchies.automatic import FEW, MOST_CATEGORIES, automatic, looks_like_dates, looks_numeric
 from sfumato.table.hierarchies.categories import flat
@@ -41,11 +42,14 @@ from sfumato.table.households import (
     nearly_shared,
     shared_attributes,
 )
+from sfumato.table.rows import weighted_counts
 from sfumato.table.structures.structure import APART
 from sfumato.table.weights import Weights, weights_in_words, weights_of
 
 Missing = Literal["value", "drop"]
 Unknown = Literal["refuse", "count"]
+MANY_RECORDS = 1_000_000
+"""Above so many records values that nobody codes are not handed over only to be counted."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +111,9 @@ class Table:
     notices: tuple[str, ...] = ()
     grown: tuple[str, ...] = ()
     """Columns whose domain has a leaf for missing values only because some record misses one."""
+
+    fine: Mapping[str, Hierarchy] = field(default_factory=dict)
+    """The hierarchies of columns that were coarsened, as they are declared: what a release loses is counted by them."""
 
     kind: FrameKind = "arrow"
     """The kind of frame that its releases come back as: the one that it came as, or Arrow's."""
@@ -271,6 +278,7 @@ def read(
     engine: str | None = None,
     memory: str | None = None,
     spill: str | None = None,
+    most_cells: int | None = None,
 ) -> Table:
     """Read a file or a frame and give its columns their roles.
 
@@ -284,7 +292,7 @@ def read(
     wrongly: its encoding, sheet and header, the names of its columns, which columns have numbers with a decimal comma
     or point, whether dates have the day or the month first, and which columns are left as they are. `engine` names who
     reads the rows where the source does not say it; beyond `memory` (`"4GB"`) it works on disk, in a private folder of
-    `spill`.
+    `spill`. Above `most_cells` distinct combinations (by default what fits into memory) columns are coarsened.
     """
     if dates is not None:
         check_choice("dates", dates, ("day-first", "month-first"))
@@ -308,7 +316,8 @@ def read(
         _names(quasi), _names(sensitive), _names(neutral), _names(identifier), household, tuple((weights or {}).items())
     )
     given = read_hierarchies(Path(hierarchies)) if isinstance(hierarchies, str | Path) else dict(hierarchies or {})
-    return replace(with_roles(rows, roles, given, missing), kind=frame_kind(source))
+    most = usual_most_cells(memory) if most_cells is None else most_cells
+    return replace(with_roles(rows, roles, given, missing, most_cells=most), kind=frame_kind(source))
 
 
 class Columns(TypedDict, total=False):
@@ -335,6 +344,7 @@ class Columns(TypedDict, total=False):
     engine: str | None
     memory: str | None
     spill: str | None
+    most_cells: int | None
 
 
 def as_table(source: Any, columns: Columns) -> Table:
@@ -352,19 +362,25 @@ def as_table(source: Any, columns: Columns) -> Table:
 
 
 def with_roles(
-    engine: Engine, roles: Roles, given: Mapping[str, Declared], missing: Missing, unknown: Unknown = "refuse"
+    engine: Engine,
+    roles: Roles,
+    given: Mapping[str, Declared],
+    missing: Missing,
+    unknown: Unknown = "refuse",
+    most_cells: int | None = None,
 ) -> Table:
     """Find a hierarchy and a coding for every quasi-identifier and sensitive attribute.
 
     `unknown` says what happens to values that a declared hierarchy does not have: an error, or they are counted. Then
     their records are part of the table and of Q: a sensitive value as a leaf of its own, a quasi-identifier by the
-    code -1, which no box covers.
+    code -1, which no box covers. Above `most_cells` distinct combinations quasi-identifiers are coarsened.
     """
     check_choice("missing", missing, ("value", "drop"))
     check_choice("unknown", unknown, ("refuse", "count"))
     check_columns(engine, roles)
     hierarchies: dict[str, Hierarchy] = {}
     codings = []
+    counts: dict[str, Counts] = {}
     grown = []
     notices = [*engine.notices, *_notices(engine, roles, given)]
     coded = [*sorted(roles.quasi), *sorted(roles.sensitive)]
@@ -386,11 +402,35 @@ def with_roles(
         codes = hierarchy.encode(distinct.values)
         if unknown == "refuse":
             _check_known(engine, name, hierarchy, given.get(name), distinct, codes)
+        counts[name] = weighted_counts(codes[codes >= 0].astype(np.int64), distinct.counts[codes >= 0], hierarchy.size)
         known = zip(distinct.values, codes.tolist(), strict=True)
         codings.append(Coding(name, {value: code for value, code in known if value is not None or missing == "value"}))
         notices.extend(_value_notices(name, name in roles.sensitive, given.get(name), distinct))
         notices.extend(_named_like_groups(name, hierarchy) if name in roles.quasi else ())
-    return Table(engine, roles, hierarchies, tuple(codings), missing, tuple(notices), tuple(grown))
+    table = Table(engine, roles, hierarchies, tuple(codings), missing, tuple(notices), tuple(grown))
+    return table if most_cells is None else _within(table, counts, most_cells)
+
+
+def _within(table: Table, counts: Mapping[str, Counts], most_cells: int) -> Table:
+    """Return a table with at most so many cells: the same one, or one with coarser quasi-identifiers that says so."""
+    weights, codings = dict(table.roles.weights), {coding.column: coding for coding in table.codings}
+    columns = {
+        name: CodedColumn(table.hierarchies[name], codings[name], counts[name], weights.get(name, 1.0))
+        for name in sorted(table.roles.quasi)
+    }
+    others = [codings[name] for name in sorted(table.roles.sensitive)]
+    coarse = coarsened(table.engine, columns, others, most_cells)
+    if coarse is None:
+        return table
+    trees = {name: table.hierarchies[name].coarsened(level) for name, level in coarse.levels.items()}
+    coded = tuple(
+        columns[coding.column].at(coarse.levels[coding.column]) if coding.column in trees else coding
+        for coding in table.codings
+    )
+    said = [coarse.notice(name, table.hierarchies[name], most_cells) for name in trees]
+    fine = {name: table.hierarchies[name] for name in trees}
+    hierarchies = {**table.hierarchies, **trees}
+    return replace(table, hierarchies=hierarchies, codings=coded, notices=(*table.notices, *said), fine=fine)
 
 
 def _names(given: Iterable[str]) -> tuple[str, ...]:
@@ -486,21 +526,26 @@ def _notices(engine: Engine, roles: Roles, given: Mapping[str, Declared]) -> lis
         notices.append(
             f"columns without a role are not published: {', '.join(map(repr, unlisted))} (--neutral keeps a column)"
         )
+    different = engine.all_different([*roles.neutral, *roles.naming_persons])
     for name in roles.neutral:
-        if engine.row_count > 100 and len(engine.distinct(name).values) == engine.row_count:
+        if engine.row_count > 100 and name in different:
             notices.append(
                 f"neutral column {name!r} is different in every record and is published as it is: "
                 "if it names persons or says something of them, use --identifier"
             )
-    for name in roles.naming_persons:
+    return notices + [_repeated(engine, name) for name in roles.naming_persons if name not in different]
+
+
+def _repeated(engine: Engine, name: str) -> str:
+    """Say that an identifier does not name single records; of many records not how many values are repeated."""
+    what = "some values stand in several records"
+    if engine.row_count <= MANY_RECORDS:
         distinct = engine.distinct(name)
-        repeated = int((distinct.counts > 1).sum())
-        if repeated:
-            notices.append(
-                f"identifier {name!r}: {repeated:,} of {len(distinct.values):,} values stand in several records; where "
-                "such a value is one person, fewer persons may share a group than k says, for k counts records"
-            )
-    return notices
+        what = f"{(distinct.counts > 1).sum():,} of {len(distinct.values):,} values stand in several records"
+    return (
+        f"identifier {name!r}: {what}; where such a value is one person, fewer persons may share a group than k says, "
+        "for k counts records"
+    )
 
 
 def _value_notices(name: str, sensitive: bool, given: Declared | None, distinct: DistinctValues) -> list[str]:

@@ -6,16 +6,21 @@ All marks read one named data set, `points`; the report fills it anew when a per
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from math import ceil, floor, isfinite, log10
 from textwrap import wrap
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import altair as alt
+from altair.utils.schemapi import debug_mode
 
 from sfumato.measures import MEASURES
 from sfumato.tradeoff.limit.limit import AXES
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.verdicts import VERDICTS, mark_of
+
+Given = ParamSpec("Given")
+Built = TypeVar("Built")
 
 COLORS = ["#4477aa", "#dd7744", "#3a9a6c", "#aa4488", "#999933", "#55a9bd"]
 INK, QUIET, MIDDLE, RULE = "#26282b", "#62666b", "#85888c", "#e6e4df"
@@ -172,6 +177,24 @@ def drawn_axes(map_: Map) -> tuple[str, str]:
     return across, upward
 
 
+def unchecked(build: Callable[Given, Built]) -> Callable[Given, Built]:
+    """Let a chart be built without holding every part of it against Vega-Lite's schema: the tests do that for all."""
+
+    @wraps(build)
+    def built(*given: Given.args, **named: Given.kwargs) -> Built:
+        with debug_mode(False):
+            return build(*given, **named)
+
+    return built
+
+
+def specification(chart: alt.TopLevelMixin) -> dict[str, Any]:
+    """Return the Vega-Lite specification of a chart of ours."""
+    values: dict[str, Any] = chart.to_dict(validate=False)
+    return values
+
+
+@unchecked
 def map_chart(map_: Map, x: str | None = None, y: str | None = None, title: str | None = None) -> alt.TopLevelMixin:
     """Draw the points on two measures and the frontier as a line through the points nobody beats."""
     x, y = x or map_.study.axes[0], y or map_.study.axes[1]
@@ -208,12 +231,13 @@ def map_chart(map_: Map, x: str | None = None, y: str | None = None, title: str 
         *below,
     ]
     datasets = {"points": rows(map_, x, y)} | ({"limit": floor} if below else {})
-    drawn: alt.TopLevelMixin = (
-        alt.layer(*layers, datasets=datasets)
+    drawn: alt.LayerChart = (
+        alt.layer(*layers)
         .add_params(chosen)
         .properties(width=680, height=440, title=alt.TitleParams(name, subtitle=reading, anchor="start", offset=16))
         .configure(**LOOK)
     )
+    drawn["datasets"] = datasets  # last, since every step before copies what there is
     return drawn
 
 

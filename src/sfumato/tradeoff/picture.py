@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from base64 import b64encode
 from dataclasses import dataclass
 from typing import Any
 
 from sfumato.drawing import as_png, as_svg
 from sfumato.quiet import Quiet
-from sfumato.tradeoff.chart import drawn_axes, map_chart
+from sfumato.tradeoff.chart import drawn_axes, map_chart, specification
 from sfumato.tradeoff.map import Map
 
 SHARPNESS = 2
@@ -40,4 +41,4 @@ class Picture(Quiet):
 def picture(map_: Map, x: str | None = None, y: str | None = None) -> Picture:
     """Draw a map on two measures, or on those it opens on."""
     usual = drawn_axes(map_)
-    return Picture(map_chart(map_, x or usual[0], y or usual[1]).to_json())
+    return Picture(json.dumps(specification(map_chart(map_, x or usual[0], y or usual[1]))))

@@ -7,7 +7,18 @@ from typing import Any
 
 import altair as alt
 
-from sfumato.tradeoff.chart import LOOK, QUIET, baselines, dots, families, family, labels_of, ring, verdict_marks
+from sfumato.tradeoff.chart import (
+    LOOK,
+    QUIET,
+    baselines,
+    dots,
+    families,
+    family,
+    labels_of,
+    ring,
+    unchecked,
+    verdict_marks,
+)
 from sfumato.tradeoff.map import Point
 from sfumato.tradeoff.verdicts import VERDICTS, Verdicts, mark_of, worth_of
 
@@ -40,6 +51,7 @@ def _row(point: Point) -> dict[str, Any]:
     }
 
 
+@unchecked
 def worth_chart(verdicts: Verdicts) -> alt.TopLevelMixin:
     """Draw the researcher's gain with its interval against the adversary's, and where the two are equal."""
     rows = worth_rows(verdicts)

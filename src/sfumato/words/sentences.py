@@ -213,10 +213,14 @@ def _of_records(value: float, subject: Subject) -> str:
 
 
 def _alike(value: float, subject: Subject) -> str:
-    """Say how many pairs of records look the same; of a table whose size is known, how many look like the average."""
+    """Say how many pairs of records are in one group; of a table whose size is known, how large the average one's is.
+
+    In a bucket records do not look the same.
+    """
     if not subject.records:
-        return f"{number(value)} pairs of records look the same, each with itself included"
-    return f"the average record is one of {_number(value / subject.records)} that look the same"
+        return f"{number(value)} pairs of records are in one group, each with itself included"
+    size = _number(value / subject.records)
+    return f"the average record is in a group of {size}, if one that is left out counts as in a group of all"
 
 
 FILLINGS: Mapping[str, Callable[[float, Subject], str]] = {

@@ -68,6 +68,11 @@ def declared_domain(table: Table) -> Domain:
     values = sensitive[0].hierarchy
     for name, hierarchy in zip((*names, sensitive[0].name), (*hierarchies, values), strict=True):
         _check_declared(name, hierarchy)
+    for name in table.fine:
+        raise BadInputError(
+            f"column {name!r} is coarsened because the table has many distinct combinations (most_cells), which the "
+            "records themselves tell: declare a coarser hierarchy of it, or allow more combinations (--most-cells)"
+        )
     for name in table.grown:
         raise BadInputError(
             f"column {name!r} misses values in some records, and that was learned from the records themselves, so a "

@@ -159,7 +159,12 @@ class Mondrian(Anonymizer):
         everything = np.arange(cells.size)
         admitted = bool(requirement.admits(cells.baseline)[0])
         if admitted:
-            groups = partition(problem, everything, cells.counts, *cells.whole, relaxed, state, scoring)
+
+            def cut_all() -> Groups:
+                return partition(problem, everything, cells.counts, *cells.whole, relaxed, state, scoring)
+
+            # strict cuts are the same in every form
+            groups = cut_all() if relaxed else cells.once.result((self, requirement), cut_all)
         else:
             groups = one_group(problem, everything, cells.counts, *cells.whole)
         if budget:

@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.engines.answers import lists_in, tuples_in
 from sfumato.engines.duckdb.coding import KEYED_BY_VALUE, CodedColumn, Packing, in_order
 from sfumato.engines.duckdb.connections import connect, readable
 from sfumato.engines.duckdb.publishing import (
@@ -63,6 +64,9 @@ Verb = TypeVar("Verb", bound=Callable[..., Any])
 MOST_ENUMERATED = 20_000
 """Up to so many distinct texts of a column come as a dictionary with every batch."""
 
+FEW_ROWS = 1000
+"""Rows that are looked at before all are."""
+
 MOST_DIVERSE = 10_000
 """Distinct values among ten times as many rows, above which a column is taken to have hardly any equal ones."""
 
@@ -99,6 +103,7 @@ class DuckDBEngine:
         self._numbers = count()
         self._tables: dict[tuple[str, str], str] = {}
         self._links: dict[str, tuple[Packing, NDArray[np.int64]]] = {}
+        self._last: tuple[tuple[Coding, ...], Packing, str] | None = None
         self._lock = Lock()
         finalize(self, _close, connection, loaded.store)
 
@@ -169,6 +174,20 @@ class DuckDBEngine:
         """List the distinct values of a column, in ascending order of their text."""
         return self._distinct(column, self._complete(complete))
 
+    @translated
+    def all_different(self, columns: Sequence[str]) -> list[str]:
+        """Say which of some columns have another value in every row: the first rows rule most out."""
+        for few in (f" LIMIT {FEW_ROWS}", ""):
+            if not columns:
+                break
+            texts = ", ".join(f"{self._text(name)} AS v{i}" for i, name in enumerate(columns))
+            counts = ", ".join(f"count(DISTINCT v{i}) + max((v{i} IS NULL)::INTEGER)" for i in range(len(columns)))
+            rows, *numbers = self._connection.execute(
+                f"SELECT count(*), {counts} FROM (SELECT {texts} FROM rows{few})"
+            ).fetchall()[0]
+            columns = [name for name, number in zip(columns, numbers, strict=True) if number == rows]
+        return list(columns)
+
     def sample(self, column: str, rows: int) -> DistinctValues:
         """List the distinct values of a column among about this many rows, the same at every call."""
         every = -(-self.row_count // rows)
@@ -207,14 +226,21 @@ class DuckDBEngine:
     @translated
     def count_cells(self, codings: Sequence[Coding]) -> CountedCodes:
         """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted."""
-        packing = Packing(tuple(map(self._code, codings)))
-        counted = self._connection.sql(self._counted(packing, "true")).to_arrow_table()
+        packing, table = self._counted_table(tuple(codings))
+        counted = self._connection.sql(f"SELECT * FROM {table}").to_arrow_table()
+        self._forget_counted()
         keys, counts = in_order(counted, len(packing.names))
         link = f"link{next(self._numbers)}"
         cells = {name: pa.array(key) for name, key in zip(packing.names, keys, strict=True)}
         self._replace_table(link, pa.table({**cells, "cell": pa.array(np.arange(len(counts)))}))
         self._links[link] = packing, counts
         return CountedCodes(packing.unpacked(keys), counts, self.row_count - int(counts.sum()), link)
+
+    @translated
+    def cell_number(self, codings: Sequence[Coding]) -> int:
+        """Count how many distinct tuples of codes there are; what was counted waits for `count_cells`."""
+        _, table = self._counted_table(tuple(codings))
+        return int(self._connection.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0])
 
     @translated
     def tuples(self, columns: Sequence[str], link: str) -> Tuples:
@@ -227,11 +253,7 @@ class DuckDBEngine:
         )
         with self._lock:
             table = self._connection.sql(query).to_arrow_table()
-        encoded = [_encoded(table[f"v{i}"].combine_chunks()) for i in range(len(columns))]
-        values = np.empty((table.num_rows, len(columns)), np.int64)
-        for i, (codes, _) in enumerate(encoded):
-            values[:, i] = codes
-        return Tuples(table[0].to_numpy(), values, table["n"].to_numpy(), [texts for _, texts in encoded])
+        return tuples_in(table)
 
     @translated
     def write(self, placement: Placement, layout: Layout, path: Path, format: str) -> int:
@@ -365,6 +387,19 @@ class DuckDBEngine:
             f"{packing.joins} WHERE {kept}) WHERE {there} GROUP BY {', '.join(packing.names)}"
         )
 
+    def _counted_table(self, codings: tuple[Coding, ...]) -> tuple[Packing, str]:
+        """Count the distinct packed codes to a table, which is kept until others are counted or these are taken."""
+        if self._last is None or self._last[0] != codings:
+            self._forget_counted()
+            packing = Packing(tuple(map(self._code, codings)))
+            self._last = codings, packing, self._made(self._counted(packing, "true"))
+        return self._last[1:]
+
+    def _forget_counted(self) -> None:
+        if self._last is not None:
+            self._connection.execute(f"DROP TABLE {self._last[2]}")
+        self._last = None
+
     def _linked(self, link: str) -> str:
         """Write rows with the number of their cell, which is called `cell`."""
         packing, _ = self._links[link]
@@ -443,10 +478,7 @@ class DuckDBEngine:
         table = self._connection.sql(
             f"SELECT items, count(*), min(record) AS first FROM ({records}) GROUP BY items ORDER BY first"
         ).to_arrow_table()
-        lists = table[0].combine_chunks()
-        codes, texts = _encoded(lists.flatten())
-        lengths = lists.value_lengths().fill_null(0).to_numpy().astype(np.int64)
-        return CountedLists(texts, lengths, codes.astype(np.int32), table[1].to_numpy(), table[2].to_numpy())
+        return lists_in(table)
 
     def _replace_table(self, name: str, content: pa.Table) -> None:
         self._connection.register("incoming", content)
@@ -485,9 +517,3 @@ def _listed(codes: NDArray[np.int32], texts: pa.Array) -> pa.Array:
     if len(texts) > MOST_ENUMERATED:
         return texts.take(pa.array(codes))
     return pa.DictionaryArray.from_arrays(pa.array(codes), texts)
-
-
-def _encoded(column: pa.Array) -> tuple[NDArray[np.int64], list[str | None]]:
-    """Number the values of a column in the order of their first appearance; a missing one counts as a value."""
-    coded = column.dictionary_encode(null_encoding="encode")
-    return coded.indices.to_numpy().astype(np.int64), coded.dictionary.to_pylist()

@@ -52,6 +52,8 @@ from sfumato.publish.audit.question import (
     roles_in,
     worst_groups,
 )
+from sfumato.publish.audit.sequence import Difference, Throughout, difference, throughout
+from sfumato.publish.ledger import earlier_files
 from sfumato.requirements import requirement
 from sfumato.table import Hierarchy, Table
 from sfumato.table.hierarchies.declared import Declared
@@ -86,6 +88,12 @@ class Audit(Findings):
     failures: tuple[Failure, ...] = ()
     coverage: Coverage | None = None
     repeated: tuple[Intersection, ...] = ()
+    differences: tuple[Difference, ...] = ()
+    """Of pairs of files of which one may hold all rows of the other."""
+
+    throughout: tuple[Throughout, ...] = ()
+    """For every sensitive attribute, where there are several earlier files."""
+
     households: Together | None = None
     notices: tuple[str, ...] = ()
 
@@ -132,16 +140,17 @@ def audit(
     `quasi` is named) roles along: an open `Table`, the path of a study, the folder of a map. `group` names the column
     that tells the groups of a bucketized file, `sensitive_table` the second of Anatomy's two tables. `suppressed` says
     what rows with `*` in all quasi-identifiers are: suppressed records to "leave-out", or a group to "keep". By default
-    they are a group where `require` decides or all rows are such, and otherwise left out. `earlier` is another release
-    of the same people. `household` names the original's column that says who lives together: do members show the same
-    value of what they share? `missing="any"` lets a missing quasi-identifier match everything. `na` lists texts that
-    mean missing in the original, and then in the file too; `encoding` is that of the published files.
-    `escaped_formulas` says that the file was written with formulas escaped. `weights` says how much a loss in a
-    quasi-identifier counts, 1 where nothing is said; a table or a study brings its own along. `sheet`, `header` and
-    `columns` say how the published files are laid out, `decimal_comma`, `decimal_point`, `dates` and `as_written` how
-    the original is written, where that is found out wrongly: what is published is compared with what its values mean.
-    `engine` names who reads the published files; beyond `memory` (`"4GB"`) an engine works on disk, in a private folder
-    of `spill`.
+    they are a group where `require` decides or all rows are such, and otherwise left out. `earlier` is another
+    release of the same people, or the ledger of what was published under a mapping: all files before this one.
+    `household` names the original's column that says who lives together: do members show the same value of what
+    they share? `missing="any"` lets a missing quasi-identifier match everything. `na` lists texts that mean missing
+    in the original, and then in the file too; `encoding` is that of the published files. `escaped_formulas` says
+    that the file was written with formulas escaped. `weights` says how much a loss in a quasi-identifier counts, 1
+    where nothing is said; a table or a study brings its own along. `sheet`, `header` and `columns` say how the
+    published files are laid out, `decimal_comma`, `decimal_point`, `dates` and `as_written` how the original is
+    written, where that is found out wrongly: what is published is compared with what its values mean. `engine`
+    names who reads the published files; beyond `memory` (`"4GB"`) an engine works on disk, in a private folder of
+    `spill`.
     """
     if require is not None:
         requirement(require)
@@ -198,10 +207,15 @@ def audit(
     )
     asked.check()
     given = given_hierarchies(asked, original, hierarchies)
-    return _answer(asked, given, require, None if earlier is None else open_published(earlier, laid_out))
+    before = earlier_files(earlier, file.origin)
+    sources = [open_published(one.file, replace(laid_out, escaped=one.escaped)) for one in before.files]
+    answer = _answer(asked, given, require, sources, before.named)
+    return replace(answer, notices=(*answer.notices, *before.notices))
 
 
-def _answer(asked: Question, given: Mapping[str, Hierarchy], require: str | None, earlier: Source | None) -> Audit:
+def _answer(
+    asked: Question, given: Mapping[str, Hierarchy], require: str | None, earlier: Sequence[Source], named: bool
+) -> Audit:
     counts = [asked.count((name,)) for name in asked.sensitive] or [asked.count(())]
     plain, left_out = counts[0]
     notices = [*asked.file.engine.notices, *(asked.original.engine.notices if asked.original else ())]
@@ -236,6 +250,8 @@ def _answer(asked: Question, given: Mapping[str, Hierarchy], require: str | None
     notices += [*empty_notices(asked, plain, attributes), *missing_notices(asked, plain, matching)]
     notices += [*notices_of(asked, attributes, given)]
     ungrouped = matching if matching is not None and not grouped else None
+    repeated = _repeated(asked, given, earlier, attributes, named)
+    notices += repeated.notices
     return Audit(
         file=asked.file.origin,
         records=plain.records,
@@ -252,7 +268,9 @@ def _answer(asked: Question, given: Mapping[str, Hierarchy], require: str | None
         require=require,
         failures=_failures(asked, require, attributes, one, sizes, ungrouped),
         coverage=checked,
-        repeated=_repeated(asked, given, earlier, attributes),
+        repeated=repeated.intersections,
+        differences=repeated.differences,
+        throughout=repeated.throughout,
         households=households,
         notices=tuple(notices),
     )
@@ -270,11 +288,11 @@ def _alike(asked: Question, counted: Counted) -> Counts:
     return np.bincount(counted.number(asked.quasi)[1], weights=counted.counts).astype(np.int64)
 
 
-def _matching(asked: Question, plain: Counted, earlier: Source | None) -> Matching | None:
+def _matching(asked: Question, plain: Counted, earlier: Sequence[Source]) -> Matching | None:
     """Count the records that match each one, where a missing value matches everything and some record misses one."""
     if asked.missing == "value" or not misses_a_value(plain, asked.quasi):
         return None
-    if earlier is not None:
+    if earlier:
         raise BadInputError(
             "--with compares the groups of two files, and where a missing value matches everything there are none; "
             "leave --missing any out"
@@ -354,26 +372,57 @@ def _failures(
     return tuple(failures(requirement(require), profiles, sizes, texts_of))
 
 
+@dataclass(frozen=True)
+class _Repeated:
+    """What earlier releases tell together with the file."""
+
+    intersections: tuple[Intersection, ...] = ()
+    differences: tuple[Difference, ...] = ()
+    throughout: tuple[Throughout, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
 def _repeated(
-    asked: Question, given: Mapping[str, Hierarchy], earlier: Source | None, attributes: Mapping[str, Attribute]
-) -> tuple[Intersection, ...]:
-    """Compare with an earlier release of the same people, for every sensitive attribute that both have."""
-    if earlier is None:
-        return ()
+    asked: Question,
+    given: Mapping[str, Hierarchy],
+    earlier: Sequence[Source],
+    attributes: Mapping[str, Attribute],
+    named: bool,
+) -> _Repeated:
+    """Compare with earlier releases, for every sensitive attribute that all have; one that is `named` must compare."""
+    original = None if asked.original is None else asked.original.count(asked.quasi)
+    notations = {name: Notation(given.get(name), _values(original, name)) for name in asked.quasi}
+    seen: dict[str, list[tuple[Seen, Seen]]] = {}
+    intersections, differences, notices = [], [], []
+    for source in earlier:
+        before = _before(asked, source, attributes)
+        for name in before.sensitive:
+            theirs, ours = _both(asked, before, name, attributes[name], given.get(name))
+            together = intersect(theirs, ours, source.origin, notations, original)
+            if together is None and named:
+                wrong = "no group has a person in common with the later file; is it about the same people?"
+                raise BadInputError(f"{source.origin}: {wrong}")
+            if together is None:
+                notices.append(f"{source.origin}: nobody can be in a group of it and in one of {asked.file.origin}")
+            else:
+                intersections.append(together)
+            if theirs.grouping == ours.grouping and asked.group is None:
+                seen.setdefault(name, []).append((theirs, ours))
+                taken = difference(theirs, ours, source.origin)
+                differences += [] if taken is None else [taken]
+    every = tuple(throughout(pairs) for pairs in seen.values() if len(pairs) == len(earlier) > 1)
+    return _Repeated(tuple(intersections), tuple(differences), every, tuple(notices))
+
+
+def _before(asked: Question, earlier: Source, attributes: Mapping[str, Attribute]) -> Question:
+    """Ask of an earlier release what is asked of the file."""
     common = tuple(name for name in asked.quasi if name in earlier.engine.columns)
     shared = tuple(name for name in attributes if name in earlier.engine.columns)
     if not common or not shared:
         what = "quasi-identifier" if not common else "sensitive column"
         raise BadInputError(f"{earlier.origin}: no {what} of the later file is in the earlier one (--with)")
     group = asked.group if asked.group in earlier.engine.columns else None
-    before = Question(earlier, common, shared, None, group, asked.suppressed)
-    original = None if asked.original is None else asked.original.count(asked.quasi)
-    notations = {name: Notation(given.get(name), _values(original, name)) for name in asked.quasi}
-    intersections = []
-    for name in shared:
-        theirs, ours = _both(asked, before, name, attributes[name], given.get(name))
-        intersections.append(intersect(theirs, ours, earlier.origin, notations, original))
-    return tuple(intersections)
+    return Question(earlier, common, shared, None, group, asked.suppressed)
 
 
 def _values(original: Counted | None, name: str) -> frozenset[str]:

@@ -144,8 +144,8 @@ class Pairs(Quiet):
 
 def intersect(
     earlier: Seen, later: Seen, origin: str, notations: Mapping[str, Notation], original: Counted | None
-) -> Intersection:
-    """Say what two releases tell together; both profiles have the same baseline."""
+) -> Intersection | None:
+    """Say what two releases tell together; None where nobody can be in both. Both profiles have the same baseline."""
     pairs = _overlapping(earlier, later, notations) if original is None else None
     pairs = pairs or _shared(earlier, later, notations, original)
     theirs, ours = earlier.histograms(pairs.earlier_sets), later.histograms(pairs.later_sets)
@@ -160,9 +160,7 @@ def intersect(
     people = (left[:, 0].astype(np.int64) if pairs.people is None else pairs.people)[possible]
     left, places = left[possible], np.flatnonzero(possible)
     if not len(left):
-        raise BadInputError(
-            f"{origin}: no group has a person in common with the later file; is it about the same people?"
-        )
+        return None
     _, share, distinct, loss, single, raised = left.T
     worst = None
     if raised.any():

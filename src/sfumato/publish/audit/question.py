@@ -142,7 +142,7 @@ class WorstGroup(Quiet):
 def given_hierarchies(asked: Question, original: Any, given: Any) -> dict[str, Hierarchy]:
     """Build the hierarchies that were given, or those of the table that the original is."""
     if given is None and isinstance(original, Table):
-        return dict(original.hierarchies)
+        return {**original.hierarchies, **original.fine}
     if given is None and isinstance(original, str) and original in DATASETS and not Path(original).exists():
         given = bundled.hierarchies(original)
     entries = read_hierarchies(Path(given)) if isinstance(given, str | Path) else dict(given or {})

@@ -16,7 +16,7 @@ from sfumato.errors import BadInputError
 from sfumato.table.hierarchies.categories import flat, prefixes
 from sfumato.table.hierarchies.declared import from_entry
 from sfumato.table.hierarchies.hierarchy import Hierarchy, read_date
-from sfumato.table.hierarchies.ranges import dates
+from sfumato.table.hierarchies.ranges import MOST_LEAVES, dates
 from sfumato.table.structures.countries import looks_like_countries
 from sfumato.table.structures.education import looks_like_education
 from sfumato.table.structures.icd import looks_like_icd
@@ -81,6 +81,12 @@ def automatic(column: str, values: Sequence[str], counts: Sequence[int] = ()) ->
     if looks_like_dates(values):
         years = [datetime.date.fromordinal(int(read_date(value))).year for value in values]
         first, last = datetime.date(min(years), 1, 1), datetime.date(max(years), 12, 31)
+        if (last - first).days >= MOST_LEAVES:
+            raise BadInputError(
+                f"column {column!r} has days from the years {first.year:04} to {last.year:04}, which are too many; "
+                f"declare those missing that stand for no day (such as --na {max(values, key=read_date)}), or give it "
+                "a hierarchy (--hierarchies)"
+            )
         return dates(first, last, date_levels(*reach(years, counts or [1] * len(years))), observed=True)
     if looks_like_codes(values) and len(values) <= MOST_CODES:
         return prefixes(values, observed=True)

@@ -82,6 +82,12 @@ class Hierarchy(Quiet):
     observed: bool = False
     """Whether the domain was taken from the values that happen to occur. Then it may not be shown in full."""
 
+    fine: tuple[tuple[str, ...], ...] = ()
+    """Where leaves are nodes of a finer hierarchy: for each of them the labels of the finer one's leaves in it.
+
+    What a leaf loses is then counted against the finer hierarchy: a coarse value is never taken for an exact one.
+    """
+
     def __post_init__(self) -> None:
         _check_levels(self)
         _check_labels(self)
@@ -93,7 +99,8 @@ class Hierarchy(Quiet):
     def content(self) -> tuple[Any, ...]:
         """Everything it is made of, as plain values: what tells two hierarchies apart."""
         levels = tuple((level.starts, level.labels) for level in self.levels)
-        return levels, self.widths, self.scale, self.firsts, self.lasts, self.continuous, self.missing, self.observed
+        ends = self.firsts, self.lasts, self.continuous, self.missing, self.observed
+        return (levels, self.widths, self.scale, *ends, *((self.fine,) if self.fine else ()))
 
     # -- shape ---------------------------------------------------------------------------------------------
 
@@ -115,7 +122,7 @@ class Hierarchy(Quiet):
     @property
     def lists_values(self) -> bool:
         """Whether its leaves are no more than the values that occur, each by itself."""
-        return self.observed and self.firsts == self.lasts
+        return self.observed and self.firsts == self.lasts and not self.fine
 
     @property
     def height(self) -> int:
@@ -186,11 +193,18 @@ class Hierarchy(Quiet):
 
     def losses(self, lo: NDArray[np.integer], hi: NDArray[np.integer]) -> NDArray[np.float64]:
         """Return `loss` for many intervals at once."""
-        if self.size == 1:
+        leaves = self.finest
+        if leaves == 1:
             return np.zeros(len(lo))
         share = (self.cumulative[hi + 1] - self.cumulative[lo]) / self.cumulative[-1]
-        loss = np.clip((share - 1 / self.size) / (1 - 1 / self.size), 0.0, 1.0)
-        return np.where(lo == hi, 0.0, loss)
+        loss = np.clip((share - 1 / leaves) / (1 - 1 / leaves), 0.0, 1.0)
+        exact = (lo == hi) & (np.array([len(labels) == 1 for labels in self.fine])[lo] if self.fine else True)
+        return np.where(exact, 0.0, loss)
+
+    @property
+    def finest(self) -> int:
+        """The number of leaves, of the finer hierarchy where it has one."""
+        return sum(map(len, self.fine)) or self.size
 
     def smallest_nodes(self, lo: Codes, hi: Codes) -> tuple[Codes, Codes]:
         """Find for many intervals the smallest node that covers each: its own interval."""
@@ -202,6 +216,29 @@ class Hierarchy(Quiet):
             first[now], last[now] = starts[above[lo[now]]], ends[above[lo[now]]]
             covered |= now
         return first, last
+
+    def coarsened(self, level: int) -> Hierarchy:
+        """Return the hierarchy whose leaves are the nodes of a level; what they stand for is kept."""
+        if level == 0:
+            return self
+        bounds = self._bounds[level]
+        firsts, ends = bounds[:-1], bounds[1:]
+        levels = tuple(
+            Level(tuple(np.searchsorted(bounds, above.starts).tolist()), above.labels) for above in self.levels[level:]
+        )
+        finer = self.fine or tuple((label,) for label in self.leaves)
+        inside = firsts < len(self.firsts)
+        return replace(
+            self,
+            levels=levels,
+            widths=tuple((self.cumulative[ends] - self.cumulative[firsts]).tolist()),
+            firsts=tuple(self.firsts[first] for first in firsts[inside].tolist()),
+            lasts=tuple(self.lasts[end - 1] for end in ends[inside].tolist()) if self.lasts else (),
+            fine=tuple(
+                tuple(label for labels in finer[first:end] for label in labels)
+                for first, end in zip(firsts.tolist(), ends.tolist(), strict=True)
+            ),
+        )
 
     # -- text ----------------------------------------------------------------------------------------------
 
@@ -308,7 +345,9 @@ class Hierarchy(Quiet):
         missing = self.size - 1 if self.missing else -1
         strange = {value: self.domain_size + place for place, value in enumerate(self.strange)}
         if self.scale == "category":
-            known = {label: code for code, label in enumerate(self.leaves[: self.domain_size])} | strange
+            leaves = self.fine or tuple((label,) for label in self.leaves)
+            known = {label: code for code, labels in enumerate(leaves[: self.domain_size]) for label in labels}
+            known |= strange
             places = [missing if v is None else known.get(v, -1) for v in values]
             return np.array(places, dtype=np.int32)
         read = read_date if self.scale == "date" else read_number
@@ -340,7 +379,8 @@ class Hierarchy(Quiet):
         ]
         width = float(np.mean(self.widths))
         widths = (*self.widths[:end], *((width,) * more), *self.widths[end:])
-        return replace(self, levels=(*grown, root), widths=widths, strange=(*self.strange, *ordered))
+        fine = (*self.fine[:end], *((label,) for label in labels), *self.fine[end:]) if self.fine else ()
+        return replace(self, levels=(*grown, root), widths=widths, strange=(*self.strange, *ordered), fine=fine)
 
     def with_missing(self) -> Hierarchy:
         """Return the same hierarchy with a leaf for missing values, the same one if it has it already."""
@@ -349,7 +389,8 @@ class Hierarchy(Quiet):
         *below, root = self.levels if self.size > 1 else (self.levels[0], Level((0,), (ROOT,)))
         grown = [Level((*level.starts, self.size), (*level.labels, MISSING)) for level in below]
         widths = (*self.widths, float(np.mean(self.widths)))
-        return replace(self, levels=(*grown, root), widths=widths, missing=True)
+        fine = (*self.fine, (MISSING,)) if self.fine else ()
+        return replace(self, levels=(*grown, root), widths=widths, missing=True, fine=fine)
 
     def without_missing(self) -> Hierarchy:
         """Return the same hierarchy without the leaf for missing values."""
@@ -359,7 +400,8 @@ class Hierarchy(Quiet):
         levels = tuple(
             Level(level.starts[:-1], level.labels[:-1]) if level.starts[-1] == last else level for level in self.levels
         )
-        return replace(self, levels=levels if last > 1 else levels[:1], widths=self.widths[:-1], missing=False)
+        levels = levels if last > 1 else levels[:1]
+        return replace(self, levels=levels, widths=self.widths[:-1], missing=False, fine=self.fine[:-1])
 
     def domain_in_words(self) -> str:
         """Describe the domain for a message."""
@@ -450,6 +492,8 @@ def _check_levels(hierarchy: Hierarchy) -> None:
         rising = all(one < next_one for one, next_one in pairwise(coarser.starts))
         if not rising or not set(coarser.starts) <= set(finer.starts) or coarser.starts[:1] != (0,):
             raise BadInputError("not a tree: a node of a hierarchy's level cuts through a node of the level below")
+    if hierarchy.fine and len(hierarchy.fine) != size:
+        raise BadInputError("a hierarchy whose leaves are nodes of a finer one must say of each what is in it")
     widths = np.asarray(hierarchy.widths, np.float64)
     if not ((widths > 0) & np.isfinite(widths)).all():
         raise BadInputError("the widths of a hierarchy's leaves must be positive, finite numbers")

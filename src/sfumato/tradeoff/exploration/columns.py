@@ -12,7 +12,6 @@ import numpy as np
 from sfumato.arrays import Counts, Numbers
 from sfumato.release import NoisyRelease, Release
 from sfumato.table import Hierarchy, Sensitive
-from sfumato.table.rows import weighted_counts
 
 MOST_BINS = 10
 FEW_BINS = 4
@@ -28,10 +27,8 @@ def columns_before_and_after(release: Release | NoisyRelease) -> list[dict[str, 
 
 def _quasi(release: Release | NoisyRelease, place: int) -> dict[str, Any]:
     """Describe a quasi-identifier; a box counts for all of its leaves, each by its width."""
-    quasi, cells, boxes = release.cells.quasi[place], release.cells, release.boxes
+    quasi, before, boxes = release.cells.quasi[place], release.cells.leaf_counts[place], release.boxes
     hierarchy = quasi.hierarchy
-    known = cells.codes[:, place] >= 0
-    before = weighted_counts(cells.codes[known, place].astype(np.int64), cells.counts[known], hierarchy.size)
     lo, hi, mass = boxes.lo[:, place].astype(np.int64), boxes.hi[:, place].astype(np.int64), boxes.mass.astype(float)
     density = mass / (hierarchy.cumulative[hi + 1] - hierarchy.cumulative[lo])
     steps = np.bincount(lo, density, hierarchy.size + 1) - np.bincount(hi + 1, density, hierarchy.size + 1)

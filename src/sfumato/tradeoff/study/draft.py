@@ -17,7 +17,7 @@ from tomlkit.items import Array, Table
 
 from sfumato.configuration import check_whole
 from sfumato.engines import Engine, Frame
-from sfumato.engines.places import seen_from
+from sfumato.engines.places import seen_from, split_table
 from sfumato.errors import BadInputError
 from sfumato.measures import UniformReader
 from sfumato.quiet import Quiet
@@ -393,4 +393,6 @@ def _about_entry(guess_: Guess) -> list[str]:
 
 
 def _study_name(source: str) -> str:
-    return Path(source).name.partition(".")[0] or "study"
+    file, table = split_table(source)
+    name = Path(file).name.partition(".")[0] if table is None else table.rpartition(".")[2].strip('"')
+    return name or "study"

@@ -1,0 +1,46 @@
+"""What engines answer as Arrow tables, turned into the values of the protocol: the same for all of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sfumato.engines.protocol import CountedLists, DistinctValues, Tuples
+
+
+def by_text(table: pa.Table, columns: int) -> pa.Table:
+    """Sort rows by their first columns: texts by their bytes in UTF-8, missing values last."""
+    keys = [(name, "ascending") for name in table.column_names[:columns]]
+    return table.take(pc.sort_indices(table, sort_keys=keys)) if keys else table
+
+
+def distinct_in(table: pa.Table) -> DistinctValues:
+    """Take the distinct texts of a column and their counts, of rows without an order."""
+    table = by_text(table, 1)
+    return DistinctValues(table[0].to_pylist(), table[1].to_numpy(), None)
+
+
+def tuples_in(table: pa.Table) -> Tuples:
+    """Take sorted tuples: the number of a cell, texts, and how many rows have them."""
+    encoded = [_encoded(column.combine_chunks()) for column in table.columns[1:-1]]
+    values = np.empty((table.num_rows, len(encoded)), np.int64)
+    for i, (codes, _) in enumerate(encoded):
+        values[:, i] = codes
+    return Tuples(table[0].to_numpy(), values, table[-1].to_numpy(), [texts for _, texts in encoded])
+
+
+def lists_in(table: pa.Table) -> CountedLists:
+    """Take distinct lists, how many records have each, and where records have an order the first of them."""
+    lists = table[0].combine_chunks()
+    codes, texts = _encoded(lists.flatten())
+    lengths = lists.value_lengths().fill_null(0).to_numpy().astype(np.int64)
+    first = table[2].to_numpy() if table.num_columns > 2 else None
+    return CountedLists(texts, lengths, codes.astype(np.int32), table[1].to_numpy(), first)
+
+
+def _encoded(column: pa.Array) -> tuple[NDArray[np.int64], list[str | None]]:
+    """Number the values of a column in the order of their first appearance; a missing one counts as a value."""
+    coded = column.dictionary_encode(null_encoding="encode")
+    return coded.indices.to_numpy().astype(np.int64), coded.dictionary.to_pylist()

@@ -1,0 +1,307 @@
+"""The verbs on PostgreSQL: the server counts, and the rows that are published stream into DuckDB, which writes them.
+
+The rows of a cell are found again by their values, not by their places: nothing is numbered, nothing is copied, and a
+view will do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import count
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.engines.answers import by_text, distinct_in, lists_in, tuples_in
+from sfumato.engines.duckdb import DuckDBEngine
+from sfumato.engines.duckdb.landing import Landing
+from sfumato.engines.postgresql.address import address_of, is_address
+from sfumato.engines.postgresql.kinds import Kind, kind_of, nested_name
+from sfumato.engines.postgresql.session import Session
+from sfumato.engines.postgresql.settling import Read, settled
+from sfumato.engines.postgresql.source import SAMPLED, Source, find_source
+from sfumato.engines.postgresql.statements import column_facts, row_sums
+from sfumato.engines.protocol import (
+    Coding,
+    ColumnFacts,
+    CountedCodes,
+    CountedLists,
+    DistinctValues,
+    Layout,
+    Placement,
+    Reading,
+    Tuples,
+    content_digest,
+)
+from sfumato.errors import BadInputError
+
+SEED = 20
+"""Of samples: the same rows at every call."""
+
+BATCH = 1 << 17
+
+
+@dataclass(frozen=True)
+class Link:
+    """A temporary table that has for the values of some columns, as they are compared, the number of their cell."""
+
+    name: str
+    handles: tuple[str, ...]
+    """How the columns are compared; missing values as well."""
+
+    counts: NDArray[np.int64]
+    """The rows of every cell."""
+
+    def join(self) -> str:
+        """Write the join of rows with it."""
+        same = " AND ".join(f"{handle} = link.h{i}" for i, handle in enumerate(self.handles))
+        return f"JOIN pg_temp.{self.name} AS link ON {same}"
+
+
+class PostgreSQLEngine:
+    """Rows of a table or view on a server; columns are called c0, c1, ... inside, so any name is a good one outside."""
+
+    name: ClassVar[str] = "postgresql"
+
+    def __init__(self, session: Session, source: Source, reading: Reading) -> None:
+        self._session, self._source, self._reading = session, source, reading
+        self.columns, self.origin, self.na = source.names, reading.origin, reading.na
+        self._read = settled(session, source, reading) if reading.settles else Read()
+        self.notices, self.notations = self._read.notices, self._read.notations
+        self._rows = source.rows(self._read.tables)
+        self._numbers = count()
+        self._links: dict[str, Link] = {}
+
+    @classmethod
+    def takes(cls, source: Any) -> bool:
+        """Take the URL of a server."""
+        return is_address(source)
+
+    @classmethod
+    def open(cls, source: Any, reading: Reading) -> Self:
+        """Open a table on a server: from now on the rows are seen as they are at this moment."""
+        if not is_address(source):
+            raise BadInputError(f"{reading.origin}: PostgreSQL opens postgresql://host/database#schema.table, not this")
+        address = address_of(source, reading.origin)
+        if reading.escaped or reading.layout == "lines":
+            what = "--escaped-formulas" if reading.escaped else "a basket on every line"
+            raise BadInputError(f"{reading.origin}: {what} is about text files, and this is a table; leave it out")
+        session = Session(address.uri, reading.origin)
+        return cls(session, find_source(session, address, reading), reading)
+
+    # -- the verbs -----------------------------------------------------------------------------------------
+
+    @property
+    def nested(self) -> Mapping[str, str]:
+        """The columns of arrays, of bytes, and of types whose values have no text that engines share."""
+        columns = zip(self.columns, self._source.described, self._source.kinds, strict=True)
+        return {name: nested_name(described) for name, described, kind in columns if kind is None}
+
+    @property
+    def texts(self) -> frozenset[str]:
+        """The columns that are texts by their types, or because somebody says so."""
+        typed = {self.columns[place] for place in self._source.texts}
+        return frozenset(typed - self.notations.keys() | set(self._reading.as_written))
+
+    @cached_property
+    def row_count(self) -> int:
+        """The number of rows that are seen."""
+        return int(self._session.query(f"SELECT count(*) FROM {self._source.relation}")[0][0].as_py())
+
+    def digest(self, columns: Sequence[str] = ()) -> str:
+        """Return a digest of names and values of some columns, or all; of some, equal rows are counted first."""
+        names = sorted(columns or self.columns)
+        keys = ", ".join(f"c{self.columns.index(name)}" for name in names)
+        grouped = f"(SELECT {keys}, count(*) AS n FROM {self._rows} GROUP BY {keys}) AS rows"
+        texts = [self._some_text(name) for name in names]
+        query = row_sums(texts, grouped, "n") if columns else row_sums(texts, self._rows)
+        return content_digest(names, self.row_count, int(self._session.query(query)[0][0].as_py()))
+
+    def distinct(self, column: str, complete: Sequence[str] = ()) -> DistinctValues:
+        """List the distinct values of a column, in ascending order of their text."""
+        return distinct_in(self._counted([column], complete, self._rows))
+
+    def sample(self, column: str, rows: int) -> DistinctValues:
+        """List the distinct values of a column among about this many rows, the same at every call; all of a view."""
+        if self.row_count <= rows or self._source.relkind not in SAMPLED:
+            return self.distinct(column)
+        sampled = f"TABLESAMPLE BERNOULLI ({100 * rows / self.row_count}) REPEATABLE ({SEED})"
+        return distinct_in(self._counted([column], (), self._source.rows(self._read.tables, sampled)))
+
+    def facts(self, column: str) -> ColumnFacts:
+        """Say what the whole of a column is like, in one pass."""
+        answer = self._session.query(column_facts(self._text(column), self._rows))
+        return ColumnFacts(*(values[0].as_py() for values in answer.columns))
+
+    def count_texts(self, columns: Sequence[str], complete: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
+        """Count the distinct tuples of texts of some columns (null: missing); the last column is the count."""
+        yield from self._counted(columns, complete, self._rows).to_batches(BATCH)
+
+    def count_cells(self, codings: Sequence[Coding]) -> CountedCodes:
+        """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted.
+
+        The server counts the tuples of values first, which it does in parallel, and codes what it has counted.
+        """
+        number = next(self._numbers)
+        places = [self.columns.index(coding.column) for coding in codings]
+        handles = [self._handle(place, None in coding.codes) for place, coding in zip(places, codings, strict=True)]
+        joins, codes = [], []
+        for i, coding in enumerate(codings):
+            self._upload_coding(f"coding{i}", coding)
+            text, missing = self._text(coding.column), coding.codes.get(None)
+            joins.append(f'LEFT JOIN pg_temp.coding{i} ON coding{i}.text = ({text}) COLLATE "C"')
+            otherwise = "" if missing is None else f"WHEN {text} IS NULL THEN {missing} "
+            codes.append(f"CASE {otherwise}ELSE coding{i}.code END AS k{i}" if otherwise else f"coding{i}.code AS k{i}")
+        keys = ", ".join(f"c{place}" for place in places)
+        names = ", ".join(f"k{i}" for i in range(len(codings)))
+        listed = ", ".join(f"{handle} AS h{i}" for i, handle in enumerate(handles))
+        complete = " AND ".join(f"k{i} IS NOT NULL" for i in range(len(codings)))
+        self._session.execute(
+            f"CREATE TEMPORARY TABLE link{number} AS SELECT *, dense_rank() OVER (ORDER BY {names}) - 1 AS cell FROM ("
+            f"SELECT {listed}, {', '.join(codes)}, n FROM (SELECT {keys}, count(*) AS n FROM {self._rows} "
+            f"GROUP BY {keys}) AS rows {' '.join(joins)}) AS coded WHERE {complete}"
+        )
+        self._session.execute("DROP TABLE " + ", ".join(f"pg_temp.coding{i}" for i in range(len(codings))))
+        self._session.execute(f"ANALYZE pg_temp.link{number}")
+        cells = self._session.query(
+            f"SELECT {names}, sum(n)::int8 AS n FROM pg_temp.link{number} GROUP BY cell, {names} ORDER BY cell"
+        )
+        matrix = np.stack([column.to_numpy().astype(np.int32) for column in cells.columns[:-1]], axis=1)
+        counts = cells["n"].to_numpy().astype(np.int64)
+        link = Link(f"link{number}", tuple(handles), counts)
+        self._links[link.name] = link
+        return CountedCodes(matrix, counts, self.row_count - int(counts.sum()), link.name)
+
+    def tuples(self, columns: Sequence[str], link: str) -> Tuples:
+        """List the tuples of values that the rows of every cell have, in the order of cells and texts."""
+        places = {f"c{self.columns.index(column)}": self._text(column) for column in columns}
+        keys = ", ".join(["cell", *places])
+        texts = [f"{self._text(column)} AS v{i}" for i, column in enumerate(columns)]
+        table = self._session.query(
+            f"SELECT {', '.join(['cell', *texts, 'n'])} FROM (SELECT {keys}, count(*) AS n FROM {self._rows} "
+            f"{self._links[link].join()} GROUP BY {keys}) AS rows"
+        )
+        return tuples_in(by_text(table, 1 + len(columns)))
+
+    def write(self, placement: Placement, layout: Layout, path: Path, format: str) -> int:
+        """Write the placed rows as "csv" or "parquet", shuffled; return the number of rows."""
+        landed = self._landed(placement.link, layout.neutral)
+        return landed.write(replace(placement, link=Landing.link), layout, path, format)
+
+    def placed_rows(self, placement: Placement, layout: Layout) -> pa.Table:
+        """Return the placed rows as `write` writes them, neutral columns with their types."""
+        landed = self._landed(placement.link, layout.neutral)
+        return landed.placed_rows(replace(placement, link=Landing.link), layout)
+
+    def write_table(self, content: pa.Table, path: Path, format: str) -> int:
+        """Write a small table of our own making in the same way, its rows shuffled."""
+        return self._beside.write_table(content, path, format)
+
+    def shuffled_table(self, content: pa.Table) -> pa.Table:
+        """Return a small table of our own making as `write_table` writes it."""
+        return self._beside.shuffled_table(content)
+
+    def lists(self, column: str) -> CountedLists:
+        """Count the distinct lists of a column."""
+        place = self.columns.index(column)
+        element = self._source.described[place].element
+        kind = None if element is None else kind_of(element)
+        if kind is None:
+            raise self._no_text(column)
+        text = kind.text_of(kind.key_of("item"))
+        items = (
+            f"CASE WHEN c{place} IS NOT NULL THEN ARRAY(SELECT {text} FROM unnest(c{place}) WITH ORDINALITY "
+            "AS listed(item, turn) ORDER BY turn) END"
+        )
+        return self._counted_lists(f"SELECT {items} AS items FROM {self._rows}")
+
+    def gathered(self, who: str, item: str) -> CountedLists:
+        """Count the distinct lists that rows of (who, item) make; items in the order of their texts."""
+        owner, text = f"c{self.columns.index(who)}", self._text(item)
+        if not self._reading.as_it_stands:
+            lost = self._session.query(f"SELECT {text} FROM {self._rows} WHERE {owner} IS NULL LIMIT 1")
+            for label in lost[0].to_pylist():
+                raise BadInputError(f"{self.origin}: {who!r} is missing, so nobody knows whose {label!r} it is")
+        ordered = f'array_agg({text} ORDER BY ({text}) COLLATE "C") FILTER (WHERE {text} IS NOT NULL)'
+        return self._counted_lists(f"SELECT {ordered} AS items FROM {self._rows} GROUP BY {owner}")
+
+    # -- how ---------------------------------------------------------------------------------------------------
+
+    def _kind(self, column: str) -> tuple[int, Kind]:
+        place = self.columns.index(column)
+        kind = self._source.kinds[place]
+        if kind is None:
+            raise self._no_text(column)
+        return place, kind
+
+    def _text(self, column: str) -> str:
+        """Write the text of a column of `rows`."""
+        place, kind = self._kind(column)
+        return kind.text_of(f"c{place}")
+
+    def _some_text(self, column: str) -> str:
+        """Write a text also of columns that no other engine could have: it tells whether they have changed."""
+        return f"c{self.columns.index(column)}::text" if column in self.nested else self._text(column)
+
+    def _no_text(self, column: str) -> BadInputError:
+        return BadInputError(
+            f"{self.origin}: the column {column!r} is of the type {self.nested[column].lower()}, whose values have no "
+            "text that is the same everywhere; give a view that writes it as text or number, or leave it out"
+        )
+
+    def _handle(self, place: int, nullable: bool) -> str:
+        """Write how a column is compared: by its key, or where values may be missing by a text that none else has."""
+        _, kind = self._kind(self.columns[place])
+        if nullable:
+            return f"(coalesce('v' || {kind.text_of(f'c{place}')}, '') COLLATE \"C\")"
+        return f'(c{place} COLLATE "C")' if kind.has_texts_for_keys else f"c{place}"
+
+    def _counted(self, columns: Sequence[str], complete: Sequence[str], rows: str) -> pa.Table:
+        """Count tuples: by keys, whose texts are then written."""
+        keys = [f"c{self.columns.index(column)}" for column in columns]
+        texts = [f"{self._text(column)} AS t{i}" for i, column in enumerate(columns)]
+        kept = " AND ".join(f"c{self.columns.index(name)} IS NOT NULL" for name in complete) or "true"
+        counted = f"SELECT {', '.join([*dict.fromkeys(keys), 'count(*) AS n'])} FROM {rows} WHERE {kept}"
+        grouped = f"{counted} GROUP BY {', '.join(keys)}" if keys else counted
+        return self._session.query(f"SELECT {', '.join([*texts, 'n'])} FROM ({grouped}) AS rows")
+
+    def _counted_lists(self, records: str) -> CountedLists:
+        """Count equal lists, in the order of their items."""
+        return lists_in(
+            self._session.query(
+                f'SELECT items, count(*) FROM ({records}) AS records GROUP BY items ORDER BY items COLLATE "C"'
+            )
+        )
+
+    def _upload_coding(self, name: str, coding: Coding) -> None:
+        codes = {text: code for text, code in coding.codes.items() if text is not None and "\0" not in text}
+        content = {"text": pa.array(codes, pa.string()), "code": pa.array(codes.values(), pa.int32())}
+        self._session.upload(name, pa.table(content))
+
+    @cached_property
+    def _beside(self) -> DuckDBEngine:
+        """The engine that writes tables of our own, and what counts alone tell."""
+        return DuckDBEngine.open(pa.table({"none": pa.nulls(0, pa.string())}), Reading(origin=self.origin))
+
+    def _landed(self, link: str, neutral: Sequence[str]) -> DuckDBEngine:
+        """Let the rows that are published land in DuckDB: the number of their cell, and what is published as it is.
+
+        Where nothing of a row is published as it is, counts say everything, and no row needs to come.
+        """
+        if not neutral:
+            return self._beside
+        shown, kinds = [], {}
+        for i, name in enumerate(neutral):
+            place, kind = self._kind(name)
+            value = f"v{place}" if kind.is_shown_otherwise else f"c{place}"
+            shown.append(f"{value if kind.crosses else kind.text_of(value)} AS c{i}")
+            kinds[name] = kind.name
+        counted = self._links[link]
+        statement = f"SELECT cell, {', '.join(shown)} FROM {self._rows} {counted.join()}"
+        with self._session.stream(statement) as batches:
+            return Landing.of(batches, kinds, counted.counts, self._reading)

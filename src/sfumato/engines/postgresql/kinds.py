@@ -1,0 +1,137 @@
+"""The types of PostgreSQL, each with the one text of its values that all engines share, written in SQL.
+
+A column is counted by a key that is equal exactly where its texts are: mostly the value itself, which the server
+groups faster than texts. Types whose texts other engines cannot have (intervals, JSON, ranges, ...) are no kind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from sfumato.engines.protocol import BYTES
+
+MOST_DIGITS = 38
+"""Decimals with more digits than this other engines do not tell apart."""
+
+TEXT = "VARCHAR"
+
+
+class Described(NamedTuple):
+    """What the server's catalogue says of a column's type, domains replaced by what they are made of."""
+
+    name: str
+    typtype: str
+    """`b` for a base type, `e` for an enumeration, ..."""
+
+    category: str
+    """`S` for texts, `A` for arrays, ..."""
+
+    modifier: int
+    """The precision and scale of decimals; -1 where there are none."""
+
+    element: Described | None
+    """What an array holds."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a type is called here, and its values in SQL: `{}` stands for the column."""
+
+    name: str
+    """DuckDB's name of the same type."""
+
+    text: str = "({})::text"
+    """The text of a key."""
+
+    key: str = "({})"
+    """What is equal where texts are."""
+
+    crosses: bool = False
+    """Whether single values come through Arrow as they are; others come as texts."""
+
+    def key_of(self, value: str) -> str:
+        """Write the key of a value."""
+        return self.key.replace("{}", value)
+
+    def text_of(self, key: str) -> str:
+        """Write the text of a key."""
+        return self.text.replace("{}", key)
+
+    @property
+    def is_shown_otherwise(self) -> bool:
+        """Whether the key is a text, while single values come as they are."""
+        return self.name in ("FLOAT", "DOUBLE")
+
+    @property
+    def has_texts_for_keys(self) -> bool:
+        """Whether keys are texts, which are compared byte by byte."""
+        return self is TEXTS or self.is_shown_otherwise
+
+
+def _float(name: str, kind: str, least: str, most: str, digits: range) -> Kind:
+    """Describe floating point numbers: the fewest digits that give a number back, with a point or an exponent always.
+
+    The server's own shortest text has a digit too many where the shorter one lies exactly between two numbers. That is
+    so only among numbers from `least`, where not all whole ones are numbers, to `most`, where no half has few digits.
+    """
+    tried = [f"to_char({{}}, '9.{'9' * (number - 1)}EEEE')" for number in digits]
+    cases = " ".join(f"WHEN {text}::{kind} = {{}} THEN regexp_replace(btrim({text}), '\\.?0*e', 'e')" for text in tried)
+    short = f"CASE WHEN abs({{}}) BETWEEN {least} AND {most} THEN CASE {cases} ELSE {{}}::text END ELSE {{}}::text END"
+    pointed = "CASE WHEN {0} LIKE '%.%' THEN {0} ELSE {0} || '.0' END"
+    written = (
+        f"CASE WHEN {{}}::text LIKE '%e+%' AND abs({{}}) < 1e16 "
+        f"THEN {pointed.format(f'({short})::numeric::text')} WHEN {{}}::text LIKE '%e%' THEN {short} "
+        f"WHEN {{}} = 'NaN' THEN 'nan' WHEN {{}} = 'Infinity' THEN 'inf' WHEN {{}} = '-Infinity' THEN '-inf' "
+        f"ELSE {pointed.format('{}::text')} END"
+    )
+    return Kind(name, "({})", f'(({written}) COLLATE "C")', True)
+
+
+def _moment(name: str) -> Kind:
+    """Describe days and times of days: what lies before the year 1 is marked behind the day."""
+    before = r"regexp_replace(({})::text, '^([^ ]+)(.*) BC$', '\1 (BC)\2')"
+    return Kind(name, f"CASE WHEN ({{}}) < '0001-01-01' THEN {before} ELSE ({{}})::text END")
+
+
+TEXTS = Kind(TEXT, "({})", '(({})::text COLLATE "C")', True)
+KINDS = {
+    "bool": Kind("BOOLEAN", crosses=True),
+    "int2": Kind("SMALLINT", crosses=True),
+    "int4": Kind("INTEGER", crosses=True),
+    "int8": Kind("BIGINT", crosses=True),
+    "float4": _float("FLOAT", "float4", "16777216", "1e20", range(6, 9)),
+    "float8": _float("DOUBLE", "float8", "9007199254740992", "1e40", range(15, 17)),
+    "uuid": Kind("UUID"),
+    "date": _moment("DATE"),
+    "time": Kind("TIME"),
+    "timestamp": _moment("TIMESTAMP"),
+    "timestamptz": _moment("TIMESTAMP WITH TIME ZONE"),
+}
+
+
+def kind_of(described: Described) -> Kind | None:
+    """Return the kind of a type; None where its values have no text that engines share."""
+    if described.category == "S" or described.typtype == "e":
+        return TEXTS
+    if described.name == "numeric":
+        return _decimal(described.modifier)
+    return KINDS.get(described.name)
+
+
+def _decimal(modifier: int) -> Kind | None:
+    """Describe decimals; without a scale each has the digits that it needs, and equal numbers have one text."""
+    if modifier < 0:
+        return Kind(TEXT, "trim_scale({})::text")
+    precision, scale = (modifier - 4) >> 16, ((modifier - 4 & 0x7FF) ^ 0x400) - 0x400
+    if precision > MOST_DIGITS or not 0 <= scale <= precision:
+        return None
+    whole = "({})::text" if scale < precision else "regexp_replace(({})::text, '^(-?)0[.]', '\\1.')"
+    return Kind(f"DECIMAL({precision},{scale})", whole)
+
+
+def nested_name(described: Described) -> str:
+    """Name a type of several values, of bytes, or one whose texts engines do not share."""
+    if described.element is not None:
+        return f"{described.element.name.upper()}[]"
+    return BYTES if described.name == "bytea" else described.name.upper()

@@ -1,0 +1,99 @@
+"""A table or view on a server as it is: its columns, their kinds, and the rows of it in SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from sfumato.engines.headers import checked_header
+from sfumato.engines.postgresql.address import Address
+from sfumato.engines.postgresql.kinds import TEXTS, Described, Kind, kind_of
+from sfumato.engines.postgresql.session import Session, literal, quoted
+from sfumato.engines.postgresql.statements import columns_of, relation_of
+from sfumato.engines.protocol import Reading
+from sfumato.errors import BadInputError
+
+SAMPLED = ("r", "p", "m")
+"""The kinds of relations of which the server can draw a sample of rows."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A relation: columns are c0, c1, ... here, by keys that are equal where texts are; floats as they are v0, ..."""
+
+    relation: str
+    relkind: str
+    names: tuple[str, ...]
+    stored: tuple[str, ...]
+    """What the columns are called on the server."""
+
+    described: tuple[Described, ...]
+    missing: tuple[str, ...]
+    """Texts that mean a missing value."""
+
+    @cached_property
+    def kinds(self) -> tuple[Kind | None, ...]:
+        """The kind of every column; None where its values have no text that engines share."""
+        return tuple(map(kind_of, self.described))
+
+    @property
+    def texts(self) -> list[int]:
+        """The columns of texts, by their places."""
+        return [place for place, kind in enumerate(self.kinds) if kind is TEXTS]
+
+    def rows(self, notations: Mapping[int, str] | None = None, sampled: str = "") -> str:
+        """Write the rows, as what stands behind FROM; columns with a table of notations are read by it."""
+        notations = notations or {}
+        listed, joins = [], []
+        for place, (name, kind) in enumerate(zip(self.stored, self.kinds, strict=True)):
+            value = f"t.{quoted(name)}"
+            key = value if kind is None else self._present(kind, value)
+            if place in notations:
+                table = f"pg_temp.{notations[place]}"
+                joins.append(f"LEFT JOIN {table} AS n{place} ON n{place}.written = {key}")
+                key = f'(coalesce(n{place}.shown, {key}) COLLATE "C")'
+            listed.append(f"{key} AS c{place}")
+            if kind is not None and kind.is_shown_otherwise:
+                listed.append(f"CASE WHEN {key} IS NOT NULL THEN {value} END AS v{place}")
+        return f"(SELECT {', '.join(listed)} FROM {self.relation} AS t {sampled} {' '.join(joins)}) AS rows"
+
+    def _present(self, kind: Kind, value: str) -> str:
+        """Write the key of a value; nothing where its text means that it is missing."""
+        key = kind.key_of(value)
+        texts = [text for text in self.missing if "\0" not in text and (text or kind is TEXTS)]
+        if not texts:
+            return key
+        return f"CASE WHEN {kind.text_of(key)} IN ({', '.join(map(literal, texts))}) THEN NULL ELSE {key} END"
+
+
+def find_source(session: Session, address: Address, reading: Reading) -> Source:
+    """Find a table on the server, and its columns."""
+    found = session.query(relation_of(address.schema, address.table)).to_pylist()
+    if not found:
+        schema = "that the role sees" if address.schema is None else f"in the schema {address.schema!r}"
+        raise BadInputError(
+            f"{reading.origin}: there is no table or view {address.table!r} {schema}; names are taken as they stand, "
+            "capital letters too"
+        )
+    relation = f"{quoted(found[0]['schema'])}.{quoted(address.table)}"
+    table = session.query(columns_of(found[0]["oid"]))
+    described = [_described(row) for row in zip(*(column.to_pylist() for column in table.columns[1:]), strict=True)]
+    stored = tuple(table[0].to_pylist())
+    if not stored:
+        raise BadInputError(
+            f"{reading.origin}: the role may read no column of it; let its owner GRANT SELECT ON {address.table}"
+        )
+    if reading.columns and len(reading.columns) != len(stored):
+        raise BadInputError(
+            f"{reading.origin}: {len(reading.columns)} names are given (--columns) for {len(stored)} columns"
+        )
+    names = checked_header(reading.origin, tuple(reading.columns) or stored)
+    return Source(relation, found[0]["kind"], names, stored, tuple(described), reading.missing)
+
+
+def _described(row: Sequence[str | int | None]) -> Described:
+    """Read what the catalogue says of a column, and of what it holds if it is an array."""
+    name, typtype, category, modifier, *held = row
+    element = None if held[0] is None else Described(str(held[0]), str(held[1]), str(held[2]), -1, None)
+    return Described(str(name), str(typtype), str(category), int(modifier or 0), element)

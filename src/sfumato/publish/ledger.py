@@ -1,0 +1,254 @@
+"""The ledger of a mapping: what was published under it, when, and what was confirmed; lines are only ever added.
+
+A file is published in three steps, in this order: a line that says what is about to get its name, the rename, a line
+that says that it was done. Killed anywhere, the ledger tells the truth: what was begun is published exactly if a file
+with the digest of the line bears the name. Every line has a check sum over itself and the line before, so none can be
+changed or taken out unseen; one that a crash cut short is the last and counts for nothing. A ledger shows digests and
+counts, and no value of a record.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any
+
+from sfumato.documents import fields, flag, mapped, number, one_of, parse_json, text, whole
+from sfumato.errors import BadInputError
+from sfumato.process.interrupts import look
+from sfumato.release.staging import PRIVATE, parts_of, writable
+
+SUFFIX = ".ledger.jsonl"
+WHAT = "a ledger of sfumato"
+CHECK = "check"
+WAIT_SECONDS = 0.05
+BEGUN, DONE = "begun", "published"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file that was published under a mapping."""
+
+    when: str
+    """In UTC."""
+
+    file: str
+    """As seen from the ledger's folder."""
+
+    file_digest: str
+    source: str
+    source_digest: str
+    """Of the rows that it was made of, whichever engine read them."""
+
+    mapping_digest: str
+    records: int
+    published: int
+    left_out: Mapping[str, int]
+    """By the reason."""
+
+    promised: str
+    confirmed: Mapping[str, float]
+    """What the audit of the written file measured."""
+
+    escaped: bool
+    """Whether formulas were escaped."""
+
+
+ENTRY = {
+    **dict.fromkeys(("when", "file", "file_digest", "source", "source_digest", "mapping_digest", "promised"), text),
+    **dict.fromkeys(("records", "published"), whole()),
+    "left_out": mapped(whole()),
+    "confirmed": mapped(number),
+    "escaped": flag,
+}
+LINE = fields({"state": one_of(BEGUN, DONE), "number": whole(), CHECK: text}, {"entry": fields(ENTRY)})
+
+
+def ledger_of(mapping: str | Path) -> Path:
+    """Name the ledger of a mapping: beside it."""
+    return Path(f"{mapping}{SUFFIX}")
+
+
+def is_ledger(source: object) -> bool:
+    """Say whether a source is a ledger, by its name."""
+    return isinstance(source, str | Path) and str(source).endswith(SUFFIX)
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file; of a folder of parts that of what `sha256sum part-*` prints in it."""
+    if path.is_dir():
+        lines = (f"{file_digest(part)}  {part.name}\n" for part in parts_of(path))
+        return hashlib.sha256("".join(lines).encode()).hexdigest()
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def now() -> str:
+    """Return this moment as a ledger has it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@dataclass(frozen=True)
+class Published:
+    """An entry of a ledger, and the state of its file."""
+
+    entry: Entry
+    path: Path
+    is_there: bool
+    """Whether the file still is what was published."""
+
+
+def read_ledger(path: str | Path) -> list[Published]:
+    """Read what was published, in its order; what was begun and got no name is none."""
+    path = Path(path)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise BadInputError(f"{path}: cannot be read ({error.strerror or error})") from None
+    lines = _lines(path, content)[0]
+    done = {line["number"] for line in lines if line["state"] == DONE}
+    published = []
+    for line in lines:
+        if line["state"] == BEGUN:
+            entry = Entry(**line["entry"])
+            file = path.parent / entry.file
+            is_there = file.exists() and file_digest(file) == entry.file_digest
+            if line["number"] in done or is_there:
+                published.append(Published(entry, file, is_there))
+    return published
+
+
+@dataclass(frozen=True)
+class EarlierFile:
+    """A file that was published before another."""
+
+    file: Any
+    escaped: bool = False
+
+
+@dataclass(frozen=True)
+class EarlierFiles:
+    """What was published before a file, and what is to be said of how it is known."""
+
+    files: tuple[EarlierFile, ...] = ()
+    notices: tuple[str, ...] = ()
+    named: bool = False
+    """Whether somebody named the one file."""
+
+
+def earlier_files(earlier: Any, later: str) -> EarlierFiles:
+    """Find what was published before a file, given by its name: a file that is named, or those of a ledger."""
+    if earlier is None:
+        return EarlierFiles()
+    if not is_ledger(earlier):
+        return EarlierFiles((EarlierFile(earlier),), named=True)
+    published = read_ledger(earlier)
+    own = file_digest(Path(later)) if Path(later).exists() else None
+    alike = [i for i, known in enumerate(published) if known.is_there and known.entry.file_digest == own]
+    place = max(alike, key=lambda i: (published[i].path.resolve() == Path(later).resolve(), i), default=None)
+    before = published if place is None else published[:place]
+    notices = [f"{earlier}: this file is not in it; all {len(before):,} files are looked at"] if place is None else []
+    notices += [
+        f"{known.path}: it was published on {known.entry.when} and is no longer there, or not as it was; it could not "
+        "be looked at, though others may have it"
+        for known in before
+        if not known.is_there
+    ]
+    notices += _published_twice([known.entry for known in published[: len(before) + (place is not None)]])
+    files = {known.entry.file_digest: known for known in before if known.is_there and known.entry.file_digest != own}
+    return EarlierFiles(tuple(EarlierFile(one.path, one.entry.escaped) for one in files.values()), tuple(notices))
+
+
+def _published_twice(entries: Sequence[Entry]) -> Iterator[str]:
+    """Say which files were made of the very same records as one before them."""
+    first: dict[str, Entry] = {}
+    for entry in entries:
+        same = first.setdefault(entry.source_digest, entry)
+        if same is not entry:
+            yield f"{entry.file} was made of the very same records as {same.file}: they are published twice"
+
+
+@contextmanager
+def publishing(path: Path) -> Iterator[Ledger]:
+    """Open a ledger to add to it; who comes second waits until the first has ended."""
+    with writable(path):
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, PRIVATE)
+        with os.fdopen(handle, "rb+", buffering=0) as stream:
+            while not _locks(stream):
+                look()
+                time.sleep(WAIT_SECONDS)
+            lines, end = _lines(path, stream.read())
+            stream.truncate(end)  # what a crash cut short
+            yield Ledger(path, stream, lines)
+
+
+class Ledger:
+    """A ledger that is locked, and open for more lines."""
+
+    def __init__(self, path: Path, stream: IO[bytes], lines: list[dict[str, Any]]) -> None:
+        self.path, self._stream = path, stream
+        self._before = lines[-1][CHECK] if lines else ""
+        self._number = len(lines)
+
+    def earlier(self, source_digest: str) -> Entry | None:
+        """Return the last entry of a file that was made of the very same rows."""
+        published = [known.entry for known in read_ledger(self.path)]
+        return next((entry for entry in reversed(published) if entry.source_digest == source_digest), None)
+
+    def begin(self, entry: Entry) -> int:
+        """Say what is about to get its name; return the number by which it is said to be done."""
+        self._add({"state": BEGUN, "number": self._number, "entry": asdict(entry)})
+        return self._number - 1
+
+    def done(self, number: int) -> None:
+        """Say that a file has its name."""
+        self._add({"state": DONE, "number": number})
+
+    def _add(self, line: Mapping[str, Any]) -> None:
+        plain = json.loads(json.dumps(line))
+        self._before = _sum(self._before, plain)
+        with writable(self.path):
+            self._stream.write((json.dumps({**plain, CHECK: self._before}) + "\n").encode())
+            os.fsync(self._stream.fileno())
+        self._number += 1
+
+
+def _lines(path: Path, content: bytes) -> tuple[list[dict[str, Any]], int]:
+    """Read the lines, each against the check sum of those before it; and how far whole ones go."""
+    lines, before, end = [], "", 0
+    *whole_lines, _ = content.split(b"\n")
+    for place, line in enumerate(whole_lines, start=1):
+        entry = parse_json(line.decode("utf-8", "replace"), f"{path}, line {place}", WHAT, LINE)
+        check = entry.pop(CHECK)
+        if check != _sum(before, entry):
+            raise BadInputError(
+                f"{path}, line {place}: it is not what was written, or a line before it was taken out; a ledger is "
+                "only ever added to: bring it back from a copy"
+            )
+        lines.append({**entry, CHECK: check})
+        before, end = check, end + len(line) + 1
+    return lines, end
+
+
+def _sum(before: str, line: Mapping[str, Any]) -> str:
+    return hashlib.sha256((before + json.dumps(line, sort_keys=True)).encode()).hexdigest()
+
+
+def _locks(stream: IO[bytes]) -> bool:
+    """Take the lock of a ledger, which its process has until it ends; False where another has it."""
+    try:
+        import fcntl  # not on every system
+    except ImportError:
+        return True
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,155 @@
+"""The cell budget: what is coarsened, what that is said to lose, and what releases, audits and mappings do with it."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sfumato
+from plain_engine import PlainEngine
+from sfumato.anonymizers.anonymizer import loss_of
+from sfumato.engines import Reading
+from sfumato.errors import BadInputError
+from sfumato.publish import apply, read_mapping
+from sfumato.publish.audit.notation import Notation, leaves_covered
+from sfumato.publish.mapping import mapping_of
+from sfumato.table import numeric, tree
+from sfumato.table.budget import usual_most_cells
+from sfumato.table.table import Roles, with_roles
+
+DRAWN = random.Random(5)
+STATUS = tree([["Married", "civil", "army"], ["Alone", "never", "divorced", "widowed"], "other"])
+AGE = numeric(0, 99, intervals=[5, 20])
+PEOPLE = pa.table(
+    {
+        "age": [str(min(99, int(DRAWN.expovariate(1 / 30)))) for _ in range(3000)],
+        "status": [DRAWN.choice(["civil", "army", "never", "divorced", "widowed", "other"]) for _ in range(3000)],
+        "sex": [DRAWN.choice("fm") for _ in range(3000)],
+        "ill": [DRAWN.choice(["flu", "cold", "none", None]) for _ in range(3000)],
+        "note": [str(i % 7) for i in range(3000)],
+    }
+)
+ROLES = {"quasi": ["age", "status", "sex"], "sensitive": ["ill"], "neutral": ["note"]}
+TREES = {"age": AGE, "status": STATUS}
+
+
+def people(most_cells=None):
+    return sfumato.read(PEOPLE, **ROLES, hierarchies=TREES, most_cells=most_cells)
+
+
+def distinct_tuples(levels):
+    """Count combinations by hand: ages in stretches of a width, statuses by their groups or not."""
+    groups = {"civil": "M", "army": "M", "never": "A", "divorced": "A", "widowed": "A", "other": "o"}
+    widths = [1, 5, 20]
+    rows = zip(*(PEOPLE[name].to_pylist() for name in ("age", "status", "sex", "ill")), strict=True)
+    return len({
+        (int(age) // widths[levels[0]], groups[status] if levels[1] else status, sex, ill)
+        for age, status, sex, ill in rows
+    })  # fmt: skip
+
+
+def test_columns_are_coarsened_until_cells_are_few_enough():
+    assert people().fine == {} and people().cells.size == distinct_tuples((0, 0))
+    for most in (2500, 1200, 700, 300, 150):
+        table = people(most)
+        levels = [
+            next(level for level in range(3) if coarse.size == len(fine.levels[level].starts))
+            for coarse, fine in ((table.hierarchies[name], TREES[name]) for name in ("age", "status"))
+        ]
+        assert table.cells.size == distinct_tuples(levels) <= most
+        said = [notice for notice in table.notices if "is coarsened to" in notice]
+        assert len(said) == sum(map(bool, levels)) == len(table.fine)
+        assert all(f"{distinct_tuples((0, 0)):,} distinct combinations would be more than {most:,}" in s for s in said)
+    with pytest.raises(BadInputError, match=r"as coarse as its hierarchy can be, more than 10 \(most_cells\)"):
+        people(10)
+
+
+def test_the_same_is_coarsened_on_every_engine():
+    plain = PlainEngine.open(PEOPLE, Reading())
+    roles = Roles(**{name: tuple(columns) for name, columns in ROLES.items()})
+    ours, theirs = people(700), with_roles(plain, roles, TREES, "value", most_cells=700)
+    assert ours.fine == theirs.fine and ours.cells.codes.tolist() == theirs.cells.codes.tolist()
+    assert ours.notices == theirs.notices
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_a_coarse_leaf_loses_what_its_node_loses(data):
+    fine = data.draw(st.sampled_from([STATUS, AGE, STATUS.with_missing(), AGE.with_missing()]))
+    level = data.draw(st.integers(1, fine.height - 1))
+    coarse = fine.coarsened(level)
+    starts = [*fine.levels[level].starts, fine.size]
+    lo = data.draw(st.integers(0, coarse.size - 1))
+    hi = data.draw(st.integers(lo, coarse.size - 1))
+    assert coarse.loss(lo, hi) == pytest.approx(fine.loss(starts[lo], starts[hi + 1] - 1), abs=1e-12)
+    covered = leaves_covered(fine, Notation(fine).read(coarse.text(lo, hi)))  # as the audit reads it
+    assert np.flatnonzero(covered).tolist() == list(range(starts[lo], starts[hi + 1]))
+    values = [*fine.leaves[: fine.domain_size], None, "nobody"]
+    above = [int(fine.ancestors[level][code]) if code >= 0 else -1 for code in fine.encode(values)]
+    assert coarse.encode(values).tolist() == above
+    twice = coarse.coarsened(1) if coarse.height > 1 else coarse
+    assert twice.finest == fine.size
+
+
+def test_measures_and_the_audit_count_what_coarsening_loses(tmp_path):
+    table = people(300)
+    release = sfumato.anonymize(table, "k-anonymity k=3")
+    path = release.to_csv(tmp_path / "out.csv")[0]
+    loss = sfumato.measure(release)["loss"]
+    assert loss == pytest.approx(loss_of(release) / 3000) and loss > 0
+    original = sfumato.anonymize(table, "k-anonymity k=1", "original")
+    floor = sfumato.measure(original)["loss"]
+    by_hand = 0.0
+    for name in ("age", "status"):
+        fine, coarse = TREES[name], table.hierarchies[name]
+        level = next(level for level in range(3) if coarse.size == len(fine.levels[level].starts))
+        starts = [*fine.levels[level].starts, fine.size]
+        nodes = fine.ancestors[level][fine.encode(PEOPLE[name].to_pylist())]
+        by_hand += sum(fine.loss(starts[node], starts[node + 1] - 1) for node in nodes.tolist())
+    assert floor == pytest.approx(by_hand / (3 * 3000)) and floor > 0
+    found = sfumato.audit(path, original=table, require="k-anonymity k=3")
+    assert found.holds and found.measures["loss"] == pytest.approx(loss)
+    against_rows = sfumato.audit(path, ROLES["quasi"], ["ill"], original=PEOPLE, hierarchies=TREES)
+    assert against_rows.holds and against_rows.measures["loss"] == pytest.approx(loss)
+
+
+def test_a_mapping_of_a_coarsened_release_recodes_new_records(tmp_path):
+    release = sfumato.anonymize(people(300), "k-anonymity k=3", "full-domain")
+    wanted = sfumato.requirement("k-anonymity k=3")
+    (tmp_path / "mapping.json").write_text(mapping_of(release, wanted).to_text())
+    mapping = read_mapping(tmp_path / "mapping.json")
+    assert mapping.hierarchies["status"] == people(300).hierarchies["status"]
+    again = apply(mapping, PEOPLE)
+    assert sorted(map(repr, again.release.to_arrow().to_pylist())) == sorted(map(repr, release.to_arrow().to_pylist()))
+
+
+def test_a_private_mechanism_refuses_what_records_have_decided():
+    trees = TREES | {"sex": tree(["f", "m"])}
+    table = sfumato.read(PEOPLE, quasi=["age", "status"], sensitive=["sex"], hierarchies=trees, most_cells=50)
+    with pytest.raises(BadInputError, match="is coarsened because the table has many distinct combinations"):
+        sfumato.anonymizers.anonymizer("dp-grid epsilon=1").draw(table)
+
+
+def test_the_usual_budget_is_what_fits_into_memory():
+    assert usual_most_cells("4GB") == 4 * usual_most_cells("1GB") + 4 * (2**30 % 1000) // 1000
+    assert usual_most_cells(None) > 100_000
+
+
+def test_a_wide_table_is_searched_by_few_columns():
+    wide = {f"n{i}": pa.array(np.arange(3000) % (i + 2)) for i in range(30)}
+    table = pa.table({**{name: PEOPLE[name] for name in ("age", "sex", "ill")}, **wide, "key": np.arange(3000)})
+    read = sfumato.read(table, quasi=["age", "sex"], sensitive=["ill"], neutral=[*wide, "key"])
+    assert [n for n in read.notices if "different in every record" in n] == [
+        "neutral column 'key' is different in every record and is published as it is: if it names persons or says "
+        "something of them, use --identifier"
+    ]
+    twice = sfumato.read(table, quasi=["age"], identifier=["key", "n0"], sensitive=["ill"]).notices
+    assert any("identifier 'n0': 2 of 2 values stand in several records" in notice for notice in twice)
+    assert not any("'key'" in notice for notice in twice if "several records" in notice)
+    narrow = sfumato.read(table.drop_columns("n5"), quasi=["age", "sex"], sensitive=["ill"])
+    assert read.digest() == narrow.digest() and read.published[:3] == ["age", "sex", "ill"]
