@@ -90,6 +90,10 @@ class Server:
 
         with driver.connect(self.url(), autocommit=True) as connection, connection.cursor() as cursor:
             cursor.adbc_ingest(name, content, mode="create")
+            for field in content.schema:
+                if str(field.type).startswith("decimal"):  # it comes without precision and scale
+                    kind = f"numeric({field.type.precision}, {field.type.scale})"
+                    cursor.execute(f'ALTER TABLE public."{name}" ALTER COLUMN "{field.name}" TYPE {kind}')
         return self.url(f"public.{name}")
 
 

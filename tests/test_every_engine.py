@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import datetime
+import itertools
 import json
 import re
 from collections import Counter
@@ -23,6 +24,7 @@ import sfumato
 from plain_engine import PlainEngine
 from sfumato.engines import Coding, Reading, open_rows
 from sfumato.engines.duckdb import DuckDBEngine
+from sfumato.engines.postgresql import PostgreSQLEngine
 from sfumato.engines.spark import SparkEngine, sources
 from sfumato.errors import BadInputError
 from sfumato.publish import publish_point
@@ -70,11 +72,15 @@ OPENERS = {
 READING = Reading(origin="rows", na=("x", "4", "1.0", "2001-12-31"), notations=False)
 
 
-@pytest.fixture(scope="module", params=OPENERS)
+@pytest.fixture(scope="module", params=[*OPENERS, "postgresql"])
 def opened(request, tmp_path_factory):
     """A function that opens rows in an engine."""
+    server = request.getfixturevalue("postgresql") if request.param == "postgresql" else None
+    numbers = itertools.count()
 
     def open_in_engine(content, reading=READING):
+        if server is not None:
+            return PostgreSQLEngine.open(server.load(f"every{next(numbers)}", content), reading)
         path = tmp_path_factory.mktemp("rows") / "rows.parquet"
         pq.write_table(content, path)
         return OPENERS[request.param](path, reading)

@@ -7,6 +7,7 @@ view will do.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
@@ -44,6 +45,8 @@ SEED = 20
 """Of samples: the same rows at every call."""
 
 BATCH = 1 << 17
+FEW_ROWS = 10_000
+"""By so many rows most columns are told that have equal values."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,7 @@ class PostgreSQLEngine:
         self._rows = source.rows(self._read.tables)
         self._numbers = count()
         self._links: dict[str, Link] = {}
+        self._tuples: dict[tuple[str, ...], str] = {}
 
     @classmethod
     def takes(cls, source: Any) -> bool:
@@ -126,6 +130,19 @@ class PostgreSQLEngine:
         """List the distinct values of a column, in ascending order of their text."""
         return distinct_in(self._counted([column], complete, self._rows))
 
+    def all_different(self, columns: Sequence[str]) -> list[str]:
+        """Say which of some columns have another value in every row: a few rows rule most out."""
+        for few in (f" LIMIT {FEW_ROWS}", ""):
+            if not columns:
+                break
+            keys = [f"c{self.columns.index(name)}" for name in columns]
+            counts = ", ".join(f"count(DISTINCT {key}) + coalesce(max(({key} IS NULL)::int), 0)" for key in keys)
+            rows = f"(SELECT {', '.join(dict.fromkeys(keys))} FROM {self._rows}{few}) AS rows"
+            answer = self._session.query(f"SELECT count(*), {counts} FROM {rows}")
+            number, *different = (values[0].as_py() for values in answer.columns)
+            columns = [name for name, values in zip(columns, different, strict=True) if values == number]
+        return list(columns)
+
     def sample(self, column: str, rows: int) -> DistinctValues:
         """List the distinct values of a column among about this many rows, the same at every call; all of a view."""
         if self.row_count <= rows or self._source.relkind not in SAMPLED:
@@ -143,39 +160,31 @@ class PostgreSQLEngine:
         yield from self._counted(columns, complete, self._rows).to_batches(BATCH)
 
     def count_cells(self, codings: Sequence[Coding]) -> CountedCodes:
-        """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted.
-
-        The server counts the tuples of values first, which it does in parallel, and codes what it has counted.
-        """
-        number = next(self._numbers)
-        places = [self.columns.index(coding.column) for coding in codings]
-        handles = [self._handle(place, None in coding.codes) for place, coding in zip(places, codings, strict=True)]
-        joins, codes = [], []
-        for i, coding in enumerate(codings):
-            self._upload_coding(f"coding{i}", coding)
-            text, missing = self._text(coding.column), coding.codes.get(None)
-            joins.append(f'LEFT JOIN pg_temp.coding{i} ON coding{i}.text = ({text}) COLLATE "C"')
-            otherwise = "" if missing is None else f"WHEN {text} IS NULL THEN {missing} "
-            codes.append(f"CASE {otherwise}ELSE coding{i}.code END AS k{i}" if otherwise else f"coding{i}.code AS k{i}")
-        keys = ", ".join(f"c{place}" for place in places)
-        names = ", ".join(f"k{i}" for i in range(len(codings)))
+        """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted."""
+        name, places = f"link{next(self._numbers)}", range(len(codings))
+        keys = ", ".join(f"k{i}" for i in places)
+        handles = tuple(self._handle(coding) for coding in codings)
         listed = ", ".join(f"{handle} AS h{i}" for i, handle in enumerate(handles))
-        complete = " AND ".join(f"k{i} IS NOT NULL" for i in range(len(codings)))
-        self._session.execute(
-            f"CREATE TEMPORARY TABLE link{number} AS SELECT *, dense_rank() OVER (ORDER BY {names}) - 1 AS cell FROM ("
-            f"SELECT {listed}, {', '.join(codes)}, n FROM (SELECT {keys}, count(*) AS n FROM {self._rows} "
-            f"GROUP BY {keys}) AS rows {' '.join(joins)}) AS coded WHERE {complete}"
-        )
-        self._session.execute("DROP TABLE " + ", ".join(f"pg_temp.coding{i}" for i in range(len(codings))))
-        self._session.execute(f"ANALYZE pg_temp.link{number}")
+        with self._coded(codings) as coded:
+            self._session.execute(
+                f"CREATE TEMPORARY TABLE {name} AS SELECT {listed}, {keys}, n, "
+                f"dense_rank() OVER (ORDER BY {keys}) - 1 AS cell FROM {coded}"
+            )
+        self._session.execute(f"ANALYZE pg_temp.{name}")
         cells = self._session.query(
-            f"SELECT {names}, sum(n)::int8 AS n FROM pg_temp.link{number} GROUP BY cell, {names} ORDER BY cell"
+            f"SELECT {keys}, sum(n)::int8 AS n FROM pg_temp.{name} GROUP BY cell, {keys} ORDER BY cell"
         )
         matrix = np.stack([column.to_numpy().astype(np.int32) for column in cells.columns[:-1]], axis=1)
         counts = cells["n"].to_numpy().astype(np.int64)
-        link = Link(f"link{number}", tuple(handles), counts)
-        self._links[link.name] = link
-        return CountedCodes(matrix, counts, self.row_count - int(counts.sum()), link.name)
+        self._links[name] = Link(name, handles, counts)
+        return CountedCodes(matrix, counts, self.row_count - int(counts.sum()), name)
+
+    def cell_number(self, codings: Sequence[Coding]) -> int:
+        """Count how many distinct tuples of codes there are."""
+        keys = ", ".join(f"k{i}" for i in range(len(codings)))
+        with self._coded(codings) as coded:
+            counted = self._session.query(f"SELECT count(*) FROM (SELECT DISTINCT {keys} FROM {coded}) AS cells")
+        return int(counted[0][0].as_py())
 
     def tuples(self, columns: Sequence[str], link: str) -> Tuples:
         """List the tuples of values that the rows of every cell have, in the order of cells and texts."""
@@ -254,12 +263,41 @@ class PostgreSQLEngine:
             "text that is the same everywhere; give a view that writes it as text or number, or leave it out"
         )
 
-    def _handle(self, place: int, nullable: bool) -> str:
+    def _handle(self, coding: Coding) -> str:
         """Write how a column is compared: by its key, or where values may be missing by a text that none else has."""
-        _, kind = self._kind(self.columns[place])
-        if nullable:
+        place, kind = self._kind(coding.column)
+        if None in coding.codes:
             return f"(coalesce('v' || {kind.text_of(f'c{place}')}, '') COLLATE \"C\")"
         return f'(c{place} COLLATE "C")' if kind.has_texts_for_keys else f"c{place}"
+
+    def _values(self, columns: Sequence[str]) -> str:
+        """Count the tuples of values of some columns once, in a temporary table; the server does it in parallel."""
+        key = tuple(sorted(set(columns)))
+        if key not in self._tuples:
+            name, keys = f"values{next(self._numbers)}", ", ".join(f"c{self.columns.index(column)}" for column in key)
+            self._session.execute(
+                f"CREATE TEMPORARY TABLE {name} AS SELECT {keys}, count(*) AS n FROM {self._rows} GROUP BY {keys}"
+            )
+            self._session.execute(f"ANALYZE pg_temp.{name}")
+            self._tuples[key] = name
+        return self._tuples[key]
+
+    @contextmanager
+    def _coded(self, codings: Sequence[Coding]) -> Iterator[str]:
+        """Bring codes up, and write the tuples of values with codes k0, k1, ..., all of which have one."""
+        values = self._values([coding.column for coding in codings])
+        joins, codes = [], []
+        for i, coding in enumerate(codings):
+            self._upload_coding(f"coding{i}", coding)
+            text, missing = self._text(coding.column), coding.codes.get(None)
+            joins.append(f'LEFT JOIN pg_temp.coding{i} ON coding{i}.text = ({text}) COLLATE "C"')
+            code = f"coding{i}.code"
+            codes.append(code if missing is None else f"CASE WHEN {text} IS NULL THEN {missing} ELSE {code} END")
+        listed = ", ".join(f"{code} AS k{i}" for i, code in enumerate(codes))
+        complete = " AND ".join(f"k{i} IS NOT NULL" for i in range(len(codings)))
+        coded = f"(SELECT rows.*, {listed} FROM pg_temp.{values} AS rows {' '.join(joins)}) AS coded"
+        yield f"{coded} WHERE {complete}"
+        self._session.execute("DROP TABLE " + ", ".join(f"pg_temp.coding{i}" for i in range(len(codings))))
 
     def _counted(self, columns: Sequence[str], complete: Sequence[str], rows: str) -> pa.Table:
         """Count tuples: by keys, whose texts are then written."""
