@@ -13,6 +13,7 @@ import json
 import re
 from collections import Counter
 from decimal import Decimal
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -212,7 +213,7 @@ def published_rows(path):
 
 @pytest.mark.usefixtures("undrawn")
 def test_the_same_study_gives_the_same_points_and_releases_in_spark(tmp_path, monkeypatch):
-    monkeypatch.setattr("sfumato.publish.audit.audit.MOST_MATCHED", 100)
+    monkeypatch.setattr(import_module("sfumato.publish.audit.audit"), "MOST_MATCHED", 100)
     results = {}
     for engine in ("duckdb", "classic", "connect"):
         monkeypatch.setattr(sources, "session", lambda kind=engine: sessions()[kind])
