@@ -40,7 +40,7 @@ class Anatomy(Anonymizer):
     seed: Annotated[int | None, seed_option("Which records share a bucket.")] = None
     name: ClassVar[str] = "anatomy"
     title: ClassVar[str] = "Anatomy, buckets of different values"
-    effort: ClassVar[float] = 2.0
+    effort: ClassVar[float] = 1.5
     dealing: ClassVar[str] = (
         "Buckets were drawn without looking at quasi-identifiers (Anatomy). Who learns from all buckets together how "
         "quasi-identifiers and sensitive values go together can guess better within a bucket than its shares say "

@@ -42,7 +42,7 @@ class Burel(Anonymizer):
     seed: Annotated[int | None, seed_option("Around which records groups are formed.")] = None
     name: ClassVar[str] = "burel"
     title: ClassVar[str] = "BUREL, every value in proportion"
-    effort: ClassVar[float] = 2.0
+    effort: ClassVar[float] = 4.0
     dealing: ClassVar[str] = Sabre.dealing
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:

@@ -68,7 +68,7 @@ class Hilbert(Anonymizer):
     ] = None
     name: ClassVar[str] = "hilbert"
     title: ClassVar[str] = "cut along a Hilbert curve"
-    effort: ClassVar[float] = 2.0
+    effort: ClassVar[float] = 6.0
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Cut the curve, once or as often as it takes to find the largest parameter within the loss."""

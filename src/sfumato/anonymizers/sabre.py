@@ -52,7 +52,7 @@ class Sabre(Anonymizer):
     seed: Annotated[int | None, seed_option("Around which records groups are formed.")] = None
     name: ClassVar[str] = "sabre"
     title: ClassVar[str] = "SABRE, every value in proportion"
-    effort: ClassVar[float] = 6.0
+    effort: ClassVar[float] = 3.0
     dealing: ClassVar[str] = (
         "Every group took the nearest records of each bucket of sensitive values that were left when its turn came. "
         "Around whom and in which order was drawn at random; but that a record lies far from the others of its group "

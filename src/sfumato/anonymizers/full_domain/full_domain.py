@@ -93,7 +93,7 @@ class FullDomain(Anonymizer):
     ] = 0
     name: ClassVar[str] = "full-domain"
     title: ClassVar[str] = "one level per column"
-    effort: ClassVar[float] = 0.5
+    effort: ClassVar[float] = 0.8
     treats_households_alike = True
     has_lattice: ClassVar[bool] = True
 

@@ -43,7 +43,7 @@ class LocalRecoding(Anonymizer):
     seed: Annotated[int | None, seed_option("Which of several records with equal quasi-identifiers go where.")] = None
     name: ClassVar[str] = "local-recoding"
     title: ClassVar[str] = "a node for every group"
-    effort: ClassVar[float] = 25.0
+    effort: ClassVar[float] = 35.0
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Find groups, and publish them in the form asked for.
