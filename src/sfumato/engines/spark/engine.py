@@ -16,9 +16,9 @@ from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as compute
 from numpy.typing import NDArray
 
+from sfumato.engines.answers import by_text, distinct_in, lists_in, tuples_in
 from sfumato.engines.duckdb import DuckDBEngine
 from sfumato.engines.protocol import (
     DIGITS,
@@ -167,7 +167,7 @@ class SparkEngine:
         for i, name in enumerate(names):
             matrix[:, i] = counted[name].to_numpy()
         order = np.lexsort(matrix.T[::-1])
-        counts = counted["sum(n)"].to_numpy().astype(np.int64)[order]
+        counts = counted[-1].to_numpy().astype(np.int64)[order]
         self._links.append(Link(tuple(codings), matrix[order], counts))
         dropped = self.row_count - int(counts.sum())
         return CountedCodes(self._links[-1].codes, counts, dropped, str(len(self._links) - 1))
@@ -184,15 +184,7 @@ class SparkEngine:
         grouped = self._grouped([coding.column for coding in codings], columns)
         shown = [f"v{i}" for i in range(len(columns))]
         linked = self._cells(link).linked(self._coded(grouped, codings, [*shown, "n"]))
-        table = collected(linked.groupBy("cell", *shown).sum("n"))
-        order = compute.sort_indices(table, [("cell", "ascending"), *((name, "ascending") for name in shown)])
-        table = table.take(order)
-        encoded = [_encoded(table[name].combine_chunks()) for name in shown]
-        values = np.empty((table.num_rows, len(columns)), np.int64)
-        for i, (codes, _) in enumerate(encoded):
-            values[:, i] = codes
-        counts = table["sum(n)"].to_numpy().astype(np.int64)
-        return Tuples(table["cell"].to_numpy(), values, counts, [texts for _, texts in encoded])
+        return tuples_in(by_text(collected(linked.groupBy("cell", *shown).sum("n")), len(shown) + 1))
 
     @translated
     def write(self, placement: Placement, layout: Layout, path: Path, format: str) -> int:
@@ -267,9 +259,7 @@ class SparkEngine:
 
     def _distinct(self, column: str, kept: str) -> DistinctValues:
         with spoken(self.origin):
-            table = collected(self._counted([column], kept))
-        table = table.take(compute.sort_indices(table, [("t0", "ascending")]))
-        return DistinctValues(table["t0"].to_pylist(), table["n"].to_numpy(), None)
+            return distinct_in(collected(self._counted([column], kept)))
 
     def _key(self, name: str) -> tuple[str, str]:
         """Write what tells the values of a column apart, and its type: Spark would take -0.0 for 0.0."""
@@ -297,6 +287,8 @@ class SparkEngine:
         names = [f"k{i}" for i in range(len(codings))]
         grouped = self._grouped([coding.column for coding in codings])
         coded = self._coded(grouped, codings, ["n"]).where(" AND ".join(f"{name} IS NOT NULL" for name in names))
+        if all(len(set(coding.codes.values())) == len(coding.codes) for coding in codings):
+            return coded  # every value has a code of its own, so nothing is left to be added up
         return coded.groupBy(*names).sum("n")
 
     def _number(self, frame: Any) -> int:
@@ -348,18 +340,8 @@ def _lookup(coding: Coding, i: int, whole: bool) -> pa.Table:
     return pa.table({f"y{i}": values, f"code{i}": pa.array([coding.codes[text] for text in texts], pa.int32())})
 
 
-def _encoded(column: pa.Array) -> tuple[NDArray[np.int64], list[str | None]]:
-    """Number the values of a column in the order of their first appearance; a missing one counts as a value."""
-    coded = column.dictionary_encode(null_encoding="encode")
-    return coded.indices.to_numpy().astype(np.int64), coded.dictionary.to_pylist()
-
-
 def _counted_lists(table: pa.Table) -> CountedLists:
-    """Number the items of counted lists, the lists in the order of their items: their records have none."""
+    """Take counted lists in the order of their items: their records have none."""
     lists = table["items"].to_pylist()
     order = sorted(range(len(lists)), key=lambda i: [(item is None, item or "") for item in lists[i] or ()])
-    texts: dict[str | None, int] = {}
-    codes = [texts.setdefault(item, len(texts)) for i in order for item in lists[i] or ()]
-    lengths = np.array([len(lists[i] or ()) for i in order], np.int64)
-    counts = table["count"].to_numpy()[order].astype(np.int64)
-    return CountedLists(list(texts), lengths, np.array(codes, np.int32), counts, None)
+    return lists_in(table.take(pa.array(order, pa.int64())))
