@@ -27,7 +27,7 @@ from sfumato.engines.postgresql.linking import Link
 from sfumato.engines.postgresql.session import Session
 from sfumato.engines.postgresql.settling import Read, settled
 from sfumato.engines.postgresql.source import SAMPLED, Source, find_source
-from sfumato.engines.postgresql.statements import column_facts, row_sums
+from sfumato.engines.postgresql.statements import column_facts, row_sums, ruled
 from sfumato.engines.protocol import (
     Coding,
     ColumnFacts,
@@ -37,6 +37,7 @@ from sfumato.engines.protocol import (
     Layout,
     Placement,
     Reading,
+    Rule,
     Tuples,
     content_digest,
 )
@@ -66,7 +67,7 @@ class PostgreSQLEngine:
         self._rows = source.rows(self._read.tables)
         self._numbers = count()
         self._links: dict[str, Link] = {}
-        self._tuples: dict[tuple[str, ...], str] = {}
+        self._tuples: dict[tuple[tuple[str, Rule | None], ...], str] = {}
         self._made: set[str] = set()
 
     @classmethod
@@ -114,9 +115,15 @@ class PostgreSQLEngine:
         query = row_sums(texts, grouped, "n") if columns else row_sums(texts, self._rows)
         return content_digest(names, self.row_count, int(self._session.query(query)[0][0].as_py()))
 
-    def distinct(self, column: str, complete: Sequence[str] = ()) -> DistinctValues:
+    def distinct(self, column: str, complete: Sequence[str] = (), rule: Rule | None = None) -> DistinctValues:
         """List the distinct values of a column, in ascending order of their text."""
-        return distinct_in(self._counted([column], complete, self._rows))
+        counting = self._counting([column], complete, self._rows)
+        if rule is None:
+            return distinct_in(self._session.query(counting))
+        text = ruled("t0", rule)
+        answer = f"SELECT {text} AS t, sum(n)::int8 AS n, count(t0) AS kinds FROM ({counting}) AS counted GROUP BY 1"
+        table = by_text(self._session.query(answer), 1)
+        return replace(distinct_in(table), kinds=table["kinds"].to_numpy())
 
     def all_different(self, columns: Sequence[str]) -> list[str]:
         """Say which of some columns have another value in every row: a few rows rule most out."""
@@ -156,8 +163,11 @@ class PostgreSQLEngine:
         columns = [coding.column for coding in codings]
         keys = [f"k{i}" for i in range(len(codings))]
         places = [self._kind(column)[0] for column in columns]
-        read_otherwise = not self._read.tables.keys().isdisjoint(places)
-        counting = self._counting(columns, (), self._rows) if read_otherwise else self._source.counted(places)
+        rules = [coding.rule for coding in codings]
+        if any(rules) or not self._read.tables.keys().isdisjoint(places):
+            counting = self._counting(columns, (), self._rows, rules)
+        else:
+            counting = self._source.counted(places)
         with connect(self._reading) as local:
             with self._session.stream(counting) as batches:
                 local.register("coded", _coded_batches(batches, codings))
@@ -262,23 +272,31 @@ class PostgreSQLEngine:
             "text that is the same everywhere; give a view that writes it as text or number, or leave it out"
         )
 
-    def _values(self, columns: Sequence[str]) -> str:
+    def _values(self, codings: Sequence[Coding]) -> str:
         """Count the tuples of values of some columns once, in a temporary table; the server does it in parallel."""
-        key = tuple(sorted(set(columns)))
+        key = tuple((coding.column, coding.rule) for coding in codings)
         if key not in self._tuples:
-            name, keys = f"values{next(self._numbers)}", ", ".join(f"c{self.columns.index(column)}" for column in key)
+            name = f"values{next(self._numbers)}"
+            listed = [f"{self._key(column, rule)} AS c{self.columns.index(column)}" for column, rule in key]
+            keys = ", ".join(str(i + 1) for i in range(len(key)))
             self._session.execute(
-                f"CREATE TEMPORARY TABLE {name} AS SELECT {keys}, count(*) AS n FROM {self._rows} GROUP BY {keys}"
+                f"CREATE TEMPORARY TABLE {name} AS SELECT {', '.join(listed)}, count(*) AS n FROM {self._rows} "
+                f"GROUP BY {keys}"
             )
             self._session.execute(f"ANALYZE pg_temp.{name}")
             self._tuples[key] = name
         return self._tuples[key]
 
+    def _key(self, column: str, rule: Rule | None) -> str:
+        """Write what rows are grouped by: the key of a value, or what a rule makes of its text."""
+        return f"c{self.columns.index(column)}" if rule is None else ruled(self._text(column), rule)
+
     @contextmanager
     def _coded(self, codings: Sequence[Coding]) -> Iterator[str]:
         """Bring codes up, and write the codes k0, k1, ... of the tuples of values in which all have one."""
-        values = self._values([coding.column for coding in codings])
-        joins = [self._joined(f"coding{i}", coding) for i, coding in enumerate(codings)]
+        values = self._values(codings)
+        texts = [self._text(one.column) if one.rule is None else self._key(one.column, None) for one in codings]
+        joins = [self._joined(f"coding{i}", coding, texts[i]) for i, coding in enumerate(codings)]
         listed = ", ".join(f"coding{i}.code AS k{i}" for i in range(len(codings)))
         yield f"(SELECT {listed} FROM pg_temp.{values} AS rows {' '.join(joins)}) AS coded"
         names = [f"coding{i}" for i in range(len(codings))]
@@ -287,24 +305,30 @@ class PostgreSQLEngine:
 
     def _linked(self, link: Link) -> str:
         """Write the joins by which rows get their codes."""
-        return " ".join(self._joined(link.table(i), coding) for i, coding in enumerate(link.codings))
+        texts = [ruled(self._text(coding.column), coding.rule) for coding in link.codings]
+        return " ".join(self._joined(link.table(i), coding, texts[i]) for i, coding in enumerate(link.codings))
 
-    def _joined(self, name: str, coding: Coding) -> str:
+    def _joined(self, name: str, coding: Coding, text: str) -> str:
         """Write the join with a table of codes, which is brought up once; who has a text without a code is left out."""
         if name not in self._made:
             self._upload_coding(name, coding)
             self._made.add(name)
-        text = self._text(coding.column)
         handle = text if coding.codes.get(None) is None else f"coalesce('{MARK}' || {text}, '')"
         return f'JOIN pg_temp.{name} ON {name}.text = ({handle}) COLLATE "C"'
 
-    def _counting(self, columns: Sequence[str], complete: Sequence[str], rows: str) -> str:
+    def _counting(
+        self, columns: Sequence[str], complete: Sequence[str], rows: str, rules: Sequence[Rule | None] = ()
+    ) -> str:
         """Write the query that counts tuples: by keys, whose texts t0, t1, ... are then written."""
-        keys = [f"c{self.columns.index(column)}" for column in columns]
-        texts = [f"{self._text(column)} AS t{i}" for i, column in enumerate(columns)]
+        asked = list(zip(columns, rules or [None] * len(columns), strict=True))
+        keys = [f"{self._key(column, rule)} AS r{i}" for i, (column, rule) in enumerate(asked)]
+        texts = [
+            f"{self._kind(column)[1].text_of(f'r{i}') if rule is None else f'r{i}'} AS t{i}"
+            for i, (column, rule) in enumerate(asked)
+        ]
         kept = " AND ".join(f"c{self.columns.index(name)} IS NOT NULL" for name in complete) or "true"
-        counted = f"SELECT {', '.join([*dict.fromkeys(keys), 'count(*) AS n'])} FROM {rows} WHERE {kept}"
-        grouped = f"{counted} GROUP BY {', '.join(keys)}" if keys else counted
+        counted = f"SELECT {', '.join([*keys, 'count(*) AS n'])} FROM {rows} WHERE {kept}"
+        grouped = f"{counted} GROUP BY {', '.join(str(i + 1) for i in range(len(keys)))}" if keys else counted
         return f"SELECT {', '.join([*texts, 'n'])} FROM ({grouped}) AS rows"
 
     def _counted(self, columns: Sequence[str], complete: Sequence[str], rows: str) -> pa.Table:
