@@ -37,6 +37,7 @@ GONE = (
     "SESSION_CLOSED",
     "session is closed",
     "Answer from Java side is empty",
+    "Py4JNetworkError",
     "Connection refused",
     "Connection reset",
     "while trying to connect to the Java server",
