@@ -186,7 +186,7 @@ class PostgreSQLEngine:
     def cell_number(self, codings: Sequence[Coding]) -> int:
         """Count how many distinct tuples of codes there are."""
         keys = ", ".join(f"k{i}" for i in range(len(codings)))
-        with self._coded(codings) as coded:
+        with self._coded(codings) as coded, self._session.hashing():
             counted = self._session.query(f"SELECT count(*) FROM (SELECT DISTINCT {keys} FROM {coded}) AS cells")
         return int(counted[0][0].as_py())
 
@@ -197,11 +197,12 @@ class PostgreSQLEngine:
         keys = list(dict.fromkeys(f"c{self.columns.index(column)}" for column in columns))
         texts = [f"{self._text(column)} AS v{i}" for i, column in enumerate(columns)]
         grouped = ", ".join([*numbers, *keys])
-        table = self._session.query(
-            f"SELECT {', '.join([*numbers, *texts, 'n'])} FROM (SELECT {grouped}, count(*) AS n FROM (SELECT "
-            f"{', '.join([*known.numbers, *keys])} FROM {self._rows} {self._linked(known)}) AS linked "
-            f"GROUP BY {grouped}) AS rows"
-        )
+        linked = f"SELECT {', '.join([*known.numbers, *keys])} FROM {self._rows} {self._linked(known)}"
+        with self._session.hashing():
+            table = self._session.query(
+                f"SELECT {', '.join([*numbers, *texts, 'n'])} FROM (SELECT {grouped}, count(*) AS n FROM ({linked}) "
+                f"AS linked GROUP BY {grouped}) AS rows"
+            )
         cell = known.cells([table[number].to_numpy() for number in numbers])
         table = table.drop_columns(numbers).add_column(0, "cell", pa.array(cell))
         return tuples_in(by_text(table, 1 + len(columns)))
@@ -371,7 +372,7 @@ class PostgreSQLEngine:
             kinds[name] = kind.name
         known = self._links[link]
         statement = f"SELECT {', '.join([*known.numbers, *shown])} FROM {self._rows} {self._linked(known)}"
-        with self._session.stream(statement) as batches:
+        with self._session.hashing(), self._session.stream(statement) as batches:
             return Landing.of(known.celled(batches), kinds, known.counted.counts, self._reading)
 
 
