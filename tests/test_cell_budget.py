@@ -137,7 +137,7 @@ def test_a_private_mechanism_refuses_what_records_have_decided():
 
 
 def test_the_usual_budget_is_what_fits_into_memory():
-    assert usual_most_cells("4GB") == 4 * usual_most_cells("1GB") + 4 * (2**30 % 1000) // 1000
+    assert usual_most_cells("4GB") == 4 * usual_most_cells("1GB") + 4 * (2**30 % 2000) // 2000
     assert usual_most_cells(None) > 100_000
 
 
