@@ -6,8 +6,9 @@ Run: OPENBLAS_NUM_THREADS=1 python benchmarks/instrument.py [--seconds 60] [--se
 All get the same seconds of processor time (one thread, machine code compiled), start from the same study (the trivial
 release and the original), and are held against each other in one frame per pair of axes: the ends of all points of that
 pair, k by its logarithm. The hypervolume is worked out here, by its definition, from the measures on the maps. A single
-maker is the same search with that maker alone; `cuts alone` is `sfumato frontier` on these axes. Single makers are run
-with the first seed: only the queries depend on it; the former tuner likewise.
+maker is the same search with that maker alone; `cuts alone` is `sfumato frontier` on these axes. Where queries are an
+axis, they are drawn by the seed, so there every run is held against the others of its own seed; elsewhere single makers
+and the former tuner are run with the first seed.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ PAIRS = (("k", "loss"), ("p_loss", "u_loss"), ("a_know", "query_error"))
 HIGHER = ("k",)
 MAKERS = ("mondrian", "hilbert", "full-domain", "local-recoding", "exchange", "sabre", "burel", "anatomy", "cut-vector")
 Place = tuple[float, float]
+Run = tuple[str, int]
+OURS = "all makers"
 
 RUN = """
 import json, sys, time
@@ -90,7 +93,7 @@ def hypervolume(places: Sequence[Place], low: Place, high: Place) -> float:
     return covered / ((high[0] - low[0]) * (high[1] - low[1]))
 
 
-def held(pair: tuple[str, str], runs: dict[str, list[Place]]) -> dict[str, float]:
+def held(pair: tuple[str, str], runs: dict[Run, list[Place]]) -> dict[Run, float]:
     """Return the hypervolume of every run in the frame of all of them."""
     every = [place for places in runs.values() for place in places]
     low = min(x for x, _ in every), min(y for _, y in every)
@@ -104,16 +107,24 @@ def compare(
     """Print the hypervolumes of each pair of axes."""
     here = str(Path(__file__).resolve().parents[1] / "src")
     for pair in pairs:
-        runs = {f"all makers, seed {seed}": ran(source, pair, "", seconds, seed, here) for seed in range(1, seeds + 1)}
-        runs |= {maker: ran(source, pair, maker, seconds, 1, here) for maker in makers}
-        if former:
-            runs["former tuner"] = ran(source, pair, "", seconds, 1, former)
-        reached = held(pair, runs)
-        least = min(value for name, value in reached.items() if name.startswith("all makers"))
-        best = max(value for name, value in reached.items() if not name.startswith("all makers"))
+        queried = "query_error" in pair
+        runs = {}
+        for seed in range(1, seeds + 1):
+            runs[OURS, seed] = ran(source, pair, "", seconds, seed, here)
+            if queried or seed == 1:
+                runs |= {(maker, seed): ran(source, pair, maker, seconds, seed, here) for maker in makers}
+                if former:
+                    runs["former tuner", seed] = ran(source, pair, "", seconds, seed, former)
+        frames = [[key for key in runs if key[1] == seed] for seed in range(1, seeds + 1)] if queried else [list(runs)]
+        reached = {key: value for keys in frames for key, value in held(pair, {key: runs[key] for key in keys}).items()}
         print(f"{pair[0]} and {pair[1]}: {time.strftime('%Y-%m-%d %H:%M')}\n")
-        print_table(["run", "releases", "hypervolume"], [(n, len(runs[n]), f"{v:.5f}") for n, v in reached.items()])
-        print(f"the least of ours {least:.5f}, the best other {best:.5f}: {verdict(least, best, at_least=True)}\n")
+        rows = [(name, seed, len(runs[name, seed]), f"{value:.5f}") for (name, seed), value in reached.items()]
+        print_table(["run", "seed", "releases", "hypervolume"], rows)
+        for keys in frames:
+            least = min(reached[key] for key in keys if key[0] == OURS)
+            best = max(reached[key] for key in keys if key[0] != OURS)
+            print(f"the least of ours {least:.5f}, the best other {best:.5f}: {verdict(least, best, at_least=True)}")
+        print()
 
 
 if __name__ == "__main__":
