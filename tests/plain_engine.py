@@ -124,7 +124,10 @@ class PlainEngine:
         total = sum(int(shuffle_key(row)[0][:15], 16) for row in self.rows(names))
         return hashlib.sha256(repr((names, self.row_count, total)).encode()).hexdigest()
 
-    def distinct(self, column, complete=(), rule=None):
+    def distinct(self, column, complete=()):
+        return self.counted(column, self.complete_rows(complete))
+
+    def distinct_by(self, rule, column, complete=()):
         return self.counted(column, self.complete_rows(complete), rule)
 
     def all_different(self, columns):

@@ -21,7 +21,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol, Self
+from typing import Any, ClassVar, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -355,11 +355,8 @@ class Engine(Protocol):
         framed, columns in the order of their names.
         """
 
-    def distinct(self, column: str, complete: Sequence[str] = (), rule: Rule | None = None) -> DistinctValues:
-        """List the distinct values of a column, by text, among the rows that miss no value in `complete` columns.
-
-        With a rule what it makes of the texts, and of how many texts.
-        """
+    def distinct(self, column: str, complete: Sequence[str] = ()) -> DistinctValues:
+        """List the distinct values of a column, by text, among the rows that miss no value in `complete` columns."""
 
     def all_different(self, columns: Sequence[str]) -> list[str]:
         """Say which of some columns have another value in every row; most are ruled out by a few rows."""
@@ -404,6 +401,14 @@ class Engine(Protocol):
         that of their texts. A missing item is none; a row that does not say whose it is, is an error, unless the rows
         are read as they stand.
         """
+
+
+@runtime_checkable
+class ReadsByRule(Protocol):
+    """An engine that can read a column by a rule; others are handed no coding that has one."""
+
+    def distinct_by(self, rule: Rule, column: str, complete: Sequence[str] = ()) -> DistinctValues:
+        """List what a rule makes of the texts of a column, and of how many texts each."""
 
 
 def content_digest(columns: Sequence[str], rows: int, total: int) -> str:

@@ -19,7 +19,7 @@ from sfumato.errors import BadInputError
 from sfumato.process.memory import machine_bytes, read_size
 from sfumato.table.hierarchies.hierarchy import Hierarchy
 
-BYTES_OF_A_CELL = 1000
+BYTES_OF_A_CELL = 2000
 """What a search takes for a cell, with boxes and what measures prepare; `benchmarks/engines.py` measures it."""
 
 SHARE = 0.5

@@ -8,13 +8,16 @@ is measured too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from sfumato.engines import DistinctValues, Engine, Rule
+from sfumato.engines import DistinctValues, Engine, ReadsByRule, Rule
 from sfumato.table.hierarchies.categories import prefixes
 from sfumato.table.hierarchies.declared import Declared, Filed
 from sfumato.table.hierarchies.hierarchy import Hierarchy
+
+MANY_RECORDS = 1_000_000
+"""Of so many records texts are read by a rule where there is one, and values that nobody codes are not listed."""
 
 MOST_LISTED = 100_000
 """So many texts of a column are listed, even where prefixes would do."""
@@ -45,12 +48,18 @@ def rule_for(engine: Engine, column: str, given: Declared | None) -> Rule | None
 
     Texts of several lengths could not be masked without showing the longest in all of them.
     """
-    rule = rule_of(given)
+    rule = rule_of(given) if engine.row_count > MANY_RECORDS and isinstance(engine, ReadsByRule) else None
     if rule is None or rule.kind != "prefix" or is_built(given):
         return rule
     facts = engine.facts(column)
     alike = rule.number < facts.shortest == facts.longest
     return rule if alike and facts.distinct > MOST_LISTED else None
+
+
+def distinct_by(engine: Engine, rule: Rule, column: str, complete: Sequence[str]) -> DistinctValues:
+    """List what a rule makes of the texts of a column."""
+    assert isinstance(engine, ReadsByRule), "a rule is found for engines that can read by it"
+    return engine.distinct_by(rule, column, complete)
 
 
 def prefix_hierarchy(engine: Engine, rule: Rule, given: Declared, distinct: DistinctValues, column: str) -> Hierarchy:

@@ -43,14 +43,12 @@ from sfumato.table.households import (
     shared_attributes,
 )
 from sfumato.table.rows import weighted_counts
-from sfumato.table.ruling import is_built, prefix_hierarchy, rule_for
+from sfumato.table.ruling import MANY_RECORDS, distinct_by, is_built, prefix_hierarchy, rule_for
 from sfumato.table.structures.structure import APART
 from sfumato.table.weights import Weights, weights_in_words, weights_of
 
 Missing = Literal["value", "drop"]
 Unknown = Literal["refuse", "count"]
-MANY_RECORDS = 1_000_000
-"""Above so many records values that nobody codes are not handed over only to be counted."""
 
 
 @dataclass(frozen=True)
@@ -387,8 +385,8 @@ def with_roles(
     coded = [*sorted(roles.quasi), *sorted(roles.sensitive)]
     for name in coded:
         entry = given.get(name)
-        rule = rule_for(engine, name, entry) if engine.row_count > MANY_RECORDS else None
-        distinct = engine.distinct(name, coded if missing == "drop" else (), rule)
+        rule, complete = rule_for(engine, name, entry), coded if missing == "drop" else ()
+        distinct = engine.distinct(name, complete) if rule is None else distinct_by(engine, rule, name, complete)
         if not distinct.values:
             raise BadInputError(f"{engine.origin}: every record misses a value, so missing='drop' leaves none")
         if entry is not None and rule is not None and rule.kind == "prefix" and not is_built(entry):

@@ -178,8 +178,12 @@ class DuckDBEngine:
         total = self._connection.execute(query).fetchall()[0][0] or 0
         return content_digest(names, self.row_count, int(total))
 
-    def distinct(self, column: str, complete: Sequence[str] = (), rule: Rule | None = None) -> DistinctValues:
+    def distinct(self, column: str, complete: Sequence[str] = ()) -> DistinctValues:
         """List the distinct values of a column, in ascending order of their text."""
+        return self._distinct(column, self._complete(complete))
+
+    def distinct_by(self, rule: Rule, column: str, complete: Sequence[str] = ()) -> DistinctValues:
+        """List what a rule makes of the texts of a column, and of how many texts each."""
         return self._distinct(column, self._complete(complete), rule)
 
     @translated
