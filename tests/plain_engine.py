@@ -9,6 +9,7 @@ import csv
 import datetime
 import decimal
 import hashlib
+import math
 import re
 from collections import Counter
 from itertools import chain
@@ -33,6 +34,18 @@ def shuffle_key(texts):
     """A digest of what a row shows, then what it shows."""
     shown = "".join("-" if text is None else f"{len(text)}:{text}" for text in texts)
     return hashlib.md5(shown.encode()).hexdigest(), missing_last(texts)
+
+
+def ruled(text, rule):
+    """What a rule makes of a text."""
+    if text is None or rule is None:
+        return text
+    if rule.kind == "prefix":
+        return text[: rule.number]
+    if rule.kind == "day":
+        return text[:10] if re.fullmatch(r"\d{4}-\d{2}-\d{2}([ T].*)?", text, re.ASCII | re.DOTALL) else text
+    fits = NUMBER.fullmatch(text)
+    return str(float(math.floor(float(text) / rule.number) * rule.number)) if fits else text
 
 
 def as_text(value):
@@ -114,6 +127,9 @@ class PlainEngine:
     def distinct(self, column, complete=()):
         return self.counted(column, self.complete_rows(complete))
 
+    def distinct_by(self, rule, column, complete=()):
+        return self.counted(column, self.complete_rows(complete), rule)
+
     def all_different(self, columns):
         return [name for name in columns if len(set(self.held[name])) == self.row_count]
 
@@ -121,14 +137,18 @@ class PlainEngine:
         every = -(-self.row_count // rows)
         return self.counted(column, [number % every == 0 for number in range(self.row_count)])
 
-    def counted(self, column, kept):
-        first, counts = {}, Counter()
-        for number, (text, is_kept) in enumerate(zip(self.held[column], kept, strict=True), start=1):
+    def counted(self, column, kept, rule=None):
+        first, counts, kinds = {}, Counter(), {}
+        for number, (whole, is_kept) in enumerate(zip(self.held[column], kept, strict=True), start=1):
             if is_kept:
+                text = ruled(whole, rule)
+                kinds.setdefault(text, set()).add(whole)
                 first.setdefault(text, number)
                 counts[text] += 1
         values = sorted(counts, key=lambda text: missing_last([text]))
-        return DistinctValues(values, np.array([counts[v] for v in values]), np.array([first[v] for v in values]))
+        told = None if rule is None else np.array([len(kinds[v] - {None}) for v in values])
+        numbers = (np.array([of[v] for v in values]) for of in (counts, first))
+        return DistinctValues(values, *numbers, told)
 
     def facts(self, column):
         texts = [text for text in self.held[column] if text is not None]
@@ -152,7 +172,10 @@ class PlainEngine:
 
     def count_cells(self, codings):
         rows = self.rows([coding.column for coding in codings])
-        coded = [tuple(coding.codes.get(text) for coding, text in zip(codings, row, strict=True)) for row in rows]
+        coded = [
+            tuple(coding.codes.get(ruled(text, coding.rule)) for coding, text in zip(codings, row, strict=True))
+            for row in rows
+        ]
         counts = Counter(row for row in coded if None not in row)
         cells = sorted(counts)
         number = {cell: i for i, cell in enumerate(cells)}

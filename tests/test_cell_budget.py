@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 import sfumato
 from plain_engine import PlainEngine
 from sfumato.anonymizers.anonymizer import loss_of
-from sfumato.engines import Reading
+from sfumato.engines import Coding, Reading, Rule
+from sfumato.engines.duckdb import DuckDBEngine
 from sfumato.errors import BadInputError
 from sfumato.publish import apply, read_mapping
 from sfumato.publish.audit.notation import Notation, leaves_covered
 from sfumato.publish.mapping import mapping_of
-from sfumato.table import numeric, tree
+from sfumato.table import numeric, prefixes, tree
 from sfumato.table.budget import usual_most_cells
 from sfumato.table.table import Roles, with_roles
 
@@ -136,7 +137,7 @@ def test_a_private_mechanism_refuses_what_records_have_decided():
 
 
 def test_the_usual_budget_is_what_fits_into_memory():
-    assert usual_most_cells("4GB") == 4 * usual_most_cells("1GB") + 4 * (2**30 % 1000) // 1000
+    assert usual_most_cells("4GB") == 4 * usual_most_cells("1GB") + 4 * (2**30 % 2000) // 2000
     assert usual_most_cells(None) > 100_000
 
 
@@ -153,3 +154,85 @@ def test_a_wide_table_is_searched_by_few_columns():
     assert not any("'key'" in notice for notice in twice if "several records" in notice)
     narrow = sfumato.read(table.drop_columns("n5"), quasi=["age", "sex"], sensitive=["ill"])
     assert read.digest() == narrow.digest() and read.published[:3] == ["age", "sex", "ill"]
+
+
+# -- columns that are read by a rule -------------------------------------------------------------------------------
+
+TEXTS = [
+    "12345-6789",
+    "",
+    "é日本x",
+    "-0.5",
+    "+7",
+    "1e3",
+    "7.",
+    ".5",
+    "-21",
+    "19",
+    "2020-01-31",
+    "2020-01-31 10:00",
+    "x9",
+]
+TEXTS += ["2020-01-31T1\n2", "2020-1-31", "20200131", None, "9.999", "2020-01-3100"]
+
+
+@pytest.mark.parametrize("rule", [Rule("prefix", 3), Rule("day"), Rule("floor", 10), Rule("floor", 1)], ids=str)
+def test_rules_make_of_texts_what_they_say(rule):
+    content = pa.table({"t": TEXTS, "n": list(range(len(TEXTS)))})
+    ours, theirs = (kind.open(content, Reading(as_it_stands=True)) for kind in (DuckDBEngine, PlainEngine))
+    mine, plain = ours.distinct_by(rule, "t"), theirs.distinct_by(rule, "t")
+    assert list(mine.values) == list(plain.values) and mine.counts.tolist() == plain.counts.tolist()
+    assert mine.kinds.tolist() == plain.kinds.tolist() and mine.first_rows.tolist() == plain.first_rows.tolist()
+    codes = {text: i for i, text in enumerate(plain.values)}
+    cells = [engine.count_cells([Coding("t", codes, rule)]) for engine in (ours, theirs)]
+    assert cells[0].codes.tolist() == cells[1].codes.tolist() and cells[0].counts.tolist() == cells[1].counts.tolist()
+
+
+def large(monkeypatch, listed=50):
+    monkeypatch.setattr("sfumato.table.ruling.MANY_RECORDS", 100)
+    monkeypatch.setattr("sfumato.table.ruling.MOST_LISTED", listed)
+
+
+def test_days_and_stretches_are_the_same_by_a_rule(monkeypatch):
+    times = [f"2020-0{1 + i % 3}-1{i % 7} 0{i % 10}:{i % 60:02}:0{i % 9}" for i in range(600)]
+    table = pa.table(
+        {"time": times, "pay": [str(DRAWN.randrange(0, 90000) / 7) for _ in range(600)], "s": ["a", "b"] * 300}
+    )
+    trees = {
+        "time": {"type": "dates", "first": "2020-01-01", "last": "2020-12-31"},
+        "pay": {"type": "numeric", "lower": 0, "upper": 20000, "resolution": 500, "continuous": True},
+    }
+    few = sfumato.read(table, quasi=["time", "pay"], sensitive=["s"], hierarchies=trees)
+    large(monkeypatch)
+    many = sfumato.read(table, quasi=["time", "pay"], sensitive=["s"], hierarchies=trees)
+    assert [coding.rule for coding in many.codings] == [Rule("floor", 500), Rule("day"), None]
+    assert max(len(coding.codes) for coding in many.codings) < 60 < max(len(coding.codes) for coding in few.codings)
+    assert many.cells.codes.tolist() == few.cells.codes.tolist() and many.hierarchies == few.hierarchies
+
+
+def test_codes_beyond_number_are_read_by_their_prefixes(monkeypatch, tmp_path):
+    codes = [f"{i % 40:02}{i % 7}-{i % 331:04}" for i in range(2000)]
+    table = pa.table({"zip": codes, "s": ["a", "b"] * 1000})
+    large(monkeypatch)
+    trees = {"zip": {"type": "prefixes", "keep": [3, 2, 1]}}
+    read = sfumato.read(table, quasi=["zip"], sensitive=["s"], hierarchies=trees)
+    tree_ = read.hierarchies["zip"]
+    assert tree_.finest == len(set(codes)) and tree_.size == len({code[:3] for code in codes})
+    assert any(f"has {len(set(codes)):,} distinct texts: of each the first 3 characters" in n for n in read.notices)
+    release = sfumato.anonymize(read, "k-anonymity k=60", "full-domain")
+    path = release.to_csv(tmp_path / "out.csv")[0]
+    whole = prefixes(set(codes), keep=[3, 2, 1])
+    by_hand = sum(whole.loss(*whole.intervals[text]) for text in release.to_arrow()["zip"].to_pylist() if text != "*")
+    by_hand += release.to_arrow()["zip"].to_pylist().count("*")
+    assert sfumato.measure(release)["loss"] == pytest.approx(by_hand / 2000) and by_hand > 0
+    found = sfumato.audit(path, original=read)
+    assert found.holds and found.measures["loss"] == pytest.approx(by_hand / 2000)
+    mapping_file = tmp_path / "mapping.json"
+    mapping_file.write_text(mapping_of(release, sfumato.requirement("k-anonymity k=60")).to_text())
+    again = apply(read_mapping(mapping_file), table).release
+    assert sorted(map(repr, again.to_arrow().to_pylist())) == sorted(map(repr, release.to_arrow().to_pylist()))
+    monkeypatch.setattr("sfumato.engines.duckdb.engine.MOST_TEXTS", 100)
+    with pytest.raises(
+        BadInputError, match=r"column 'zip' has [\d,]+ distinct values, more than 100; give it another role"
+    ):
+        sfumato.read(table, quasi=["zip"], sensitive=["s"])

@@ -9,6 +9,9 @@ import csv
 import itertools
 import os
 import random
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 
 import duckdb
@@ -23,6 +26,7 @@ from sfumato.engines import Coding, Layout, Placement, Reading, Texts, open_rows
 from sfumato.engines.duckdb import publishing
 from sfumato.engines.duckdb.coding import CodedColumn, Packing
 from sfumato.errors import BadInputError
+from sfumato.process.spilling import spill_folder
 
 DRAWN = random.Random(7)
 PEOPLE = {
@@ -58,7 +62,10 @@ def counted(rows, names):
     return {row[:-1]: row[-1] for row in zip(*(c.to_pylist() for c in batches.columns), strict=True)}
 
 
-@pytest.fixture(params=["parquet", "csv", "pattern", "duckdb", "relation", "large text"])
+SOURCES = ["parquet", "csv", "pattern", "duckdb", "relation", "large text"]
+
+
+@pytest.fixture(params=SOURCES)
 def people(request, tmp_path, monkeypatch):
     """The same rows from everywhere."""
     if request.param == "duckdb":
@@ -111,6 +118,7 @@ def read_back(path):
         return [tuple(text or None for text in row) for row in csv.reader(stream)][1:]
 
 
+@pytest.mark.parametrize("people", ["parquet", "large text"], indirect=True)
 @pytest.mark.parametrize("many", [1_000_000, 10], ids=["few", "many"])
 @pytest.mark.parametrize("case", ["plain", "neutral", "permuted", "both"])
 def test_what_is_written_is_what_the_plain_engine_writes(people, case, many, tmp_path, monkeypatch):
@@ -285,3 +293,68 @@ def test_the_private_folder_holds_large_text_as_long_as_it_is_used(tmp_path, mon
     assert rows._connection.execute("SELECT current_setting('memory_limit')").fetchall()[0][0] == "200.0 MiB"
     del rows
     assert not stores[0].exists()
+
+
+# -- what goes wrong in the middle -----------------------------------------------------------------------------
+
+WRITING = """
+    import os, resource, signal, sys, threading, time
+    from pathlib import Path
+    import sfumato
+    from sfumato.errors import BadInputError
+    folder, ending = Path(sys.argv[1]), sys.argv[2]
+    if ending == "disk full":
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    if ending == "killed":
+        def watch():
+            while not [path for path in folder.glob(".*") if path.stat().st_size > 1000]:
+                time.sleep(0.001)
+            os.kill(os.getpid(), signal.SIGKILL)
+        threading.Thread(target=watch, daemon=True).start()
+    table = sfumato.read(folder / "in.parquet", quasi=["age"], neutral=["note"], spill=str(folder))
+    release = sfumato.anonymize(table, "k-anonymity k=5")
+    if ending == "disk full":
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))
+    try:
+        release.to_csv(folder / "out.csv")
+    except BadInputError as error:
+        print(f"told: {error}")
+"""
+
+
+@pytest.mark.parametrize("ending", ["killed", "disk full"])
+def test_a_file_that_is_not_whole_never_gets_its_name(ending, tmp_path):
+    size = 400_000 if ending == "killed" else 4_000
+    rows = {"age": np.arange(size) % 90, "note": [f"note {i}" for i in range(size)]}
+    pq.write_table(pa.table(rows), tmp_path / "in.parquet")
+    code = textwrap.dedent(WRITING)
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path), ending], capture_output=True, text=True)
+    assert not (tmp_path / "out.csv").exists()
+    if ending == "killed":
+        assert done.returncode == -9 and list(tmp_path.glob("sfumato-spill-*"))
+        spill_folder(str(tmp_path))
+        assert len(list(tmp_path.glob("sfumato-spill-*"))) == 1  # that of this process
+    else:
+        assert done.returncode == 0 and "cannot be written (File too large); nothing was left" in done.stdout
+        assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]
+
+
+def test_a_private_folder_without_room_is_told_in_a_sentence(tmp_path):
+    code = """
+        import resource, signal, sys
+        import numpy as np, pyarrow as pa
+        from sfumato.engines import Coding, Reading, open_rows
+        from sfumato.errors import BadInputError
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        rows = pa.table({"a": np.arange(3_000_000), "b": np.arange(3_000_000)[::-1]})
+        rows = open_rows(rows, Reading(memory="130MB", spill=sys.argv[1]))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+        try:
+            sum(batch.num_rows for batch in rows.count_texts(["a", "b"]))
+        except (BadInputError, MemoryError, OSError) as error:
+            print(type(error).__name__, error)
+    """
+    words = [sys.executable, "-c", textwrap.dedent(code), str(tmp_path)]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout, done.stderr
+    assert not list(tmp_path.iterdir())

@@ -21,7 +21,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol, Self
+from typing import Any, ClassVar, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -150,6 +150,9 @@ class DistinctValues(Quiet):
     first_rows: NDArray[np.int64] | None
     """None on an engine whose rows have no order."""
 
+    kinds: NDArray[np.int64] | None = None
+    """Where a rule made these values: how many texts became each."""
+
     def place(self, i: int) -> str:
         """Say for a message, after its column, where a value stands first; nothing where rows have no order."""
         return "" if self.first_rows is None else f", row {self.first_rows[i]} (the header not counted)"
@@ -182,14 +185,28 @@ class ColumnFacts(Quiet):
     last: datetime.date | None
 
 
+@dataclass(frozen=True)
+class Rule:
+    """How the texts of a column become fewer in the engine, where there are more than anybody hands over.
+
+    `prefix`: the first `number` characters. `day`: of a text `2020-01-31`, perhaps with more behind a blank or a T, the
+    first ten. `floor`: of a number x in digits, perhaps with a sign, a point and an exponent, the floating point number
+    floor(x / number) * number. Texts of another form stay as they are, and missing values missing.
+    """
+
+    kind: Literal["prefix", "day", "floor"]
+    number: int = 0
+
+
 @dataclass(frozen=True, repr=False)
 class Coding(Quiet):
-    """A code for every text of one column; None is the key of missing values."""
+    """A code for every text of one column, or for what a rule makes of it; None is the key of missing values."""
 
     spoken: ClassVar[tuple[str, ...]] = ("column",)
 
     column: str
     codes: Mapping[str | None, int]
+    rule: Rule | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -384,6 +401,14 @@ class Engine(Protocol):
         that of their texts. A missing item is none; a row that does not say whose it is, is an error, unless the rows
         are read as they stand.
         """
+
+
+@runtime_checkable
+class ReadsByRule(Protocol):
+    """An engine that can read a column by a rule; others are handed no coding that has one."""
+
+    def distinct_by(self, rule: Rule, column: str, complete: Sequence[str] = ()) -> DistinctValues:
+        """List what a rule makes of the texts of a column, and of how many texts each."""
 
 
 def content_digest(columns: Sequence[str], rows: int, total: int) -> str:

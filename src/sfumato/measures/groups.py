@@ -151,7 +151,7 @@ def _losses(release: Release) -> dict[str, float]:
     their weights, which are 1 on the mean.
     """
     hierarchies = [quasi.hierarchy for quasi in release.cells.quasi]
-    if any(hierarchy.fine for hierarchy in hierarchies):
+    if any(hierarchy.inside for hierarchy in hierarchies):
         return _shares(_coarse_loss(release), release)
     scales = np.array([1 / (1 - 1 / max(hierarchy.size, 2)) for hierarchy in hierarchies])
     ends = [

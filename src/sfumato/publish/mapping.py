@@ -60,7 +60,7 @@ HIERARCHY = {
     "observed": flag,
     "strange": listed(text),
 }
-COARSE = {"fine": listed(listed(text))}
+COARSE = {"fine": listed(listed(text)), "kinds": listed(CODE), "keep": CODE}
 COLUMN_ROLES = ("quasi", "sensitive", "neutral", "identifier")
 ROLES = fields(dict.fromkeys(COLUMN_ROLES, listed(text)), {"household": optional(text), "weights": mapped(number)})
 MAPPING = fields(
@@ -176,14 +176,18 @@ def read_mapping(path: str | Path) -> Mapping:
 
 
 def _hierarchy(name: str, entry: dict[str, Any]) -> Hierarchy:
-    fine = tuple(tuple(labels) for labels in entry.get("fine", ()))
+    finer = {
+        "fine": tuple(tuple(labels) for labels in entry.get("fine", ())),
+        "kinds": tuple(entry.get("kinds", ())),
+        "keep": entry.get("keep", 0),
+    }
     levels = tuple(Level(tuple(level["starts"]), tuple(level["labels"])) for level in entry["levels"])
     ends = {
         name: tuple(float(value) for value in entry[name]) for name in ("widths", "firsts", "lasts")
     }  # infinities are texts
     ends["strange"] = tuple(entry["strange"])
     with named(f"the hierarchy of column {name!r}"):
-        return Hierarchy(**{key: entry[key] for key in HIERARCHY} | ends | {"levels": levels, "fine": fine})
+        return Hierarchy(**{key: entry[key] for key in HIERARCHY} | ends | {"levels": levels, **finer})
 
 
 def _check_recoding(mapping: Mapping) -> None:

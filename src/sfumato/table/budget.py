@@ -19,7 +19,7 @@ from sfumato.errors import BadInputError
 from sfumato.process.memory import machine_bytes, read_size
 from sfumato.table.hierarchies.hierarchy import Hierarchy
 
-BYTES_OF_A_CELL = 1000
+BYTES_OF_A_CELL = 2000
 """What a search takes for a cell, with boxes and what measures prepare; `benchmarks/engines.py` measures it."""
 
 SHARE = 0.5
@@ -63,7 +63,7 @@ class CodedColumn:
         """Return the codes of the nodes of a level; a value outside of the domain stays outside."""
         above = self.tree.ancestors[level]
         codes = {text: int(above[code]) if code >= 0 else code for text, code in self.coding.codes.items()}
-        return Coding(self.coding.column, codes)
+        return Coding(self.coding.column, codes, self.coding.rule)
 
     def steps(self) -> list[tuple[float, int]]:
         """Say for every level below the root what it costs, per what it saves beyond the level before."""

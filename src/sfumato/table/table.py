@@ -43,13 +43,12 @@ from sfumato.table.households import (
     shared_attributes,
 )
 from sfumato.table.rows import weighted_counts
+from sfumato.table.ruling import MANY_RECORDS, distinct_by, is_built, prefix_hierarchy, rule_for
 from sfumato.table.structures.structure import APART
 from sfumato.table.weights import Weights, weights_in_words, weights_of
 
 Missing = Literal["value", "drop"]
 Unknown = Literal["refuse", "count"]
-MANY_RECORDS = 1_000_000
-"""Above so many records values that nobody codes are not handed over only to be counted."""
 
 
 @dataclass(frozen=True)
@@ -385,10 +384,19 @@ def with_roles(
     notices = [*engine.notices, *_notices(engine, roles, given)]
     coded = [*sorted(roles.quasi), *sorted(roles.sensitive)]
     for name in coded:
-        distinct = engine.distinct(name, coded if missing == "drop" else ())
+        entry = given.get(name)
+        rule, complete = rule_for(engine, name, entry), coded if missing == "drop" else ()
+        distinct = engine.distinct(name, complete) if rule is None else distinct_by(engine, rule, name, complete)
         if not distinct.values:
             raise BadInputError(f"{engine.origin}: every record misses a value, so missing='drop' leaves none")
-        hierarchy = _hierarchy(engine, name, name in roles.quasi, given.get(name), distinct)
+        if entry is not None and rule is not None and rule.kind == "prefix" and not is_built(entry):
+            hierarchy = prefix_hierarchy(engine, rule, entry, distinct, name)
+            notices.append(
+                f"column {name!r} has {hierarchy.finest:,} distinct texts: of each the first {rule.number} characters "
+                "are read, and what that loses is counted"
+            )
+        else:
+            hierarchy = _hierarchy(engine, name, name in roles.quasi, entry, distinct)
         if unknown == "count" and name in roles.sensitive:
             codes = hierarchy.encode(distinct.values)
             hierarchy = hierarchy.with_strange(
@@ -404,7 +412,8 @@ def with_roles(
             _check_known(engine, name, hierarchy, given.get(name), distinct, codes)
         counts[name] = weighted_counts(codes[codes >= 0].astype(np.int64), distinct.counts[codes >= 0], hierarchy.size)
         known = zip(distinct.values, codes.tolist(), strict=True)
-        codings.append(Coding(name, {value: code for value, code in known if value is not None or missing == "value"}))
+        codes_by_text = {value: code for value, code in known if value is not None or missing == "value"}
+        codings.append(Coding(name, codes_by_text, rule))
         notices.extend(_value_notices(name, name in roles.sensitive, given.get(name), distinct))
         notices.extend(_named_like_groups(name, hierarchy) if name in roles.quasi else ())
     table = Table(engine, roles, hierarchies, tuple(codings), missing, tuple(notices), tuple(grown))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -69,6 +71,9 @@ def readable(origin: str) -> Iterator[None]:
 
 def unwritable(error: Exception) -> Exception:
     """Say that a file cannot be written, as the operating system does."""
+    number = re.search(r'"errno":"(\d+)"', str(error))
+    if number is not None:
+        return OSError(int(number[1]), os.strerror(int(number[1])))
     return _lack(error) or OSError(str(error).splitlines()[0])
 
 

@@ -39,6 +39,7 @@ from sfumato.engines.duckdb.statements import (
     framed,
     gathered_lists,
     published,
+    ruled,
     runs,
     shuffled,
 )
@@ -54,6 +55,7 @@ from sfumato.engines.protocol import (
     Layout,
     Placement,
     Reading,
+    Rule,
     Tuples,
     content_digest,
 )
@@ -63,6 +65,12 @@ Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 MOST_ENUMERATED = 20_000
 """Up to so many distinct texts of a column come as a dictionary with every batch."""
+
+MOST_TEXTS = 2_000_000
+"""More distinct values of a column are not handed over to be coded."""
+
+MOST_NUMBERED = 1_000_000
+"""Of more rows the first one with a value is not looked for, which costs as much as counting."""
 
 FEW_ROWS = 1000
 """Rows that are looked at before all are."""
@@ -101,7 +109,7 @@ class DuckDBEngine:
         self._typed, self._as_written = loaded.typed, reading.as_written
         self._files = {path: _stamp(path) for path in loaded.files}
         self._numbers = count()
-        self._tables: dict[tuple[str, str], str] = {}
+        self._tables: dict[tuple[str, str, Rule | None], str] = {}
         self._links: dict[str, tuple[Packing, NDArray[np.int64]]] = {}
         self._last: tuple[tuple[Coding, ...], Packing, str] | None = None
         self._lock = Lock()
@@ -174,6 +182,10 @@ class DuckDBEngine:
         """List the distinct values of a column, in ascending order of their text."""
         return self._distinct(column, self._complete(complete))
 
+    def distinct_by(self, rule: Rule, column: str, complete: Sequence[str] = ()) -> DistinctValues:
+        """List what a rule makes of the texts of a column, and of how many texts each."""
+        return self._distinct(column, self._complete(complete), rule)
+
     @translated
     def all_different(self, columns: Sequence[str]) -> list[str]:
         """Say which of some columns have another value in every row: the first rows rule most out."""
@@ -199,13 +211,23 @@ class DuckDBEngine:
         return ColumnFacts(*self._connection.execute(column_facts(self._text(column))).fetchall()[0])
 
     @translated
-    def _distinct(self, column: str, kept: str) -> DistinctValues:
-        values = self._values_of(column, kept)
-        numbered = self.row_count <= MANY_ROWS
+    def _distinct(self, column: str, kept: str, rule: Rule | None = None) -> DistinctValues:
+        values = self._values_of(column, kept, rule)
+        number = self._connection.execute(f"SELECT count(*) FROM {values}").fetchall()[0][0]
+        if number > MOST_TEXTS:
+            raise BadInputError(
+                f"{self.origin}: column {column!r} has {number:,} distinct values, more than {MOST_TEXTS:,}; give it "
+                "another role, or declare a hierarchy by which it is read coarser: dates, continuous numbers, or "
+                "prefixes with keep"
+            )
+        numbered = self.row_count <= MOST_NUMBERED
+        told = f"sum(n)::BIGINT AS n, {'min(first)' if numbered else 'NULL'} AS first, sum(kinds)::BIGINT AS kinds"
         table = self._connection.sql(
-            f"SELECT t, sum(n)::BIGINT{', min(first)' * numbered} FROM {values} GROUP BY t ORDER BY t NULLS LAST"
+            f"SELECT t, {told} FROM {values} GROUP BY t ORDER BY t NULLS LAST"
         ).to_arrow_table()
-        return DistinctValues(table[0].to_pylist(), table[1].to_numpy(), table[2].to_numpy() if numbered else None)
+        first = table["first"].to_numpy() if numbered else None
+        kinds = None if rule is None else table["kinds"].to_numpy()
+        return DistinctValues(table["t"].to_pylist(), table["n"].to_numpy(), first, kinds)
 
     def count_texts(self, columns: Sequence[str], complete: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
         """Count the distinct tuples of texts of some columns (null: missing); the last column is the count.
@@ -311,12 +333,14 @@ class DuckDBEngine:
     def _complete(self, columns: Sequence[str]) -> str:
         return " AND ".join(f"{self._text(name)} IS NOT NULL" for name in columns) or "true"
 
-    def _keyed(self, column: str) -> tuple[str, str, str]:
+    def _keyed(self, column: str, rule: Rule | None = None) -> tuple[str, str, str]:
         """Write what rows are grouped by, what that is called afterwards, and the text that belongs to it.
 
         Values are grouped as they were read where they tell texts apart, so that texts are made of distinct values.
         """
         base, kind, text = f"c{self.columns.index(column)}", self._kinds[column], self._text(column)
+        if rule is not None:
+            return ruled(text, rule), "value", "value"
         if KEYED_BY_VALUE.match(kind) and not kind.endswith("]"):
             return base, base, text
         return text, "value", "value"
@@ -332,19 +356,20 @@ class DuckDBEngine:
 
     # -- codes -------------------------------------------------------------------------------------------------
 
-    def _values_of(self, column: str, kept: str = "true") -> str:
+    def _values_of(self, column: str, kept: str = "true", rule: Rule | None = None) -> str:
         """Make a table of the distinct values of a column with their texts and counts, once; return its name.
 
         Rows are grouped by values, and texts made of these; the first rows of many are not looked for.
         """
-        if (column, kept) not in self._tables:
-            key, alias, text = self._keyed(column)
-            first = ", min(rowid) + 1 AS first" if self.row_count <= MANY_ROWS else ""
-            self._tables[column, kept] = self._made(
-                f"SELECT {alias} AS value, {text} AS t, * EXCLUDE ({alias}) FROM "
-                f"(SELECT {key} AS {alias}, count(*) AS n{first} FROM rows WHERE {kept} GROUP BY {key})"
+        if (column, kept, rule) not in self._tables:
+            key, alias, text = self._keyed(column, rule)
+            first = ", min(rowid) + 1 AS first" if self.row_count <= MOST_NUMBERED else ""
+            kinds = "1" if rule is None else f"count(DISTINCT {self._text(column)})"
+            self._tables[column, kept, rule] = self._made(
+                f"SELECT {alias} AS value, {text} AS t, * EXCLUDE ({alias}) FROM (SELECT {key} AS {alias}, "
+                f"count(*) AS n, {kinds} AS kinds{first} FROM rows WHERE {kept} GROUP BY {key})"
             )
-        return self._tables[column, kept]
+        return self._tables[column, kept, rule]
 
     def _texts_packing(self, columns: Sequence[str], kept: str) -> tuple[Packing, list[str]]:
         """Give every text of some columns its number, the missing one too; return tables of texts beside."""
@@ -367,10 +392,10 @@ class DuckDBEngine:
         self._connection.register("lookup", lookup)
         codes = self._made(
             f"SELECT value, CASE WHEN t IS NULL THEN {'NULL' if missing is None else missing} ELSE number END AS code "
-            f"FROM {self._values_of(coding.column)} LEFT JOIN lookup ON lookup.text = t"
+            f"FROM {self._values_of(coding.column, rule=coding.rule)} LEFT JOIN lookup ON lookup.text = t"
         )
         self._connection.unregister("lookup")
-        return CodedColumn(codes, self._keyed(coding.column)[0], max([*coding.codes.values(), -1]) + 1)
+        return CodedColumn(codes, self._keyed(coding.column, coding.rule)[0], max([*coding.codes.values(), -1]) + 1)
 
     def _made(self, query: str) -> str:
         """Make a small table of our own; return its name."""

@@ -24,7 +24,7 @@ from sfumato.engines.protocol import Layout, Placement, Texts
 
 LARGEST = 1 << 62
 ROWS_AT_ONCE = 1 << 16
-MANY_ROWS = 1_000_000
+MANY_ROWS = 100_000
 """Above so many rows they are ordered by a cheaper digest."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from sfumato.engines.formulas import BEGINNING, HARMLESS, MARK
-from sfumato.engines.protocol import Layout
+from sfumato.engines.protocol import Layout, Rule
 
 
 def literal(text: str) -> str:
@@ -99,6 +99,16 @@ def framed(texts: Sequence[str]) -> str:
     return " || ".join(f"coalesce(length({text}) || ':' || {text}, '-')" for text in texts) or "''"
 
 
+def ruled(text: str, rule: Rule) -> str:
+    """Write what a rule makes of a text."""
+    if rule.kind == "prefix":
+        return f"left({text}, {rule.number})"
+    if rule.kind == "day":
+        return f"CASE WHEN regexp_full_match({text}, '{ISO_DAY}') THEN left({text}, 10) ELSE {text} END"
+    number = f"(floor(TRY_CAST({text} AS DOUBLE) / {rule.number}) * {rule.number})::VARCHAR"
+    return f"CASE WHEN regexp_full_match({text}, '{NUMBER}') THEN {number} ELSE {text} END"
+
+
 def gathered_lists(owner: str, item: str) -> str:
     """Write the query that gathers rows to one list an owner, with the owners' numbers by their first rows."""
     return (
@@ -108,6 +118,7 @@ def gathered_lists(owner: str, item: str) -> str:
 
 
 NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+ISO_DAY = r"(?s)\d{4}-\d{2}-\d{2}([ T].*)?"
 PADDED = r"0\d+"
 DAY = r"(\d{4}-\d{2}-\d{2})([ T]\d{2}:\d{2}.*)?"
 DOTTED_DAY = r"\d{1,2}\.\d{1,2}\.[1-9]\d{3}"

@@ -76,10 +76,10 @@ def text_loss(domain: Hierarchy, meaning: Meaning) -> float:
     covered = np.flatnonzero(leaves_covered(domain, meaning))
     if len(covered) == 0:
         return 1.0
-    if len(covered) == 1 or domain.size < 2:
-        return 0.0
+    if len(covered) == 1:
+        return domain.loss(int(covered[0]), int(covered[0]))
     if domain.observed:
         covered = np.arange(covered[0], covered[-1] + 1)
     share = float(np.asarray(domain.widths)[covered].sum() / sum(domain.widths))
-    least = 1 / domain.size
+    least = 1 / domain.finest
     return min(max((share - least) / (1 - least), 0.0), 1.0)

@@ -163,7 +163,9 @@ class Notation:
 def _label(hierarchy: Hierarchy, lo: int, hi: int) -> Meaning:
     """Say what a node stands for."""
     if hierarchy.scale == "category":
-        return Meaning(texts=frozenset(hierarchy.leaves[lo : hi + 1]))
+        leaves = hierarchy.leaves[lo : hi + 1]
+        masks = tuple(leaf for leaf in leaves if leaf.endswith("*")) if hierarchy.keep else ()
+        return Meaning(texts=frozenset(leaves) - frozenset(masks), masks=masks)
     half_open = hierarchy.continuous and hi < len(hierarchy.lasts) - 1
     stretch = Stretch(hierarchy.firsts[lo], hierarchy.lasts[hi], True, not half_open)
     return Meaning(days=(stretch,)) if hierarchy.scale == "date" else Meaning(numbers=(stretch,))

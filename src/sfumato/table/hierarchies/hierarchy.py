@@ -88,6 +88,12 @@ class Hierarchy(Quiet):
     What a leaf loses is then counted against the finer hierarchy: a coarse value is never taken for an exact one.
     """
 
+    kinds: tuple[int, ...] = ()
+    """Where leaves are the first characters of texts that were never listed: how many texts each stands for."""
+
+    keep: int = 0
+    """How many characters these are; 0 where leaves are no such."""
+
     def __post_init__(self) -> None:
         _check_levels(self)
         _check_labels(self)
@@ -100,7 +106,8 @@ class Hierarchy(Quiet):
         """Everything it is made of, as plain values: what tells two hierarchies apart."""
         levels = tuple((level.starts, level.labels) for level in self.levels)
         ends = self.firsts, self.lasts, self.continuous, self.missing, self.observed
-        return (levels, self.widths, self.scale, *ends, *((self.fine,) if self.fine else ()))
+        finer = (self.fine, self.kinds, self.keep) if self.inside else ()
+        return (levels, self.widths, self.scale, *ends, *finer)
 
     # -- shape ---------------------------------------------------------------------------------------------
 
@@ -198,13 +205,18 @@ class Hierarchy(Quiet):
             return np.zeros(len(lo))
         share = (self.cumulative[hi + 1] - self.cumulative[lo]) / self.cumulative[-1]
         loss = np.clip((share - 1 / leaves) / (1 - 1 / leaves), 0.0, 1.0)
-        exact = (lo == hi) & (np.array([len(labels) == 1 for labels in self.fine])[lo] if self.fine else True)
+        exact = (lo == hi) & (np.array(self.inside)[lo] == 1 if self.inside else True)
         return np.where(exact, 0.0, loss)
 
     @property
     def finest(self) -> int:
         """The number of leaves, of the finer hierarchy where it has one."""
-        return sum(map(len, self.fine)) or self.size
+        return sum(self.inside) or self.size
+
+    @property
+    def inside(self) -> tuple[int, ...]:
+        """How many leaves of a finer hierarchy every leaf stands for; nothing where there is none."""
+        return self.kinds or tuple(map(len, self.fine))
 
     def smallest_nodes(self, lo: Codes, hi: Codes) -> tuple[Codes, Codes]:
         """Find for many intervals the smallest node that covers each: its own interval."""
@@ -227,6 +239,7 @@ class Hierarchy(Quiet):
             Level(tuple(np.searchsorted(bounds, above.starts).tolist()), above.labels) for above in self.levels[level:]
         )
         finer = self.fine or tuple((label,) for label in self.leaves)
+        kinds = tuple(np.add.reduceat(self.kinds, firsts).tolist()) if self.kinds else ()
         inside = firsts < len(self.firsts)
         return replace(
             self,
@@ -238,6 +251,7 @@ class Hierarchy(Quiet):
                 tuple(label for labels in finer[first:end] for label in labels)
                 for first, end in zip(firsts.tolist(), ends.tolist(), strict=True)
             ),
+            kinds=kinds,
         )
 
     # -- text ----------------------------------------------------------------------------------------------
@@ -348,6 +362,9 @@ class Hierarchy(Quiet):
             leaves = self.fine or tuple((label,) for label in self.leaves)
             known = {label: code for code, labels in enumerate(leaves[: self.domain_size]) for label in labels}
             known |= strange
+            if self.keep:
+                known = {label[: self.keep]: code for label, code in known.items()}
+                values = [None if v is None else v[: self.keep] for v in values]
             places = [missing if v is None else known.get(v, -1) for v in values]
             return np.array(places, dtype=np.int32)
         read = read_date if self.scale == "date" else read_number
@@ -380,7 +397,9 @@ class Hierarchy(Quiet):
         width = float(np.mean(self.widths))
         widths = (*self.widths[:end], *((width,) * more), *self.widths[end:])
         fine = (*self.fine[:end], *((label,) for label in labels), *self.fine[end:]) if self.fine else ()
-        return replace(self, levels=(*grown, root), widths=widths, strange=(*self.strange, *ordered), fine=fine)
+        kinds = (*self.kinds[:end], *((1,) * more), *self.kinds[end:]) if self.kinds else ()
+        strange = (*self.strange, *ordered)
+        return replace(self, levels=(*grown, root), widths=widths, strange=strange, fine=fine, kinds=kinds)
 
     def with_missing(self) -> Hierarchy:
         """Return the same hierarchy with a leaf for missing values, the same one if it has it already."""
@@ -389,8 +408,8 @@ class Hierarchy(Quiet):
         *below, root = self.levels if self.size > 1 else (self.levels[0], Level((0,), (ROOT,)))
         grown = [Level((*level.starts, self.size), (*level.labels, MISSING)) for level in below]
         widths = (*self.widths, float(np.mean(self.widths)))
-        fine = (*self.fine, (MISSING,)) if self.fine else ()
-        return replace(self, levels=(*grown, root), widths=widths, missing=True, fine=fine)
+        fine, kinds = (*self.fine, (MISSING,)) if self.fine else (), (*self.kinds, 1) if self.kinds else ()
+        return replace(self, levels=(*grown, root), widths=widths, missing=True, fine=fine, kinds=kinds)
 
     def without_missing(self) -> Hierarchy:
         """Return the same hierarchy without the leaf for missing values."""
@@ -401,7 +420,9 @@ class Hierarchy(Quiet):
             Level(level.starts[:-1], level.labels[:-1]) if level.starts[-1] == last else level for level in self.levels
         )
         levels = levels if last > 1 else levels[:1]
-        return replace(self, levels=levels, widths=self.widths[:-1], missing=False, fine=self.fine[:-1])
+        return replace(
+            self, levels=levels, widths=self.widths[:-1], missing=False, fine=self.fine[:-1], kinds=self.kinds[:-1]
+        )
 
     def domain_in_words(self) -> str:
         """Describe the domain for a message."""
@@ -492,7 +513,7 @@ def _check_levels(hierarchy: Hierarchy) -> None:
         rising = all(one < next_one for one, next_one in pairwise(coarser.starts))
         if not rising or not set(coarser.starts) <= set(finer.starts) or coarser.starts[:1] != (0,):
             raise BadInputError("not a tree: a node of a hierarchy's level cuts through a node of the level below")
-    if hierarchy.fine and len(hierarchy.fine) != size:
+    if hierarchy.inside and len(hierarchy.inside) != size:
         raise BadInputError("a hierarchy whose leaves are nodes of a finer one must say of each what is in it")
     widths = np.asarray(hierarchy.widths, np.float64)
     if not ((widths > 0) & np.isfinite(widths)).all():
