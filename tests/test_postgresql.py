@@ -229,7 +229,7 @@ def test_a_rule_makes_texts_fewer_on_the_server(both):
     rules = {"town": Rule("prefix", 2), "day": Rule("day"), "pay": Rule("floor", 3), "note": Rule("floor", 2)}
     answers = []
     for engine in both:
-        found = {name: engine.distinct(name, ("town",), rule) for name, rule in rules.items()}
+        found = {name: engine.distinct_by(rule, name, ("town",)) for name, rule in rules.items()}
         said = [[one.values, one.counts.tolist(), one.kinds.tolist()] for one in found.values()]
         codings = [
             Coding(name, {text: i for i, text in enumerate(found[name].values)}, rule) for name, rule in rules.items()
