@@ -240,7 +240,7 @@ def table_of(cells):
     """What releases and scales read of a table."""
     sensitive = tuple(attribute.name for attribute in cells.sensitive)
     return SimpleNamespace(
-        cells=cells, roles=SimpleNamespace(sensitive=sensitive), shared=(), memberships=None, grown=()
+        cells=cells, roles=SimpleNamespace(sensitive=sensitive), shared=(), memberships=None, grown=(), fine={}
     )
 
 

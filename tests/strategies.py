@@ -55,7 +55,7 @@ def table_of(cells):
     """What a release reads of a table."""
     sensitive = tuple(attribute.name for attribute in cells.sensitive)
     return SimpleNamespace(
-        cells=cells, roles=SimpleNamespace(sensitive=sensitive), shared=(), memberships=None, grown=()
+        cells=cells, roles=SimpleNamespace(sensitive=sensitive), shared=(), memberships=None, grown=(), fine={}
     )
 
 

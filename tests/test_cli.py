@@ -146,7 +146,7 @@ NONSENSE = {
     "two tables": ["anonymize", "t.csv", "t.csv", *USUAL, "--to", "o.csv"],
     "a table that is not there": ["anonymize", "nope.csv", *USUAL, "--to", "o.csv"],
     "a table with no name": ["anonymize", "", *USUAL, "--to", "o.csv"],
-    "a folder": ["anonymize", ".", *USUAL, "--to", "o.csv"],
+    "a folder without a table": ["anonymize", "nothing", *USUAL, "--to", "o.csv"],
     "a bundled name misspelt": ["anonymize", "adullt", *K2, "--to", "o.csv"],
     "an unknown column": ["anonymize", "t.csv", *K2, "--quasi", "agee", "--to", "o.csv"],
     "two roles": ["anonymize", "t.csv", *USUAL, "--neutral", "age", "--to", "o.csv"],
@@ -203,12 +203,14 @@ NONSENSE = {
 
 @pytest.mark.parametrize("words", NONSENSE.values(), ids=NONSENSE)
 def test_nonsense_is_2_with_a_sentence_and_no_traceback(here, words):
+    (here / "nothing").mkdir()
     ended = sfumato(*words)
     assert ended.code == 2
     assert ended.out == ""
     assert ended.err.strip()
     assert "Traceback" not in ended.err and "should not have happened" not in ended.err
-    assert sorted(path.name for path in here.iterdir()) == ["t.csv"]
+    assert sorted(path.name for path in here.iterdir()) == ["nothing", "t.csv"]
+    assert not list((here / "nothing").iterdir())
 
 
 def test_a_message_names_what_was_typed():

@@ -55,6 +55,10 @@ DECLARATIONS = {
     "decimal_point": {"decimal_point": ("age",)},
     "dates": {"dates": "day-first"},
     "as_written": {"as_written": ("age", "zip, code")},
+    "engine": {"engine": "duckdb"},
+    "memory": {"memory": "1GB"},
+    "spill": {"spill": "h"},
+    "most_cells": {"quasi": ("age", "zip, code"), "hierarchies": "h", "na": ("n.a.",), "most_cells": 20},
 }
 """For every field of a declaration a table on which it has a say."""
 

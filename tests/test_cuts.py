@@ -47,7 +47,7 @@ def with_target(cells, targets):
         LABELS,
         np.array([np.nan if label is None else float(label) for label in LABELS]),
     )
-    return SimpleNamespace(cells=cells, grown=(), counts_of=lambda column: {"t": values}[column])
+    return SimpleNamespace(cells=cells, grown=(), fine={}, counts_of=lambda column: {"t": values}[column])
 
 
 def records_of(cells, targets):
