@@ -63,7 +63,7 @@ def bare_release(frame: DataFrame, table: sfumato.Table, release: sfumato.Releas
     texts = {f"out_{t.name}": [t.texts[code] for code in t.codes[group]] for t in layout.by_group}
     texts |= {f"out_{t.name}": [t.texts[code] for code in t.codes[cell]] for t in layout.by_cell}
     cells = table.cells
-    keys = {a.name: [a.hierarchy.leaf_labels[c] for c in cells.codes[cell, i]] for i, a in enumerate(cells.quasi)}
+    keys = {a.name: [a.hierarchy.leaves[c] for c in cells.codes[cell, i]] for i, a in enumerate(cells.quasi)}
     for j, a in enumerate(cells.sensitive):
         keys[a.name] = [a.labels[v] for v in cells.values[cell, j]]
     lookup = frame.sparkSession.createDataFrame(pa.table({**{f"in_{k}": v for k, v in keys.items()}, **texts}))

@@ -13,6 +13,7 @@ import json
 import re
 from collections import Counter
 from decimal import Decimal
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -98,13 +99,12 @@ def described(rows):
     plain = [name for name in rows.columns if name not in rows.nested]
     answers = {
         "columns": (list(rows.columns), rows.row_count, list(rows.nested)),
-        "facts": [rows.facts(name) for name in ("number", "Income")],
+        "facts": rows.facts("number"),
         "texts": counted(rows.count_texts(plain)),
-        "complete": counted(rows.count_texts(["odd"], ["ill"])),
+        "digest": rows.digest(plain),
     }
-    for name in ("odd", "zero"):
-        values = rows.distinct(name, ["age"])
-        answers[name] = (list(values.values), list(values.counts))
+    values = rows.distinct("odd", ["age", "ill"])
+    answers["distinct"] = (list(values.values), list(values.counts))
     cells = rows.count_cells(codings())
     answers["cells"] = (cells.codes.tolist(), cells.counts.tolist(), cells.dropped)
     tuples = rows.tuples(("odd", "Income"), cells.link)
@@ -143,13 +143,6 @@ def test_every_verb_answers_as_the_plain_engine_does(opened, truth):
     answers = described(opened(table()))
     for name, answer in truth.items():
         assert answers[name] == answer, name
-
-
-def test_the_digest_is_the_same_on_every_engine(opened):
-    plain = table().drop_columns("items")
-    assert opened(plain).digest() == PlainEngine.open(plain, READING).digest()
-    other = plain.set_column(0, "age", pa.array([1] * NUMBER, pa.int32()))
-    assert opened(other).digest() != opened(plain).digest()
 
 
 # -- the whole walk ------------------------------------------------------------------------------------------
@@ -220,6 +213,7 @@ def published_rows(path):
 
 @pytest.mark.usefixtures("undrawn")
 def test_the_same_study_gives_the_same_points_and_releases_in_spark(tmp_path, monkeypatch):
+    monkeypatch.setattr(import_module("sfumato.publish.audit.audit"), "MOST_MATCHED", 100)
     results = {}
     for engine in ("duckdb", "classic", "connect"):
         monkeypatch.setattr(sources, "session", lambda kind=engine: sessions()[kind])

@@ -61,7 +61,7 @@ class Exchange(Anonymizer):
     seed: Annotated[int | None, seed_option("Which of a region's records of one value are exchanged.")] = None
     name: ClassVar[str] = "exchange"
     title: ClassVar[str] = "records exchanged between buckets"
-    effort: ClassVar[float] = 20.0
+    effort: ClassVar[float] = 10.0
     dealing: ClassVar[str] = (
         "Records were exchanged between buckets because of their sensitive values. The promise is about the histogram "
         "of a bucket. Who knows how this file was made can see which people do not fit their bucket by their "

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import count
 from pathlib import Path
@@ -16,17 +16,18 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from sfumato.engines.answers import by_text, distinct_in, lists_in, tuples_in
 from sfumato.engines.duckdb import DuckDBEngine
+from sfumato.engines.duckdb.connections import connect
 from sfumato.engines.duckdb.landing import Landing
 from sfumato.engines.postgresql.address import address_of, is_address
 from sfumato.engines.postgresql.kinds import Kind, kind_of, nested_name
+from sfumato.engines.postgresql.linking import Link
 from sfumato.engines.postgresql.session import Session
 from sfumato.engines.postgresql.settling import Read, settled
 from sfumato.engines.postgresql.source import SAMPLED, Source, find_source
-from sfumato.engines.postgresql.statements import column_facts, row_sums
+from sfumato.engines.postgresql.statements import column_facts, row_sums, ruled
 from sfumato.engines.protocol import (
     Coding,
     ColumnFacts,
@@ -36,6 +37,7 @@ from sfumato.engines.protocol import (
     Layout,
     Placement,
     Reading,
+    Rule,
     Tuples,
     content_digest,
 )
@@ -45,25 +47,11 @@ SEED = 20
 """Of samples: the same rows at every call."""
 
 BATCH = 1 << 17
+MARK = "v"
+"""Stands before texts where the empty one means a missing value."""
+
 FEW_ROWS = 10_000
 """By so many rows most columns are told that have equal values."""
-
-
-@dataclass(frozen=True)
-class Link:
-    """A temporary table that has for the values of some columns, as they are compared, the number of their cell."""
-
-    name: str
-    handles: tuple[str, ...]
-    """How the columns are compared; missing values as well."""
-
-    counts: NDArray[np.int64]
-    """The rows of every cell."""
-
-    def join(self) -> str:
-        """Write the join of rows with it."""
-        same = " AND ".join(f"{handle} = link.h{i}" for i, handle in enumerate(self.handles))
-        return f"JOIN pg_temp.{self.name} AS link ON {same}"
 
 
 class PostgreSQLEngine:
@@ -79,7 +67,8 @@ class PostgreSQLEngine:
         self._rows = source.rows(self._read.tables)
         self._numbers = count()
         self._links: dict[str, Link] = {}
-        self._tuples: dict[tuple[str, ...], str] = {}
+        self._tuples: dict[tuple[tuple[str, Rule | None], ...], str] = {}
+        self._made: set[str] = set()
 
     @classmethod
     def takes(cls, source: Any) -> bool:
@@ -130,6 +119,13 @@ class PostgreSQLEngine:
         """List the distinct values of a column, in ascending order of their text."""
         return distinct_in(self._counted([column], complete, self._rows))
 
+    def distinct_by(self, rule: Rule, column: str, complete: Sequence[str] = ()) -> DistinctValues:
+        """List what a rule makes of the texts of a column, and of how many texts each."""
+        counting, text = self._counting([column], complete, self._rows), ruled("t0", rule)
+        answer = f"SELECT {text} AS t, sum(n)::int8 AS n, count(t0) AS kinds FROM ({counting}) AS counted GROUP BY 1"
+        table = by_text(self._session.query(answer), 1)
+        return replace(distinct_in(table), kinds=table["kinds"].to_numpy())
+
     def all_different(self, columns: Sequence[str]) -> list[str]:
         """Say which of some columns have another value in every row: a few rows rule most out."""
         for few in (f" LIMIT {FEW_ROWS}", ""):
@@ -160,41 +156,56 @@ class PostgreSQLEngine:
         yield from self._counted(columns, complete, self._rows).to_batches(BATCH)
 
     def count_cells(self, codings: Sequence[Coding]) -> CountedCodes:
-        """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted."""
-        name, places = f"link{next(self._numbers)}", range(len(codings))
-        keys = ", ".join(f"k{i}" for i in places)
-        handles = tuple(self._handle(coding) for coding in codings)
-        listed = ", ".join(f"{handle} AS h{i}" for i, handle in enumerate(handles))
-        with self._coded(codings) as coded:
-            self._session.execute(
-                f"CREATE TEMPORARY TABLE {name} AS SELECT {listed}, {keys}, n, "
-                f"dense_rank() OVER (ORDER BY {keys}) - 1 AS cell FROM {coded}"
-            )
-        self._session.execute(f"ANALYZE pg_temp.{name}")
-        cells = self._session.query(
-            f"SELECT {keys}, sum(n)::int8 AS n FROM pg_temp.{name} GROUP BY cell, {keys} ORDER BY cell"
-        )
-        matrix = np.stack([column.to_numpy().astype(np.int32) for column in cells.columns[:-1]], axis=1)
+        """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted.
+
+        The server counts tuples of texts, which it does in parallel, and these get their codes here while they come:
+        to bring the codes up and join them there was measured to cost more (docs/design.md).
+        """
+        columns = [coding.column for coding in codings]
+        keys = [f"k{i}" for i in range(len(codings))]
+        places = [self._kind(column)[0] for column in columns]
+        rules = [coding.rule for coding in codings]
+        if any(rules) or not self._read.tables.keys().isdisjoint(places):
+            counting = self._counting(columns, (), self._rows, rules)
+        else:
+            counting = self._source.counted(places)
+        with connect(self._reading) as local:
+            with self._session.stream(counting) as batches:
+                local.register("coded", _coded_batches(batches, codings))
+                local.execute(
+                    f"CREATE TABLE cells AS SELECT {', '.join(keys)}, sum(n)::BIGINT AS n FROM coded "
+                    f"WHERE {' AND '.join(f'{key} IS NOT NULL' for key in keys)} GROUP BY {', '.join(keys)}"
+                )
+            cells = local.sql(f"SELECT * FROM cells ORDER BY {', '.join(keys)}").to_arrow_table()
+        matrix = np.stack([cells[key].to_numpy() for key in keys], axis=1)
         counts = cells["n"].to_numpy().astype(np.int64)
-        self._links[name] = Link(name, handles, counts)
-        return CountedCodes(matrix, counts, self.row_count - int(counts.sum()), name)
+        name = f"link{next(self._numbers)}"
+        counted = CountedCodes(matrix, counts, self.row_count - int(counts.sum()), name)
+        self._links[name] = Link(tuple(codings), counted)
+        return counted
 
     def cell_number(self, codings: Sequence[Coding]) -> int:
         """Count how many distinct tuples of codes there are."""
         keys = ", ".join(f"k{i}" for i in range(len(codings)))
-        with self._coded(codings) as coded:
+        with self._coded(codings) as coded, self._session.hashing():
             counted = self._session.query(f"SELECT count(*) FROM (SELECT DISTINCT {keys} FROM {coded}) AS cells")
         return int(counted[0][0].as_py())
 
     def tuples(self, columns: Sequence[str], link: str) -> Tuples:
         """List the tuples of values that the rows of every cell have, in the order of cells and texts."""
-        places = {f"c{self.columns.index(column)}": self._text(column) for column in columns}
-        keys = ", ".join(["cell", *places])
+        known = self._links[link]
+        numbers = [f"p{i}" for i in range(len(known.numbers))]
+        keys = list(dict.fromkeys(f"c{self.columns.index(column)}" for column in columns))
         texts = [f"{self._text(column)} AS v{i}" for i, column in enumerate(columns)]
-        table = self._session.query(
-            f"SELECT {', '.join(['cell', *texts, 'n'])} FROM (SELECT {keys}, count(*) AS n FROM {self._rows} "
-            f"{self._links[link].join()} GROUP BY {keys}) AS rows"
-        )
+        grouped = ", ".join([*numbers, *keys])
+        linked = f"SELECT {', '.join([*known.numbers, *keys])} FROM {self._rows} {self._linked(known)}"
+        with self._session.hashing():
+            table = self._session.query(
+                f"SELECT {', '.join([*numbers, *texts, 'n'])} FROM (SELECT {grouped}, count(*) AS n FROM ({linked}) "
+                f"AS linked GROUP BY {grouped}) AS rows"
+            )
+        cell = known.cells([table[number].to_numpy() for number in numbers])
+        table = table.drop_columns(numbers).add_column(0, "cell", pa.array(cell))
         return tuples_in(by_text(table, 1 + len(columns)))
 
     def write(self, placement: Placement, layout: Layout, path: Path, format: str) -> int:
@@ -263,50 +274,67 @@ class PostgreSQLEngine:
             "text that is the same everywhere; give a view that writes it as text or number, or leave it out"
         )
 
-    def _handle(self, coding: Coding) -> str:
-        """Write how a column is compared: by its key, or where values may be missing by a text that none else has."""
-        place, kind = self._kind(coding.column)
-        if None in coding.codes:
-            return f"(coalesce('v' || {kind.text_of(f'c{place}')}, '') COLLATE \"C\")"
-        return f'(c{place} COLLATE "C")' if kind.has_texts_for_keys else f"c{place}"
-
-    def _values(self, columns: Sequence[str]) -> str:
+    def _values(self, codings: Sequence[Coding]) -> str:
         """Count the tuples of values of some columns once, in a temporary table; the server does it in parallel."""
-        key = tuple(sorted(set(columns)))
+        key = tuple((coding.column, coding.rule) for coding in codings)
         if key not in self._tuples:
-            name, keys = f"values{next(self._numbers)}", ", ".join(f"c{self.columns.index(column)}" for column in key)
+            name = f"values{next(self._numbers)}"
+            listed = [f"{self._key(column, rule)} AS c{self.columns.index(column)}" for column, rule in key]
+            keys = ", ".join(str(i + 1) for i in range(len(key)))
             self._session.execute(
-                f"CREATE TEMPORARY TABLE {name} AS SELECT {keys}, count(*) AS n FROM {self._rows} GROUP BY {keys}"
+                f"CREATE TEMPORARY TABLE {name} AS SELECT {', '.join(listed)}, count(*) AS n FROM {self._rows} "
+                f"GROUP BY {keys}"
             )
             self._session.execute(f"ANALYZE pg_temp.{name}")
             self._tuples[key] = name
         return self._tuples[key]
 
+    def _key(self, column: str, rule: Rule | None) -> str:
+        """Write what rows are grouped by: the key of a value, or what a rule makes of its text."""
+        return f"c{self.columns.index(column)}" if rule is None else ruled(self._text(column), rule)
+
     @contextmanager
     def _coded(self, codings: Sequence[Coding]) -> Iterator[str]:
-        """Bring codes up, and write the tuples of values with codes k0, k1, ..., all of which have one."""
-        values = self._values([coding.column for coding in codings])
-        joins, codes = [], []
-        for i, coding in enumerate(codings):
-            self._upload_coding(f"coding{i}", coding)
-            text, missing = self._text(coding.column), coding.codes.get(None)
-            joins.append(f'LEFT JOIN pg_temp.coding{i} ON coding{i}.text = ({text}) COLLATE "C"')
-            code = f"coding{i}.code"
-            codes.append(code if missing is None else f"CASE WHEN {text} IS NULL THEN {missing} ELSE {code} END")
-        listed = ", ".join(f"{code} AS k{i}" for i, code in enumerate(codes))
-        complete = " AND ".join(f"k{i} IS NOT NULL" for i in range(len(codings)))
-        coded = f"(SELECT rows.*, {listed} FROM pg_temp.{values} AS rows {' '.join(joins)}) AS coded"
-        yield f"{coded} WHERE {complete}"
-        self._session.execute("DROP TABLE " + ", ".join(f"pg_temp.coding{i}" for i in range(len(codings))))
+        """Bring codes up, and write the codes k0, k1, ... of the tuples of values in which all have one."""
+        values = self._values(codings)
+        texts = [self._text(one.column) if one.rule is None else self._key(one.column, None) for one in codings]
+        joins = [self._joined(f"coding{i}", coding, texts[i]) for i, coding in enumerate(codings)]
+        listed = ", ".join(f"coding{i}.code AS k{i}" for i in range(len(codings)))
+        yield f"(SELECT {listed} FROM pg_temp.{values} AS rows {' '.join(joins)}) AS coded"
+        names = [f"coding{i}" for i in range(len(codings))]
+        self._session.execute("DROP TABLE " + ", ".join(f"pg_temp.{name}" for name in names))
+        self._made.difference_update(names)
+
+    def _linked(self, link: Link) -> str:
+        """Write the joins by which rows get their codes."""
+        texts = [ruled(self._text(coding.column), coding.rule) for coding in link.codings]
+        return " ".join(self._joined(link.table(i), coding, texts[i]) for i, coding in enumerate(link.codings))
+
+    def _joined(self, name: str, coding: Coding, text: str) -> str:
+        """Write the join with a table of codes, which is brought up once; who has a text without a code is left out."""
+        if name not in self._made:
+            self._upload_coding(name, coding)
+            self._made.add(name)
+        handle = text if coding.codes.get(None) is None else f"coalesce('{MARK}' || {text}, '')"
+        return f'JOIN pg_temp.{name} ON {name}.text = ({handle}) COLLATE "C"'
+
+    def _counting(
+        self, columns: Sequence[str], complete: Sequence[str], rows: str, rules: Sequence[Rule | None] = ()
+    ) -> str:
+        """Write the query that counts tuples: by keys, whose texts t0, t1, ... are then written."""
+        asked = list(zip(columns, rules or [None] * len(columns), strict=True))
+        keys = [f"{self._key(column, rule)} AS r{i}" for i, (column, rule) in enumerate(asked)]
+        texts = [
+            f"{self._kind(column)[1].text_of(f'r{i}') if rule is None else f'r{i}'} AS t{i}"
+            for i, (column, rule) in enumerate(asked)
+        ]
+        kept = " AND ".join(f"c{self.columns.index(name)} IS NOT NULL" for name in complete) or "true"
+        counted = f"SELECT {', '.join([*keys, 'count(*) AS n'])} FROM {rows} WHERE {kept}"
+        grouped = f"{counted} GROUP BY {', '.join(str(i + 1) for i in range(len(keys)))}" if keys else counted
+        return f"SELECT {', '.join([*texts, 'n'])} FROM ({grouped}) AS rows"
 
     def _counted(self, columns: Sequence[str], complete: Sequence[str], rows: str) -> pa.Table:
-        """Count tuples: by keys, whose texts are then written."""
-        keys = [f"c{self.columns.index(column)}" for column in columns]
-        texts = [f"{self._text(column)} AS t{i}" for i, column in enumerate(columns)]
-        kept = " AND ".join(f"c{self.columns.index(name)} IS NOT NULL" for name in complete) or "true"
-        counted = f"SELECT {', '.join([*dict.fromkeys(keys), 'count(*) AS n'])} FROM {rows} WHERE {kept}"
-        grouped = f"{counted} GROUP BY {', '.join(keys)}" if keys else counted
-        return self._session.query(f"SELECT {', '.join([*texts, 'n'])} FROM ({grouped}) AS rows")
+        return self._session.query(self._counting(columns, complete, rows))
 
     def _counted_lists(self, records: str) -> CountedLists:
         """Count equal lists, in the order of their items."""
@@ -317,7 +345,11 @@ class PostgreSQLEngine:
         )
 
     def _upload_coding(self, name: str, coding: Coding) -> None:
-        codes = {text: code for text, code in coding.codes.items() if text is not None and "\0" not in text}
+        """Bring the codes of texts up; where a missing value has one, behind a mark, so that it has a text too."""
+        mark = "" if coding.codes.get(None) is None else MARK
+        codes = {mark + text: code for text, code in coding.codes.items() if text is not None and "\0" not in text}
+        if (missing := coding.codes.get(None)) is not None:
+            codes[""] = missing
         content = {"text": pa.array(codes, pa.string()), "code": pa.array(codes.values(), pa.int32())}
         self._session.upload(name, pa.table(content))
 
@@ -339,7 +371,23 @@ class PostgreSQLEngine:
             value = f"v{place}" if kind.is_shown_otherwise else f"c{place}"
             shown.append(f"{value if kind.crosses else kind.text_of(value)} AS c{i}")
             kinds[name] = kind.name
-        counted = self._links[link]
-        statement = f"SELECT cell, {', '.join(shown)} FROM {self._rows} {counted.join()}"
-        with self._session.stream(statement) as batches:
-            return Landing.of(batches, kinds, counted.counts, self._reading)
+        known = self._links[link]
+        statement = f"SELECT {', '.join([*known.numbers, *shown])} FROM {self._rows} {self._linked(known)}"
+        with self._session.hashing(), self._session.stream(statement) as batches:
+            return Landing.of(known.celled(batches), kinds, known.counted.counts, self._reading)
+
+
+def _coded_batches(batches: pa.RecordBatchReader, codings: Sequence[Coding]) -> pa.RecordBatchReader:
+    """Give tuples of texts, as they come, their codes; none to a text that has none."""
+    schema = pa.schema([*((f"k{i}", pa.int32()) for i in range(len(codings))), ("n", pa.int64())])
+
+    def coded() -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            columns = []
+            for texts, coding in zip(batch.columns, codings, strict=False):
+                encoded = texts.dictionary_encode(null_encoding="encode")
+                codes = pa.array([coding.codes.get(text) for text in encoded.dictionary.to_pylist()], pa.int32())
+                columns.append(codes.take(encoded.indices))
+            yield pa.record_batch([*columns, batch.columns[-1]], schema)
+
+    return pa.RecordBatchReader.from_batches(schema, coded())

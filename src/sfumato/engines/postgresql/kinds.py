@@ -30,6 +30,9 @@ class Described(NamedTuple):
     modifier: int
     """The precision and scale of decimals; -1 where there are none."""
 
+    is_plain: bool
+    """Whether the server holds two values for equal exactly where their texts are: not so where case means nothing."""
+
     element: Described | None
     """What an array holds."""
 
@@ -62,11 +65,6 @@ class Kind:
     def is_shown_otherwise(self) -> bool:
         """Whether the key is a text, while single values come as they are."""
         return self.name in ("FLOAT", "DOUBLE")
-
-    @property
-    def has_texts_for_keys(self) -> bool:
-        """Whether keys are texts, which are compared byte by byte."""
-        return self is TEXTS or self.is_shown_otherwise
 
 
 def _float(name: str, kind: str, least: str, most: str, digits: range) -> Kind:

@@ -89,6 +89,19 @@ class Session:
             except Exception as error:
                 raise (self.told(failed[0]) if failed else error) from None
 
+    @contextmanager
+    def hashing(self) -> Iterator[None]:
+        """Let joins be made by hashing: the server guesses wrongly how few rows are left after several of them."""
+        ways = ("enable_nestloop", "enable_mergejoin")
+        for way in ways:
+            self.execute(f"SET {way} = off")
+        try:
+            yield
+        finally:
+            with suppress(BadInputError):  # where the connection is lost
+                for way in ways:
+                    self.execute(f"RESET {way}")
+
     def upload(self, name: str, content: pa.Table) -> None:
         """Bring a table up as a temporary one."""
         with self._asking() as cursor:

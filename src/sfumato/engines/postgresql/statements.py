@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sfumato.engines.postgresql.kinds import KINDS
 from sfumato.engines.postgresql.session import literal
-from sfumato.engines.protocol import DIGITS
+from sfumato.engines.protocol import DIGITS, Rule
 
 LARGEST = "1.7976931348623157e308"
 SMALLEST = "1e-300"
 """Below this a number is told as 0: the server refuses to read some of these."""
 
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+READABLE = r"^[+-]?([0-9]{1,200}\.?[0-9]{0,200}|\.[0-9]{1,200})([eE][+-]?[0-9]{1,2})?$"
+"""Numbers that the server can read for sure: it fails where one is too large."""
+
+ISO_DAY = "^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T].*)?$"
 PADDED = "^0[0-9]+$"
 DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}.*)?$"
 DOTTED_DAY = r"^[0-9]{1,2}\.[0-9]{1,2}\.[1-9][0-9]{3}$"
@@ -30,16 +35,33 @@ def relation_of(schema: str | None, table: str) -> str:
 def columns_of(oid: int) -> str:
     """Ask for the columns of a table that the role may read, with their types; a domain is what it is made of."""
     return (
-        "WITH RECURSIVE based AS (SELECT attnum, attname, atttypid AS kind, atttypmod AS modifier FROM pg_attribute "
+        "WITH RECURSIVE based AS (SELECT attnum, attname, atttypid AS kind, atttypmod AS modifier, attcollation "
+        "FROM pg_attribute "
         f"WHERE attrelid = {oid} AND attnum > 0 AND NOT attisdropped "
         f"AND has_column_privilege({oid}::oid, attnum, 'SELECT') "
-        "UNION ALL SELECT based.attnum, based.attname, t.typbasetype, t.typtypmod FROM based "
+        "UNION ALL SELECT based.attnum, based.attname, t.typbasetype, t.typtypmod, based.attcollation FROM based "
         "JOIN pg_type AS t ON t.oid = based.kind WHERE t.typtype = 'd') "
         "SELECT based.attname::text, t.typname::text, t.typtype::text, t.typcategory::text, based.modifier, "
+        "coalesce(pg_collation.collisdeterministic, true) AND t.typname <> 'citext', "
         "element.typname::text, element.typtype::text, element.typcategory::text FROM based "
         "JOIN pg_type AS t ON t.oid = based.kind AND t.typtype <> 'd' "
+        "LEFT JOIN pg_collation ON pg_collation.oid = based.attcollation "
         "LEFT JOIN pg_type AS element ON element.oid = t.typelem AND t.typcategory = 'A' ORDER BY based.attnum"
     )
+
+
+def ruled(text: str, rule: Rule | None) -> str:
+    """Write what a rule makes of a text; without one it stays as it is."""
+    if rule is None:
+        return text
+    if rule.kind == "prefix":
+        made = f"left({text}, {rule.number})"
+    elif rule.kind == "day":
+        made = f"CASE WHEN {text} ~ '{ISO_DAY}' THEN left({text}, 10) ELSE {text} END"
+    else:
+        number = KINDS["float8"].key_of(f"(floor(({text})::float8 / {rule.number}) * {rule.number})")
+        made = f"CASE WHEN {text} ~ '{READABLE}' THEN {number} ELSE {text} END"
+    return f'(({made}) COLLATE "C")'
 
 
 def framed(texts: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ number in Spark: cells are linked to rows by working out their codes anew.
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,10 +17,11 @@ from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as compute
 from numpy.typing import NDArray
 
+from sfumato.engines.answers import by_text, distinct_in, lists_in, tuples_in
 from sfumato.engines.duckdb import DuckDBEngine
+from sfumato.engines.duckdb.coding import CodedColumn, Packing, in_order
 from sfumato.engines.protocol import (
     DIGITS,
     Coding,
@@ -40,8 +42,9 @@ from sfumato.engines.spark.values import SHORT, WHOLE, bare, framed, has_text, t
 from sfumato.errors import BadInputError
 
 FEW_ROWS = 1000
-NUMBER = re.compile(r"0|-?[1-9][0-9]*")
-"""A whole number, as it is written."""
+NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+"""A whole number and a day, as they are written."""
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
@@ -62,7 +65,9 @@ class Link:
     """How rows come to their cells: by the codes of their texts."""
 
     codings: tuple[Coding, ...]
-    codes: NDArray[np.int32]
+    keys: tuple[NDArray[np.int64], ...]
+    """The codes of every cell, packed."""
+
     counts: NDArray[np.int64]
 
 
@@ -157,20 +162,12 @@ class SparkEngine:
 
     @translated
     def count_cells(self, codings: Sequence[Coding]) -> CountedCodes:
-        """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted.
-
-        Rows are grouped by their values first: that is the bare GROUP BY, and what is left to be coded is little.
-        """
-        counted = collected(self._counted_cells(codings))
-        names = counted.column_names[:-1]
-        matrix = np.empty((counted.num_rows, len(names)), np.int32)
-        for i, name in enumerate(names):
-            matrix[:, i] = counted[name].to_numpy()
-        order = np.lexsort(matrix.T[::-1])
-        counts = counted["sum(n)"].to_numpy().astype(np.int64)[order]
-        self._links.append(Link(tuple(codings), matrix[order], counts))
+        """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted."""
+        packing = _packing(codings)
+        keys, counts = in_order(collected(self._counted_cells(codings)), len(packing.names))
+        self._links.append(Link(tuple(codings), tuple(keys), counts))
         dropped = self.row_count - int(counts.sum())
-        return CountedCodes(self._links[-1].codes, counts, dropped, str(len(self._links) - 1))
+        return CountedCodes(packing.unpacked(keys), counts, dropped, str(len(self._links) - 1))
 
     @translated
     def cell_number(self, codings: Sequence[Coding]) -> int:
@@ -180,19 +177,10 @@ class SparkEngine:
     @translated
     def tuples(self, columns: Sequence[str], link: str) -> Tuples:
         """List the tuples of values that the rows of every cell have, in the order of cells and texts."""
-        codings = self._links[int(link)].codings
-        grouped = self._grouped([coding.column for coding in codings], columns)
-        shown = [f"v{i}" for i in range(len(columns))]
-        linked = self._cells(link).linked(self._coded(grouped, codings, [*shown, "n"]))
-        table = collected(linked.groupBy("cell", *shown).sum("n"))
-        order = compute.sort_indices(table, [("cell", "ascending"), *((name, "ascending") for name in shown)])
-        table = table.take(order)
-        encoded = [_encoded(table[name].combine_chunks()) for name in shown]
-        values = np.empty((table.num_rows, len(columns)), np.int64)
-        for i, (codes, _) in enumerate(encoded):
-            values[:, i] = codes
-        counts = table["sum(n)"].to_numpy().astype(np.int64)
-        return Tuples(table["cell"].to_numpy(), values, counts, [texts for _, texts in encoded])
+        shown = {f"v{i}": self._text(name) for i, name in enumerate(columns)}
+        coded = self._coded(self._links[int(link)].codings, shown)
+        linked = self._cells(link).linked(coded.groupBy(*coded.columns).count())
+        return tuples_in(by_text(collected(linked.select("cell", *shown, "count")), len(shown) + 1))
 
     @translated
     def write(self, placement: Placement, layout: Layout, path: Path, format: str) -> int:
@@ -267,9 +255,7 @@ class SparkEngine:
 
     def _distinct(self, column: str, kept: str) -> DistinctValues:
         with spoken(self.origin):
-            table = collected(self._counted([column], kept))
-        table = table.take(compute.sort_indices(table, [("t0", "ascending")]))
-        return DistinctValues(table["t0"].to_pylist(), table["n"].to_numpy(), None)
+            return distinct_in(collected(self._counted([column], kept)))
 
     def _key(self, name: str) -> tuple[str, str]:
         """Write what tells the values of a column apart, and its type: Spark would take -0.0 for 0.0."""
@@ -284,44 +270,38 @@ class SparkEngine:
         texts = [f"{text_of(f'g{i}', kind, columns[i])} AS t{i}" for i, (_, kind) in enumerate(keys)]
         return grouped.selectExpr(*texts, "count AS n")
 
-    def _grouped(self, coded: Sequence[str], shown: Sequence[str] = ()) -> Any:
-        """Group rows by the values of columns that will be coded (x0, x1, ...) and the texts of others (v0, ...)."""
-        keys = [self._key(name)[0] for name in coded]
-        listed = [f"{key} AS x{i}" for i, key in enumerate(keys)]
-        listed += [f"{self._text(name)} AS v{i}" for i, name in enumerate(shown)]
-        names = [expression.rpartition(" AS ")[2] for expression in listed]
-        return self._frame.selectExpr(*listed).groupBy(*names).count().withColumnRenamed("count", "n")
-
     def _counted_cells(self, codings: Sequence[Coding]) -> Any:
-        """Count the distinct tuples of codes of all rows whose texts have codes: k0, k1, ... and their number."""
-        names = [f"k{i}" for i in range(len(codings))]
-        grouped = self._grouped([coding.column for coding in codings])
-        coded = self._coded(grouped, codings, ["n"]).where(" AND ".join(f"{name} IS NOT NULL" for name in names))
-        return coded.groupBy(*names).sum("n")
+        """Count the distinct tuples of codes of all rows whose texts have codes, packed into numbers."""
+        coded = self._coded(codings, {})
+        return (
+            coded.where(" AND ".join(f"{name} IS NOT NULL" for name in coded.columns)).groupBy(*coded.columns).count()
+        )
 
     def _number(self, frame: Any) -> int:
         return int(collected(frame.selectExpr("count(*) AS rows"))["rows"][0].as_py())
 
-    def _coded(self, frame: Any, codings: Sequence[Coding], kept: Sequence[str]) -> Any:
-        """Give the values x0, x1, ... of a frame their codes k0, k1, ..., by broadcasting which text has which."""
-        keys = [self._key(coding.column) for coding in codings]
-        whole = [bare(kind) in WHOLE for _, kind in keys]
-        looked_up = [
-            f"{f'CAST(x{i} AS BIGINT)' if whole[i] else text_of(f'x{i}', kind, codings[i].column)} AS y{i}"
-            for i, (_, kind) in enumerate(keys)
-        ]
-        frame = frame.selectExpr("*", *looked_up)
+    def _coded(self, codings: Sequence[Coding], kept: Mapping[str, str]) -> Any:
+        """Give rows the codes of their values, packed into numbers, by broadcasting which value has which.
+
+        Grouping by a number is cheaper than grouping by the values. What is `kept` of a row has a name each.
+        """
+        keys = [_lookup_key(*self._key(coding.column), coding.column) for coding in codings]
+        listed = [f"{key} AS y{i}" for i, (key, _) in enumerate(keys)]
+        frame = self._frame.selectExpr(*listed, *(f"{value} AS {name}" for name, value in kept.items()))
         codes = []
-        for i, coding in enumerate(codings):
-            lookup = self._session.createDataFrame(_lookup(coding, i, whole[i])).hint("broadcast")
+        for i, (coding, (_, kind)) in enumerate(zip(codings, keys, strict=True)):
+            lookup = self._session.createDataFrame(_lookup(coding, i, kind)).hint("broadcast")
             frame = frame.join(lookup, f"y{i}", "left")
             missing = coding.codes.get(None)
             code = f"code{i}" if missing is None else f"CASE WHEN y{i} IS NULL THEN {missing} ELSE code{i} END"
-            codes.append(f"CAST({code} AS INT) AS k{i}")
-        return frame.selectExpr(*codes, *kept)
+            codes.append(f"named_struct('code', {code}) AS s{i}")
+        packing = _packing(codings)
+        numbers = [f"{number} AS {name}" for name, number in zip(packing.names, packing.numbers, strict=True)]
+        return frame.selectExpr(*codes, *kept).selectExpr(*numbers, *kept)
 
     def _cells(self, link: str) -> Cells:
-        return Cells(self._session, self._links[int(link)].codes, self._links[int(link)].counts)
+        found = self._links[int(link)]
+        return Cells(self._session, dict(zip(_packing(found.codings).names, found.keys, strict=True)), found.counts)
 
     @property
     def _session(self) -> Any:
@@ -333,33 +313,45 @@ class SparkEngine:
         rows = None
         if neutral:
             codings = self._links[int(placement.link)].codings
-            keys = [f"{self._key(coding.column)[0]} AS x{i}" for i, coding in enumerate(codings)]
-            columns = [column for column, _ in neutral.values()]
-            rows = self._coded(self._frame.selectExpr(*keys, *columns), codings, columns)
+            rows = self._coded(codings, {column: column for column, _ in neutral.values()})
         return published(self._cells(placement.link), placement, layout, rows, neutral, as_texts)
 
 
-def _lookup(coding: Coding, i: int, whole: bool) -> pa.Table:
-    """List the texts of a coding with their codes; whole numbers as numbers, which are found faster."""
-    texts = [text for text in coding.codes if text is not None]
-    if whole:
-        texts = [text for text in texts if NUMBER.fullmatch(text)]
-    values = pa.array(list(map(int, texts)), pa.int64()) if whole else pa.array(texts, pa.string())
-    return pa.table({f"y{i}": values, f"code{i}": pa.array([coding.codes[text] for text in texts], pa.int32())})
+def _packing(codings: Sequence[Coding]) -> Packing:
+    """Say how the codes of a row, in fields s0, s1, ..., become one number, or a few."""
+    sizes = [max(coding.codes.values(), default=-1) + 1 for coding in codings]
+    return Packing(tuple(CodedColumn(f"s{i}", f"y{i}", size) for i, size in enumerate(sizes)))
 
 
-def _encoded(column: pa.Array) -> tuple[NDArray[np.int64], list[str | None]]:
-    """Number the values of a column in the order of their first appearance; a missing one counts as a value."""
-    coded = column.dictionary_encode(null_encoding="encode")
-    return coded.indices.to_numpy().astype(np.int64), coded.dictionary.to_pylist()
+def _lookup_key(key: str, kind: str, column: str) -> tuple[str, pa.DataType]:
+    """Write by what a value is looked up, and its type: whole numbers and days by themselves, others by their texts."""
+    if bare(kind) in WHOLE:
+        return f"CAST({key} AS BIGINT)", pa.int64()
+    return (key, pa.date32()) if kind == "date" else (text_of(key, kind, column), pa.string())
+
+
+def _lookup(coding: Coding, i: int, kind: pa.DataType) -> pa.Table:
+    """List the values of a coding with their codes; a text that is none of the type's is no value of the column."""
+    read = {pa.int64(): _whole, pa.date32(): _day}.get(kind, str)
+    values = {read(text): code for text, code in coding.codes.items() if text is not None}
+    values.pop(None, None)
+    codes = pa.array(list(values.values()), pa.int32())
+    return pa.table({f"y{i}": pa.array(list(values), kind), f"code{i}": codes})
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if NUMBER.fullmatch(text) else None
+
+
+def _day(text: str) -> datetime.date | None:
+    try:
+        return datetime.date.fromisoformat(text) if DAY.fullmatch(text) else None
+    except ValueError:
+        return None
 
 
 def _counted_lists(table: pa.Table) -> CountedLists:
-    """Number the items of counted lists, the lists in the order of their items: their records have none."""
+    """Take counted lists in the order of their items: their records have none."""
     lists = table["items"].to_pylist()
     order = sorted(range(len(lists)), key=lambda i: [(item is None, item or "") for item in lists[i] or ()])
-    texts: dict[str | None, int] = {}
-    codes = [texts.setdefault(item, len(texts)) for i in order for item in lists[i] or ()]
-    lengths = np.array([len(lists[i] or ()) for i in order], np.int64)
-    counts = table["count"].to_numpy()[order].astype(np.int64)
-    return CountedLists(list(texts), lengths, np.array(codes, np.int32), counts, None)
+    return lists_in(table.take(pa.array(order, pa.int64())))

@@ -52,18 +52,16 @@ DONE = "_SUCCESS"
 
 @dataclass(frozen=True)
 class Cells:
-    """The codes of all cells, and the session in which rows are linked to them."""
+    """The packed codes of all cells by the names of their numbers, and the session in which rows are linked to them."""
 
     session: Any
-    codes: NDArray[np.int32]
+    keys: Mapping[str, NDArray[np.int64]]
     counts: NDArray[np.int64]
 
     def linked(self, coded: Any, **beside: NDArray[np.int64]) -> Any:
-        """Give the rows of a frame with codes k0, k1, ... the number of their cell, and what stands beside it."""
-        names = [f"k{i}" for i in range(self.codes.shape[1])]
-        columns = {name: self.codes[:, i] for i, name in enumerate(names)}
-        table = pa.table({**columns, "cell": np.arange(len(self.codes)), **beside})
-        return coded.join(self.sent(table), names).drop(*names)
+        """Give the rows of a frame with packed codes the number of their cell, and what stands beside it."""
+        table = pa.table({**self.keys, "cell": np.arange(len(self.counts)), **beside})
+        return coded.join(self.sent(table), list(self.keys)).drop(*self.keys)
 
     def sent(self, table: pa.Table) -> Any:
         """Bring a small table to Spark, to all executors where it is not too large."""

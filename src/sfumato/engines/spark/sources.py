@@ -6,6 +6,7 @@ Connect server is). No setting of it is changed for good. What Spark refuses bec
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -36,6 +37,7 @@ GONE = (
     "SESSION_CLOSED",
     "session is closed",
     "Answer from Java side is empty",
+    "Py4JNetworkError",
     "Connection refused",
     "Connection reset",
     "while trying to connect to the Java server",
@@ -70,7 +72,7 @@ def session() -> Any:
         return active
     with spoken("Spark"):
         builder = SparkSession.builder.appName("sfumato")
-        for name, value in QUIET.items():
+        for name, value in () if "SPARK_REMOTE" in os.environ else QUIET.items():
             builder = builder.config(name, value)
         return builder.getOrCreate()
 

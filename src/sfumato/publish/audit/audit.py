@@ -59,6 +59,10 @@ from sfumato.table import Hierarchy, Table
 from sfumato.table.hierarchies.declared import Declared
 from sfumato.table.weights import weights_in_words
 
+MOST_MATCHED = 1_000_000
+"""Up to so many records rows are matched by neutral columns too: with these nearly every row is another one, and all
+would have to be brought here."""
+
 
 @dataclass(frozen=True, repr=False)
 class Audit(Findings):
@@ -325,6 +329,19 @@ def _coverage(asked: Question, domains: Mapping[str, Hierarchy], given: Mapping[
     columns = asked.original.engine.columns
     known = [name for name in asked.file.engine.columns if name in columns]
     others = [name for name in known if name not in asked.quasi and name != asked.group]
+    apart = [name for name in others if name not in asked.sensitive]
+    if asked.original.engine.row_count <= MOST_MATCHED or not apart:
+        return _covered(asked, domains, given, others)
+    found = _covered(asked, domains, given, [name for name in others if name in asked.sensitive])
+    aside = f" ({', '.join(apart)} left aside, since there are more than {MOST_MATCHED:,} records)"
+    return replace(found, checked=found.checked + aside)
+
+
+def _covered(
+    asked: Question, domains: Mapping[str, Hierarchy], given: Mapping[str, Hierarchy], others: Sequence[str]
+) -> Coverage:
+    """Check it of rows and records that agree in the other columns."""
+    assert asked.original is not None
     published = asked.covering(asked.count(others)[0])
     original = asked.original.count([*asked.quasi, *others])
     for name in asked.sensitive:
