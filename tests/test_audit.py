@@ -501,6 +501,12 @@ def test_many_texts_of_a_parquet_column_are_counted_like_few(tmp_path):
     assert sfumato.audit(tmp_path / "a.parquet", ["q"], "id")["l_distinct"] == 15_000
 
 
+def test_blanks_that_a_published_set_shows_are_left_in_the_original(tmp_path):
+    original = write(tmp_path / "original.csv", [{"q": " b ", "s": "1"}, {"q": "c", "s": "2"}])
+    path = write(tmp_path / "a.csv", [{"q": '{" b ", c}', "s": "1"}, {"q": '{" b ", c}', "s": "2"}])
+    assert sfumato.audit(path, ["q"], "s", original=original).holds
+
+
 def test_rows_of_stars_alone_are_one_group(tmp_path):
     path = write(tmp_path / "a.csv", records("q r s", "* * a", "* * b"))
     found = sfumato.audit(path, ["q", "r"], "s")

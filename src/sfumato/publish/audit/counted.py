@@ -23,6 +23,7 @@ from sfumato.arrays import Codes, Counts
 from sfumato.engines import BYTES, Engine, Reading, open_rows
 from sfumato.engines.notations import BLANKS
 from sfumato.errors import BadInputError
+from sfumato.publish.audit.notation import set_members
 from sfumato.table import Table
 from sfumato.table.bundled import open_source as open_table
 from sfumato.workers import together
@@ -162,7 +163,13 @@ def open_published(given: Any, reading: Reading | None = None) -> Source:
 def blank_columns(file: Source, names: Iterable[str]) -> list[str]:
     """List the columns of a published file that kept blanks around values, for then so must its original."""
     texts = {name: file.engine.distinct(name).values for name in names if name in file.engine.columns}
-    return [name for name, values in texts.items() if any(text and text != text.strip(BLANKS) for text in values)]
+    return [name for name, values in texts.items() if any(text and _has_blanks(text) for text in values)]
+
+
+def _has_blanks(text: str) -> bool:
+    """Say whether a published text, or a member of a set that it is, has blanks around it."""
+    members = [member for member, _ in set_members(text) or ()]
+    return any(part != part.strip(BLANKS) for part in (text, *members))
 
 
 def open_source(given: Any, reading: Reading) -> Source:
