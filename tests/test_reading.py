@@ -439,8 +439,8 @@ def test_a_missing_file_is_named(tmp_path):
     refused(tmp_path / ("long" * 2000), "long", "")
 
 
-def test_a_folder_is_no_file(tmp_path):
-    refused(tmp_path, re.escape(str(tmp_path)), "folder", "give a file")
+def test_a_folder_without_a_table_is_named(tmp_path):
+    refused(tmp_path, re.escape(str(tmp_path)), "no file in this folder", r"must hold .*\.csv")
 
 
 @pytest.mark.parametrize("content", ["", "\n", "\n\n  \n", "\ufeff"])

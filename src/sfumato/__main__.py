@@ -6,7 +6,6 @@ begin here, with nothing but Python's own modules loaded: an interruption ends i
 
 from __future__ import annotations
 
-import gc
 import sys
 
 SELDOM = (100_000, 20, 50)
@@ -15,8 +14,10 @@ SELDOM = (100_000, 20, 50)
 
 def main() -> None:
     """Run the command line, and end quietly when it is interrupted while it is still being loaded."""
-    gc.set_threshold(*SELDOM)
     try:
+        import gc
+
+        gc.set_threshold(*SELDOM)
         from sfumato.cli import main as run
 
         run()

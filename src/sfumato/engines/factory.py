@@ -31,7 +31,7 @@ def engine_for(source: Any, name: str | None = None) -> type[Engine]:
 def open_rows(source: Any, reading: Reading | None = None) -> Engine:
     """Open a file, many files, a URL, a frame that speaks the Arrow interface, or whatever else an engine takes."""
     reading = reading or Reading()
-    if source == "":
+    if isinstance(source, str) and not source:
         raise BadInputError("the table has no name; give a file, a folder, a pattern of files or the URL of a table")
     check_secrets(source)
     origin = shown_place(source) if isinstance(source, str | Path) else frame_origin(source)

@@ -75,8 +75,11 @@ def is_many(source: Any) -> bool:
     """Say whether a path stands for many files: a folder, or a pattern that is not the name of a file."""
     if not isinstance(source, str | Path) or scheme_of(source) is not None or is_database(source):
         return False
-    path = Path(source)
-    return path.is_dir() or (any(mark in str(source) for mark in MANY) and not path.exists())
+    try:
+        is_folder, exists = Path(source).is_dir(), Path(source).exists()
+    except OSError:  # a name too long for a file, which whoever opens it will say
+        return False
+    return is_folder or (any(mark in str(source) for mark in MANY) and not exists)
 
 
 def files_in(source: str | Path) -> list[Path]:
