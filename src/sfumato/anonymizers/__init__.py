@@ -20,11 +20,13 @@ from sfumato.anonymizers.full_domain.full_domain import DecidedLattice, FullDoma
 from sfumato.anonymizers.hilbert import Hilbert
 from sfumato.anonymizers.local_recoding.local_recoding import LocalRecoding
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
+from sfumato.anonymizers.perturbed.rounding import Rounding
+from sfumato.anonymizers.record_maker import RecordMaker
 from sfumato.anonymizers.sabre import Sabre
 from sfumato.anonymizers.trivial import Original, WithoutQuasi, WithoutSensitive
 from sfumato.configuration import parse
 from sfumato.errors import BadInputError
-from sfumato.release import Form, NoisyRelease, Release
+from sfumato.release import Form, NoisyRelease, RecordRelease, Release
 from sfumato.requirements import Requirement, requirement
 from sfumato.table import Columns, Table, as_table
 
@@ -43,13 +45,14 @@ ANONYMIZERS: list[type[Anonymizer]] = [
     Original,
 ]
 MECHANISMS: list[type[Mechanism]] = [DPKdTree, DPQuadtree, DPKdHybrid, DPPrivTree, DPGrid]
-Maker = Anonymizer | Mechanism
-"""Whatever makes a release: exact and of a requirement, or noisy."""
+RECORD_MAKERS: list[type[RecordMaker]] = [Rounding]
+Maker = Anonymizer | Mechanism | RecordMaker
+"""Whatever makes a release: exact and of a requirement, noisy, or of records in place of records."""
 
 
 def anonymizer(text: str) -> Maker:
     """Read an anonymizer from its text form, such as `mondrian mode=relaxed` or `dp-kd-tree epsilon=1 height=8`."""
-    kinds: tuple[type[Maker], ...] = (*ANONYMIZERS, *MECHANISMS)
+    kinds: tuple[type[Maker], ...] = (*ANONYMIZERS, *MECHANISMS, *RECORD_MAKERS)
     return parse(text, kinds, "anonymizer")
 
 
@@ -73,19 +76,23 @@ def anonymize(
     ['34-36', '34-36', '51-58', '51-58']
     """
     chosen = anonymizer(maker) if isinstance(maker, str) else maker
-    if isinstance(chosen, Mechanism):
-        raise BadInputError(f'{chosen.name} satisfies no requirement but draws noisy releases: draw(table, "{chosen}")')
+    if not isinstance(chosen, Anonymizer):
+        raise BadInputError(f'{chosen.name} satisfies no requirement but draws records: draw(table, "{chosen}")')
     wanted = requirement(require) if isinstance(require, str) else require
     return chosen.anonymize(as_table(table, columns), wanted, form, suppress)
 
 
-def draw(table: Table | Any, maker: Mechanism | str, **columns: Unpack[Columns]) -> NoisyRelease:
-    """Draw one differentially private release of a table, such as `draw(table, "dp-kd-tree epsilon=1 height=8")`.
+def draw(
+    table: Table | Any, maker: Mechanism | RecordMaker | str, **columns: Unpack[Columns]
+) -> NoisyRelease | RecordRelease:
+    """Draw one release that is noisy, synthetic or perturbed, such as `draw(table, "dp-kd-tree epsilon=1 height=8")`.
 
     Of a frame or file the keywords of `read` say what its columns are.
     """
     chosen = anonymizer(maker) if isinstance(maker, str) else maker
-    if not isinstance(chosen, Mechanism):
-        known = ", ".join(kind.name for kind in MECHANISMS)
-        raise BadInputError(f"{chosen.name} draws no noisy releases; those that do are {known}")
-    return chosen.draw(as_table(table, columns))
+    if isinstance(chosen, Anonymizer):
+        known = ", ".join(kind.name for kind in (*MECHANISMS, *RECORD_MAKERS))
+        raise BadInputError(f"{chosen.name} draws nothing; those that do are {known}")
+    if isinstance(chosen, Mechanism):
+        return chosen.draw(as_table(table, columns))
+    return chosen.anonymize(as_table(table, columns), chosen.promised)

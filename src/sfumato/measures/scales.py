@@ -26,7 +26,7 @@ from sfumato.measures.groups import Measured, measure
 from sfumato.measures.queries import Queries, Workload
 from sfumato.measures.reconstruction import EmReader, Entries, Reader, weighted_estimates
 from sfumato.process.interrupts import look
-from sfumato.release import Published, Release
+from sfumato.release import Grouped, Published, Release, counts_people
 from sfumato.release.populations import MOST_MEMBERS, Populations, large_populations
 from sfumato.release.regions import Members, are_points, estimated_histograms, overlap_estimates
 from sfumato.table import Points, Table
@@ -132,7 +132,7 @@ class Prepared:
         return self
 
     def measure(self, release: Published) -> Measured:
-        """Measure one release on all scales; of a noisy one, by the measures that say `reads_noisy`."""
+        """Measure one release on all scales; of a noisy or synthetic one, by the measures that say `reads_noisy`."""
         measured = self._estimated(release)
         learned = self.task.learn(release) if self.task is not None and isinstance(release, Release) else None
         if self.task is None or learned is None:
@@ -148,8 +148,8 @@ class Prepared:
 
     def _estimated(self, release: Published) -> Measured:
         """Measure what follows from groups, boxes and the estimates that they allow."""
-        measured = measure(release) if isinstance(release, Release) else Measured({}, {})
-        if isinstance(release, Release) and release.histograms is None:
+        measured = measure(release) if counts_people(release) else Measured({}, {})
+        if isinstance(release, Grouped) and release.histograms is None:
             return measured
         look()
         points = self.point_estimates(release)

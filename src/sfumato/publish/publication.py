@@ -103,6 +103,7 @@ def publish_point(
         assert isinstance(maker, Mechanism)
         leaving = LeavingDraw(release, maker, path, origin, point.measures, escape_formulas)
     else:
+        assert isinstance(release, Release)
         meanings = meanings_of(Map(map_.study, (point,), map_.about))
         leaving = LeavingTable(release, candidate, path, origin, meanings, layout, escape_formulas)
     return publish(leaving, force, mapping, decision)

@@ -2,12 +2,15 @@
 # mypy: implicit-reexport
 
 from sfumato.release.noisy import Guarantee, NoisyRelease, Spent, noisy_release
+from sfumato.release.records import RecordRelease, Records, read_as_records, record_release
 from sfumato.release.release import (
     FORMS,
     Form,
+    Grouped,
     Published,
     Release,
     bucketization,
+    counts_people,
     generalization,
 )
 from sfumato.release.staging import check_target, check_targets, staged

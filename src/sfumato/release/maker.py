@@ -4,7 +4,8 @@ their names.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from dataclasses import fields, replace
+from typing import ClassVar, Self
 
 from sfumato.configuration import Configured
 
@@ -37,4 +38,18 @@ class ReleaseMaker(Configured):
     """Whether its settings are found by looking at the records, so that the settings alone tell something of them."""
 
     shows_exact: ClassVar[bool] = False
-    """Whether exact quasi-identifiers are shown, in whatever form."""
+    """Whether exact quasi-identifiers are shown, in whatever form: people's own, or perturbed ones that look so."""
+
+    people: ClassVar[bool] = True
+    """Whether what it publishes stands for people, so that measures that count them can be said of it."""
+
+    @property
+    def draws_at_random(self) -> bool:
+        """Whether anything is drawn at random: where there is a seed, unless a maker knows better."""
+        return any(field.name == "seed" for field in fields(self))  # type: ignore[arg-type]
+
+    def with_seed(self, seed: int) -> Self:
+        """Return the same maker with a seed where it draws at random and has none."""
+        if not self.draws_at_random or getattr(self, "seed", None) is not None:
+            return self
+        return replace(self, seed=seed)  # type: ignore[type-var]

@@ -13,7 +13,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,13 +20,10 @@ import pyarrow as pa
 
 from sfumato.arrays import Counts, Numbers
 from sfumato.configuration import check_choice
-from sfumato.engines.formulas import escape_file
 from sfumato.errors import BadInputError
-from sfumato.release.frames import typed
-from sfumato.release.release import Boxes, Published
-from sfumato.release.staging import check_targets, staged
+from sfumato.release.release import Boxes
 from sfumato.release.synthetic import rounded, synthetic_table
-from sfumato.release.writing import Format, format_of, inputs_of
+from sfumato.release.written_records import WrittenRecords
 from sfumato.table import Table
 
 READINGS = ("cut", "unbiased")
@@ -73,7 +69,7 @@ class Guarantee:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NoisyRelease(Published):
+class NoisyRelease(WrittenRecords):
     """Boxes with noisy sensitive counts; every box is a group of its own."""
 
     table: Table
@@ -119,45 +115,11 @@ class NoisyRelease(Published):
         """How many records are drawn of every box and value: the noisy counts, rounded, none below 0."""
         return rounded(self.counts)
 
-    def to_csv(self, path: str | Path, force: bool = False, escape_formulas: bool = False) -> list[Path]:
-        """Write records drawn from the release as CSV, all or nothing; an existing file is kept unless `force`.
-
-        `escape_formulas` writes cells that a spreadsheet would run as formulas with `'` in front.
-        """
-        return self._write(Path(path), force, "csv", escape_formulas)
-
-    def to_parquet(self, path: str | Path, force: bool = False) -> list[Path]:
-        """Write records drawn from the release as Parquet, all or nothing; likewise."""
-        return self._write(Path(path), force, "parquet")
-
-    def _write(self, path: Path, force: bool, format: Format, escape_formulas: bool = False) -> list[Path]:
-        if format_of(path) != format:
-            raise BadInputError(f"{path}: this name says {format_of(path)}, not {format}; choose another")
-        check_targets([path], force, inputs_of(self))
-        with staged([path]) as drafts:
-            self.write_draft(drafts[0], format, escape_formulas)
-        return [path]
-
-    def write_draft(self, draft: Path, format: Format, escape_formulas: bool = False) -> int:
-        """Write records drawn from the release wherever they will be moved to; return how many.
+    def record_table(self) -> pa.Table:
+        """Draw records, if the release may be published.
 
         They are drawn from what is published anyway, so they cost no budget. Another call draws others.
         """
-        rows = self.table.engine.write_table(self._records(), draft, format)
-        if escape_formulas:
-            escape_file(draft)
-        return rows
-
-    def to_arrow(self) -> pa.Table:
-        """Return records drawn from the release as an Arrow table, in an order that tells nothing.
-
-        They are drawn from what is published anyway, so they cost no budget. Another call draws others.
-        """
-        engine = self.table.engine
-        return typed(engine.shuffled_table(self._records()), engine.texts)
-
-    def _records(self) -> pa.Table:
-        """Draw records, if the release may be published."""
         if not self.publishable:
             raise BadInputError(
                 "this release was drawn with noise from a seed, which whoever knows the seed can take away again; "

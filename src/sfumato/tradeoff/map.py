@@ -23,7 +23,7 @@ from sfumato.tradeoff.limit.score import Scores, score, scores
 from sfumato.tradeoff.verdicts import Verdicts
 
 if TYPE_CHECKING:
-    from sfumato.release import NoisyRelease, Release
+    from sfumato.release import NoisyRelease, RecordRelease, Release
     from sfumato.tradeoff.picture import Picture
     from sfumato.tradeoff.study.explorable import Explorable, Settings
 
@@ -183,7 +183,7 @@ class Map:
         judge = TableJudge(self, resamples, workers, cancel)
         return choose(self, max, min, prefer, by, recipient, axes, sensitivity, judge)
 
-    def release(self, point: Point | str) -> Release | NoisyRelease:
+    def release(self, point: Point | str) -> Release | NoisyRelease | RecordRelease:
         """Make the release of a point again, in memory, from the table as it was measured: `docs/python.md`.
 
         What may not be published is refused as `sfumato release` does. A

@@ -15,7 +15,7 @@ from sfumato.anonymizers.dp.private_cells import Domain, PrivateCells, declared_
 from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.configuration import Option
 from sfumato.errors import BadInputError
-from sfumato.release import Form, Guarantee, NoisyRelease, Release, noisy_release
+from sfumato.release import Form, Guarantee, NoisyRelease, Published, Release, noisy_release
 from sfumato.release.maker import ReleaseMaker
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.table import Table
@@ -64,6 +64,7 @@ class Mechanism(ReleaseMaker, ABC):
     counts: Negatives
 
     noisy: ClassVar[bool] = True
+    people: ClassVar[bool] = False
     procedure: ClassVar[str]
     """What it does, in words for whoever reads a certificate."""
 
@@ -153,10 +154,10 @@ class CountedTree(Mechanism):
         return levels[-1].lo, levels[-1].hi, consistent(levels, noisy, budgets)[-1]
 
 
-def assigned(release: Release | NoisyRelease) -> Release:
-    """Return a release that says where every record went, and refuse a noisy one, which does not."""
-    if isinstance(release, NoisyRelease):
-        raise BadInputError("this cannot be done with a differentially private release: it assigns no records")
+def assigned(release: Published) -> Release:
+    """Return a release that says where every record went, and refuse one that is noisy or of other records."""
+    if not isinstance(release, Release):
+        raise BadInputError("this cannot be done with a noisy, synthetic or perturbed release: it assigns no records")
     return release
 
 

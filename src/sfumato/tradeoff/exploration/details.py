@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.release import NoisyRelease, Release
+from sfumato.release import NoisyRelease, RecordRelease, Release
 from sfumato.table import Quasi
 from sfumato.tradeoff.exploration.columns import columns_before_and_after
 
@@ -39,6 +39,11 @@ def noisy_details(release: NoisyRelease) -> dict[str, Any]:
         "by_level": [[level, epsilon] for level, epsilon in guarantee.by_level.items()],
         "columns": columns_before_and_after(release),
     }
+
+
+def record_details(release: RecordRelease) -> dict[str, Any]:
+    """Describe records in place of records: how many, and every column before and after."""
+    return {"groups": release.groups, "rows": release.records, "columns": columns_before_and_after(release)}
 
 
 def _sizes(release: Release) -> list[dict[str, int]]:

@@ -19,11 +19,12 @@ from sfumato.errors import InfeasibleError, SfumatoError, StoppedError, lacks_me
 from sfumato.kernels import source_digest
 from sfumato.measures import Prepared, published_risks
 from sfumato.process.interrupts import Cancel, look
+from sfumato.release import RecordRelease
 from sfumato.release.changes import column_changes
 from sfumato.rooms import up_to
 from sfumato.table import Table
 from sfumato.tradeoff.exploration.cache import Cache, mend_cache
-from sfumato.tradeoff.exploration.details import details, noisy_details
+from sfumato.tradeoff.exploration.details import details, noisy_details, record_details
 from sfumato.tradeoff.limit.limit import AXES, Limit, limit
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.study.draft import as_study
@@ -229,6 +230,8 @@ def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
         look()
         measured = prepared.measure(release)
         worth = measured.worth
+        if isinstance(release, RecordRelease):
+            return {"measures": dict(measured.values), "details": record_details(release)}
         return {
             "measures": dict(measured.values),
             "published": published_risks(release, candidate.requirement, candidate.suppress),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from sfumato.anonymizers import Mechanism
 from sfumato.errors import BadInputError
-from sfumato.release import NoisyRelease, Release
+from sfumato.release import NoisyRelease, RecordRelease, Release
 from sfumato.table import Table
 from sfumato.tradeoff.choice.exposure import check_published, check_shown
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.study.study import Candidate, of_table
 
 
-def remade(map_: Map, point: Point) -> Release | NoisyRelease:
+def remade(map_: Map, point: Point) -> Release | NoisyRelease | RecordRelease:
     """Open the table of a map, which must be the one that was measured, and make the release of a point."""
     check_published(point)
     study = of_table(map_.study)
@@ -24,12 +24,13 @@ def remade(map_: Map, point: Point) -> Release | NoisyRelease:
     return made(point, table)
 
 
-def made(point: Point, table: Table) -> Release | NoisyRelease:
+def made(point: Point, table: Table) -> Release | NoisyRelease | RecordRelease:
     """Make a release by the settings of a point; refuse it where it shows somebody alone."""
     candidate = point.candidate
     assert isinstance(candidate, Candidate)
     if isinstance(candidate.anonymizer, Mechanism):
         return candidate.anonymizer.draw(table)
     release = candidate.anonymizer.anonymize(table, candidate.requirement, candidate.form, candidate.suppress)
-    check_shown(release, point.id)
+    if isinstance(release, Release):
+        check_shown(release, point.id)
     return release

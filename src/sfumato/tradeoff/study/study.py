@@ -142,12 +142,13 @@ class Study:
         check_axes(self.axes, MEASURES)
         if not self.candidates:
             raise BadInputError(f"the study {self.name!r} has no candidate; give it [[candidates]]")
-        noisy = [candidate.anonymizer.name for candidate in self.candidates if candidate.anonymizer.noisy]
+        nobody = [candidate.anonymizer.name for candidate in self.candidates if not candidate.anonymizer.people]
         lacking = [axis for axis in self.axes if axis not in READ_NOISY]
-        if noisy and lacking:
+        if nobody and lacking:
             raise BadInputError(
-                f"axes: {lacking[0]} is counted on the records of groups, and {noisy[0]} publishes noisy counts of "
-                f"boxes instead, so its releases would not be on the map; take of {', '.join(READ_NOISY)}, such as "
+                f"axes: {lacking[0]} is counted on the records of groups, and {nobody[0]} publishes noisy counts or "
+                f"records of nobody instead, so its releases would not be on the map; take of "
+                f"{', '.join(READ_NOISY)}, such as "
                 'axes = ["empirical_breach", "query_error_median"]'
             )
 
