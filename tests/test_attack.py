@@ -548,7 +548,7 @@ def test_bounds_say_which_noisy_releases_they_leave_out(with_dummy):
         return point_of(id, anonymizer, "generalization", "", {}, "measured", measures={**both, **more})
 
     shown = Map(study, (point("a", "mondrian", k=5), point("b", "dp-dummy", query_error_median=0.1)))
-    left = "1 noisy release was left out: k is counted on the records of groups"
+    left = "1 noisy or synthetic release was left out: k is counted on the people of groups"
     bounded = shown.choose(min={"k": 2})
     assert bounded.point.id == "a" and any(line.startswith(left) for line in bounded.why)
     free = shown.choose(max={"empirical_breach": 1})

@@ -192,8 +192,7 @@ def records_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
         "protects": [*protects, _checked(promise["parts"])]
         if promise["parts"]
         else [
-            "Nobody can be sure that a row is true of a person: that is all the protection there is, and none of it is "
-            "proved.",
+            "What a row says need not be true of anybody: that is all the protection there is, and none is proved.",
         ],
         "does_not": [
             "A row that fits you may be your own record: "
