@@ -1,7 +1,7 @@
 """Objects that are their configuration: frozen dataclasses with a text form that parses and prints back.
 
 `k-anonymity k=10`, `l-diversity l=3 variant=distinct on="marital status"`, `mondrian mode=relaxed`: a name, then
-keys with values. A value with blanks or quotes stands in double quotes, inner quotes doubled.
+keys with values. A value with blanks or quotes stands in double quotes, inner quotes doubled. A list has commas.
 
 A field says once what it is: its type, and an `Option` with its meaning, bounds and when it applies:
 
@@ -114,7 +114,12 @@ class Described:
             raise BadInputError(f"{self.key} must be {wanted}, not {shortened(value)}")
 
     def read(self, text: str, value: str) -> Any:
-        """Read a value from its text by the type of the field."""
+        """Read a value, or a list of them, from its text by the type of the field."""
+        if self.several:
+            return tuple(self._read_one(text, each) for each in _listed(value))
+        return self._read_one(text, value)
+
+    def _read_one(self, text: str, value: str) -> Any:
         try:
             if self.type is int:
                 return int(value)
@@ -272,8 +277,14 @@ def value_text(value: object) -> str:
     """Write a value as it stands behind its key, in quotes where it needs them."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    text = str(value)
+    text = ",".join(quoted_name(str(each)) for each in value) if isinstance(value, tuple) else str(value)
     return text if PLAIN.fullmatch(text) else '"' + text.replace('"', '""') + '"'
+
+
+def _listed(text: str) -> list[str]:
+    """Read a list with commas; a value that has commas itself stands in double quotes."""
+    parts = [part.strip() for part in split_outside_quotes(text, ",")]
+    return [part[1:-1].replace('""', '"') if len(part) > 1 and part[0] == part[-1] == '"' else part for part in parts]
 
 
 def without_seed(maker: Maker) -> Maker:

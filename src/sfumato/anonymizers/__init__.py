@@ -20,6 +20,7 @@ from sfumato.anonymizers.full_domain.full_domain import DecidedLattice, FullDoma
 from sfumato.anonymizers.hilbert import Hilbert
 from sfumato.anonymizers.local_recoding.local_recoding import LocalRecoding
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
+from sfumato.anonymizers.perturbed.microaggregation import Microaggregation
 from sfumato.anonymizers.perturbed.rounding import Rounding
 from sfumato.anonymizers.record_maker import RecordMaker
 from sfumato.anonymizers.sabre import Sabre
@@ -45,7 +46,7 @@ ANONYMIZERS: list[type[Anonymizer]] = [
     Original,
 ]
 MECHANISMS: list[type[Mechanism]] = [DPKdTree, DPQuadtree, DPKdHybrid, DPPrivTree, DPGrid]
-RECORD_MAKERS: list[type[RecordMaker]] = [Rounding]
+RECORD_MAKERS: list[type[RecordMaker]] = [Microaggregation, Rounding]
 Maker = Anonymizer | Mechanism | RecordMaker
 """Whatever makes a release: exact and of a requirement, noisy, or of records in place of records."""
 

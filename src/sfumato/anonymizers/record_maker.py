@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import secrets
 from abc import ABC, abstractmethod
-from typing import Annotated, ClassVar
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -40,7 +41,12 @@ class RecordMaker(ReleaseMaker, ABC):
     aligned: ClassVar[bool] = True
     """Whether record i of what it makes stands for record i of the table; synthetic records stand for nobody."""
 
-    shows_exact: ClassVar[bool] = True
+    takes_requirements: ClassVar[bool] = False
+
+    @property
+    def shows_exact(self) -> bool:  # type: ignore[override]
+        """Whether values that look exact stand alone in the file: wherever no groups are promised."""
+        return self.promised == NOTHING
 
     @property
     def promised(self) -> Requirement:
@@ -59,9 +65,11 @@ class RecordMaker(ReleaseMaker, ABC):
         cells = table.cells
         seed = getattr(self, "seed", None)
         generator = np.random.default_rng(secrets.randbits(256) if seed is None else seed)
-        records = self.records(Records.of(cells), generator)
+        original = Records.of(cells)
+        records = self.records(original, generator)
         linked = np.repeat(np.arange(cells.size), cells.counts) if self.aligned else None
-        release = record_release(table, records, people=self.people, linked=linked)
+        details = self.details(original, records)
+        release = record_release(table, records, people=self.people, linked=linked, details=details)
         checked(release, self.promised)
         return release
 
@@ -77,7 +85,7 @@ class RecordMaker(ReleaseMaker, ABC):
 
     def check_request(self, requirement: Requirement, form: Form, suppress: float) -> None:
         """Raise where something is asked for that it cannot give."""
-        lacking = [part for part in requirement.parts if part not in (NOTHING, *self.promised.parts)]
+        lacking = [part for part in requirement.parts if not any(_implies(each, part) for each in self.promised.parts)]
         if lacking:
             raise BadInputError(
                 f"{self.name} changes records and cannot promise {lacking[0]}; leave the requirement out "
@@ -91,9 +99,24 @@ class RecordMaker(ReleaseMaker, ABC):
     def check_columns(self, columns: Records) -> None:
         """Raise where it cannot be used on these columns (`columns` has no record); usually nothing to say."""
 
+    def details(self, original: Records, records: Records) -> Mapping[str, Any]:
+        """Return what is to be said of the records it made, as plain values for the publisher's eyes."""
+        return {}
+
+    def account(self, release: RecordRelease) -> list[str]:
+        """Say what only this maker has to tell of a release that it made, in sentences; usually nothing."""
+        return []
+
     @abstractmethod
     def records(self, original: Records, generator: np.random.Generator) -> Records:
         """Make the records; where it is `aligned`, record i in place of record i."""
+
+
+def _implies(promised: Requirement, part: Requirement) -> bool:
+    """Say whether who promises one promises the other: the same, or groups that need not be as large."""
+    if isinstance(promised, KAnonymity) and isinstance(part, KAnonymity):
+        return part.k <= promised.k
+    return part in (promised, NOTHING)
 
 
 def records_of_none(table: Table) -> Records:
