@@ -1,6 +1,7 @@
 """The dial of a family of candidates: the number in which they differ, which a search turns.
 
-Dials turn on a logarithmic scale, because that is how people choose them: k = 5, 10, 20 are as far apart as 50, 100, 200.
+Dials turn on a logarithmic scale, because that is how people choose them: k = 5, 10, 20 are as far apart as 50, 100,
+200.
 """
 
 from __future__ import annotations

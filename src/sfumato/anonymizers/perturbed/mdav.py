@@ -1,7 +1,7 @@
 """The groups of MDAV over distinct points with counts: `microaggregation` says what it is and what it promises.
 
-Every group looks at all points that are left, so time is points x groups x columns: 45,222 records of Adult, k = 5, take
-about a second. All arrays are made once; a point that is divided stays, with the records that are left of it.
+Every group looks at all points that are left, so time is points x groups x columns: 45,222 records of Adult, k = 5,
+take about a second. All arrays are made once; a point that is divided stays, with the records that are left of it.
 """
 
 from __future__ import annotations

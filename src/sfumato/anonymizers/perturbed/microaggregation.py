@@ -14,16 +14,16 @@
 `ordered` ones the median. A missing value is a category of its own: it is as far from a number as numbers are from each
 other at most, and a group shows it where more than half of its records do.
 
-Every column is scaled so that two records drawn at random differ in it by 1 on average (of squares): for numbers that is
-the usual standardization, and categories, which are equal or not, weigh as much. The table's weights multiply it.
+Every column is scaled so that two records drawn at random differ in it by 1 on average (of squares): for numbers that
+is the usual standardization, and categories, which are equal or not, weigh as much. The table's weights multiply it.
 
 What it promises: where all quasi-identifiers are averaged (`columns` left out), every published combination stands for
 at least k records. A column `by` may stay as it is: groups lie within its values. With `columns`, or with every column
 grouped by itself (`method=columns`: individual ranking, Defays & Nanopoulos 1993), nothing is promised. It promises
 nothing of sensitive values. Averages are nobody's value, so boxes do not hold people's values: no loss is said of it.
 
-Records with equal values are one point with a count, so time is (points x groups), not (records x groups); where a point
-is divided between groups, which of its records go where is drawn at random.
+Records with equal values are one point with a count, so time is (points x groups), not (records x groups); where a
+point is divided between groups, which of its records go where is drawn at random.
 """
 
 from __future__ import annotations
