@@ -199,7 +199,7 @@ def farthest(active: Counts, size: int, distance: Numbers) -> int:
     for j in range(1, size):
         if distance[active[j]] > distance[best]:
             best = active[j]
-    return best
+    return int(best)
 
 
 @kernel

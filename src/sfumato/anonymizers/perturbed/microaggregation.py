@@ -148,7 +148,8 @@ class Microaggregation(RecordMaker):
             point, group, count = grouped(space.only(inside), self.k)
             entries.append((inside[point], group + groups, count))
             groups += int(group.max()) + 1
-        return _dealt(points.number, *(np.concatenate(part) for part in zip(*entries, strict=True)), generator)
+        point, group, count = (np.concatenate(part) for part in zip(*entries, strict=True))
+        return _dealt(points.number, point, group, count, generator)
 
     def _averages(self, original: Records, place: int, group: Counts) -> Codes:
         """Find for every record the leaf that its group shows."""
@@ -195,7 +196,8 @@ def _modes(codes: Codes, group: Counts) -> Codes:
     """Find the commonest code of every group; of equally common ones the first."""
     pairs, counts = np.unique(np.column_stack([group, codes]), axis=0, return_counts=True)
     order = np.lexsort((pairs[:, 1], -counts, pairs[:, 0]))
-    return pairs[order[_firsts(pairs[order, 0])], 1].astype(np.int32)
+    modes: Codes = pairs[order[_firsts(pairs[order, 0])], 1].astype(np.int32)
+    return modes
 
 
 def _medians(codes: Codes, group: Counts, left_out: Flags) -> Codes:
@@ -203,7 +205,8 @@ def _medians(codes: Codes, group: Counts, left_out: Flags) -> Codes:
     order = np.lexsort((codes, left_out, group))
     first = _firsts(group[order])
     sizes = np.bincount(group[~left_out], minlength=len(first))
-    return codes[order[first + (sizes - 1) // 2]]
+    medians: Codes = codes[order[first + (sizes - 1) // 2]]
+    return medians
 
 
 def _firsts(groups: Counts) -> Counts:

@@ -88,7 +88,8 @@ def correlated_noise(covariance: Numbers, scale: float, records: int, generator:
     """Draw normal noise with `scale`^2 times a covariance, which need not have full rank."""
     variances, directions = np.linalg.eigh(covariance)
     spread = directions * (scale * np.sqrt(np.maximum(variances, 0.0)))
-    return generator.standard_normal((records, len(covariance))) @ spread.T
+    drawn: Numbers = generator.standard_normal((records, len(covariance))) @ spread.T
+    return drawn
 
 
 def _mean(column: Numbers) -> float:
