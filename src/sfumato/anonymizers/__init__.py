@@ -68,10 +68,14 @@ Maker = Anonymizer | Mechanism | RecordMaker
 """Whatever makes a release: exact and of a requirement, noisy, or of records in place of records."""
 
 
+def makers() -> tuple[type[Maker], ...]:
+    """Return all kinds of makers there are."""
+    return (*ANONYMIZERS, *MECHANISMS, *RECORD_MAKERS)
+
+
 def anonymizer(text: str) -> Maker:
     """Read an anonymizer from its text form, such as `mondrian mode=relaxed` or `dp-kd-tree epsilon=1 height=8`."""
-    kinds: tuple[type[Maker], ...] = (*ANONYMIZERS, *MECHANISMS, *RECORD_MAKERS)
-    return parse(text, kinds, "anonymizer")
+    return parse(text, makers(), "anonymizer")
 
 
 def anonymize(

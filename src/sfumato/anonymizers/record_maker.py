@@ -42,6 +42,8 @@ class RecordMaker(ReleaseMaker, ABC):
     """Whether record i of what it makes stands for record i of the table; synthetic records stand for nobody."""
 
     takes_requirements: ClassVar[bool] = False
+    drawn_as: ClassVar[str] = "changed records"
+    published_as: ClassVar[str] = "published as records with changed values"
 
     @property
     def shows_exact(self) -> bool:  # type: ignore[override]
@@ -52,6 +54,11 @@ class RecordMaker(ReleaseMaker, ABC):
     def promised(self) -> Requirement:
         """What it promises of the groups of its records by the way it works; k-anonymity k=1 is nothing."""
         return NOTHING
+
+    @property
+    def promises(self) -> tuple[Requirement, ...]:
+        """The parts of what it promises, if anything."""
+        return tuple(part for part in self.promised.parts if part != NOTHING)
 
     def anonymize(
         self, table: Table, requirement: Requirement, form: Form = "generalization", suppress: float = 0.0

@@ -44,6 +44,12 @@ class ReleaseMaker(Configured):
     shows_exact: ClassVar[bool] = False
     """Whether exact quasi-identifiers are shown, in whatever form: people's own, or perturbed ones that look so."""
 
+    published_as: ClassVar[str] = ""
+    """How what it makes is published, in words, where that is not groups that satisfy a requirement."""
+
+    drawn_as: ClassVar[str] = ""
+    """What it is drawn as on a map, where that is not its requirement."""
+
     people: ClassVar[bool] = True
     """Whether what it publishes stands for people, so that measures that count them can be said of it."""
 

@@ -266,6 +266,30 @@ def _histograms(cells: Cells, distinct: Points, group: Counts, sizes: Counts) ->
     return Histograms(cells.sensitive, sizes, counts)
 
 
+def unchanged_records(release: RecordRelease) -> int:
+    """Count the people whose record is published just as it is, where it is known which record stands for whom."""
+    if release.link is None:
+        return 0
+    cells, link = release.cells, release.link
+    quasi = len(cells.quasi)
+    original, made = cell_codes(cells)[link.cell], release.rows[link.group]
+    same = (original[:, :quasi] == made[:, :quasi]) & (original[:, :quasi] == made[:, quasi : 2 * quasi])
+    alike = same.all(axis=1) & (original[:, quasi:] == made[:, 2 * quasi :]).all(axis=1)
+    return int(link.count[alike].sum())
+
+
+def replicated_uniques(release: RecordRelease) -> tuple[int, int]:
+    """Count the records that occur once in the table and stand in the release as they are, and all that occur once."""
+    cells, quasi = release.cells, len(release.cells.quasi)
+    points = (release.lo == release.hi).all(axis=1)
+    shown = np.concatenate([release.lo, release.values], axis=1)[points]
+    unique = cell_codes(cells)[cells.counts == 1]
+    if not release.shows_sensitive:
+        shown, unique = shown[:, :quasi], cells.points.codes[cells.points.counts == 1]
+    _, number = distinct_rows(np.concatenate([unique, shown]))
+    return int(np.isin(number[: len(unique)], number[len(unique) :]).sum()), len(unique)
+
+
 def read_as_records(release: Published, generator: np.random.Generator) -> Records:
     """Read any release as a reader would who takes its records for points: in a box, anywhere, by the widths of leaves.
 

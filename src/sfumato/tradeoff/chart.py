@@ -85,8 +85,8 @@ def family(point: Point) -> str:
         return "baseline"
     if point.family:
         return point.family
-    if point.is_noisy:
-        return "differential privacy"
+    if point.candidate.anonymizer.drawn_as:
+        return point.candidate.anonymizer.drawn_as
     names = [part.strip().split(" ")[0] for part in point.requirement.split("&")]
     return " & ".join(FAMILIES.get(name, name) for name in names)
 
@@ -134,7 +134,7 @@ def rows(map_: Map, x: str, y: str) -> list[dict[str, Any]]:
             **ends(point, x, y),
             "family": family(point),
             "form": point.form,
-            "requirement": "" if point.is_baseline or point.is_noisy else point.requirement,
+            "requirement": "" if point.is_baseline or not point.is_grouped else point.requirement,
             "anonymizer": point.anonymizer,
             "frontier": point.id in frontier,
             "told": "" if point.worth is None or point.is_baseline else VERDICTS[point.worth["verdict"]],

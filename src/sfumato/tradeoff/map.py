@@ -91,6 +91,11 @@ class Point:
         return bool(self.candidate.anonymizer.baseline)
 
     @property
+    def is_grouped(self) -> bool:
+        """Whether its release puts people into groups that satisfy a requirement, and shows them truthfully."""
+        return not self.candidate.anonymizer.published_as
+
+    @property
     def is_noisy(self) -> bool:
         """Whether its release is boxes with noisy counts, so that nothing that counts records is known of it."""
         return self.candidate.anonymizer.noisy

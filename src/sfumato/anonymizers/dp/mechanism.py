@@ -67,6 +67,8 @@ class Mechanism(ReleaseMaker, ABC):
     noisy: ClassVar[bool] = True
     people: ClassVar[bool] = False
     takes_requirements: ClassVar[bool] = False
+    drawn_as: ClassVar[str] = "differential privacy"
+    published_as: ClassVar[str] = "differential privacy, published as boxes with noisy counts"
     procedure: ClassVar[str]
     """What it does, in words for whoever reads a certificate."""
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from sfumato.anonymizers import Anonymizer, Maker, anonymizer
-from sfumato.configuration import check_choice, check_options, described, parse, shortened, without_seed
+from sfumato.configuration import check_choice, check_options, described, parse, shortened, value_text, without_seed
 from sfumato.documents import named, parse_toml, read_text
 from sfumato.engines import Frame
 from sfumato.engines.places import beside, seen_from
@@ -76,7 +76,8 @@ class Candidate:
         for part in (self.anonymizer, *self.requirement.parts):
             for setting in fields(part):  # type: ignore[arg-type]
                 value = getattr(part, setting.name)
-                if value is not None:
+                value = value_text(value) if isinstance(value, tuple) else value
+                if value not in (None, ""):
                     keys = (setting.name if n == 1 else f"{setting.name} {n}" for n in count(1))
                     parameters[next(key for key in keys if key not in parameters)] = value
         return parameters | ({"suppress": self.suppress} if self.suppress else {})
