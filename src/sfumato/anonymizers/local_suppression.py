@@ -32,7 +32,7 @@ from sfumato.errors import BadInputError
 from sfumato.phrases import counted
 from sfumato.release import Form, Release, generalization
 from sfumato.requirements import Requirement
-from sfumato.table import Hierarchy, Table
+from sfumato.table import Table
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class LocalSuppression(Anonymizer):
         weights = column_weights(self.weights, table.cells.quasi)
         flat = table.over(
             [
-                replace(quasi, hierarchy=all_or_nothing(quasi.hierarchy), weight=weight)
+                replace(quasi, hierarchy=quasi.hierarchy.without_nodes(), weight=weight)
                 for quasi, weight in zip(table.cells.quasi, weights, strict=True)
             ]
         )
@@ -74,13 +74,6 @@ class LocalSuppression(Anonymizer):
         """Say how many values of which column were blanked."""
         each = ", ".join(f"{name} {number:,}" for name, number in release.details["blanks"].items())
         return [f"Blanked values, of {counted(release.records, 'published record')}: {each}."]
-
-
-def all_or_nothing(hierarchy: Hierarchy) -> Hierarchy:
-    """Return a hierarchy of the same leaves with nothing between them and the root."""
-    return replace(
-        hierarchy, levels=(hierarchy.levels[0], hierarchy.levels[-1]) if hierarchy.height else hierarchy.levels
-    )
 
 
 def blanks(release: Release) -> Mapping[str, int]:

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import secrets
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from sfumato.anonymizers.anonymizer import checked
 from sfumato.configuration import Option
 from sfumato.errors import BadInputError
+from sfumato.phrases import percent
 from sfumato.release import Form, RecordRelease, Records, record_release
 from sfumato.release.maker import ReleaseMaker
+from sfumato.release.records import unchanged_values
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.table import Table
 
@@ -72,11 +73,9 @@ class RecordMaker(ReleaseMaker, ABC):
         cells = table.cells
         seed = getattr(self, "seed", None)
         generator = np.random.default_rng(secrets.randbits(256) if seed is None else seed)
-        original = Records.of(cells)
-        records = self.records(original, generator)
+        records = self.records(Records.of(cells), generator)
         linked = np.repeat(np.arange(cells.size), cells.counts) if self.aligned else None
-        details = self.details(original, records)
-        release = record_release(table, records, people=self.people, linked=linked, details=details)
+        release = record_release(table, records, people=self.people, linked=linked)
         checked(release, self.promised)
         return release
 
@@ -106,13 +105,13 @@ class RecordMaker(ReleaseMaker, ABC):
     def check_columns(self, columns: Records) -> None:
         """Raise where it cannot be used on these columns (`columns` has no record); usually nothing to say."""
 
-    def details(self, original: Records, records: Records) -> Mapping[str, Any]:
-        """Return what is to be said of the records it made, as plain values for the publisher's eyes."""
-        return {}
-
     def account(self, release: RecordRelease) -> list[str]:
-        """Say what only this maker has to tell of a release that it made, in sentences; usually nothing."""
-        return []
+        """Say what is to be told of a release that it made, in sentences: which values stayed, where that is known."""
+        changed = {name: share for name, share in unchanged_values(release).items() if share < 1}
+        if not changed:
+            return []
+        each = ", ".join(f"{name} {percent(share)}" for name, share in changed.items())
+        return [f"Values that are as they were recorded: {each}; of other columns all."]
 
     @abstractmethod
     def records(self, original: Records, generator: np.random.Generator) -> Records:

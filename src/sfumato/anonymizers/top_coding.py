@@ -99,7 +99,8 @@ class TopCoding(Anonymizer):
             lo[top, a], hi[top, a] = above, last
             firsts = (-inf, *hierarchy.firsts[1:]) if below >= 0 else hierarchy.firsts
             lasts = (*hierarchy.lasts[:-1], inf) if above <= last else hierarchy.lasts
-            quasi[a] = replace(quasi[a], hierarchy=replace(hierarchy, firsts=firsts, lasts=lasts))
+            opened = replace(hierarchy.without_nodes(), firsts=firsts, lasts=lasts)  # a node may name the end
+            quasi[a] = replace(quasi[a], hierarchy=opened)
         release = recoded(table.over(quasi), requirement, form, lo, hi, whole=True)
         check_budget(release, requirement, budget, "with these ends", "take larger ends")
         return release

@@ -1,10 +1,8 @@
-"""The columns that a perturbation changes: those it was told, or all quasi-identifiers it can; how many values stay."""
+"""Which columns a perturbation changes: those it was told, or all quasi-identifiers that it can change."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-
-import numpy as np
+from collections.abc import Callable, Sequence
 
 from sfumato.errors import BadInputError
 from sfumato.release import Records
@@ -36,15 +34,3 @@ def _places(maker: str, records: Records, names: Sequence[str], fits: Callable[[
         if not fits(place):
             raise BadInputError(f"{maker} changes {what}, and column {records.names[place]!r} has none; leave it out")
     return places
-
-
-def shares_kept(original: Records, records: Records, places: Sequence[int]) -> dict[str, float]:
-    """Return for every column that may be changed the share of the records whose value is the same."""
-    return {
-        original.names[place]: float(np.mean(original.codes[:, place] == records.codes[:, place])) for place in places
-    }
-
-
-def stayed(shares: Mapping[str, float]) -> str:
-    """Say how many values stayed."""
-    return f"Values that stayed: {', '.join(f'{name} {share:.1%}' for name, share in shares.items())}."

@@ -25,18 +25,17 @@ promises nothing of groups, and where `keep` is high a rare combination is most 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from sfumato.anonymizers.perturbed.columns import category_places, shares_kept, stayed
+from sfumato.anonymizers.perturbed.columns import category_places
 from sfumato.anonymizers.record_maker import InColumns, RecordMaker, Seed
 from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.configuration import Option
 from sfumato.errors import BadInputError
-from sfumato.release import RecordRelease, Records
+from sfumato.release import Records
 from sfumato.release.dial import Dial
 
 
@@ -82,14 +81,6 @@ class Pram(RecordMaker):
             for place, column in drawn.items():
                 column[inside] = randomised(original.codes[inside, place], self.keep, generator)
         return original.replaced(drawn)
-
-    def details(self, original: Records, records: Records) -> Mapping[str, Any]:
-        """Count the values that stayed."""
-        return {"kept": shares_kept(original, records, self._places(original))}
-
-    def account(self, release: RecordRelease) -> list[str]:
-        """Say how many values stayed."""
-        return [stayed(release.details["kept"])]
 
     def _places(self, records: Records) -> list[int]:
         places = category_places(self.name, records, self.columns)

@@ -15,20 +15,19 @@ ends of a long tail those few values stand for themselves. It promises nothing o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.perturbed.columns import number_places, shares_kept, stayed
+from sfumato.anonymizers.perturbed.columns import number_places
 from sfumato.anonymizers.record_maker import InColumns, RecordMaker, Seed
 from sfumato.arrays import Codes, Counts
 from sfumato.configuration import Option
 from sfumato.kernel_helpers import uniform
 from sfumato.kernels import kernel
-from sfumato.release import RecordRelease, Records
+from sfumato.release import Records
 from sfumato.release.dial import Dial
 
 TRIES = 32
@@ -67,14 +66,6 @@ class RankSwapping(RecordMaker):
         """Swap."""
         places = number_places(self.name, original, self.columns)
         return original.replaced({place: self._swapped(original, place, generator) for place in places})
-
-    def details(self, original: Records, records: Records) -> Mapping[str, Any]:
-        """Count the values that stayed."""
-        return {"kept": shares_kept(original, records, number_places(self.name, original, self.columns))}
-
-    def account(self, release: RecordRelease) -> list[str]:
-        """Say how many values stayed."""
-        return [stayed(release.details["kept"])]
 
     def _swapped(self, original: Records, place: int, generator: np.random.Generator) -> Codes:
         numbers, codes = original.numbers(place), original.codes[:, place].copy()

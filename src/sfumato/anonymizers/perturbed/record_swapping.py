@@ -14,18 +14,17 @@ all combinations of the swapped columns stand in the file as they stand in the t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from sfumato.anonymizers.perturbed.columns import all_places, shares_kept, stayed
+from sfumato.anonymizers.perturbed.columns import all_places
 from sfumato.anonymizers.record_maker import InColumns, RecordMaker, Seed
 from sfumato.arrays import Counts, Numbers
 from sfumato.configuration import Option
 from sfumato.errors import BadInputError
-from sfumato.release import RecordRelease, Records
+from sfumato.release import Records
 from sfumato.release.dial import Dial
 from sfumato.table import Points
 
@@ -73,14 +72,6 @@ class RecordSwapping(RecordMaker):
         for place in places:
             codes[one, place], codes[other, place] = original.codes[other, place], original.codes[one, place]
         return original.recoded(codes)
-
-    def details(self, original: Records, records: Records) -> Mapping[str, Any]:
-        """Count the values that stayed."""
-        return {"kept": shares_kept(original, records, self._places(original))}
-
-    def account(self, release: RecordRelease) -> list[str]:
-        """Say how many values stayed."""
-        return [stayed(release.details["kept"])]
 
     def _places(self, records: Records) -> list[int]:
         matched = [records.place(name) for name in self.match]

@@ -11,15 +11,14 @@ The columns go from the one with the fewest values that occur to the one with th
 cuts leaf codes: these are in the order of numbers, or of the hierarchy, where siblings stand side by side.
 
 What it promises: nothing. Every value of a synthetic record is somebody's, and where the leaves are small whole records
-come out again: it stays to be counted how many unique records of the table stand in the synthetic one, and the maker
-says so of every release. Such a record is nobody's by the way it was made, and somebody's all the same.
+come out again: certificates and maps say of every release how many unique records of the table stand in it
+(`release.records.replicated_uniques`). Such a record is nobody's by the way it was made, and somebody's all the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -27,10 +26,8 @@ from sfumato.anonymizers.record_maker import RecordMaker, Seed
 from sfumato.arrays import Codes, Counts
 from sfumato.configuration import Option
 from sfumato.errors import BadInputError
-from sfumato.phrases import counted
-from sfumato.release import RecordRelease, Records
+from sfumato.release import Records
 from sfumato.release.dial import Dial, size_dial
-from sfumato.table import Points, distinct_rows
 
 
 @dataclass(frozen=True)
@@ -47,6 +44,8 @@ class Cart(RecordMaker):
     name: ClassVar[str] = "cart"
     title: ClassVar[str] = "Sequential trees"
     effort: ClassVar[float] = 10.0
+    drawn_as: ClassVar[str] = "synthetic records"
+    published_as: ClassVar[str] = "published as synthetic records, which stand for nobody"
     aligned: ClassVar[bool] = False
     people: ClassVar[bool] = False
     caution: ClassVar[str] = (
@@ -72,18 +71,6 @@ class Cart(RecordMaker):
             drawn[:, place] = self._drawn(original, place, before, drawn[:, before], generator)
             before.append(place)
         return original.recoded(drawn)
-
-    def details(self, original: Records, records: Records) -> Mapping[str, Any]:
-        """Count the records that are unique in the table, and those of them that were drawn again."""
-        unique, again = replicated_uniques(original, records)
-        return {"unique_records": unique, "replicated_uniques": again}
-
-    def account(self, release: RecordRelease) -> list[str]:
-        """Say how many unique records were drawn again."""
-        unique, again = release.details["unique_records"], release.details["replicated_uniques"]
-        return [
-            f"{again:,} of {counted(unique, 'record')} that are unique in the table stand in the synthetic one as well."
-        ]
 
     def _order(self, records: Records) -> list[int]:
         named = [records.place(name) for name in self.order]
@@ -111,11 +98,3 @@ def drawn_from(leaf: Counts, values: Codes, where: Counts, generator: np.random.
     starts = np.searchsorted(leaf[order], np.arange(leaf.max() + 2))
     sizes = starts[where + 1] - starts[where]
     return values[order[starts[where] + (generator.random(len(where)) * sizes).astype(np.int64)]]
-
-
-def replicated_uniques(original: Records, records: Records) -> tuple[int, int]:
-    """Count the records that nobody else in the table has, and how many of them are among other records."""
-    points = Points.of(original.codes, np.ones(len(original), np.int64))
-    unique = points.codes[points.counts == 1]
-    _, number = distinct_rows(np.concatenate([unique, records.codes]))
-    return len(unique), int(np.isin(np.arange(len(unique)), number[len(unique) :]).sum())
