@@ -19,10 +19,18 @@ from sfumato.anonymizers.exchange.exchange import Exchange
 from sfumato.anonymizers.full_domain.full_domain import DecidedLattice, FullDomain
 from sfumato.anonymizers.hilbert import Hilbert
 from sfumato.anonymizers.local_recoding.local_recoding import LocalRecoding
+from sfumato.anonymizers.local_suppression import LocalSuppression
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
+from sfumato.anonymizers.perturbed.microaggregation import Microaggregation
+from sfumato.anonymizers.perturbed.noise import AddedNoise
+from sfumato.anonymizers.perturbed.pram import Pram
+from sfumato.anonymizers.perturbed.rank_swapping import RankSwapping
+from sfumato.anonymizers.perturbed.record_swapping import RecordSwapping
 from sfumato.anonymizers.perturbed.rounding import Rounding
 from sfumato.anonymizers.record_maker import RecordMaker
 from sfumato.anonymizers.sabre import Sabre
+from sfumato.anonymizers.synthetic.cart import Cart
+from sfumato.anonymizers.top_coding import TopCoding
 from sfumato.anonymizers.trivial import Original, WithoutQuasi, WithoutSensitive
 from sfumato.configuration import parse
 from sfumato.errors import BadInputError
@@ -40,12 +48,22 @@ ANONYMIZERS: list[type[Anonymizer]] = [
     Anatomy,
     Sabre,
     Burel,
+    LocalSuppression,
+    TopCoding,
     WithoutQuasi,
     WithoutSensitive,
     Original,
 ]
 MECHANISMS: list[type[Mechanism]] = [DPKdTree, DPQuadtree, DPKdHybrid, DPPrivTree, DPGrid]
-RECORD_MAKERS: list[type[RecordMaker]] = [Rounding]
+RECORD_MAKERS: list[type[RecordMaker]] = [
+    Microaggregation,
+    Pram,
+    RankSwapping,
+    RecordSwapping,
+    AddedNoise,
+    Rounding,
+    Cart,
+]
 Maker = Anonymizer | Mechanism | RecordMaker
 """Whatever makes a release: exact and of a requirement, noisy, or of records in place of records."""
 

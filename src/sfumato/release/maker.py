@@ -8,6 +8,7 @@ from dataclasses import fields, replace
 from typing import ClassVar, Self
 
 from sfumato.configuration import Configured
+from sfumato.release.dial import Dial
 
 
 class ReleaseMaker(Configured):
@@ -15,6 +16,9 @@ class ReleaseMaker(Configured):
 
     noisy: ClassVar[bool] = False
     """Whether its releases are boxes with noisy counts, of which nothing that counts records can be said."""
+
+    takes_requirements: ClassVar[bool] = True
+    """Whether it makes its releases satisfy whatever is required of them; otherwise it promises what it promises."""
 
     has_lattice: ClassVar[bool] = False
     """Whether it decides a lattice of transformations, which `lattice` returns."""
@@ -53,6 +57,10 @@ class ReleaseMaker(Configured):
     def draws_at_random(self) -> bool:
         """Whether anything is drawn at random: where there is a seed, unless a maker knows better."""
         return any(field.name == "seed" for field in fields(self))  # type: ignore[arg-type]
+
+    def dial(self, records: int) -> Dial | None:
+        """Name the number of its own that a search should turn on a table of so many records, if there is one."""
+        return None
 
     def with_seed(self, seed: int) -> Self:
         """Return the same maker with a seed where it draws at random and has none."""

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.errors import BadInputError
@@ -270,12 +271,24 @@ def unchanged_records(release: RecordRelease) -> int:
     """Count the people whose record is published just as it is, where it is known which record stands for whom."""
     if release.link is None:
         return 0
-    cells, link = release.cells, release.link
-    quasi = len(cells.quasi)
-    original, made = cell_codes(cells)[link.cell], release.rows[link.group]
+    return int(release.link.count[_same_values(release, release.link).all(axis=1)].sum())
+
+
+def unchanged_values(release: RecordRelease) -> dict[str, float]:
+    """Return by column the share of the values that are published as they are, where it is known whose they are."""
+    if release.link is None or not release.link.records:
+        return {}
+    shares = release.link.count @ _same_values(release, release.link) / release.link.records
+    names = [*(quasi.name for quasi in release.cells.quasi), *(each.name for each in release.cells.sensitive)]
+    return dict(zip(names, shares.tolist(), strict=True))
+
+
+def _same_values(release: RecordRelease, link: Assignment) -> NDArray[np.bool_]:
+    """Say for every entry of a link and every column whether just the recorded value is published."""
+    quasi = len(release.cells.quasi)
+    original, made = cell_codes(release.cells)[link.cell], release.rows[link.group]
     same = (original[:, :quasi] == made[:, :quasi]) & (original[:, :quasi] == made[:, quasi : 2 * quasi])
-    alike = same.all(axis=1) & (original[:, quasi:] == made[:, 2 * quasi :]).all(axis=1)
-    return int(link.count[alike].sum())
+    return np.column_stack([same, original[:, quasi:] == made[:, 2 * quasi :]])
 
 
 def replicated_uniques(release: RecordRelease) -> tuple[int, int]:

@@ -16,6 +16,7 @@ from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.configuration import Option
 from sfumato.errors import BadInputError
 from sfumato.release import Form, Guarantee, NoisyRelease, Published, Release, noisy_release
+from sfumato.release.dial import Dial
 from sfumato.release.maker import ReleaseMaker
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.table import Table
@@ -65,10 +66,15 @@ class Mechanism(ReleaseMaker, ABC):
 
     noisy: ClassVar[bool] = True
     people: ClassVar[bool] = False
+    takes_requirements: ClassVar[bool] = False
     drawn_as: ClassVar[str] = "differential privacy"
     published_as: ClassVar[str] = "differential privacy, published as boxes with noisy counts"
     procedure: ClassVar[str]
     """What it does, in words for whoever reads a certificate."""
+
+    def dial(self, records: int) -> Dial:
+        """Turn epsilon, as far as anybody would."""
+        return Dial("epsilon", 0.01, 10.0)
 
     def draw(self, table: Table, noise: Noise | None = None) -> NoisyRelease:
         """Draw a release; `noise` is OpenDP's unless another one is handed in, for tests and for maps."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.release import NoisyRelease, RecordRelease, Release
+from sfumato.release.records import replicated_uniques, unchanged_values
 from sfumato.table import Quasi
 from sfumato.tradeoff.exploration.columns import columns_before_and_after
 
@@ -42,8 +43,13 @@ def noisy_details(release: NoisyRelease) -> dict[str, Any]:
 
 
 def record_details(release: RecordRelease) -> dict[str, Any]:
-    """Describe records in place of records: how many, and every column before and after."""
-    return {"groups": release.groups, "rows": release.records, "columns": columns_before_and_after(release)}
+    """Describe records in place of records: how many, what stayed as it was, and every column before and after."""
+    about: dict[str, Any] = {"groups": release.groups, "rows": release.records}
+    if release.people:
+        about["unchanged_values"] = unchanged_values(release)
+    else:
+        about["replicated_uniques"], about["unique_records"] = replicated_uniques(release)
+    return about | {"columns": columns_before_and_after(release)}
 
 
 def _sizes(release: Release) -> list[dict[str, int]]:
