@@ -181,7 +181,8 @@ def certified_lines(content: Mapping[str, Any], file: Path, certificate: Path) -
     promise = content["promise"]
     privacy = promise["differential_privacy"]
     yield f"{file} is the very file that {certificate} certifies, byte by byte."
-    yield f"Promised: differential privacy with epsilon {privacy['epsilon']:g}. {privacy['in_words']}"
+    delta = f" and delta {privacy['delta']:g}" if "delta" in privacy else ""
+    yield f"Promised: differential privacy with epsilon {privacy['epsilon']:g}{delta}. {privacy['in_words']}"
     yield f"{promise['why_not_checked']} Its rows are synthetic records, so groups and k were not measured."
 
 

@@ -39,7 +39,7 @@ from sfumato.publish.leaving import Leaving, Publication, check_confirmed, check
 from sfumato.publish.mapping import mapping_of
 from sfumato.publish.noisy.publication import LeavingDraw, check_noisy_request
 from sfumato.publish.plain_words import PlainWords, table_in_plain_words
-from sfumato.release import NoisyRelease, Release, RowLayout, check_targets, format_of
+from sfumato.release import NoisyRelease, RecordRelease, Release, RowLayout, check_targets, format_of
 from sfumato.release.writing import GROUP, inputs_of, release_files, write_drafts
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.requirements.predicates import SIZE
@@ -99,8 +99,8 @@ def publish_point(
     check_unchanged(map_, folder, table.engine.origin, explored.digest_of(table))
     origin = replace(origin, table=table.engine.origin)
     release = made(point, table)
-    if isinstance(release, NoisyRelease):
-        assert isinstance(maker, Mechanism)
+    if isinstance(maker, Mechanism):
+        assert isinstance(release, NoisyRelease | RecordRelease)
         leaving = LeavingDraw(release, maker, path, origin, point.measures, escape_formulas)
     else:
         assert isinstance(release, Release)

@@ -14,7 +14,10 @@ class ReleaseMaker(Configured):
     """Whoever makes a release. It prints as what one would type."""
 
     noisy: ClassVar[bool] = False
-    """Whether its releases are boxes with noisy counts, of which nothing that counts records can be said."""
+    """Whether its releases are drawn with noise, differentially privately: nothing that counts people can be said."""
+
+    shown_as: ClassVar[str] = ""
+    """What a noisy one publishes, in words: boxes with noisy counts, synthetic records."""
 
     has_lattice: ClassVar[bool] = False
     """Whether it decides a lattice of transformations, which `lattice` returns."""

@@ -39,7 +39,7 @@ def settings(point: Point) -> str:
     if maker.baseline:
         return maker.baseline
     if maker.noisy:
-        return f"{maker.in_words()}: differential privacy, published as boxes with noisy counts"
+        return f"{maker.in_words()}: differential privacy, published as {maker.shown_as}"
     group = "bucket" if point.form == "bucketization" else "group"
     parts = [maker.in_words(), *(part.rule_in_words(group) for part in candidate.requirement.parts), FORMS[point.form]]
     if candidate.suppress:
