@@ -15,6 +15,8 @@ from sfumato.anonymizers.dp.mechanism import Mechanism, assigned
 from sfumato.anonymizers.dp.noise import Noise, UnsafeSeededNoise
 from sfumato.anonymizers.dp.privtree import DPPrivTree
 from sfumato.anonymizers.dp.quadtree import DPQuadtree
+from sfumato.anonymizers.dp.synthesis.aim import AIM
+from sfumato.anonymizers.dp.synthesis.mst import MST
 from sfumato.anonymizers.exchange.exchange import Exchange
 from sfumato.anonymizers.full_domain.full_domain import DecidedLattice, FullDomain
 from sfumato.anonymizers.hilbert import Hilbert
@@ -54,7 +56,7 @@ ANONYMIZERS: list[type[Anonymizer]] = [
     WithoutSensitive,
     Original,
 ]
-MECHANISMS: list[type[Mechanism]] = [DPKdTree, DPQuadtree, DPKdHybrid, DPPrivTree, DPGrid]
+MECHANISMS: list[type[Mechanism]] = [DPKdTree, DPQuadtree, DPKdHybrid, DPPrivTree, DPGrid, MST, AIM]
 RECORD_MAKERS: list[type[RecordMaker]] = [
     Microaggregation,
     Pram,

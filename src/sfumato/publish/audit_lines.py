@@ -182,7 +182,8 @@ def certified_lines(content: Mapping[str, Any], file: Path, certificate: Path) -
     yield f"{file} is the very file that {certificate} certifies, byte by byte."
     if "differential_privacy" in promise:
         privacy = promise["differential_privacy"]
-        yield f"Promised: differential privacy with epsilon {privacy['epsilon']:g}. {privacy['in_words']}"
+        delta = f" and delta {privacy['delta']:g}" if "delta" in privacy else ""
+        yield f"Promised: differential privacy with epsilon {privacy['epsilon']:g}{delta}. {privacy['in_words']}"
     yield f"{promise['why_not_checked']} Its rows are not the table's own, so groups and k were not measured."
 
 

@@ -102,12 +102,13 @@ def publish_point(
     check_unchanged(map_, folder, table.engine.origin, explored.digest_of(table))
     origin = replace(origin, table=table.engine.origin)
     release = made(point, table)
-    if isinstance(release, NoisyRelease):
-        assert isinstance(maker, Mechanism)
+    if isinstance(maker, Mechanism):
+        assert isinstance(release, NoisyRelease | RecordRelease)
         leaving = LeavingDraw(release, maker, path, origin, point.measures, escape_formulas)
     elif isinstance(release, RecordRelease):
         leaving = LeavingRecords(release, candidate, path, origin, point.measures, escape_formulas)
     else:
+        assert isinstance(release, Release)
         meanings = meanings_of(Map(map_.study, (point,), map_.about))
         leaving = LeavingTable(release, candidate, path, origin, meanings, layout, escape_formulas)
     return publish(leaving, force, mapping, decision)

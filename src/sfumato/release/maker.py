@@ -15,7 +15,10 @@ class ReleaseMaker(Configured):
     """Whoever makes a release. It prints as what one would type."""
 
     noisy: ClassVar[bool] = False
-    """Whether its releases are boxes with noisy counts, of which nothing that counts records can be said."""
+    """Whether its releases are drawn with noise, differentially privately: nothing that counts people can be said."""
+
+    shown_as: ClassVar[str] = ""
+    """What it publishes, in words, where that is not groups: boxes with noisy counts, synthetic records."""
 
     takes_requirements: ClassVar[bool] = True
     """Whether it makes its releases satisfy whatever is required of them; otherwise it promises what it promises."""
@@ -43,9 +46,6 @@ class ReleaseMaker(Configured):
 
     shows_exact: ClassVar[bool] = False
     """Whether exact quasi-identifiers are shown, in whatever form: people's own, or perturbed ones that look so."""
-
-    published_as: ClassVar[str] = ""
-    """How what it makes is published, in words, where that is not groups that satisfy a requirement."""
 
     drawn_as: ClassVar[str] = ""
     """What it is drawn as on a map, where that is not its requirement."""

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.errors import BadInputError
 from sfumato.quiet import Quiet
-from sfumato.release.noisy import Guarantee, NoisyRelease
+from sfumato.release.guarantee import Guarantee
+from sfumato.release.noisy import NoisyRelease
 from sfumato.release.release import Boxes, Form, Grouped, Published, Release
 from sfumato.release.synthetic import uniform_leaves
 from sfumato.release.written_records import WrittenRecords
@@ -186,6 +187,11 @@ class RecordRelease(WrittenRecords, Grouped):
         if self.histograms is None:
             return np.zeros((len(self.sizes), int(self.cells.spans[-1])))
         return self.histograms.counts.astype(np.float64)
+
+    @property
+    def rows_written(self) -> int:
+        """All of them."""
+        return self.records
 
     def record_table(self) -> pa.Table:
         """Return the records as texts, columns in the order of the input, if the release may be published."""

@@ -30,12 +30,14 @@ def details(release: Release, losses: NDArray[np.float64] | None) -> dict[str, A
     }
 
 
-def noisy_details(release: NoisyRelease) -> dict[str, Any]:
-    """Describe one draw of a noisy release: how many boxes, and what the budget was spent on."""
+def noisy_details(release: NoisyRelease | RecordRelease) -> dict[str, Any]:
+    """Describe one draw of a noisy release: how many boxes or different records, and what the budget was spent on."""
     guarantee = release.guarantee
+    assert guarantee is not None
     return {
         "groups": release.groups,
         "epsilon": guarantee.epsilon,
+        **({"delta": guarantee.delta} if guarantee.delta else {}),
         "by_purpose": guarantee.by_purpose,
         "by_level": [[level, epsilon] for level, epsilon in guarantee.by_level.items()],
         "columns": columns_before_and_after(release),

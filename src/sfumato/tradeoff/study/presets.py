@@ -1,8 +1,8 @@
 """Ready-made candidates and axes for the table of any study: `sfumato explore STUDY --preset everything`.
 
-A preset keeps the table, its hierarchies and the scales of a study, and takes the place of its candidates and axes. What
-a table cannot bear (a differentially private maker of undeclared domains, a requirement on sensitive values where there
-are none) stands on the map as a point that says why, or is not listed where nothing could be said of it at all.
+A preset keeps the table, its hierarchies and the scales of a study, and takes the place of its candidates and axes.
+What a table cannot bear (a differentially private maker of undeclared domains) stands on the map as a point that says
+why; what is about sensitive values is left out where there are none.
 """
 
 from __future__ import annotations
