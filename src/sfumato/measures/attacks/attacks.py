@@ -28,6 +28,7 @@ from sfumato.measures.attacks.outcome import Findings, Outcome
 from sfumato.measures.attacks.record_linkage import record_linkage
 from sfumato.measures.attacks.replicated import alone, exact_rows, replicated_uniques
 from sfumato.measures.attacks.view import View
+from sfumato.phrases import percent
 from sfumato.process.interrupts import look
 from sfumato.quiet import Quiet
 from sfumato.release import Grouped, Published
@@ -71,6 +72,11 @@ class Attacks(Configured):
     def prepare(self, table: Table) -> AttackedTable:
         """Make the attacks ready for a table."""
         return AttackedTable(table, self)
+
+    @property
+    def made_of(self) -> str:
+        """What a release that is attacked is made of, in words."""
+        return "all records" if self.file is not None else f"{percent(1 - self.control, 3)} of the records"
 
     @property
     def digest(self) -> str:

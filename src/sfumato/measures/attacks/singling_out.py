@@ -181,7 +181,7 @@ def growth(nobody: float, ratio: float, factor: float) -> float:
     """
     slope = log(nobody) / ratio
     if slope > -1:  # no more spread than the same weight for all: Poisson
-        return factor * nobody ** (factor - 1)
+        return factor * exp(log(nobody) * (factor - 1))
     low, high = 0.0, 1.0
     for _ in range(60):
         middle = (low + high) / 2

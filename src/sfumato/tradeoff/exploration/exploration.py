@@ -24,7 +24,7 @@ from sfumato.release.changes import column_changes
 from sfumato.rooms import up_to
 from sfumato.table import Table
 from sfumato.tradeoff.exploration.cache import Cache, mend_cache
-from sfumato.tradeoff.exploration.details import details, noisy_details, record_details
+from sfumato.tradeoff.exploration.details import attack_tables, details, noisy_details, record_details
 from sfumato.tradeoff.limit.limit import AXES, Limit, limit
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.study.draft import as_study
@@ -300,10 +300,12 @@ def with_attacks(
     if prepared.attacks is None:
         return found
     outcome = prepared.attacks.attacked(releases, again)
+    tables = attack_tables(outcome.details, prepared.attacks.options.made_of)
+    tables = [*found["details"].get("tables", []), *tables]
     return found | {
         "measures": {**found["measures"], **outcome.measures},
         "intervals": {**found.get("intervals", {}), **outcome.intervals},
-        "details": {**found["details"], "attacks": outcome.details},
+        "details": {**found["details"], "attacks": outcome.details, "tables": tables},
     }
 
 
