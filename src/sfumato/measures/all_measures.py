@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf, log
 from typing import Literal
 
+from sfumato.measures.attacks.declared import OF_ATTACKS
 from sfumato.measures.declaration import Measure
 from sfumato.measures.of_baskets import OF_BASKETS
 
@@ -175,6 +176,7 @@ MEASURES: dict[str, Measure] = {
         ),
         _without_sensitive("workload_brier", "utility", "lower", "the classifier's Brier score", 0, 2),
         _without_sensitive("suppressed", "utility", "lower", "records that are not published", 0),
+        *OF_ATTACKS,
         *OF_BASKETS,
     )
 }

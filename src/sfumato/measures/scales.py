@@ -18,6 +18,7 @@ from sfumato.configuration import Option, check_options
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES, READ_NOISY, RECONSTRUCTED
 from sfumato.measures.attack import Attack
+from sfumato.measures.attacks.attacks import AttackedTable, Attacks
 from sfumato.measures.classification.classification import Classification, Task
 from sfumato.measures.classification.worth import worth
 from sfumato.measures.definetti import guessed
@@ -59,6 +60,13 @@ class Scales:
             takes="reader",
         ),
     ] = field(default_factory=EmReader)
+    attacks: Annotated[
+        Attacks | None,
+        Option(
+            "Attacks that compare with records which the makers never saw; they are on where an axis is one of them.",
+            takes="attacks",
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -122,8 +130,15 @@ class Prepared:
         """The column that shall be learned, with the records that teach it."""
         return self.scales.classification.prepare(self.table) if self.scales.classification else None
 
+    @cached_property
+    def attacks(self) -> AttackedTable | None:
+        """The table as attackers see it, where its releases are attacked."""
+        return self.scales.attacks.prepare(self.table) if self.scales.attacks else None
+
     def ready(self) -> Prepared:
         """Work everything out now, so that threads only read."""
+        if self.attacks is not None:
+            self.attacks.ready()
         if self.task is not None:
             self.task.ready()
         if self.table.cells.sensitive:

@@ -315,20 +315,24 @@ def read_as_records(release: Published, generator: np.random.Generator) -> Recor
     In a bucket the sensitive values are dealt out at random, as they were. Of a noisy release as many records are drawn
     as its counts say. What a release does not show of the sensitive attributes is `NOT_SHOWN`.
     """
-    if isinstance(release, RecordRelease):
-        row = np.repeat(np.arange(len(release.rows)), release.counts)
-        lo, hi, values = release.lo[row], release.hi[row], release.values[row]
-    elif isinstance(release, NoisyRelease):
-        counts = release.synthetic_counts
-        box, value = (np.repeat(index, counts.ravel()) for index in np.indices(counts.shape).reshape(2, -1))
-        lo, hi, values = release.boxes.lo[box], release.boxes.hi[box], value[:, None].astype(np.int32)
-    else:
-        assert isinstance(release, Release)
-        lo, hi, values = _assigned_records(release, generator)
+    lo, hi, values = released_boxes(release, generator)
     columns = [
         uniform_leaves(quasi.hierarchy, lo[:, a], hi[:, a], generator) for a, quasi in enumerate(release.cells.quasi)
     ]
     return Records(release.cells, np.ascontiguousarray(np.column_stack([*columns, values]), dtype=np.int32))
+
+
+def released_boxes(release: Published, generator: np.random.Generator) -> tuple[Codes, Codes, Codes]:
+    """List the records of any release: the ends of their boxes, and their sensitive leaf codes."""
+    if isinstance(release, RecordRelease):
+        row = np.repeat(np.arange(len(release.rows)), release.counts)
+        return release.lo[row], release.hi[row], release.values[row]
+    if isinstance(release, NoisyRelease):
+        counts = release.synthetic_counts
+        box, value = (np.repeat(index, counts.ravel()) for index in np.indices(counts.shape).reshape(2, -1))
+        return release.boxes.lo[box], release.boxes.hi[box], value[:, None].astype(np.int32)
+    assert isinstance(release, Release)
+    return _assigned_records(release, generator)
 
 
 def _assigned_records(release: Release, generator: np.random.Generator) -> tuple[Codes, Codes, Codes]:

@@ -20,7 +20,18 @@ from sfumato.documents import named, parse_toml, read_text
 from sfumato.engines import Frame
 from sfumato.engines.places import beside, seen_from
 from sfumato.errors import BadInputError
-from sfumato.measures import MEASURES, READ_NOISY, READERS, Attack, Classification, Queries, Reader, Scales
+from sfumato.measures import (
+    ATTACK_MEASURES,
+    MEASURES,
+    READ_NOISY,
+    READERS,
+    Attack,
+    Attacks,
+    Classification,
+    Queries,
+    Reader,
+    Scales,
+)
 from sfumato.release import FORMS, Form
 from sfumato.requirements import Requirement, requirement
 from sfumato.table import DATASETS, Hierarchy, Table, TableDeclaration
@@ -141,6 +152,9 @@ class Study:
 
     def __post_init__(self) -> None:
         check_axes(self.axes, MEASURES)
+        named = {*self.axes, *(bound.measure for bound in (self.search.bounds if self.search else ()))}
+        if self.scales.attacks is None and named & {*ATTACK_MEASURES}:
+            object.__setattr__(self, "scales", replace(self.scales, attacks=Attacks()))
         if not self.candidates:
             raise BadInputError(f"the study {self.name!r} has no candidate; give it [[candidates]]")
         nobody = [candidate.anonymizer.name for candidate in self.candidates if not candidate.anonymizer.people]
@@ -282,7 +296,13 @@ def bundled_names() -> list[str]:
     return list(DATASETS)
 
 
-SCALES = {"queries": (Queries,), "classification": (Classification,), "attack": (Attack,), "reader": READERS}
+SCALES = {
+    "queries": (Queries,),
+    "classification": (Classification,),
+    "attack": (Attack,),
+    "reader": READERS,
+    "attacks": (Attacks,),
+}
 """The kinds of every scale that is a configuration of its own."""
 
 LI_LI_2009 = {
