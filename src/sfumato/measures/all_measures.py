@@ -6,6 +6,7 @@ from math import inf, log
 from typing import Literal
 
 from sfumato.measures.declaration import Measure
+from sfumato.measures.fidelity.measures import OF_FIDELITY
 from sfumato.measures.of_baskets import OF_BASKETS
 
 Kind = Literal["risk", "utility"]
@@ -151,6 +152,7 @@ MEASURES: dict[str, Measure] = {
         _without_sensitive(
             "weighted_k", "risk", "higher", "group size seen by the average record (Dewri et al. 2011)", 1
         ),
+        *OF_FIDELITY,
         _without_sensitive(
             "workload_accuracy", "utility", "higher", "how often a classifier trained on the release is right", 0, 1
         ),

@@ -6,6 +6,7 @@ prepared once per table; a release then costs milliseconds.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import nan
@@ -22,6 +23,8 @@ from sfumato.measures.classification.classification import Classification, Task
 from sfumato.measures.classification.worth import worth
 from sfumato.measures.definetti import guessed
 from sfumato.measures.divergence import js_of_rows, kl
+from sfumato.measures.fidelity.fidelity import Fidelity, Portrait
+from sfumato.measures.fidelity.measures import FIDELITY
 from sfumato.measures.groups import Measured, measure
 from sfumato.measures.queries import Queries, Workload
 from sfumato.measures.reconstruction import EmReader, Entries, Reader, weighted_estimates
@@ -59,6 +62,13 @@ class Scales:
             takes="reader",
         ),
     ] = field(default_factory=EmReader)
+    fidelity: Annotated[
+        Fidelity | None,
+        Option(
+            "What of every release is compared with the original: counts of columns, associations, models.",
+            takes="fidelity",
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -66,6 +76,11 @@ class Scales:
     def prepare(self, table: Table) -> Prepared:
         """Work out everything that does not depend on a release."""
         return Prepared(table, self)
+
+    def having(self, measures: Iterable[str]) -> Scales:
+        """Return the same with what these measures need and is not measured without being asked for."""
+        named = tuple(name for name in measures if name in FIDELITY)
+        return replace(self, fidelity=(self.fidelity or Fidelity()).having(named)) if named else self
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,8 +137,15 @@ class Prepared:
         """The column that shall be learned, with the records that teach it."""
         return self.scales.classification.prepare(self.table) if self.scales.classification else None
 
+    @cached_property
+    def portrait(self) -> Portrait | None:
+        """The original as releases are held against it, where that is asked for."""
+        return self.scales.fidelity.prepare(self.table) if self.scales.fidelity else None
+
     def ready(self) -> Prepared:
         """Work everything out now, so that threads only read."""
+        if self.portrait is not None:
+            self.portrait.ready()
         if self.task is not None:
             self.task.ready()
         if self.table.cells.sensitive:
@@ -133,7 +155,7 @@ class Prepared:
 
     def measure(self, release: Published) -> Measured:
         """Measure one release on all scales; of a noisy or synthetic one, by the measures that say `reads_noisy`."""
-        measured = self._estimated(release)
+        measured = self._compared(release, self._estimated(release))
         learned = self.task.learn(release) if self.task is not None and isinstance(release, Release) else None
         if self.task is None or learned is None:
             return measured
@@ -145,6 +167,15 @@ class Prepared:
             **{f"workload_{name}": learned.mean(learned.best, name) for name in ("balanced", "auc", "brier")},
         }
         return replace(measured, values={name: values[name] for name in MEASURES if name in values}, worth=compared)
+
+    def _compared(self, release: Published, measured: Measured) -> Measured:
+        """Add what a comparison with the original gives."""
+        if self.portrait is None:
+            return measured
+        compared = self.portrait.compared(release)
+        values = {**measured.values, **compared.values}
+        ordered = {name: values[name] for name in MEASURES if name in values}
+        return replace(measured, values=ordered, fidelity=compared.picture)
 
     def _estimated(self, release: Published) -> Measured:
         """Measure what follows from groups, boxes and the estimates that they allow."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.measures import Measured
 from sfumato.release import NoisyRelease, RecordRelease, Release
 from sfumato.table import Quasi
 from sfumato.tradeoff.exploration.columns import columns_before_and_after
@@ -44,6 +45,11 @@ def noisy_details(release: NoisyRelease) -> dict[str, Any]:
 def record_details(release: RecordRelease) -> dict[str, Any]:
     """Describe records in place of records: how many, and every column before and after."""
     return {"groups": release.groups, "rows": release.records, "columns": columns_before_and_after(release)}
+
+
+def pictured(measured: Measured) -> dict[str, Any]:
+    """Describe how true a release is to its original, where that was asked for."""
+    return {} if measured.fidelity is None else {"fidelity": dict(measured.fidelity)}
 
 
 def _sizes(release: Release) -> list[dict[str, int]]:

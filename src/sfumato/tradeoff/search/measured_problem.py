@@ -13,7 +13,7 @@ from sfumato.anonymizers import CutSpace, CutVector
 from sfumato.anonymizers.cut_vector.space import Bits
 from sfumato.configuration import Option, parse
 from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.measures import MEASURES, RECONSTRUCTED, Prepared, Scales, UniformReader
+from sfumato.measures import FIDELITY, MEASURES, RECONSTRUCTED, Prepared, Scales, UniformReader
 from sfumato.requirements import requirement
 from sfumato.table import Table
 from sfumato.tradeoff.dominance import cost
@@ -74,6 +74,9 @@ class MeasuredProblem(Problem):
         scales = self.scales if clever else replace(self.scales, reader=UniformReader())
         if not any(map(_is_learned, self.objectives)):
             scales = replace(scales, classification=None)
+        if not any(name in FIDELITY for name in self.objectives):
+            scales = replace(scales, fidelity=None)
+        scales = scales.having(self.objectives)
         prepared = scales.prepare(table).ready()
 
         def judged(vectors: Bits) -> list[Numbers]:

@@ -20,7 +20,7 @@ from sfumato.documents import named, parse_toml, read_text
 from sfumato.engines import Frame
 from sfumato.engines.places import beside, seen_from
 from sfumato.errors import BadInputError
-from sfumato.measures import MEASURES, READ_NOISY, READERS, Attack, Classification, Queries, Reader, Scales
+from sfumato.measures import MEASURES, READ_NOISY, READERS, Attack, Classification, Fidelity, Queries, Reader, Scales
 from sfumato.release import FORMS, Form
 from sfumato.requirements import Requirement, requirement
 from sfumato.table import DATASETS, Hierarchy, Table, TableDeclaration
@@ -140,6 +140,8 @@ class Study:
 
     def __post_init__(self) -> None:
         check_axes(self.axes, MEASURES)
+        bounded = () if self.search is None else tuple(bound.measure for bound in self.search.bounds)
+        object.__setattr__(self, "scales", self.scales.having((*self.axes, *bounded)))  # what counts is measured
         if not self.candidates:
             raise BadInputError(f"the study {self.name!r} has no candidate; give it [[candidates]]")
         nobody = [candidate.anonymizer.name for candidate in self.candidates if not candidate.anonymizer.people]
@@ -281,7 +283,13 @@ def bundled_names() -> list[str]:
     return list(DATASETS)
 
 
-SCALES = {"queries": (Queries,), "classification": (Classification,), "attack": (Attack,), "reader": READERS}
+SCALES = {
+    "queries": (Queries,),
+    "classification": (Classification,),
+    "attack": (Attack,),
+    "reader": READERS,
+    "fidelity": (Fidelity,),
+}
 """The kinds of every scale that is a configuration of its own."""
 
 LI_LI_2009 = {
