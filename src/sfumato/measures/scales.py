@@ -156,14 +156,17 @@ class Prepared:
     def measure(self, release: Published) -> Measured:
         """Measure one release on all scales; of a noisy or synthetic one, by the measures that say `reads_noisy`."""
         measured = self._compared(release, self._estimated(release))
-        learned = self.task.learn(release) if self.task is not None and isinstance(release, Release) else None
+        learned = None if self.task is None else self.task.learn(release)
         if self.task is None or learned is None:
             return measured
-        compared = worth(self.task, learned, measured.values.get("a_acc", 0.0))
+        adversary = measured.values.get("a_acc", 0.0)  # of a release without sensitive values he learns nothing
+        compared = (
+            worth(self.task, learned, adversary) if isinstance(release, Release) or "a_acc" in measured.values else None
+        )
         values = {
             **measured.values,
             "workload_accuracy": learned.accuracy,
-            "utility_gain": compared.gain,
+            "utility_gain": learned.accuracy - self.task.baselines[self.task.base].accuracy,
             **{f"workload_{name}": learned.mean(learned.best, name) for name in ("balanced", "auc", "brier")},
         }
         return replace(measured, values={name: values[name] for name in MEASURES if name in values}, worth=compared)
