@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.measures import Measured
 from sfumato.phrases import number, percent
 from sfumato.release import NoisyRelease, RecordRelease, Release
 from sfumato.release.records import replicated_uniques, unchanged_values
@@ -80,6 +81,11 @@ def attack_tables(attacks: Mapping[str, Any], made_of: str) -> list[dict[str, An
 
 def _rate(rate: Mapping[str, Any] | None) -> str:
     return "" if rate is None else f"{percent(rate['rate'], 3)} of {rate['tries']:,}"
+
+
+def pictured(measured: Measured) -> dict[str, Any]:
+    """Describe how true a release is to its original, where that was asked for."""
+    return {} if measured.fidelity is None else {"fidelity": dict(measured.fidelity)}
 
 
 def _sizes(release: Release) -> list[dict[str, int]]:

@@ -21,13 +21,13 @@ from sfumato.engines import Frame
 from sfumato.engines.places import beside, seen_from
 from sfumato.errors import BadInputError
 from sfumato.measures import (
-    ATTACK_MEASURES,
     MEASURES,
     READ_NOISY,
     READERS,
     Attack,
     Attacks,
     Classification,
+    Fidelity,
     Queries,
     Reader,
     Scales,
@@ -152,9 +152,8 @@ class Study:
 
     def __post_init__(self) -> None:
         check_axes(self.axes, MEASURES)
-        named = {*self.axes, *(bound.measure for bound in (self.search.bounds if self.search else ()))}
-        if self.scales.attacks is None and named & {*ATTACK_MEASURES}:
-            object.__setattr__(self, "scales", replace(self.scales, attacks=Attacks()))
+        bounded = () if self.search is None else tuple(bound.measure for bound in self.search.bounds)
+        object.__setattr__(self, "scales", self.scales.having((*self.axes, *bounded)))  # what counts is measured
         if not self.candidates:
             raise BadInputError(f"the study {self.name!r} has no candidate; give it [[candidates]]")
         nobody = [candidate.anonymizer.name for candidate in self.candidates if not candidate.anonymizer.people]
@@ -302,6 +301,7 @@ SCALES = {
     "attack": (Attack,),
     "reader": READERS,
     "attacks": (Attacks,),
+    "fidelity": (Fidelity,),
 }
 """The kinds of every scale that is a configuration of its own."""
 
