@@ -17,10 +17,10 @@ import pyarrow as pa
 
 from sfumato.anonymizers import Anonymizer, Mechanism
 from sfumato.engines.formulas import check_escaping
+from sfumato.evidence.counted import joined_tables
 from sfumato.measures import measure
 from sfumato.phrases import counted
 from sfumato.publish.audit.audit import Audit, audit
-from sfumato.publish.audit.counted import joined_tables
 from sfumato.publish.audit.question import STUDY
 from sfumato.publish.baskets.publication import leaving_baskets
 from sfumato.publish.board import Decision, board_file, recipient_named

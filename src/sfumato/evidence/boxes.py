@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arrays import Codes, Counts
-from sfumato.publish.audit.counted import Counted, TextColumn, number_combinations, shown_text
-from sfumato.publish.audit.notation import Mask, Meaning, Notation, ValueDomain
+from sfumato.evidence.counted import Counted, TextColumn, number_combinations, shown_text
+from sfumato.evidence.notation import Mask, Meaning, Notation, ValueDomain
 
 MOST_STEPS = 1_000_000_000
 """Looking for boxes is given up where more points than this would have to be looked at, about ten seconds."""

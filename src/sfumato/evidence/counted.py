@@ -23,7 +23,7 @@ from sfumato.arrays import Codes, Counts
 from sfumato.engines import BYTES, Engine, Reading, open_rows
 from sfumato.engines.notations import BLANKS
 from sfumato.errors import BadInputError
-from sfumato.publish.audit.notation import set_members
+from sfumato.evidence.notation import set_members
 from sfumato.table import Table
 from sfumato.table.bundled import open_source as open_table
 from sfumato.workers import together
