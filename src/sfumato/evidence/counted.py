@@ -193,6 +193,13 @@ def _coded(texts: Any, known: dict[str | None, int], missing: str | None) -> Cod
     return codes
 
 
+def text_column(texts: Any) -> TextColumn:
+    """Read an Arrow column, row by row; a missing value is the empty text."""
+    known: dict[str | None, int] = {}
+    whole = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+    return _column(known, [_coded(whole, known, "")])
+
+
 def _column(known: Mapping[str | None, int], parts: Sequence[Codes]) -> TextColumn:
     """Make a column of texts with numbers and of its parts; engines list texts in any order, a column in theirs."""
     order = sorted(known, key=lambda text: (text is None, text or ""))

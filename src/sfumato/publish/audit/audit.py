@@ -30,12 +30,12 @@ from sfumato.evidence.counted import (
 )
 from sfumato.evidence.coverage import Coverage, bucket_coverage, coverage
 from sfumato.evidence.decision import Failure, Findings, failures
+from sfumato.evidence.matching import Matching, misses_a_value
 from sfumato.evidence.notation import Notation
 from sfumato.evidence.profile import Profile, baseline, size_measures, suppression_measures, worst_of
 from sfumato.publish.audit.households import Together, together
 from sfumato.publish.audit.intersection import Intersection, Seen, intersect
 from sfumato.publish.audit.losses import losses, observed_hierarchy, unreadable
-from sfumato.publish.audit.matching import Matching, misses_a_value
 from sfumato.publish.audit.notices import empty_notices, missing_notices, notices_of, star_notices
 from sfumato.publish.audit.question import (
     Attribute,

@@ -18,8 +18,8 @@ from sfumato.arrays import Counts
 from sfumato.configuration import check_choice
 from sfumato.errors import BadInputError
 from sfumato.evidence.counted import EMPTY, STAR, Counted, Source, TextColumn
+from sfumato.evidence.matching import reread
 from sfumato.evidence.profile import Profile, baseline, leaf_codes
-from sfumato.publish.audit.matching import reread
 from sfumato.quiet import Quiet
 from sfumato.table import DATASETS, Hierarchy, Table, bundled, read_hierarchies
 from sfumato.table.hierarchies.declared import declared

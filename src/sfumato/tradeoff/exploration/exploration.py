@@ -229,12 +229,13 @@ def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
         release = maker.anonymize(prepared.table, candidate.requirement, candidate.form, candidate.suppress)
         look()
         measured = prepared.measure(release)
-        worth = measured.worth
+        worth, brought = measured.worth, {"brought": release.details["brought"]} if maker.foreign else {}
         if isinstance(release, RecordRelease):
-            return {"measures": dict(measured.values), "details": record_details(release)}
+            return {"measures": dict(measured.values), "details": record_details(release), **brought}
         return {
+            **brought,
             "measures": dict(measured.values),
-            "published": published_risks(release, candidate.requirement, candidate.suppress),
+            "published": {} if maker.foreign else published_risks(release, candidate.requirement, candidate.suppress),
             "details": details(release, measured.losses),
             "changes": column_changes(release),
             "worth": None if worth is None else {**asdict(worth), "verdict": worth.verdict},

@@ -114,7 +114,7 @@ def _remade(prepared: Prepared, point: Point) -> Release | None:
     candidate = point.candidate
     assert isinstance(candidate, Candidate)
     maker = repeatable(candidate)
-    if isinstance(maker, Mechanism) or point.seconds > SLOWEST:
+    if isinstance(maker, Mechanism) or maker.foreign or point.seconds > SLOWEST:
         return None
     return assigned(maker.anonymize(prepared.table, candidate.requirement, candidate.form, candidate.suppress))
 
