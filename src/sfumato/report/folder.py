@@ -79,7 +79,7 @@ def _timings(map_: Map) -> dict[str, Any]:
 def _entry(point: Point, on_frontier: bool) -> dict[str, Any]:
     """Keep of a point what depends on nothing but the study, and nothing of records."""
     values = point_values(point)
-    more = {name: values[name] for name in KEPT_WHERE_KNOWN if values[name]}
+    more = {name: values[name] for name in KEPT_WHERE_KNOWN if values.get(name)}
     return {name: values[name] for name in KEPT} | {"on_frontier": on_frontier} | more
 
 

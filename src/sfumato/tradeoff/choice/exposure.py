@@ -44,7 +44,7 @@ def refusal(point: Point) -> str:
         what = point.candidate.anonymizer.in_words()
         return f"is the {what}, the other end of the map: not a release to publish"
     if point.brought is not None:
-        return _foreign_refusal(point.brought)
+        return foreign_refusal(point.brought)
     if point.is_noisy or shows_exact(point):
         return ""
     measures = point.measures
@@ -60,8 +60,13 @@ def refusal(point: Point) -> str:
     return ""
 
 
-def _foreign_refusal(brought: Mapping[str, Any]) -> str:
+def foreign_refusal(brought: Mapping[str, Any]) -> str:
     """Say why what was made elsewhere is no release to publish: it shows people truthfully, and somebody alone."""
+    if brought.get("verdict") == "fails":
+        return (
+            f"is claimed to be {brought['claim']}, and is not: {brought['why']} Bring it with another claim, or with "
+            "none"
+        )
     if brought["truthful"] and brought["alone"]:
         alone = counted(brought["alone"], "row")
         return (
