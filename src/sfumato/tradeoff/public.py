@@ -113,7 +113,7 @@ def public_map(map_: Map) -> Map:
     exact = [
         (point, id)
         for point, id in zip(map_.points, public_ids(map_), strict=True)
-        if not point.is_noisy and point.candidate.anonymizer.is_release and not point.candidate.anonymizer.is_found
+        if not point.is_noisy and _may_be_named(point)
     ]
     own = [not point.candidate.anonymizer.foreign for point, _ in exact]
     steps = public_steps(
@@ -135,6 +135,12 @@ def public_map(map_: Map) -> Map:
     about = {name: list(map_.about.get(name, ())) for name in ("quasi", "sensitive")}
     public = PublicStudy(study.name, axes or USUAL, study.forms, study.section, _size_in_words(map_))
     return Map(public, points, about | {"note": ROUNDED if known else WORDS_ONLY})
+
+
+def _may_be_named(point: Point) -> bool:
+    """Say whether a release may be on a public map at all; what is claimed and does not hold is not repeated."""
+    maker = point.candidate.anonymizer
+    return maker.is_release and not maker.is_found and (point.brought or {}).get("verdict") != "fails"
 
 
 def public_ids(map_: Map) -> list[str]:

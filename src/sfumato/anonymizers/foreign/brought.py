@@ -282,9 +282,10 @@ def _replicated(rows: ReadRows) -> list[str]:
     replicated, uniques = int(weights[same > 0].sum()), int(weights[same == 1].sum())
     if not replicated:
         return []
+    rounded = ", numbers taken to its nearest values" if rows.moved else ""
     return [
-        f"{counted(replicated, 'row')} of {rows.records:,} {'is a record' if replicated == 1 else 'are records'} of "
-        f"the table as they are, {uniques:,} of them of people who are unique there by these columns."
+        f"{counted(replicated, 'row')} of {rows.records:,} {'equals a record' if replicated == 1 else 'equal records'} "
+        f"of the table{rounded}; {uniques:,} of them those of people who are unique there by these columns."
     ]
 
 

@@ -91,8 +91,11 @@ class BroughtCommand(Brought):
 
     @property
     def made_of(self) -> str:
-        """The program's name."""
-        return Path(self._words("table", "out", 0)[0]).name if self.run else ""
+        """The name of the script that is run, or of the program."""
+        if not self.run:
+            return ""
+        words = shlex.split(self.run)
+        return Path(next(filter(_is_script, words[1:]), words[0])).name
 
     @property
     def pinned(self) -> Self:
