@@ -124,10 +124,9 @@ def public_foreign_certificate(shown: Shown, cautions: Sequence[Caution]) -> dic
 
 def _check(shown: Shown, confirmed: Sequence[str]) -> list[str]:
     """Write how the file is checked again: what it confirms, or that it is the one that is meant."""
-    if shown.alone is not None:
-        return public_check([shown.path.name], shown.columns, "generalization", confirmed)
-    certificate = f"{shown.path.name}.certificate-public.json"
-    return ["sfumato", "audit", argument(shown.path.name), "--certificate", argument(certificate)]
+    if not shown.columns.quasi:
+        return ["sha256sum", argument(shown.path.name)]
+    return public_check([shown.path.name], shown.columns, "generalization", confirmed)
 
 
 def _parts(maker: Brought, confirmed: Sequence[str]) -> list[dict[str, Any]]:
