@@ -175,6 +175,14 @@ MEASURES: dict[str, Measure] = {
         ),
         _without_sensitive("workload_brier", "utility", "lower", "the classifier's Brier score", 0, 2),
         _without_sensitive("suppressed", "utility", "lower", "records that are not published", 0),
+        Measure(
+            "epsilon",
+            "risk",
+            "lower",
+            "budget of differential privacy: e^epsilon bounds what any one record does to the release",
+            needs_sensitive=False,
+            reads_noisy=True,
+        ),
         *OF_BASKETS,
     )
 }
