@@ -82,6 +82,7 @@ anonymizers = [
   "dp-grid epsilon=1",
   "mst epsilon=1",
   "mst epsilon=1 delta=1e-6",
+  "aim epsilon=1 delta=1e-6",
 ]
 [[candidates]]
 requirements = ["k-anonymity k=5"]
