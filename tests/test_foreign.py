@@ -257,6 +257,15 @@ def test_sets_and_members_that_are_no_neighbours_are_told_and_groups_stay_those_
     assert any("no neighbours" in notice for notice in found(release)["notices"])
 
 
+def test_texts_that_mean_the_same_but_differ_are_two_groups_as_a_reader_sees_them():
+    table, rows = people()
+    shown = [(f"{age}.0" if i % 2 else f"{age}", "*", "*", ill) for i, (age, _, _, ill) in enumerate(rows)]
+    release = brought(table, shown, claim="k-anonymity k=2")
+    assert found(release)["truthful"]
+    sizes = Counter(row[0] for row in shown)
+    assert measure(release).values["k"] == min(sizes.values()) and release.groups == len(sizes)
+
+
 # -- perturbed and synthetic -------------------------------------------------------------------------------------------
 
 
