@@ -221,7 +221,7 @@ def test_dates_are_rounded_to_days() -> None:
     table = sfumato.read(
         pa.table({"day": days}),
         quasi=["day"],
-        hierarchies={"day": {"type": "dates", "lower": "2020-01-01", "upper": "2020-12-31"}},
+        hierarchies={"day": {"type": "dates", "first": "2020-01-01", "last": "2020-12-31"}},
     )
     shown = sorted(row["day"] for row in sfumato.draw(table, "rounding base=7").record_table().to_pylist())
     assert len(set(shown)) == 2 and shown[0][:7] == "2020-01"
