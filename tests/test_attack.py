@@ -24,14 +24,13 @@ from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.measures import HALF_RANGES, MEASURES, READ_NOISY, Attack, Queries, Scales
 from sfumato.measures.attack import drawn_points, naive_bayes, spread_over_leaves
 from sfumato.measures.groups import COLUMNS
-from sfumato.release import Release
-from sfumato.release.noisy import Guarantee, Spent, noisy_release
+from sfumato.release import Budget, Guarantee, Release, Spent, noisy_release
 from sfumato.tradeoff.map import Map
 from sfumato.tradeoff.study.study import Grid, Study
 from sfumato.words.meanings import meanings
 from strategies import tries
 
-GUARANTEE = Guarantee((Spent("counts", 0, 1.0),), "one record more or less", ())
+GUARANTEE = Guarantee(Budget(1.0), (Spent("counts", 0, 1.0),), "one record more or less", ())
 
 
 def made_noisy(table, lo, hi, counts):

@@ -14,7 +14,7 @@ from typing import Any
 from sfumato.anonymizers import makers
 from sfumato.configuration import Configured, Described, described
 from sfumato.errors import BadInputError
-from sfumato.measures import MEASURES, READERS, Attack, Classification, Measure, Queries, Scales
+from sfumato.measures import MEASURES, READERS, Attack, Classification, Fidelity, Measure, Queries, Scales
 from sfumato.requirements import REQUIREMENTS
 from sfumato.table import TableDeclaration
 from sfumato.tradeoff.search.measured_problem import PROBLEMS
@@ -97,7 +97,7 @@ def sections() -> Mapping[str, tuple[Entry, ...]]:
     kinds: Mapping[str, tuple[type[Configured], ...]] = {
         "anonymizers": makers(),
         "requirements": tuple(REQUIREMENTS),
-        "scales": (Queries, Attack, Classification, *READERS),
+        "scales": (Queries, Attack, Classification, *READERS, Fidelity),
         "searches": (NSGA2, *PROBLEMS),
         "anonymizers of baskets": CANDIDATES,
         "requirements of baskets": (*BASKET_REQUIREMENTS, UtilityConstraints, SuppressionLimit),

@@ -44,7 +44,7 @@ class RecordMaker(ReleaseMaker, ABC):
 
     takes_requirements: ClassVar[bool] = False
     drawn_as: ClassVar[str] = "changed records"
-    published_as: ClassVar[str] = "published as records with changed values"
+    shown_as: ClassVar[str] = "records with changed values"
 
     @property
     def shows_exact(self) -> bool:  # type: ignore[override]

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import ClassVar, Self
 
-from sfumato.configuration import Configured
+from sfumato.configuration import Configured, without_seed
 from sfumato.release.dial import Dial
 
 
@@ -15,7 +15,10 @@ class ReleaseMaker(Configured):
     """Whoever makes a release. It prints as what one would type."""
 
     noisy: ClassVar[bool] = False
-    """Whether its releases are boxes with noisy counts, of which nothing that counts records can be said."""
+    """Whether its releases are drawn with noise, differentially privately: nothing that counts people can be said."""
+
+    shown_as: ClassVar[str] = ""
+    """What it publishes, in words, where that is not groups: boxes with noisy counts, synthetic records."""
 
     takes_requirements: ClassVar[bool] = True
     """Whether it makes its releases satisfy whatever is required of them; otherwise it promises what it promises."""
@@ -44,14 +47,29 @@ class ReleaseMaker(Configured):
     shows_exact: ClassVar[bool] = False
     """Whether exact quasi-identifiers are shown, in whatever form: people's own, or perturbed ones that look so."""
 
-    published_as: ClassVar[str] = ""
-    """How what it makes is published, in words, where that is not groups that satisfy a requirement."""
-
     drawn_as: ClassVar[str] = ""
     """What it is drawn as on a map, where that is not its requirement."""
 
     people: ClassVar[bool] = True
     """Whether what it publishes stands for people, so that measures that count them can be said of it."""
+
+    foreign: ClassVar[bool] = False
+    """Whether it was made elsewhere, so that nothing is promised of it."""
+
+    @property
+    def described_in_words(self) -> str:
+        """Say in a sentence what it is, where its settings do not say it to everybody."""
+        return ""
+
+    @property
+    def family(self) -> str:
+        """What its releases are drawn as, where that is not their requirement."""
+        return ""
+
+    @property
+    def public(self) -> Self:
+        """The same as everybody may know it: without a seed, with which its release could be made again."""
+        return without_seed(self)
 
     @property
     def draws_at_random(self) -> bool:

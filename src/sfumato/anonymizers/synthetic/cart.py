@@ -45,7 +45,7 @@ class Cart(RecordMaker):
     title: ClassVar[str] = "Sequential trees"
     effort: ClassVar[float] = 10.0
     drawn_as: ClassVar[str] = "synthetic records"
-    published_as: ClassVar[str] = "published as synthetic records, which stand for nobody"
+    shown_as: ClassVar[str] = "synthetic records, which stand for nobody"
     aligned: ClassVar[bool] = False
     people: ClassVar[bool] = False
     caution: ClassVar[str] = (
