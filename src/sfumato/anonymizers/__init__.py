@@ -15,14 +15,24 @@ from sfumato.anonymizers.dp.mechanism import Mechanism, assigned
 from sfumato.anonymizers.dp.noise import Noise, UnsafeSeededNoise
 from sfumato.anonymizers.dp.privtree import DPPrivTree
 from sfumato.anonymizers.dp.quadtree import DPQuadtree
+from sfumato.anonymizers.dp.synthesis.aim import AIM
+from sfumato.anonymizers.dp.synthesis.mst import MST
 from sfumato.anonymizers.exchange.exchange import Exchange
 from sfumato.anonymizers.full_domain.full_domain import DecidedLattice, FullDomain
 from sfumato.anonymizers.hilbert import Hilbert
 from sfumato.anonymizers.local_recoding.local_recoding import LocalRecoding
+from sfumato.anonymizers.local_suppression import LocalSuppression
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
+from sfumato.anonymizers.perturbed.microaggregation import Microaggregation
+from sfumato.anonymizers.perturbed.noise import AddedNoise
+from sfumato.anonymizers.perturbed.pram import Pram
+from sfumato.anonymizers.perturbed.rank_swapping import RankSwapping
+from sfumato.anonymizers.perturbed.record_swapping import RecordSwapping
 from sfumato.anonymizers.perturbed.rounding import Rounding
 from sfumato.anonymizers.record_maker import RecordMaker
 from sfumato.anonymizers.sabre import Sabre
+from sfumato.anonymizers.synthetic.cart import Cart
+from sfumato.anonymizers.top_coding import TopCoding
 from sfumato.anonymizers.trivial import Original, WithoutQuasi, WithoutSensitive
 from sfumato.configuration import parse
 from sfumato.errors import BadInputError
@@ -40,20 +50,34 @@ ANONYMIZERS: list[type[Anonymizer]] = [
     Anatomy,
     Sabre,
     Burel,
+    LocalSuppression,
+    TopCoding,
     WithoutQuasi,
     WithoutSensitive,
     Original,
 ]
-MECHANISMS: list[type[Mechanism]] = [DPKdTree, DPQuadtree, DPKdHybrid, DPPrivTree, DPGrid]
-RECORD_MAKERS: list[type[RecordMaker]] = [Rounding]
+MECHANISMS: list[type[Mechanism]] = [DPKdTree, DPQuadtree, DPKdHybrid, DPPrivTree, DPGrid, MST, AIM]
+RECORD_MAKERS: list[type[RecordMaker]] = [
+    Microaggregation,
+    Pram,
+    RankSwapping,
+    RecordSwapping,
+    AddedNoise,
+    Rounding,
+    Cart,
+]
 Maker = Anonymizer | Mechanism | RecordMaker
 """Whatever makes a release: exact and of a requirement, noisy, or of records in place of records."""
 
 
+def makers() -> tuple[type[Maker], ...]:
+    """Return all kinds of makers there are."""
+    return (*ANONYMIZERS, *MECHANISMS, *RECORD_MAKERS)
+
+
 def anonymizer(text: str) -> Maker:
     """Read an anonymizer from its text form, such as `mondrian mode=relaxed` or `dp-kd-tree epsilon=1 height=8`."""
-    kinds: tuple[type[Maker], ...] = (*ANONYMIZERS, *MECHANISMS, *RECORD_MAKERS)
-    return parse(text, kinds, "anonymizer")
+    return parse(text, makers(), "anonymizer")
 
 
 def anonymize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf, log
 from typing import Literal
 
+from sfumato.measures.attacks.declared import OF_ATTACKS
 from sfumato.measures.declaration import Measure
 from sfumato.measures.fidelity.measures import OF_FIDELITY
 from sfumato.measures.of_baskets import OF_BASKETS
@@ -167,6 +168,7 @@ MEASURES: dict[str, Measure] = {
             for name, better, meaning, least, most in WORKLOAD
         ),
         _without_sensitive("suppressed", "utility", "lower", "records that are not published", 0),
+        *OF_ATTACKS,
         *OF_BASKETS,
     )
 }

@@ -19,6 +19,8 @@ from sfumato.configuration import Option, check_options
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES, READ_NOISY, RECONSTRUCTED
 from sfumato.measures.attack import Attack
+from sfumato.measures.attacks.attacks import AttackedTable, Attacks
+from sfumato.measures.attacks.declared import ATTACK_MEASURES
 from sfumato.measures.classification.classification import Classification, Task
 from sfumato.measures.classification.worth import worth
 from sfumato.measures.definetti import guessed
@@ -69,6 +71,13 @@ class Scales:
             takes="fidelity",
         ),
     ] = None
+    attacks: Annotated[
+        Attacks | None,
+        Option(
+            "Attacks that compare with records which the makers never saw; they are on where an axis is one of them.",
+            takes="attacks",
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -79,8 +88,11 @@ class Scales:
 
     def having(self, measures: Iterable[str]) -> Scales:
         """Return the same with what these measures need and is not measured without being asked for."""
-        named = tuple(name for name in measures if name in FIDELITY)
-        return replace(self, fidelity=(self.fidelity or Fidelity()).having(named)) if named else self
+        named = tuple(measures)
+        of_fidelity = tuple(name for name in named if name in FIDELITY)
+        fidelity = (self.fidelity or Fidelity()).having(of_fidelity) if of_fidelity else self.fidelity
+        attacks = (self.attacks or Attacks()) if any(name in ATTACK_MEASURES for name in named) else self.attacks
+        return replace(self, fidelity=fidelity, attacks=attacks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,8 +154,15 @@ class Prepared:
         """The original as releases are held against it, where that is asked for."""
         return self.scales.fidelity.prepare(self.table) if self.scales.fidelity else None
 
+    @cached_property
+    def attacks(self) -> AttackedTable | None:
+        """The table as attackers see it, where its releases are attacked."""
+        return self.scales.attacks.prepare(self.table) if self.scales.attacks else None
+
     def ready(self) -> Prepared:
         """Work everything out now, so that threads only read."""
+        if self.attacks is not None:
+            self.attacks.ready()
         if self.portrait is not None:
             self.portrait.ready()
         if self.task is not None:

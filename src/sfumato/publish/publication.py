@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from sfumato.anonymizers import Anonymizer, Mechanism
+from sfumato.anonymizers import Anonymizer, Mechanism, RecordMaker
 from sfumato.engines.formulas import check_escaping
 from sfumato.measures import measure
 from sfumato.phrases import counted
@@ -39,7 +39,8 @@ from sfumato.publish.leaving import Leaving, Publication, check_confirmed, check
 from sfumato.publish.mapping import mapping_of
 from sfumato.publish.noisy.publication import LeavingDraw, check_noisy_request
 from sfumato.publish.plain_words import PlainWords, table_in_plain_words
-from sfumato.release import NoisyRelease, Release, RowLayout, check_targets, format_of
+from sfumato.publish.records.publication import LeavingRecords, check_record_request
+from sfumato.release import NoisyRelease, RecordRelease, Release, RowLayout, check_targets, format_of
 from sfumato.release.writing import GROUP, inputs_of, release_files, write_drafts
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.requirements.predicates import SIZE
@@ -94,14 +95,18 @@ def publish_point(
     maker = candidate.anonymizer
     if isinstance(maker, Mechanism):
         check_noisy_request(maker, id, layout, mapping)
+    elif isinstance(maker, RecordMaker):
+        check_record_request(maker, id, layout, mapping)
     explored = of_table(map_.study)
     table = explored.table.open()
     check_unchanged(map_, folder, table.engine.origin, explored.digest_of(table))
     origin = replace(origin, table=table.engine.origin)
     release = made(point, table)
-    if isinstance(release, NoisyRelease):
-        assert isinstance(maker, Mechanism)
+    if isinstance(maker, Mechanism):
+        assert isinstance(release, NoisyRelease | RecordRelease)
         leaving = LeavingDraw(release, maker, path, origin, point.measures, escape_formulas)
+    elif isinstance(release, RecordRelease):
+        leaving = LeavingRecords(release, candidate, path, origin, point.measures, escape_formulas)
     else:
         assert isinstance(release, Release)
         meanings = meanings_of(Map(map_.study, (point,), map_.about))

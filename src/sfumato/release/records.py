@@ -17,11 +17,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.errors import BadInputError
 from sfumato.quiet import Quiet
-from sfumato.release.noisy import Guarantee, NoisyRelease
+from sfumato.release.guarantee import Guarantee
+from sfumato.release.noisy import NoisyRelease
 from sfumato.release.release import Boxes, Form, Grouped, Published, Release
 from sfumato.release.synthetic import uniform_leaves
 from sfumato.release.written_records import WrittenRecords
@@ -186,6 +188,11 @@ class RecordRelease(WrittenRecords, Grouped):
             return np.zeros((len(self.sizes), int(self.cells.spans[-1])))
         return self.histograms.counts.astype(np.float64)
 
+    @property
+    def rows_written(self) -> int:
+        """All of them."""
+        return self.records
+
     def record_table(self) -> pa.Table:
         """Return the records as texts, columns in the order of the input, if the release may be published."""
         if not self.publishable:
@@ -266,26 +273,66 @@ def _histograms(cells: Cells, distinct: Points, group: Counts, sizes: Counts) ->
     return Histograms(cells.sensitive, sizes, counts)
 
 
+def unchanged_records(release: RecordRelease) -> int:
+    """Count the people whose record is published just as it is, where it is known which record stands for whom."""
+    if release.link is None:
+        return 0
+    return int(release.link.count[_same_values(release, release.link).all(axis=1)].sum())
+
+
+def unchanged_values(release: RecordRelease) -> dict[str, float]:
+    """Return by column the share of the values that are published as they are, where it is known whose they are."""
+    if release.link is None or not release.link.records:
+        return {}
+    shares = release.link.count @ _same_values(release, release.link) / release.link.records
+    names = [*(quasi.name for quasi in release.cells.quasi), *(each.name for each in release.cells.sensitive)]
+    return dict(zip(names, shares.tolist(), strict=True))
+
+
+def _same_values(release: RecordRelease, link: Assignment) -> NDArray[np.bool_]:
+    """Say for every entry of a link and every column whether just the recorded value is published."""
+    quasi = len(release.cells.quasi)
+    original, made = cell_codes(release.cells)[link.cell], release.rows[link.group]
+    same = (original[:, :quasi] == made[:, :quasi]) & (original[:, :quasi] == made[:, quasi : 2 * quasi])
+    return np.column_stack([same, original[:, quasi:] == made[:, 2 * quasi :]])
+
+
+def replicated_uniques(release: RecordRelease) -> tuple[int, int]:
+    """Count the records that occur once in the table and stand in the release as they are, and all that occur once."""
+    cells, quasi = release.cells, len(release.cells.quasi)
+    points = (release.lo == release.hi).all(axis=1)
+    shown = np.concatenate([release.lo, release.values], axis=1)[points]
+    unique = cell_codes(cells)[cells.counts == 1]
+    if not release.shows_sensitive:
+        shown, unique = shown[:, :quasi], cells.points.codes[cells.points.counts == 1]
+    _, number = distinct_rows(np.concatenate([unique, shown]))
+    return int(np.isin(number[: len(unique)], number[len(unique) :]).sum()), len(unique)
+
+
 def read_as_records(release: Published, generator: np.random.Generator) -> Records:
     """Read any release as a reader would who takes its records for points: in a box, anywhere, by the widths of leaves.
 
     In a bucket the sensitive values are dealt out at random, as they were. Of a noisy release as many records are drawn
     as its counts say. What a release does not show of the sensitive attributes is `NOT_SHOWN`.
     """
-    if isinstance(release, RecordRelease):
-        row = np.repeat(np.arange(len(release.rows)), release.counts)
-        lo, hi, values = release.lo[row], release.hi[row], release.values[row]
-    elif isinstance(release, NoisyRelease):
-        counts = release.synthetic_counts
-        box, value = (np.repeat(index, counts.ravel()) for index in np.indices(counts.shape).reshape(2, -1))
-        lo, hi, values = release.boxes.lo[box], release.boxes.hi[box], value[:, None].astype(np.int32)
-    else:
-        assert isinstance(release, Release)
-        lo, hi, values = _assigned_records(release, generator)
+    lo, hi, values = released_boxes(release, generator)
     columns = [
         uniform_leaves(quasi.hierarchy, lo[:, a], hi[:, a], generator) for a, quasi in enumerate(release.cells.quasi)
     ]
     return Records(release.cells, np.ascontiguousarray(np.column_stack([*columns, values]), dtype=np.int32))
+
+
+def released_boxes(release: Published, generator: np.random.Generator) -> tuple[Codes, Codes, Codes]:
+    """List the records of any release: the ends of their boxes, and their sensitive leaf codes."""
+    if isinstance(release, RecordRelease):
+        row = np.repeat(np.arange(len(release.rows)), release.counts)
+        return release.lo[row], release.hi[row], release.values[row]
+    if isinstance(release, NoisyRelease):
+        counts = release.synthetic_counts
+        box, value = (np.repeat(index, counts.ravel()) for index in np.indices(counts.shape).reshape(2, -1))
+        return release.boxes.lo[box], release.boxes.hi[box], value[:, None].astype(np.int32)
+    assert isinstance(release, Release)
+    return _assigned_records(release, generator)
 
 
 def _assigned_records(release: Release, generator: np.random.Generator) -> tuple[Codes, Codes, Codes]:

@@ -126,7 +126,7 @@ def _settings(point: Point) -> dict[str, Any]:
         "id": point.id,
         "words": settings(point),
         "anonymizer": point.anonymizer,
-        "requirement": "" if point.is_baseline or point.is_noisy else point.requirement,
+        "requirement": "" if point.is_baseline or not point.is_grouped else point.requirement,
         "form": point.form,
         "family": family(point),
         "baseline": baseline_label(point),

@@ -91,8 +91,13 @@ class Point:
         return bool(self.candidate.anonymizer.baseline)
 
     @property
+    def is_grouped(self) -> bool:
+        """Whether its release puts people into groups that satisfy a requirement, and shows them truthfully."""
+        return not self.candidate.anonymizer.shown_as
+
+    @property
     def is_noisy(self) -> bool:
-        """Whether its release is boxes with noisy counts, so that nothing that counts records is known of it."""
+        """Whether its release is drawn with noise, differentially privately, so that it has no groups of people."""
         return self.candidate.anonymizer.noisy
 
     def __repr__(self) -> str:

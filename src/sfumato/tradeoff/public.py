@@ -112,7 +112,7 @@ def public_map(map_: Map) -> Map:
     exact = [
         (point, id)
         for point, id in zip(map_.points, public_ids(map_), strict=True)
-        if not point.is_noisy and point.candidate.anonymizer.is_release and not point.candidate.anonymizer.is_found
+        if point.is_grouped and point.candidate.anonymizer.is_release and not point.candidate.anonymizer.is_found
     ]
     steps = public_steps(map_, sum(point.status == "measured" for point, _ in exact))
     given = [_given(point, steps) for point, _ in exact]

@@ -28,4 +28,6 @@ def done_sentence(map_: Map, point: Point) -> str:
     """Say what was done to each column in the release of a point; nothing where the map does not know."""
     if point.is_noisy:
         return "No record is published as it is or in part: records are drawn anew from noisy counts."
+    if not point.is_grouped:
+        return "Records stand in place of records: what they say is not what was recorded."
     return changes_sentence(point.changes, point.measures.get("suppressed", 0), map_.about.get("records"))

@@ -46,7 +46,7 @@ def anonymize_command(study: Explorable, point: Point) -> str | None:
         case _:
             return None
     given = changed(point.candidate)
-    names = ["anonymizer"] if point.is_noisy else list(given)  # a noisy one has nothing but its mechanism
+    names = list(given) if point.is_grouped else ["anonymizer"]  # others satisfy no requirement
     settings = [word for name in names for word in (OPTIONS[name], str(given[name]))]
     words = ["sfumato", "anonymize", source_word(source), *options, *settings]
     return shlex.join([*words, "--to", f"release-{point.id}.csv"])

@@ -125,7 +125,7 @@ def _heads(map_: Map, frontier: Sequence[Point]) -> list[str]:
 
 def _typed(point: Point) -> str:
     """Write the settings of a point as one would type them."""
-    is_alone = point.is_baseline or point.is_noisy
+    is_alone = point.is_baseline or not point.is_grouped
     parts = [point.anonymizer] if is_alone else [point.anonymizer, point.requirement, point.form]
     suppress = point.parameters.get("suppress")
     return ", ".join([*parts, f"suppress {suppress}"] if suppress else parts)

@@ -38,8 +38,9 @@ def settings(point: Point) -> str:
     maker = candidate.anonymizer
     if maker.baseline:
         return maker.baseline
-    if maker.noisy:
-        return f"{maker.in_words()}: differential privacy, published as boxes with noisy counts"
+    if maker.shown_as:
+        promise = "differential privacy, " if maker.noisy else ""
+        return f"{maker.in_words()}: {promise}published as {maker.shown_as}"
     group = "bucket" if point.form == "bucketization" else "group"
     parts = [maker.in_words(), *(part.rule_in_words(group) for part in candidate.requirement.parts), FORMS[point.form]]
     if candidate.suppress:

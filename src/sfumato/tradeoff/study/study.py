@@ -15,12 +15,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from sfumato.anonymizers import Anonymizer, Maker, anonymizer
-from sfumato.configuration import check_choice, check_options, described, parse, shortened, without_seed
+from sfumato.configuration import check_choice, check_options, described, parse, shortened, value_text, without_seed
 from sfumato.documents import named, parse_toml, read_text
 from sfumato.engines import Frame
 from sfumato.engines.places import beside, seen_from
 from sfumato.errors import BadInputError
-from sfumato.measures import MEASURES, READ_NOISY, READERS, Attack, Classification, Fidelity, Queries, Reader, Scales
+from sfumato.measures import (
+    MEASURES,
+    READ_NOISY,
+    READERS,
+    Attack,
+    Attacks,
+    Classification,
+    Fidelity,
+    Queries,
+    Reader,
+    Scales,
+)
 from sfumato.release import FORMS, Form
 from sfumato.requirements import Requirement, requirement
 from sfumato.table import DATASETS, Hierarchy, Table, TableDeclaration
@@ -76,7 +87,8 @@ class Candidate:
         for part in (self.anonymizer, *self.requirement.parts):
             for setting in fields(part):  # type: ignore[arg-type]
                 value = getattr(part, setting.name)
-                if value is not None:
+                value = value_text(value) if isinstance(value, tuple) else value
+                if value not in (None, ""):
                     keys = (setting.name if n == 1 else f"{setting.name} {n}" for n in count(1))
                     parameters[next(key for key in keys if key not in parameters)] = value
         return parameters | ({"suppress": self.suppress} if self.suppress else {})
@@ -189,7 +201,7 @@ class Study:
         """Return the same study with further candidates, in as few blocks as there are makers, forms and limits."""
         blocks: dict[tuple[object, ...], list[Candidate]] = {}
         for one in candidates:
-            several = one.anonymizer.noisy or one.anonymizer.is_found
+            several = not one.anonymizer.takes_requirements or one.anonymizer.is_found
             maker: object = (one.anonymizer.name, one.requirement) if several else one.anonymizer
             blocks.setdefault((maker, one.form, one.suppress), []).append(one)
         grids = (
@@ -289,6 +301,7 @@ SCALES = {
     "attack": (Attack,),
     "reader": READERS,
     "fidelity": (Fidelity,),
+    "attacks": (Attacks,),
 }
 """The kinds of every scale that is a configuration of its own."""
 
