@@ -64,18 +64,18 @@ class Scales:
             takes="reader",
         ),
     ] = field(default_factory=EmReader)
-    fidelity: Annotated[
-        Fidelity | None,
-        Option(
-            "What of every release is compared with the original: counts of columns, associations, models.",
-            takes="fidelity",
-        ),
-    ] = None
     attacks: Annotated[
         Attacks | None,
         Option(
             "Attacks that compare with records which the makers never saw; they are on where an axis is one of them.",
             takes="attacks",
+        ),
+    ] = None
+    fidelity: Annotated[
+        Fidelity | None,
+        Option(
+            "What of every release is compared with the original: counts of columns, associations, models.",
+            takes="fidelity",
         ),
     ] = None
 
@@ -88,11 +88,11 @@ class Scales:
 
     def having(self, measures: Iterable[str]) -> Scales:
         """Return the same with what these measures need and is not measured without being asked for."""
-        named = tuple(measures)
-        of_fidelity = tuple(name for name in named if name in FIDELITY)
-        fidelity = (self.fidelity or Fidelity()).having(of_fidelity) if of_fidelity else self.fidelity
-        attacks = (self.attacks or Attacks()) if any(name in ATTACK_MEASURES for name in named) else self.attacks
-        return replace(self, fidelity=fidelity, attacks=attacks)
+        wanted = tuple(measures)
+        named = tuple(name for name in wanted if name in FIDELITY)
+        scales = replace(self, fidelity=(self.fidelity or Fidelity()).having(named)) if named else self
+        attacked = self.attacks is None and any(name in ATTACK_MEASURES for name in wanted)
+        return replace(scales, attacks=Attacks()) if attacked else scales
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,14 +150,14 @@ class Prepared:
         return self.scales.classification.prepare(self.table) if self.scales.classification else None
 
     @cached_property
-    def portrait(self) -> Portrait | None:
-        """The original as releases are held against it, where that is asked for."""
-        return self.scales.fidelity.prepare(self.table) if self.scales.fidelity else None
-
-    @cached_property
     def attacks(self) -> AttackedTable | None:
         """The table as attackers see it, where its releases are attacked."""
         return self.scales.attacks.prepare(self.table) if self.scales.attacks else None
+
+    @cached_property
+    def portrait(self) -> Portrait | None:
+        """The original as releases are held against it, where that is asked for."""
+        return self.scales.fidelity.prepare(self.table) if self.scales.fidelity else None
 
     def ready(self) -> Prepared:
         """Work everything out now, so that threads only read."""

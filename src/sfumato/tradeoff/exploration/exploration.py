@@ -238,13 +238,12 @@ def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
         worth = measured.worth
         attacks = partial(with_attacks, prepared=prepared, releases=[release], again=lambda table: [made(table)])
         if isinstance(release, RecordRelease):
-            return attacks(
-                {
-                    "measures": dict(measured.values),
-                    "details": record_details(release) | pictured(measured),
-                    "worth": None if worth is None else {**asdict(worth), "verdict": worth.verdict},
-                }
-            )
+            found = {
+                "measures": dict(measured.values),
+                "details": record_details(release) | pictured(measured),
+                "worth": None if worth is None else {**asdict(worth), "verdict": worth.verdict},
+            }
+            return attacks(found)
         assert isinstance(release, Release)
         found = {
             "measures": dict(measured.values),

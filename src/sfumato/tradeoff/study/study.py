@@ -300,8 +300,8 @@ SCALES = {
     "classification": (Classification,),
     "attack": (Attack,),
     "reader": READERS,
-    "fidelity": (Fidelity,),
     "attacks": (Attacks,),
+    "fidelity": (Fidelity,),
 }
 """The kinds of every scale that is a configuration of its own."""
 
