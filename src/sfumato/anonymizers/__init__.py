@@ -18,6 +18,8 @@ from sfumato.anonymizers.dp.quadtree import DPQuadtree
 from sfumato.anonymizers.dp.synthesis.aim import AIM
 from sfumato.anonymizers.dp.synthesis.mst import MST
 from sfumato.anonymizers.exchange.exchange import Exchange
+from sfumato.anonymizers.foreign.brought import Brought, BroughtFile, BroughtFrame
+from sfumato.anonymizers.foreign.programs import BroughtCommand, BroughtFunction
 from sfumato.anonymizers.full_domain.full_domain import DecidedLattice, FullDomain
 from sfumato.anonymizers.hilbert import Hilbert
 from sfumato.anonymizers.local_recoding.local_recoding import LocalRecoding
@@ -66,13 +68,14 @@ RECORD_MAKERS: list[type[RecordMaker]] = [
     Rounding,
     Cart,
 ]
-Maker = Anonymizer | Mechanism | RecordMaker
-"""Whatever makes a release: exact and of a requirement, noisy, or of records in place of records."""
+FOREIGN: list[type[Brought]] = [BroughtFile, BroughtCommand, BroughtFrame, BroughtFunction]
+Maker = Anonymizer | Mechanism | RecordMaker | Brought
+"""Whatever makes a release: exact and of a requirement, noisy, of records in place of records, or made elsewhere."""
 
 
 def makers() -> tuple[type[Maker], ...]:
     """Return all kinds of makers there are."""
-    return (*ANONYMIZERS, *MECHANISMS, *RECORD_MAKERS)
+    return (*ANONYMIZERS, *MECHANISMS, *RECORD_MAKERS, *FOREIGN)
 
 
 def anonymizer(text: str) -> Maker:
@@ -107,8 +110,8 @@ def anonymize(
 
 
 def draw(
-    table: Table | Any, maker: Mechanism | RecordMaker | str, **columns: Unpack[Columns]
-) -> NoisyRelease | RecordRelease:
+    table: Table | Any, maker: Mechanism | RecordMaker | Brought | str, **columns: Unpack[Columns]
+) -> NoisyRelease | RecordRelease | Release:
     """Draw one release that is noisy, synthetic or perturbed, such as `draw(table, "dp-kd-tree epsilon=1 height=8")`.
 
     Of a frame or file the keywords of `read` say what its columns are.
@@ -119,4 +122,5 @@ def draw(
         raise BadInputError(f"{chosen.name} draws nothing; those that do are {known}")
     if isinstance(chosen, Mechanism):
         return chosen.draw(as_table(table, columns))
-    return chosen.anonymize(as_table(table, columns), chosen.promised)
+    required = requirement("k-anonymity k=1") if isinstance(chosen, Brought) else chosen.promised
+    return chosen.anonymize(as_table(table, columns), required)

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sfumato.evidence.coverage import Coverage
+from sfumato.evidence.decision import Failure
 from sfumato.phrases import counted, number
 from sfumato.publish.audit.audit import Audit
-from sfumato.publish.audit.coverage import Coverage
-from sfumato.publish.audit.decision import Failure
 from sfumato.publish.audit.households import Together
 from sfumato.publish.audit.intersection import Intersection
 from sfumato.publish.audit.question import WorstGroup

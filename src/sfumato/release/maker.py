@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import ClassVar, Self
 
-from sfumato.configuration import Configured
+from sfumato.configuration import Configured, without_seed
 from sfumato.release.dial import Dial
 
 
@@ -52,6 +52,24 @@ class ReleaseMaker(Configured):
 
     people: ClassVar[bool] = True
     """Whether what it publishes stands for people, so that measures that count them can be said of it."""
+
+    foreign: ClassVar[bool] = False
+    """Whether it was made elsewhere, so that nothing is promised of it."""
+
+    @property
+    def described_in_words(self) -> str:
+        """Say in a sentence what it is, where its settings do not say it to everybody."""
+        return ""
+
+    @property
+    def family(self) -> str:
+        """What its releases are drawn as, where that is not their requirement."""
+        return ""
+
+    @property
+    def public(self) -> Self:
+        """The same as everybody may know it: without a seed, with which its release could be made again."""
+        return without_seed(self)
 
     @property
     def draws_at_random(self) -> bool:

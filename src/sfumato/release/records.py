@@ -27,7 +27,18 @@ from sfumato.release.noisy import NoisyRelease
 from sfumato.release.release import Boxes, Form, Grouped, Published, Release
 from sfumato.release.synthetic import uniform_leaves
 from sfumato.release.written_records import WrittenRecords
-from sfumato.table import Assignment, Cells, Hierarchy, Histograms, Points, Quasi, Sensitive, Table, distinct_rows
+from sfumato.table import (
+    Assignment,
+    Cells,
+    Hierarchy,
+    Histograms,
+    Points,
+    Quasi,
+    Sensitive,
+    Table,
+    distinct_rows,
+    weighted_counts,
+)
 from sfumato.table.cells import counted_leaves
 
 NOT_SHOWN = -1
@@ -243,34 +254,37 @@ def boxed_records(
     truthful: bool,
     linked: Counts | None = None,
     counts: Counts | None = None,
+    group: Counts | None = None,
 ) -> RecordRelease:
     """Publish records as boxes, one row each (`counts`: so many alike), with their sensitive leaf codes.
 
-    A release shows all sensitive attributes or none: where any value is `NOT_SHOWN`, none are.
+    A release shows all sensitive attributes or none: where any value is `NOT_SHOWN`, none are. Records of one box are
+    a group, unless `group` numbers those that a reader tells apart: a file may say the same in different texts.
     """
     each = np.ones(len(lo), np.int64) if counts is None else counts
     rows = np.ascontiguousarray(np.column_stack([lo, hi, values]), dtype=np.int32)
     distinct = Points.of(rows, each)
     link = None if linked is None else Assignment.gathered(linked, distinct.number, each)
-    ends = np.ascontiguousarray(distinct.codes[:, : 2 * lo.shape[1]])
-    first, group = distinct_rows(ends)
-    sizes = np.bincount(group, distinct.counts, len(first)).astype(np.int64)
-    boxes = Boxes(ends[first, : lo.shape[1]], ends[first, lo.shape[1] :], sizes, np.arange(len(first)))
+    if group is None:
+        group = distinct_rows(rows[:, : 2 * lo.shape[1]])[1]
+    first = np.unique(group, return_index=True)[1]
+    sizes = weighted_counts(group, each, len(first))
+    boxes = Boxes(lo[first], hi[first], sizes, np.arange(len(first)))
     shown = values.shape[1] > 0 and bool((values != NOT_SHOWN).all())
-    histograms = _histograms(table.cells, distinct, group, sizes) if shown else None
+    histograms = _histograms(table.cells, values, each, group, sizes) if shown else None
     return RecordRelease(table, distinct.codes, distinct.counts, boxes, sizes, histograms, people, truthful, link)
 
 
-def _histograms(cells: Cells, distinct: Points, group: Counts, sizes: Counts) -> Histograms:
+def _histograms(cells: Cells, values: Codes, counts: Counts, group: Counts, sizes: Counts) -> Histograms:
     """Count the sensitive values of every group; a value that nobody in the table has counts nowhere."""
-    counts = np.zeros((len(sizes), int(cells.spans[-1])), np.int64)
+    totals = np.zeros((len(sizes), int(cells.spans[-1])), np.int64)
     for s, attribute in enumerate(cells.sensitive):
         column = np.full(attribute.hierarchy.size, -1, np.int64)
         column[attribute.leaves] = np.arange(attribute.size) + cells.spans[s]
-        place = column[distinct.codes[:, 2 * len(cells.quasi) + s]]
+        place = column[values[:, s]]
         known = place >= 0
-        np.add.at(counts, (group[known], place[known]), distinct.counts[known])
-    return Histograms(cells.sensitive, sizes, counts)
+        np.add.at(totals, (group[known], place[known]), counts[known])
+    return Histograms(cells.sensitive, sizes, totals)
 
 
 def unchanged_records(release: RecordRelease) -> int:

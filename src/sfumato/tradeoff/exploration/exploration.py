@@ -236,21 +236,22 @@ def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
         look()
         measured = prepared.measure(release)
         worth = measured.worth
-        attacks = partial(with_attacks, prepared=prepared, releases=[release], again=lambda table: [made(table)])
-        if isinstance(release, RecordRelease):
-            found = {
-                "measures": dict(measured.values),
-                "details": record_details(release) | pictured(measured),
-                "worth": None if worth is None else {**asdict(worth), "verdict": worth.verdict},
-            }
-            return attacks(found)
-        assert isinstance(release, Release)
+        again = None if maker.foreign else lambda table: [made(table)]
+        attacks = partial(with_attacks, prepared=prepared, releases=[release], again=again)
         found = {
             "measures": dict(measured.values),
-            "published": published_risks(release, candidate.requirement, candidate.suppress),
+            "worth": None if worth is None else {**asdict(worth), "verdict": worth.verdict},
+        }
+        assert isinstance(release, Release | RecordRelease)
+        if maker.foreign:
+            found["brought"] = release.details["brought"]
+        if isinstance(release, RecordRelease):
+            return attacks({**found, "details": record_details(release) | pictured(measured)})
+        bounds = {} if maker.foreign else published_risks(release, candidate.requirement, candidate.suppress)
+        found |= {
+            "published": bounds,
             "details": details(release, measured.losses) | pictured(measured),
             "changes": column_changes(release),
-            "worth": None if worth is None else {**asdict(worth), "verdict": worth.verdict},
         }
         return attacks(found)
 

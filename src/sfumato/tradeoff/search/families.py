@@ -210,7 +210,7 @@ def families_of(study: Study, table: Table) -> list[Family]:
 
 def _varies(maker: Maker) -> bool:
     """Whether a maker belongs to a family: baselines and recodings that are given whole do not."""
-    return not (maker.baseline or maker.name == "cut-vector" or getattr(maker, "levels", None))
+    return not (maker.baseline or maker.foreign or maker.name == "cut-vector" or getattr(maker, "levels", None))
 
 
 def _about_each(wanted: Requirement, table: Table) -> Requirement:
