@@ -20,7 +20,7 @@ from sfumato.measures.fidelity.columns import coded_columns
 from sfumato.measures.fidelity.distances import column_distances
 from sfumato.measures.fidelity.marginals import Truth, sets_of_columns
 from sfumato.measures.fidelity.propensity import expected_saturated, saturated
-from sfumato.measures.fidelity.regressions import _newton
+from sfumato.measures.fidelity.regressions import newton
 from sfumato.measures.fidelity.samples import Sampled
 from sfumato.release import Budget, Guarantee, Records, bucketization, generalization, noisy_release, record_release
 from sfumato.release.records import boxed_records, leaf_numbers
@@ -223,13 +223,13 @@ def test_a_logistic_model_is_that_of_scikit_learn():
     generator = np.random.default_rng(4)
     design = np.column_stack([np.ones(500), generator.normal(size=500), generator.integers(0, 2, 500)])
     label = (generator.random(500) < 1 / (1 + np.exp(-design @ [0.2, 1.0, -0.7]))).astype(float)
-    fit = _newton(design, label, np.ones(500))
+    fit = newton(design, label, np.ones(500))
     model = LogisticRegression(C=1e10, tol=1e-12, max_iter=1000).fit(design[:, 1:], label)
     np.testing.assert_allclose(fit.coefficients, model.coef_[0], atol=1e-5)
     chance = model.predict_proba(design[:, 1:])[:, 1]
     information = (design * (chance * (1 - chance))[:, None]).T @ design
     np.testing.assert_allclose(fit.errors, np.sqrt(np.diag(np.linalg.inv(information)))[1:], rtol=1e-4)
-    assert _newton(design, (design[:, 1] > 0).astype(float), np.ones(500)) is None, "the term decides the target"
+    assert newton(design, (design[:, 1] > 0).astype(float), np.ones(500)) is None, "the term decides the target"
 
 
 def test_a_logistic_model_of_a_copy_overlaps_wholly_and_of_noise_less():
