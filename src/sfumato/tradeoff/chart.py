@@ -85,10 +85,15 @@ def family(point: Point) -> str:
         return "baseline"
     if point.family:
         return point.family
-    if point.is_noisy:
-        return "differential privacy"
+    if point.candidate.anonymizer.drawn_as:
+        return point.candidate.anonymizer.drawn_as
     names = [part.strip().split(" ")[0] for part in point.requirement.split("&")]
     return " & ".join(FAMILIES.get(name, name) for name in names)
+
+
+def requires_nothing(point: Point) -> bool:
+    """Say whether nothing is required of a release: of the ends of a map, of noise, of what was made elsewhere."""
+    return point.is_baseline or not point.is_grouped or point.candidate.anonymizer.foreign
 
 
 def baseline_label(point: Point) -> str:
@@ -103,7 +108,8 @@ def families(map_: Map) -> list[str]:
 
 def family_title(map_: Map) -> str:
     """Say what tells the families of a map apart: their requirements, or who made them."""
-    return "anonymizer" if any(point.family and not point.is_baseline for point in map_.points) else "requirement"
+    own = [point for point in map_.points if not (point.is_baseline or point.candidate.anonymizer.foreign)]
+    return "anonymizer" if any(point.family for point in own) else "requirement"
 
 
 def scale_of(map_: Map, name: str) -> str:
@@ -134,7 +140,7 @@ def rows(map_: Map, x: str, y: str) -> list[dict[str, Any]]:
             **ends(point, x, y),
             "family": family(point),
             "form": point.form,
-            "requirement": "" if point.is_baseline or point.is_noisy else point.requirement,
+            "requirement": "" if requires_nothing(point) else point.requirement,
             "anonymizer": point.anonymizer,
             "frontier": point.id in frontier,
             "told": "" if point.worth is None or point.is_baseline else VERDICTS[point.worth["verdict"]],
