@@ -53,11 +53,11 @@ def plain_attack(release, points, truth):
 def plain_estimates(release, regions):
     """The same estimates in numpy, one region after the other."""
     boxes, quasi = release.boxes, release.cells.quasi
-    found = np.empty((regions.size, release.content.shape[1]))
+    found, masks = np.empty((regions.size, release.content.shape[1])), [own.masks for own in regions.selections]
     for r in range(regions.size):
         weight = np.ones(len(boxes.lo))
         for a, own in enumerate(quasi):
-            chosen = regions.selections[a][regions.used[r, a]] * np.asarray(own.hierarchy.widths)
+            chosen = masks[a][regions.used[r, a]] * np.asarray(own.hierarchy.widths)
             selected, below = np.concatenate([[0.0], np.cumsum(chosen)]), own.hierarchy.cumulative
             lo, end = boxes.lo[:, a], boxes.hi[:, a] + 1
             weight *= (selected[end] - selected[lo]) / (below[end] - below[lo])
