@@ -72,7 +72,7 @@ def main() -> None:
     cells, random = synthetic_cells(RECORDS), np.random.default_rng(0)
     lo, hi = halved_boxes([quasi.hierarchy.size for quasi in cells.quasi], BOXES, random)
     counts = random.poisson(2.0, (BOXES, cells.sensitive[0].hierarchy.size)).astype(np.float64)
-    release = noisy_release(rowless(cells), lo, hi, counts, Guarantee((), "", ()))
+    release = noisy_release(rowless(cells), lo, hi, counts, Guarantee(Budget(1.0), (), "", ()))
     prepared = Scales(queries=HALF_RANGES).prepare(release.table)
     points, truth, regions = prepared.points, prepared.truth, prepared.workloads[0].regions
     attack = Attack()
