@@ -14,7 +14,8 @@ import numpy as np
 
 from common import compare_seconds, print_table, rowless, synthetic_cells, verdict
 from sfumato.measures import HALF_RANGES, Attack, Scales
-from sfumato.release.noisy import Guarantee, noisy_release
+from sfumato.release.guarantee import Budget, Guarantee
+from sfumato.release.noisy import noisy_release
 from sfumato.release.regions import overlap_estimates
 
 RECORDS, BOXES = 30_000, 10_000
