@@ -43,7 +43,6 @@ class Cart(RecordMaker):
 
     name: ClassVar[str] = "cart"
     title: ClassVar[str] = "Sequential trees"
-    effort: ClassVar[float] = 10.0
     drawn_as: ClassVar[str] = "synthetic records"
     shown_as: ClassVar[str] = "synthetic records, which stand for nobody"
     aligned: ClassVar[bool] = False
