@@ -40,7 +40,7 @@ from sfumato.arrays import Codes, Counts, Flags, Numbers
 from sfumato.configuration import Option
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.release import Records
-from sfumato.release.dial import Dial, size_dial
+from sfumato.release.maker import Dial, size_dial
 from sfumato.release.records import leaf_numbers
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.table import Points

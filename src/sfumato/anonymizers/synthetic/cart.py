@@ -27,7 +27,7 @@ from sfumato.arrays import Codes, Counts
 from sfumato.configuration import Option
 from sfumato.errors import BadInputError
 from sfumato.release import Records
-from sfumato.release.dial import Dial, size_dial
+from sfumato.release.maker import Dial, size_dial
 
 
 @dataclass(frozen=True)
