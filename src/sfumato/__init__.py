@@ -33,7 +33,9 @@ _ROOMS = (
     "publish",
 )
 __all__ = [
+    "AIM",
     "MEASURES",
+    "MST",
     "NSGA2",
     "AddedNoise",
     "AlphaK",
@@ -158,6 +160,8 @@ __all__ = [
 
 if TYPE_CHECKING:
     from sfumato.anonymizers import (
+        AIM,
+        MST,
         AddedNoise,
         Anatomy,
         Anonymizer,
