@@ -15,7 +15,7 @@ from typing import Any
 
 from sfumato.anonymizers import Hilbert, Maker, anonymizer
 from sfumato.release import FORMS
-from sfumato.release.dial import Dial, size_dial
+from sfumato.release.maker import Dial, size_dial
 from sfumato.requirements import (
     AlphaK,
     BetaLikeness,
