@@ -15,16 +15,30 @@ from sfumato.anonymizers.dp.mechanism import Mechanism, assigned
 from sfumato.anonymizers.dp.noise import Noise, UnsafeSeededNoise
 from sfumato.anonymizers.dp.privtree import DPPrivTree
 from sfumato.anonymizers.dp.quadtree import DPQuadtree
+from sfumato.anonymizers.dp.synthesis.aim import AIM
+from sfumato.anonymizers.dp.synthesis.mst import MST
 from sfumato.anonymizers.exchange.exchange import Exchange
+from sfumato.anonymizers.foreign.brought import Brought, BroughtFile, BroughtFrame
+from sfumato.anonymizers.foreign.programs import BroughtCommand, BroughtFunction
 from sfumato.anonymizers.full_domain.full_domain import DecidedLattice, FullDomain
 from sfumato.anonymizers.hilbert import Hilbert
 from sfumato.anonymizers.local_recoding.local_recoding import LocalRecoding
+from sfumato.anonymizers.local_suppression import LocalSuppression
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
+from sfumato.anonymizers.perturbed.microaggregation import Microaggregation
+from sfumato.anonymizers.perturbed.noise import AddedNoise
+from sfumato.anonymizers.perturbed.pram import Pram
+from sfumato.anonymizers.perturbed.rank_swapping import RankSwapping
+from sfumato.anonymizers.perturbed.record_swapping import RecordSwapping
+from sfumato.anonymizers.perturbed.rounding import Rounding
+from sfumato.anonymizers.record_maker import RecordMaker
 from sfumato.anonymizers.sabre import Sabre
+from sfumato.anonymizers.synthetic.cart import Cart
+from sfumato.anonymizers.top_coding import TopCoding
 from sfumato.anonymizers.trivial import Original, WithoutQuasi, WithoutSensitive
 from sfumato.configuration import parse
 from sfumato.errors import BadInputError
-from sfumato.release import Form, NoisyRelease, Release
+from sfumato.release import Form, NoisyRelease, RecordRelease, Release
 from sfumato.requirements import Requirement, requirement
 from sfumato.table import Columns, Table, as_table
 
@@ -38,19 +52,35 @@ ANONYMIZERS: list[type[Anonymizer]] = [
     Anatomy,
     Sabre,
     Burel,
+    LocalSuppression,
+    TopCoding,
     WithoutQuasi,
     WithoutSensitive,
     Original,
 ]
-MECHANISMS: list[type[Mechanism]] = [DPKdTree, DPQuadtree, DPKdHybrid, DPPrivTree, DPGrid]
-Maker = Anonymizer | Mechanism
-"""Whatever makes a release: exact and of a requirement, or noisy."""
+MECHANISMS: list[type[Mechanism]] = [DPKdTree, DPQuadtree, DPKdHybrid, DPPrivTree, DPGrid, MST, AIM]
+RECORD_MAKERS: list[type[RecordMaker]] = [
+    Microaggregation,
+    Pram,
+    RankSwapping,
+    RecordSwapping,
+    AddedNoise,
+    Rounding,
+    Cart,
+]
+FOREIGN: list[type[Brought]] = [BroughtFile, BroughtCommand, BroughtFrame, BroughtFunction]
+Maker = Anonymizer | Mechanism | RecordMaker | Brought
+"""Whatever makes a release: exact and of a requirement, noisy, of records in place of records, or made elsewhere."""
+
+
+def makers() -> tuple[type[Maker], ...]:
+    """Return all kinds of makers of our own."""
+    return (*ANONYMIZERS, *MECHANISMS, *RECORD_MAKERS)
 
 
 def anonymizer(text: str) -> Maker:
     """Read an anonymizer from its text form, such as `mondrian mode=relaxed` or `dp-kd-tree epsilon=1 height=8`."""
-    kinds: tuple[type[Maker], ...] = (*ANONYMIZERS, *MECHANISMS)
-    return parse(text, kinds, "anonymizer")
+    return parse(text, (*makers(), *FOREIGN), "anonymizer")
 
 
 def anonymize(
@@ -73,19 +103,24 @@ def anonymize(
     ['34-36', '34-36', '51-58', '51-58']
     """
     chosen = anonymizer(maker) if isinstance(maker, str) else maker
-    if isinstance(chosen, Mechanism):
-        raise BadInputError(f'{chosen.name} satisfies no requirement but draws noisy releases: draw(table, "{chosen}")')
+    if not isinstance(chosen, Anonymizer):
+        raise BadInputError(f'{chosen.name} satisfies no requirement but draws records: draw(table, "{chosen}")')
     wanted = requirement(require) if isinstance(require, str) else require
     return chosen.anonymize(as_table(table, columns), wanted, form, suppress)
 
 
-def draw(table: Table | Any, maker: Mechanism | str, **columns: Unpack[Columns]) -> NoisyRelease:
-    """Draw one differentially private release of a table, such as `draw(table, "dp-kd-tree epsilon=1 height=8")`.
+def draw(
+    table: Table | Any, maker: Mechanism | RecordMaker | Brought | str, **columns: Unpack[Columns]
+) -> NoisyRelease | RecordRelease | Release:
+    """Draw one release that is noisy, synthetic or perturbed, such as `draw(table, "dp-kd-tree epsilon=1 height=8")`.
 
     Of a frame or file the keywords of `read` say what its columns are.
     """
     chosen = anonymizer(maker) if isinstance(maker, str) else maker
-    if not isinstance(chosen, Mechanism):
-        known = ", ".join(kind.name for kind in MECHANISMS)
-        raise BadInputError(f"{chosen.name} draws no noisy releases; those that do are {known}")
-    return chosen.draw(as_table(table, columns))
+    if isinstance(chosen, Anonymizer):
+        known = ", ".join(kind.name for kind in (*MECHANISMS, *RECORD_MAKERS))
+        raise BadInputError(f"{chosen.name} draws nothing; those that do are {known}")
+    if isinstance(chosen, Mechanism):
+        return chosen.draw(as_table(table, columns))
+    required = requirement("k-anonymity k=1") if isinstance(chosen, Brought) else chosen.promised
+    return chosen.anonymize(as_table(table, columns), required)

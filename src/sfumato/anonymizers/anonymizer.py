@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import fields, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
 from sfumato.configuration import check_choice, check_number
 from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.release import FORMS, Form, Release, bucketization, generalization
+from sfumato.release import FORMS, Form, Grouped, Release, bucketization, generalization
 from sfumato.release.maker import ReleaseMaker
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.requirements.predicates import SIZE
@@ -62,11 +62,6 @@ class Anonymizer(ReleaseMaker, ABC):
         """A rule beyond which groups are not divided and which is no promise, if there is one."""
         return None
 
-    @property
-    def draws_at_random(self) -> bool:
-        """Whether anything is drawn at random: where there is a seed, unless a maker knows better."""
-        return any(field.name == "seed" for field in fields(self))  # type: ignore[arg-type]
-
     def account(self, release: Release) -> list[str]:
         """Say what only this maker has to tell of a release that it made, in sentences; usually nothing."""
         return []
@@ -75,18 +70,12 @@ class Anonymizer(ReleaseMaker, ABC):
         """Decide every transformation, where it searches a lattice of them."""
         raise BadInputError(f"{self.name} searches no lattice; full-domain does")
 
-    def with_seed(self, seed: int) -> Self:
-        """Return the same anonymizer with a seed where it draws at random and has none."""
-        if not self.draws_at_random or getattr(self, "seed", None) is not None:
-            return self
-        return replace(self, seed=seed)  # type: ignore[type-var]
-
     @abstractmethod
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Make the release, leaving out at most `budget` records."""
 
 
-def checked(release: Release, requirement: Requirement) -> None:
+def checked(release: Grouped, requirement: Requirement) -> None:
     """Raise unless every group of the release, counted afresh from its assignment, satisfies the requirement.
 
     Where no sensitive attribute is published, what a requirement says about sensitive values holds of itself.
@@ -161,6 +150,19 @@ def check_nothing_suppressed(maker: Anonymizer, budget: int) -> None:
     """Raise where records may be left out, of a maker that places every record."""
     if budget:
         raise BadInputError(f"{maker.name} leaves no record out; leave out --suppress, or use mondrian or full-domain")
+
+
+def check_budget(release: Release, requirement: Requirement, budget: int, given: str, remedy: str) -> None:
+    """Raise where a recoding that is given suppresses more records than it may, or all."""
+    records = release.cells.records
+    if release.suppressed <= budget and release.assignment.records > 0:
+        return
+    share = math.ceil(release.suppressed / records * 1e4) / 1e4
+    allowed = f"allow --suppress {share:g}, or " if share < 1 else ""
+    raise InfeasibleError(
+        f"{given} {release.suppressed:,} of {records:,} records are in groups that fail {requirement}, and at most "
+        f"{budget:,} may be suppressed: {allowed}{remedy}"
+    )
 
 
 def published(table: Table, assignment: Assignment, groups: int, form: Form) -> Release:

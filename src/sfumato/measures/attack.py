@@ -21,7 +21,7 @@ from sfumato.errors import BadInputError
 from sfumato.kernels import kernel
 from sfumato.measures.classification.classifiers import LEAST_LEAF, Forest
 from sfumato.measures.divergence import densities_at
-from sfumato.release import Published, Release
+from sfumato.release import Grouped, Published
 from sfumato.release.stretches import Stretches
 from sfumato.release.synthetic import uniform_leaves
 from sfumato.table import Points
@@ -96,7 +96,7 @@ class Attack(Configured):
 
     def run(self, release: Published, on: str | None = None) -> Attacked:
         """Attack one sensitive attribute of a release (the only one, where none is named)."""
-        if isinstance(release, Release) and release.histograms is None:
+        if isinstance(release, Grouped) and release.histograms is None:
             raise BadInputError("this release shows no sensitive value, so there is nothing to learn them from")
         cells = release.cells
         return self.against(release, cells.points, cells.truth, find_sensitive(cells.sensitive, on))

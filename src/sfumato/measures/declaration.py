@@ -20,7 +20,7 @@ class Measure:
     most: float = inf
     needs_sensitive: bool = True
     reads_noisy: bool = False
-    """Whether it can be said of a noisy release, which has boxes with noisy counts and no groups of records."""
+    """Whether it can be said of a noisy or synthetic release, which has boxes and counts but no groups of people."""
 
     said_of: Literal["table", "baskets"] = "table"
     """What it is said of: a release of a table, or one of sets of items."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.kernels import kernel
-from sfumato.release import Published, Release
+from sfumato.release import Published, counts_people
 from sfumato.release.stretches import Stretches
 from sfumato.table import Cells, Hierarchy, Points, laid_out
 
@@ -48,7 +48,7 @@ def kl(release: Published, points: Points, truth: Numbers, estimate: Numbers | N
     span = cells.span(sensitive)
     if estimate is None:
         estimate = box_densities(release, points)
-        if not isinstance(release, Release):  # noisy counts do not add up to the number of records; shares must
+        if not counts_people(release):  # noisy counts do not add up to the number of records; shares must
             total = float(np.maximum(release.content[:, span], 0.0).sum())
             estimate *= cells.records / total if total > 0 else 0.0
     point, value = np.nonzero(truth[:, span] > 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from sfumato.kernels import kernel
 from sfumato.measures.adversary import adversary_gains
 from sfumato.measures.all_measures import MEASURES, READ_NOISY
 from sfumato.quiet import Quiet
-from sfumato.release import Published, Release
+from sfumato.release import Grouped, Published, counts_people
 from sfumato.requirements.requirement import sensitive_levels
 from sfumato.table import Sensitive, laid_out
 from sfumato.workers import together, workers
@@ -62,6 +62,9 @@ class Measured(Quiet):
     worth: Worth | None = None
     """How well a column is learned from the release, where that was asked for."""
 
+    fidelity: Mapping[str, Any] | None = field(default=None, compare=False)
+    """What pictures of a comparison with the original are drawn of, where that was asked for."""
+
     losses: Numbers | None = field(default=None, compare=False)
     """The privacy loss (`t_js`) of every group, by the first sensitive attribute."""
 
@@ -69,7 +72,7 @@ class Measured(Quiet):
         return self.values[name]
 
 
-def measure(release: Release) -> Measured:
+def measure(release: Grouped) -> Measured:
     """Measure a release by everything that can be read off its groups.
 
     Where there are several sensitive attributes, a measure about sensitive values is that of the worst attribute.
@@ -79,6 +82,8 @@ def measure(release: Release) -> Measured:
     if release.histograms is not None:
         for position, attribute in enumerate(release.histograms.sensitive):
             counts = release.histograms.of(position)
+            if not release.truthful and (counts.sum(axis=1) != release.sizes).any():
+                continue  # values that nobody in the table has: Q says nothing of them
             per_group = of_groups(counts, release.sizes, attribute)
             losses = per_group[:, JS] if losses is None else losses
             by_sensitive[attribute.name] = (
@@ -86,7 +91,7 @@ def measure(release: Release) -> Measured:
                 | _spread(per_group[:, JS], release.sizes)
                 | adversary_gains(counts, release.sizes, attribute.shares)
             )
-    values = {**_sizes(release), **_losses(release)}
+    values = {**_sizes(release), **(_losses(release) if release.truthful else {})}
     for name in (*COLUMNS, *AVERAGES):
         by_attribute = [measures[name] for measures in by_sensitive.values()]
         if by_attribute:
@@ -99,12 +104,13 @@ def measure(release: Release) -> Measured:
 
 
 def need_records(release: Published) -> None:
-    """Raise unless a release has groups of records: counts with noise say nothing of how many records are where."""
-    if not isinstance(release, Release):
+    """Raise unless a release has groups of people: noisy counts and synthetic records are nobody's."""
+    if not counts_people(release):
         counting = ", ".join(name for name in MEASURES if name not in READ_NOISY)
         raise BadInputError(
-            f"{counting}: these count the records of groups, and a noisy release has none, only boxes with noisy "
-            f"counts. Scales().prepare(table).measure(release) gives what can be said of it: {', '.join(READ_NOISY)}"
+            f"{counting}: these count the people of groups, and a noisy or synthetic release has none, only noisy "
+            f"counts or records of nobody. Scales().prepare(table).measure(release) gives what can be said of it: "
+            f"{', '.join(READ_NOISY)}"
         )
 
 
@@ -127,9 +133,9 @@ def _spread(losses: Numbers, sizes: Counts) -> dict[str, float]:
     }
 
 
-def _sizes(release: Release) -> dict[str, float]:
+def _sizes(release: Grouped) -> dict[str, float]:
     sizes = release.sizes.astype(np.float64)
-    published = release.assignment.records
+    published = release.records
     squares = float((sizes * sizes).sum())
     return {
         "k": int(release.quasi_counts.min()),
@@ -143,7 +149,7 @@ def _sizes(release: Release) -> dict[str, float]:
     }
 
 
-def _losses(release: Release) -> dict[str, float]:
+def _losses(release: Grouped) -> dict[str, float]:
     """Loss as ARX and Dewri et al. compute it: each suppressed record counts 1, both as shares of all cells.
 
     A box's loss in an attribute of n leaves, (share of the width - 1/n) / (1 - 1/n), is a difference of scaled ends
@@ -164,7 +170,7 @@ def _losses(release: Release) -> dict[str, float]:
     return _shares(total_loss(boxes.lo, boxes.hi, boxes.mass, joined, starts[:-1], scales - 1, weights), release)
 
 
-def _coarse_loss(release: Release) -> float:
+def _coarse_loss(release: Grouped) -> float:
     """Add up the losses of all boxes where leaves are nodes of finer hierarchies: there a leaf loses something too."""
     boxes, cells = release.boxes, release.cells
     loss = sum(
@@ -173,7 +179,7 @@ def _coarse_loss(release: Release) -> float:
     return float(np.minimum(loss, float(len(cells.quasi))) @ boxes.mass)
 
 
-def _shares(total: float, release: Release) -> dict[str, float]:
+def _shares(total: float, release: Grouped) -> dict[str, float]:
     generalized = total / (len(release.cells.quasi) * release.cells.records)
     suppressed = release.suppressed / release.cells.records
     return {

@@ -141,9 +141,13 @@ def draw_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
     """Say of a noisy draw what it is, what it protects and what it does not."""
     columns, promise = certificate["columns"], certificate["promise"]["differential_privacy"]
     epsilon, name = promise["epsilon"], certificate["files"][0]["name"]
-    sure, told = belief(epsilon), {warning["about"] for warning in certificate["warnings"]}
+    delta = promise.get("delta", 0.0)
+    sure, told = belief(epsilon, delta), {warning["about"] for warning in certificate["warnings"]}
     bound = (
-        f"Who thinks it as likely as not that you are in the table can become at most {at_most(sure)} sure of it "
+        "Who thinks it as likely as not that you are in the table, and guesses by this file, is right at most "
+        f"{at_most(sure)} of the time, whatever else they know."
+        if delta and sure <= NEARLY_SURE
+        else f"Who thinks it as likely as not that you are in the table can become at most {at_most(sure)} sure of it "
         "by this file, whatever else they know."
         if sure <= NEARLY_SURE
         else f"The promise is weak: with an epsilon of {epsilon:g}, even odds may become near certainty."
@@ -157,7 +161,7 @@ def draw_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
         ],
         "protects": [
             "Whether you were in the table or not, nearly the same file could have come out (differential privacy, "
-            f"epsilon {epsilon:g}).",
+            f"epsilon {epsilon:g}{f', delta {delta:g}' if delta else ''}).",
             bound,
             "Nobody can check this on the file itself: it rests on how the file was drawn.",
         ],
@@ -167,6 +171,38 @@ def draw_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
             "Most of this file is noise: on average its counts are smaller than the noise in them."
             if NOISE_PREVAILS in told
             else "Counts of few people are mostly noise: draw no conclusion from them.",
+            "Other files about the same people add to what is told of you.",
+        ],
+    }
+
+
+def records_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
+    """Say of perturbed or synthetic records what they are, what they protect and what they do not."""
+    columns, promise = certificate["columns"], certificate["promise"]
+    name, rows = certificate["files"][0]["name"], counted(certificate["rows"], "row")
+    synthetic = promise["form"] == "synthetic records"
+    dropped = f" {DROPPED}" if any(meaning["text"] == DROPPED for meaning in certificate["meanings"]) else ""
+    made = (
+        "and nobody is behind any of them: they were drawn from a model learned from a table about people."
+        if synthetic
+        else "each made of one record of a table about people, with values that may not be those that were recorded."
+    )
+    protects = _hidden(certificate) if promise["parts"] else []
+    return {
+        "is": [
+            f"{name} has {rows}, {made}{dropped}",
+            f"It has the columns {named([*columns['quasi'], *columns['sensitive']])}.",
+        ],
+        "protects": [*protects, _checked(promise["parts"])]
+        if promise["parts"]
+        else [
+            "What a row says need not be true of anybody: that is all the protection there is, and none is proved.",
+        ],
+        "does_not": [
+            "A row that fits you may be your own record: "
+            + ("the model can have kept it." if synthetic else "some may be published as they are."),
+            "It does not hide whether somebody is in the table from a reader who knows that person's record.",
+            "What the file says of few people may not be true: draw no conclusion about anybody.",
             "Other files about the same people add to what is told of you.",
         ],
     }

@@ -1,13 +1,17 @@
 """What comes out: the release value, and writing it."""
 # mypy: implicit-reexport
 
-from sfumato.release.noisy import Guarantee, NoisyRelease, Spent, noisy_release
+from sfumato.release.guarantee import Budget, Guarantee, Spent, Unit
+from sfumato.release.noisy import NoisyRelease, noisy_release
+from sfumato.release.records import RecordRelease, Records, coded_columns, read_as_records, record_release
 from sfumato.release.release import (
     FORMS,
     Form,
+    Grouped,
     Published,
     Release,
     bucketization,
+    counts_people,
     generalization,
 )
 from sfumato.release.staging import check_target, check_targets, staged

@@ -9,11 +9,9 @@ right on average; or `cut`, with negative counts made 0, as nobody can draw fewe
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,59 +19,19 @@ import pyarrow as pa
 
 from sfumato.arrays import Counts, Numbers
 from sfumato.configuration import check_choice
-from sfumato.engines.formulas import escape_file
 from sfumato.errors import BadInputError
-from sfumato.release.frames import typed
-from sfumato.release.release import Boxes, Published
-from sfumato.release.staging import check_targets, staged
+from sfumato.release.guarantee import Guarantee
+from sfumato.release.release import Boxes
 from sfumato.release.synthetic import rounded, synthetic_table
-from sfumato.release.writing import Format, format_of, inputs_of
+from sfumato.release.written_records import WrittenRecords
 from sfumato.table import Table
 
 READINGS = ("cut", "unbiased")
 """How negative counts may be read: made 0, or as they are."""
 
 
-@dataclass(frozen=True)
-class Spent:
-    """A part of the budget: what it paid for, and how much; parts of one level look at disjoint records."""
-
-    what: str
-    level: int
-    epsilon: float
-
-
-@dataclass(frozen=True)
-class Guarantee:
-    """Differential privacy as it was kept: neighbouring tables, the budget in its parts, what is public anyway."""
-
-    spent: tuple[Spent, ...]
-    neighbours: str
-    """What two neighbouring tables are, in words."""
-
-    public: tuple[str, ...]
-    """What was taken as known to everybody, in sentences."""
-
-    @property
-    def epsilon(self) -> float:
-        """The budget of the whole release: all parts look at the same records, so they add up."""
-        return math.fsum(part.epsilon for part in self.spent)
-
-    @property
-    def by_level(self) -> dict[int, float]:
-        """What was spent on every level, the root is 0."""
-        levels = sorted({part.level for part in self.spent})
-        return {level: math.fsum(p.epsilon for p in self.spent if p.level == level) for level in levels}
-
-    @property
-    def by_purpose(self) -> dict[str, float]:
-        """What was spent on counts, on medians and so on."""
-        purposes = dict.fromkeys(part.what for part in self.spent)
-        return {what: math.fsum(p.epsilon for p in self.spent if p.what == what) for what in purposes}
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class NoisyRelease(Published):
+class NoisyRelease(WrittenRecords):
     """Boxes with noisy sensitive counts; every box is a group of its own."""
 
     table: Table
@@ -119,45 +77,16 @@ class NoisyRelease(Published):
         """How many records are drawn of every box and value: the noisy counts, rounded, none below 0."""
         return rounded(self.counts)
 
-    def to_csv(self, path: str | Path, force: bool = False, escape_formulas: bool = False) -> list[Path]:
-        """Write records drawn from the release as CSV, all or nothing; an existing file is kept unless `force`.
+    @property
+    def rows_written(self) -> int:
+        """How many records are drawn."""
+        return int(self.synthetic_counts.sum())
 
-        `escape_formulas` writes cells that a spreadsheet would run as formulas with `'` in front.
-        """
-        return self._write(Path(path), force, "csv", escape_formulas)
-
-    def to_parquet(self, path: str | Path, force: bool = False) -> list[Path]:
-        """Write records drawn from the release as Parquet, all or nothing; likewise."""
-        return self._write(Path(path), force, "parquet")
-
-    def _write(self, path: Path, force: bool, format: Format, escape_formulas: bool = False) -> list[Path]:
-        if format_of(path) != format:
-            raise BadInputError(f"{path}: this name says {format_of(path)}, not {format}; choose another")
-        check_targets([path], force, inputs_of(self))
-        with staged([path]) as drafts:
-            self.write_draft(drafts[0], format, escape_formulas)
-        return [path]
-
-    def write_draft(self, draft: Path, format: Format, escape_formulas: bool = False) -> int:
-        """Write records drawn from the release wherever they will be moved to; return how many.
+    def record_table(self) -> pa.Table:
+        """Draw records, if the release may be published.
 
         They are drawn from what is published anyway, so they cost no budget. Another call draws others.
         """
-        rows = self.table.engine.write_table(self._records(), draft, format)
-        if escape_formulas:
-            escape_file(draft)
-        return rows
-
-    def to_arrow(self) -> pa.Table:
-        """Return records drawn from the release as an Arrow table, in an order that tells nothing.
-
-        They are drawn from what is published anyway, so they cost no budget. Another call draws others.
-        """
-        engine = self.table.engine
-        return typed(engine.shuffled_table(self._records()), engine.texts)
-
-    def _records(self) -> pa.Table:
-        """Draw records, if the release may be published."""
         if not self.publishable:
             raise BadInputError(
                 "this release was drawn with noise from a seed, which whoever knows the seed can take away again; "

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 import numpy as np
 import pyarrow as pa
@@ -91,43 +91,44 @@ class Published(ABC):
         return ways[self.table.kind]()
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Release(Published):
-    """What is published of a table, record by record."""
+class Grouped(Published):
+    """A release whose records stand in groups: those that show the same quasi-identifiers, or a bucket's.
 
-    table: Table
+    Everything that counts the records of groups reads this much and no more.
+    """
+
     form: Form
-    assignment: Assignment
-    boxes: Boxes
     sizes: Counts
     """The number of records of every group."""
 
     histograms: Histograms | None
     """The sensitive values of every group; None where no sensitive attribute is published."""
 
-    levels: tuple[int, ...] = ()
-    """Of a full-domain recoding the level of every attribute, by whose labels nodes are called."""
+    people: bool = True
+    """Whether every record stands for a person of the table, so that counting them says something of people."""
 
-    details: Mapping[str, Any] = field(default_factory=dict)
-    """What its maker has to say of it, such as the transformation; for the publisher's eyes."""
-
-    def __repr__(self) -> str:
-        return f"<Release: {self.form} of {', '.join(quasi.name for quasi in self.cells.quasi)}>"
+    truthful: bool = True
+    """Whether every record's box holds the values of the person it stands for, so that its width is what is lost."""
 
     @property
+    @abstractmethod
+    def records(self) -> int:
+        """The number of records that are published."""
+
+    @property
+    @abstractmethod
     def suppressed(self) -> int:
         """The number of records that are not published."""
-        return self.cells.records - self.assignment.records
+
+    @property
+    @abstractmethod
+    def quasi_counts(self) -> Counts:
+        """How many records show each combination of published quasi-identifier texts."""
 
     @property
     def groups(self) -> int:
         """The number of groups."""
         return len(self.sizes)
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether every published record shows its quasi-identifiers as they are, in no bucket."""
-        return self.form == "generalization" and bool((self.boxes.lo == self.boxes.hi).all())
 
     @property
     def profiles(self) -> Numbers:
@@ -140,6 +141,46 @@ class Release(Published):
     def content(self) -> Numbers:
         """The records of every box, with the sensitive distribution of its group."""
         return self.boxes.mass[:, None] * self.profiles[self.boxes.group]
+
+
+def counts_people(release: Published) -> TypeGuard[Grouped]:
+    """Say whether a release has groups of records that each stand for a person."""
+    return isinstance(release, Grouped) and release.people
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Release(Grouped):
+    """What is published of a table, record by record."""
+
+    table: Table
+    form: Form
+    assignment: Assignment
+    boxes: Boxes
+    sizes: Counts
+    histograms: Histograms | None
+    levels: tuple[int, ...] = ()
+    """Of a full-domain recoding the level of every attribute, by whose labels nodes are called."""
+
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """What its maker has to say of it, such as the transformation; for the publisher's eyes."""
+
+    def __repr__(self) -> str:
+        return f"<Release: {self.form} of {', '.join(quasi.name for quasi in self.cells.quasi)}>"
+
+    @property
+    def records(self) -> int:
+        """The number of records that are published."""
+        return self.assignment.records
+
+    @property
+    def suppressed(self) -> int:
+        """The number of records that are not published."""
+        return self.cells.records - self.assignment.records
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every published record shows its quasi-identifiers as they are, in no bucket."""
+        return self.form == "generalization" and bool((self.boxes.lo == self.boxes.hi).all())
 
     def quasi_texts(self, attribute: int) -> tuple[list[str], Codes]:
         """Write what every box shows of one quasi-identifier: the different texts, and which one each box has."""

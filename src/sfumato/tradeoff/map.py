@@ -23,7 +23,7 @@ from sfumato.tradeoff.limit.score import Scores, score, scores
 from sfumato.tradeoff.verdicts import Verdicts
 
 if TYPE_CHECKING:
-    from sfumato.release import NoisyRelease, Release
+    from sfumato.release import NoisyRelease, RecordRelease, Release
     from sfumato.tradeoff.picture import Picture
     from sfumato.tradeoff.study.explorable import Explorable, Settings
 
@@ -54,6 +54,9 @@ class Point:
 
     changes: Mapping[str, str] = field(default_factory=dict)
     """What was done to each column, in a few words (`release.changes`). Internal."""
+
+    brought: Mapping[str, Any] | None = None
+    """Of what was made elsewhere: what is claimed, the verdict on it, what else was found. Internal."""
 
     @property
     def anonymizer(self) -> str:
@@ -91,8 +94,13 @@ class Point:
         return bool(self.candidate.anonymizer.baseline)
 
     @property
+    def is_grouped(self) -> bool:
+        """Whether its release puts people into groups that satisfy a requirement, and shows them truthfully."""
+        return not self.candidate.anonymizer.shown_as
+
+    @property
     def is_noisy(self) -> bool:
-        """Whether its release is boxes with noisy counts, so that nothing that counts records is known of it."""
+        """Whether its release is drawn with noise, differentially privately, so that it has no groups of people."""
         return self.candidate.anonymizer.noisy
 
     def __repr__(self) -> str:
@@ -183,7 +191,7 @@ class Map:
         judge = TableJudge(self, resamples, workers, cancel)
         return choose(self, max, min, prefer, by, recipient, axes, sensitivity, judge)
 
-    def release(self, point: Point | str) -> Release | NoisyRelease:
+    def release(self, point: Point | str) -> Release | NoisyRelease | RecordRelease:
         """Make the release of a point again, in memory, from the table as it was measured: `docs/python.md`.
 
         What may not be published is refused as `sfumato release` does. A
@@ -192,6 +200,46 @@ class Map:
         from sfumato.tradeoff.exploration.remaking import remade  # it makes maps, so it cannot be imported before them
 
         return remade(self, self[point] if isinstance(point, str) else point)
+
+    def add(
+        self,
+        given: Any,
+        name: str | None = None,
+        *,
+        claim: str | None = None,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        records: str | None = None,
+        aligned: bool = False,
+        id: str | None = None,
+        missing: str = "value",
+        na: Sequence[str] = (),
+        suppressed: str = "keep",
+        seed: int | None = None,
+    ) -> Map:
+        """Return the map with a release that was made elsewhere: `docs/foreign.md`.
+
+        `given` is the path of a file, a frame, a function that makes a frame of the table's frame, or the text of a
+        maker (`command run="..."`). What is claimed for it is judged: a requirement (`claim`), `epsilon` and `delta`,
+        or nothing. `records` says whether its rows stand for people or are synthetic; `aligned` that they stand in
+        the table's order; `id` names a column that says for whom they stand.
+        """
+        from sfumato.tradeoff.exploration.adding import added  # it makes maps, so it cannot be imported before them
+
+        said = {
+            "label": name,
+            "claim": claim,
+            "epsilon": epsilon,
+            "delta": delta,
+            "records": records,
+            "aligned": "yes" if aligned else "no",
+            "id": id,
+            "missing": missing,
+            "na": ",".join(na),
+            "suppressed": suppressed,
+            "seed": seed,
+        }
+        return added(self, given, said)
 
     @cached_property
     def baselines(self) -> tuple[Point, ...]:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from sfumato.arrays import Counts, Numbers
-from sfumato.release import NoisyRelease, Release
+from sfumato.measures.fidelity.distances import column_distances
+from sfumato.release import Grouped, Published
 from sfumato.table import Hierarchy, Sensitive
 
 MOST_BINS = 10
@@ -20,12 +21,12 @@ FEW_BINS = 4
 OTHERS = "all others"
 
 
-def columns_before_and_after(release: Release | NoisyRelease) -> list[dict[str, Any]]:
+def columns_before_and_after(release: Published) -> list[dict[str, Any]]:
     """Describe every column of a release: shares of its values before and after, and how many texts it shows."""
     return [*(_quasi(release, place) for place in range(len(release.cells.quasi))), *_sensitive(release)]
 
 
-def _quasi(release: Release | NoisyRelease, place: int) -> dict[str, Any]:
+def _quasi(release: Published, place: int) -> dict[str, Any]:
     """Describe a quasi-identifier; a box counts for all of its leaves, each by its width."""
     quasi, before, boxes = release.cells.quasi[place], release.cells.leaf_counts[place], release.boxes
     hierarchy = quasi.hierarchy
@@ -40,11 +41,12 @@ def _quasi(release: Release | NoisyRelease, place: int) -> dict[str, Any]:
         "values": int((before > 0).sum()),
         "texts": len(texts),
         "exact": _share(mass[lo == hi].sum(), mass.sum()),
+        **_distances(hierarchy, before, after),
         "bins": _binned(*_bins(hierarchy, before), before, after),
     }
 
 
-def _sensitive(release: Release | NoisyRelease) -> list[dict[str, Any]]:
+def _sensitive(release: Published) -> list[dict[str, Any]]:
     """Describe the sensitive attributes, which are shown as they are or not at all."""
     described = []
     published = _published(release)
@@ -56,18 +58,35 @@ def _sensitive(release: Release | NoisyRelease) -> list[dict[str, Any]]:
                 "role": "sensitive",
                 "values": attribute.size,
                 "texts": 0 if after is None else int((after > 0).sum()),
+                **({} if after is None else _distances_of_values(attribute, after)),
                 "bins": _binned(*_commonest(attribute), attribute.counts, after),
             }
         )
     return described
 
 
-def _published(release: Release | NoisyRelease) -> Numbers | None:
+def _distances(hierarchy: Hierarchy, before: Counts | Numbers, after: Numbers) -> dict[str, Any]:
+    """Say how far the column is from the table's, with the digits that a sentence needs."""
+    found = column_distances(hierarchy, before, after)
+    return {
+        name: [round(v, 4) for v in value] if isinstance(value, list) else round(value, 4)
+        for name, value in found.items()
+    }
+
+
+def _distances_of_values(attribute: Sensitive, after: Numbers) -> dict[str, Any]:
+    """Compare the values of a sensitive attribute that occur."""
+    before, then = np.zeros((2, attribute.hierarchy.size))
+    before[attribute.leaves], then[attribute.leaves] = attribute.counts, after
+    return _distances(attribute.hierarchy, before, then)
+
+
+def _published(release: Published) -> Numbers | None:
     """Count the sensitive values that are published, all attributes side by side; None where none are."""
-    if isinstance(release, NoisyRelease):
-        noisy: Numbers = release.content.sum(axis=0)
-        return noisy
-    return None if release.histograms is None else release.histograms.counts.sum(axis=0).astype(float)
+    if isinstance(release, Grouped):
+        return None if release.histograms is None else release.histograms.counts.sum(axis=0).astype(float)
+    noisy: Numbers = release.content.sum(axis=0)
+    return noisy
 
 
 def _bins(hierarchy: Hierarchy, before: Counts) -> tuple[list[str], Counts]:

@@ -47,6 +47,9 @@ SECONDS_PER_ANSWER = 6.5e-10
 SECONDS_PER_SPREAD = 7e-9
 """To spread the records of one box and value over one leaf, in all rounds of the reader that learns."""
 
+SECONDS_PER_COMPARED = 4e-8
+"""To compare one record that is attacked with one released record, in all attacks."""
+
 SHARE_OF_READER = 0.5
 """How much of all answers the reader that learns takes."""
 
@@ -124,7 +127,15 @@ class Load:
         searching = getattr(candidate.anonymizer, "seconds", None) or 0.0
         draws = self.scales.draws if candidate.anonymizer.noisy else 1
         each = SECONDS_PER_CANDIDATE + SECONDS_PER_CELL * self.cells.size + answers + spread
-        return draws * each + float(searching)
+        return draws * each + float(searching) + self.attacks(candidate)
+
+    def attacks(self, candidate: Candidate) -> float:
+        """The seconds that attacks on one candidate take."""
+        options = self.scales.attacks
+        if options is None:
+            return 0.0
+        draws = options.draws if candidate.anonymizer.noisy else 1
+        return draws * options.number * self.cells.records * SECONDS_PER_COMPARED
 
     def effort(self, candidates: list[Candidate], threads: int) -> Effort:
         """Estimate what making and measuring all candidates takes."""

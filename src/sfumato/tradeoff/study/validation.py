@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from sfumato.anonymizers import Anonymizer, Mechanism, WithoutSensitive
+from sfumato.anonymizers import Anonymizer, WithoutSensitive
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.table import Cells, CountedValues, Table
 from sfumato.table.cells import sorted_cells
@@ -40,7 +40,7 @@ def _problem(candidate: Candidate, table: Table, sketch: Table, lattice: bool) -
     try:
         if lattice and isinstance(maker, Anonymizer):
             maker.lattice(sketch, requirement, candidate.suppress)
-        attempt = maker.check if isinstance(maker, Mechanism) else maker.anonymize
+        attempt = maker.anonymize if isinstance(maker, Anonymizer) else maker.check
         attempt(sketch, requirement, candidate.form, candidate.suppress)
     except BadInputError as error:
         return StudyProblem(str(candidate), "failed", str(error))

@@ -1,0 +1,1 @@
+"""Records with other values than were recorded: one file per method."""
