@@ -97,8 +97,8 @@ def part_at(order: Counts, start: int, stop: int, middle: int, lo: Codes, hi: Co
 @kernel
 def covers(lo: Codes, hi: Codes, row: int, codes: Codes, point: int) -> bool:
     """Say whether a box, or the bounds of a node, cover a point."""
-    for a in range(codes.shape[1]):
-        if codes[point, a] < lo[row, a] or codes[point, a] > hi[row, a]:  # noqa: SIM110 (numba knows no `all`)
+    for a in range(codes.shape[1]):  # noqa: SIM110 (numba knows no `all`)
+        if codes[point, a] < lo[row, a] or codes[point, a] > hi[row, a]:
             return False
     return True
 
