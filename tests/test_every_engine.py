@@ -349,7 +349,7 @@ WRITING = """
             print(f"{name}: {error}")
 
     people = "id % 90 AS age", "sha2(CAST(id AS STRING), 512) AS note"
-    frames = {name: session.range(100_000).selectExpr(*people) for name, session in used.items()}
+    frames = {name: session.range(20_000).selectExpr(*people) for name, session in used.items()}
     tables = {name: sfumato.read(frame, quasi=["age"], neutral=["note"]) for name, frame in frames.items()}
     releases = {name: sfumato.anonymize(table, "k-anonymity k=6") for name, table in tables.items()}
     threads = [threading.Thread(target=watch, daemon=True)]
