@@ -172,7 +172,7 @@ class DuckDBEngine:
             return content_digest(names, self.row_count, int(total))
         packing, tables = self._texts_packing(names, "true")
         texts = [f"{table}.text" for table in tables]
-        number = f"('0x' || left(md5({framed(texts)}), {DIGITS}))::HUGEINT"
+        number = f"('0x' || left(md5({framed(texts)}), {DIGITS}))::BIGINT::HUGEINT"
         found = " ".join(
             f"JOIN {table} ON {table}.code = {code}" for table, code in zip(tables, packing.codes, strict=True)
         )
