@@ -647,7 +647,7 @@ def test_a_mechanism_promises_no_requirement():
             maker.anonymize(table, wanted, form, suppress)
     with pytest.raises(BadInputError, match="satisfies no requirement but draws records"):
         sfumato.anonymize(table, "k-anonymity k=1", "dp-kd-tree epsilon=1 height=2")
-    with pytest.raises(BadInputError, match="mondrian draws nothing; those that do are .*mst, aim"):
+    with pytest.raises(BadInputError, match=r"mondrian draws nothing; those that do are .*mst, aim"):
         draw(table, "mondrian")
 
 

@@ -615,6 +615,19 @@ def test_the_certificate_of_drawn_records_says_what_they_were_drawn_from(run, pu
             assert own["mechanism"]["noise"].startswith("Counts get discrete Gaussian noise")
 
 
+def test_anonymize_draws_records_of_a_model_in_one_line(run, explored, tmp_path):
+    table = [explored / "people.csv", *TABLE, "--hierarchies", explored / "domains.toml"]
+    code, out, err = run("anonymize", *table, "--with", "mst epsilon=1 delta=1e-6", "--to", tmp_path / "a.csv")
+    rows = read_rows(tmp_path / "a.csv")
+    assert code == 0 and f"{len(rows):,} synthetic records, drawn from a model of the noisy counts" in out, err
+    assert "epsilon 1 and delta 1e-06" in out and "Where rho went, by step" in out and "box" not in out
+    for name, domain in DOMAINS.items():
+        assert {row[name] for row in rows} <= set(domain)
+    refused(
+        run("anonymize", *table[:-2], "--with", "mst epsilon=1", "--to", tmp_path / "b.csv"), "taken from the records"
+    )
+
+
 def test_a_delta_too_large_for_the_rows_is_alarming():
     table = memory_table(people(400))
     for delta, expected in (("1e-6", []), ("1e-3", ["large delta"])):
