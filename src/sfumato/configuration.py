@@ -1,7 +1,8 @@
 """Objects that are their configuration: frozen dataclasses with a text form that parses and prints back.
 
 `k-anonymity k=10`, `l-diversity l=3 variant=distinct on="marital status"`, `mondrian mode=relaxed`: a name, then
-keys with values. A value with blanks or quotes stands in double quotes, inner quotes doubled.
+keys with values. A value with blanks or quotes stands in double quotes, inner quotes doubled. A list has commas between
+its values (`columns=age,sex`), each in quotes of its own where it needs them.
 
 A field says once what it is: its type, and an `Option` with its meaning, bounds and when it applies:
 
@@ -114,7 +115,12 @@ class Described:
             raise BadInputError(f"{self.key} must be {wanted}, not {shortened(value)}")
 
     def read(self, text: str, value: str) -> Any:
-        """Read a value from its text by the type of the field."""
+        """Read a value from its text by the type of the field; of a list, all that stand between commas."""
+        if not self.several:
+            return self._read_one(text, value)
+        return tuple(self._read_one(text, unquoted(part.strip())) for part in split_outside_quotes(value, ","))
+
+    def _read_one(self, text: str, value: str) -> Any:
         try:
             if self.type is int:
                 return int(value)
@@ -201,6 +207,9 @@ class Configured:
     example: ClassVar[str | None] = None
     """What to type, where that is not plain from the keys."""
 
+    unwritten: ClassVar[tuple[str, ...]] = ()
+    """Fields that no text can hold."""
+
     def __post_init__(self) -> None:
         check_options(self)
 
@@ -213,7 +222,7 @@ class Configured:
         return [
             (field.name.replace("_", "-"), value_text(value))
             for field, value in values
-            if field.default is MISSING or value != field.default
+            if field.name not in self.unwritten and (field.default is MISSING or value != field.default)
         ]
 
     def in_words(self) -> str:
@@ -272,7 +281,7 @@ def value_text(value: object) -> str:
     """Write a value as it stands behind its key, in quotes where it needs them."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    text = str(value)
+    text = ",".join(quoted_name(str(each)) for each in value) if isinstance(value, tuple) else str(value)
     return text if PLAIN.fullmatch(text) else '"' + text.replace('"', '""') + '"'
 
 
@@ -300,15 +309,18 @@ def named_entries(field: str, text: str, example: str) -> list[tuple[str, str]]:
     entries: dict[str, str] = {}
     for part in split_outside_quotes(text, ",") if text.strip() else []:
         name, equals, value = part.strip().rpartition("=")
-        name = name.strip()
-        if len(name) > 1 and name[0] == name[-1] == '"':
-            name = name[1:-1].replace('""', '"')
+        name = unquoted(name.strip())
         if not equals or not name:
             raise BadInputError(f"{field}: cannot read {part.strip()!r}; write for example {field}={example!r}")
         if name in entries:
             raise BadInputError(f"{field}: {name!r} stands twice")
         entries[name] = value.strip()
     return list(entries.items())
+
+
+def unquoted(name: str) -> str:
+    """Take a name out of its quotes, if it stands in any."""
+    return name[1:-1].replace('""', '"') if len(name) > 1 and name[0] == name[-1] == '"' else name
 
 
 def quoted_name(name: str) -> str:

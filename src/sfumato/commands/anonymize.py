@@ -88,8 +88,8 @@ def anonymize(
 
 def _table(source: str, recipe: Recipe, roles: Roles, about: OfTable, reading: TableReading, target: Target) -> Single:
     """Make a release of a table; everything that can be refused is, before the table is read."""
-    from sfumato.anonymizers import Mechanism, anonymizer
-    from sfumato.publish.single import Clock, single_draw, single_release
+    from sfumato.anonymizers import Anonymizer, Brought, Mechanism, anonymizer
+    from sfumato.publish.single import Clock, single_draw, single_records, single_release
     from sfumato.requirements import KAnonymity, requirement
 
     clock = Clock()
@@ -97,12 +97,14 @@ def _table(source: str, recipe: Recipe, roles: Roles, about: OfTable, reading: T
     maker = anonymizer(USUAL if recipe.maker is None else recipe.maker)
     wanted = requirement(" & ".join(recipe.require)) if recipe.require else KAnonymity(1)
     form, suppress = recipe.form, recipe.suppress
-    if isinstance(maker, Mechanism):
+    if isinstance(maker, Brought):
+        raise BadInputError(
+            f"{maker.name} brings a release that is made already; `sfumato explore STUDY --add FILE` puts it on a map"
+        )
+    if not isinstance(maker, Anonymizer):
         maker.check_request(wanted, form, suppress)  # type: ignore[arg-type]
         if target.layout != "rows":
-            raise BadInputError(
-                f"{maker.name} publishes synthetic records, which are rows; leave out --layout {target.layout}"
-            )
+            raise BadInputError(f"{maker.name} publishes records, which are rows; leave out --layout {target.layout}")
     elif not recipe.require:
         raise BadInputError(f'{maker.name} needs to know what to satisfy: --require "k-anonymity k=10", for example')
     if target.lattice is not None and not maker.has_lattice:
@@ -114,6 +116,8 @@ def _table(source: str, recipe: Recipe, roles: Roles, about: OfTable, reading: T
     clock.end("read")
     if isinstance(maker, Mechanism):
         return single_draw(table, maker, target, clock)
+    if not isinstance(maker, Anonymizer):
+        return single_records(table, maker, wanted, target, clock)
     return single_release(table, maker, wanted, form, suppress, target, clock)  # type: ignore[arg-type]
 
 

@@ -147,8 +147,8 @@ def _of_table(
 ) -> Audit:
     """Audit a published table."""
     from sfumato.engines import Reading
+    from sfumato.evidence.counted import open_published
     from sfumato.publish import audit as audit_file
-    from sfumato.publish.audit.counted import open_published
     from sfumato.table.weights import read_weights
 
     laid_out = {name: text.declared()[name] for name in LAID_OUT}
@@ -185,12 +185,13 @@ def _of_baskets(
     against = None
     text.refuse_for_baskets()
     if original.original is not None:
-        against = baskets.declared_in(original.original).open()
+        against = baskets.declared_in(original.original, text).open()
     elif baskets.tree is not None:
         raise BadInputError("--tree says which items a published node stands for: give the original too (--original)")
     legend = None if about.legend is None else read_legend(about.legend)
     at = baskets.id, baskets.item, baskets.column, baskets.separator or text.delimiter, text.encoding
-    return audit_baskets(Path(file), wanted, against, about.known, legend, about.local, *at, escaped)
+    within = text.memory, text.spill
+    return audit_baskets(Path(file), wanted, against, about.known, legend, about.local, *at, escaped, *within)
 
 
 def _certified(file: Path, certificate: Path, wanted: str | None, as_json: bool) -> bool:
@@ -201,12 +202,13 @@ def _certified(file: Path, certificate: Path, wanted: str | None, as_json: bool)
 
     content: dict[str, Any] = read_certificate(certificate)
     check_certificate(content, certificate, file)
-    if "differential_privacy" not in content["promise"]:
+    if "why_not_checked" not in content["promise"]:
         return False
     if wanted is not None:
         raise BadInputError(
-            f"{file}: nobody is behind the rows of a differentially private release, so {wanted} can neither hold "
-            "nor fail of it; leave out --require, or leave out --certificate to measure the rows all the same"
+            f"{file}: nothing that could be checked is promised of its rows, which are not the table's own, so "
+            f"{wanted} can neither hold nor fail of it; leave out --require, or leave out --certificate to measure "
+            "the rows all the same"
         )
     values = {"holds": True, "file": str(file), "certificate": str(certificate), "promise": content["promise"]}
     say(values, certified_lines(content, file, certificate), as_json)

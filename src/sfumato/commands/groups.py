@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
-from functools import wraps
+from functools import cache, wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args, get_type_hints
@@ -67,11 +67,12 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command whose groups are single options, as Typer reads them."""
     groups: dict[str, type] = {}
     parameters: list[Parameter] = []
+    hints = get_type_hints(command, include_extras=True)
     for parameter in signature(command).parameters.values():
-        hint = get_type_hints(command, include_extras=True)[parameter.name]
+        hint = hints[parameter.name]
         if isinstance(hint, type) and is_dataclass(hint):
             groups[parameter.name] = hint
-            parameters += [_parameter(hint, each) for each in fields(hint)]
+            parameters += _parameters(hint)
         else:
             parameters.append(parameter.replace(annotation=hint, kind=Parameter.KEYWORD_ONLY))
 
@@ -87,10 +88,16 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     return called
 
 
-def _parameter(kind: type, each: Any) -> Parameter:
-    plain, info = get_args(get_type_hints(kind, include_extras=True)[each.name])
+@cache
+def _parameters(group: type) -> tuple[Parameter, ...]:
+    """Return the single options of a group; several commands have it, and Python takes long to read hints."""
+    hints = get_type_hints(group, include_extras=True)
+    return tuple(_parameter(group, each, *get_args(hints[each.name])) for each in fields(group))
+
+
+def _parameter(group: type, each: Any, plain: Any, info: Any) -> Parameter:
     info = copy(info)
-    info.rich_help_panel = getattr(kind, "panel", None)
+    info.rich_help_panel = getattr(group, "panel", None)
     hint: Any = Annotated[plain, info]
     default = each.default if each.default_factory is MISSING else each.default_factory()
     default = Parameter.empty if default is MISSING else default
@@ -139,8 +146,8 @@ class TextFile(Group):
 
     def refuse_for_baskets(self) -> None:
         """Raise where something was given that is about tables only."""
-        others = {name: value for name, value in self.given().items() if name not in ("--delimiter", "--encoding")}
-        refuse(dict.fromkeys(others, True), ABOUT_TABLES)
+        shared = ("--delimiter", "--encoding", "--memory", "--spill")
+        refuse(dict.fromkeys((name for name in self.given() if name not in shared), True), ABOUT_TABLES)
 
     def declared(self) -> dict[str, Any]:
         """Return what a declaration of a table says of how it is read."""
@@ -228,9 +235,10 @@ class OfBaskets(Group):
 
         reading.refuse_for_baskets()
         separator = self.separator or reading.delimiter
-        return BasketsDeclaration(source, self.id, self.item, self.column, separator, self.tree, reading.encoding)
+        at = self.id, self.item, self.column, separator, self.tree
+        return BasketsDeclaration(source, *at, reading.encoding, reading.memory, reading.spill)
 
-    def declared_in(self, name: str) -> BasketsDeclaration:
+    def declared_in(self, name: str, reading: TextFile) -> BasketsDeclaration:
         """Find out where baskets are: in a study, bundled, or in a file."""
         from sfumato.publish.audit.question import study_file
         from sfumato.tradeoff import read_study
@@ -239,7 +247,7 @@ class OfBaskets(Group):
 
         path = study_file(name)
         if path is None:
-            return BasketsDeclaration(name, tree=self.tree)
+            return BasketsDeclaration(name, tree=self.tree, memory=reading.memory, spill=reading.spill)
         study = read_study(str(path))
         if not isinstance(study, BasketStudy):
             raise BadInputError(f"{name}: this study is about a table, not about baskets")

@@ -37,6 +37,11 @@ DIGITS = 15
 BYTES = "BLOB"
 """What an engine calls the type of a column of bytes."""
 
+LONG_FLOAT = (
+    "a 32-bit number of more than 6 digits, or above 10 million; engines write it differently: cast it to double"
+)
+"""What is said of such a value by an engine that meets it, DuckDB apart, whose texts are the definition."""
+
 SourceLayout = Literal["table", "lists", "lines"]
 
 
@@ -409,6 +414,14 @@ class ReadsByRule(Protocol):
 
     def distinct_by(self, rule: Rule, column: str, complete: Sequence[str] = ()) -> DistinctValues:
         """List what a rule makes of the texts of a column, and of how many texts each."""
+
+
+@runtime_checkable
+class KeepsOrder(Protocol):
+    """An engine whose rows have an order that it can hand over."""
+
+    def texts_in_order(self, columns: Sequence[str]) -> pa.Table:
+        """Return the texts of some columns (null: missing), row by row as they stand."""
 
 
 def content_digest(columns: Sequence[str], rows: int, total: int) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sfumato.evidence.coverage import Coverage
+from sfumato.evidence.decision import Failure
 from sfumato.phrases import counted, number
 from sfumato.publish.audit.audit import Audit
-from sfumato.publish.audit.coverage import Coverage
-from sfumato.publish.audit.decision import Failure
 from sfumato.publish.audit.households import Together
 from sfumato.publish.audit.intersection import Intersection
 from sfumato.publish.audit.question import WorstGroup
@@ -177,13 +177,14 @@ def _remainder(left: Remainder, sensitive: str) -> Iterator[str]:
 
 
 def certified_lines(content: Mapping[str, Any], file: Path, certificate: Path) -> Iterator[str]:
-    """Say what can be said of a differentially private file: that it is the certified one, and what that promises."""
+    """Say what can be said of a file of other records than the table's: it is the certified one; what is promised."""
     promise = content["promise"]
-    privacy = promise["differential_privacy"]
     yield f"{file} is the very file that {certificate} certifies, byte by byte."
-    delta = f" and delta {privacy['delta']:g}" if "delta" in privacy else ""
-    yield f"Promised: differential privacy with epsilon {privacy['epsilon']:g}{delta}. {privacy['in_words']}"
-    yield f"{promise['why_not_checked']} Its rows are synthetic records, so groups and k were not measured."
+    if "differential_privacy" in promise:
+        privacy = promise["differential_privacy"]
+        delta = f" and delta {privacy['delta']:g}" if "delta" in privacy else ""
+        yield f"Promised: differential privacy with epsilon {privacy['epsilon']:g}{delta}. {privacy['in_words']}"
+    yield f"{promise['why_not_checked']} Its rows are not the table's own, so groups and k were not measured."
 
 
 def short(items: Sequence[str] | str) -> str:

@@ -129,6 +129,8 @@ def _decided(certificate: Mapping[str, Any], decision: Decision) -> list[tuple[s
 
 def _required(promise: Mapping[str, Any]) -> str:
     """Write what was required; of a noisy draw, its budget."""
+    if "claimed" in promise:
+        return f"nothing: it was made elsewhere; claimed for it: {promise['claimed'] or 'nothing'}"
     if "requirement" in promise:
         return str(promise["requirement"])
     private = promise["differential_privacy"]

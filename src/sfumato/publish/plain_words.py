@@ -176,6 +176,38 @@ def draw_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
     }
 
 
+def records_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
+    """Say of perturbed or synthetic records what they are, what they protect and what they do not."""
+    columns, promise = certificate["columns"], certificate["promise"]
+    name, rows = certificate["files"][0]["name"], counted(certificate["rows"], "row")
+    synthetic = promise["form"] == "synthetic records"
+    dropped = f" {DROPPED}" if any(meaning["text"] == DROPPED for meaning in certificate["meanings"]) else ""
+    made = (
+        "and nobody is behind any of them: they were drawn from a model learned from a table about people."
+        if synthetic
+        else "each made of one record of a table about people, with values that may not be those that were recorded."
+    )
+    protects = _hidden(certificate) if promise["parts"] else []
+    return {
+        "is": [
+            f"{name} has {rows}, {made}{dropped}",
+            f"It has the columns {named([*columns['quasi'], *columns['sensitive']])}.",
+        ],
+        "protects": [*protects, _checked(promise["parts"])]
+        if promise["parts"]
+        else [
+            "What a row says need not be true of anybody: that is all the protection there is, and none is proved.",
+        ],
+        "does_not": [
+            "A row that fits you may be your own record: "
+            + ("the model can have kept it." if synthetic else "some may be published as they are."),
+            "It does not hide whether somebody is in the table from a reader who knows that person's record.",
+            "What the file says of few people may not be true: draw no conclusion about anybody.",
+            "Other files about the same people add to what is told of you.",
+        ],
+    }
+
+
 def baskets_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
     """Say of baskets what they are, what is protected and what is not."""
     name, baskets = certificate["files"][0]["name"], certificate["baskets"]

@@ -12,15 +12,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sfumato.anonymizers import Anonymizer, Mechanism
+from sfumato.anonymizers import Anonymizer, Mechanism, RecordMaker
 from sfumato.engines.formulas import check_escaping, formula_items, formula_notice
 from sfumato.measures import Measured, measure
 from sfumato.phrases import counted, wrapped
 from sfumato.publish.formulas import written_formulas
 from sfumato.publish.noisy.publication import drawn_lines, drawn_values
+from sfumato.publish.records.publication import record_lines, record_values
 from sfumato.quiet import Quiet
 from sfumato.release import Form, Release, check_targets, format_of, write_release
 from sfumato.release.changes import column_changes
+from sfumato.release.written_records import WrittenRecords
 from sfumato.requirements import Requirement
 from sfumato.table import Table
 from sfumato.transactions import anonymize_baskets
@@ -144,17 +146,32 @@ def release_lines(
     return [*lines, "", f"Measured{several} {ARROWS}:", *measure_lines(measured.values, said)]
 
 
+def single_records(table: Table, maker: RecordMaker, wanted: Requirement, target: Target, clock: Clock) -> Single:
+    """Make records in place of a table's records and write them."""
+    release = maker.anonymize(table, wanted)
+    clock.end("anonymize")
+    written, formulas = _written(release, target)
+    clock.end("write")
+    values = record_values(release, maker) | {"files": written, **clock.values()}
+    return Single([target.path], [*formulas, *table.notices], values, record_lines(release, maker, target.path))
+
+
+def _written(release: WrittenRecords, target: Target) -> tuple[list[str], list[str]]:
+    """Write records of a release's own; return the files and what is to be noticed of them."""
+    escaped = target.escape_formulas
+    if format_of(target.path) == "csv":
+        release.to_csv(target.path, target.force, escaped)
+    else:
+        release.to_parquet(target.path, target.force)
+    return [str(target.path)], formula_notice(written_formulas([target.path], escaped), escaped)
+
+
 def single_draw(table: Table, maker: Mechanism, target: Target, clock: Clock) -> Single:
     """Draw a noisy release of a table and write records drawn from it."""
     release = maker.draw(table)
-    if format_of(target.path) == "csv":
-        release.to_csv(target.path, target.force, target.escape_formulas)
-    else:
-        release.to_parquet(target.path, target.force)
+    written, formulas = _written(release, target)
     clock.end("draw_and_write")
-    escaped = target.escape_formulas
-    formulas = formula_notice(written_formulas([target.path], escaped), escaped)
-    values = drawn_values(release, maker) | {"files": [str(target.path)], **clock.values()}
+    values = drawn_values(release, maker) | {"files": written, **clock.values()}
     lines = drawn_lines(release, maker, target.path)
     return Single([target.path], [*formulas, *values["notices"]], values, lines)
 

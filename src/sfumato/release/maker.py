@@ -4,10 +4,45 @@ their names.
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+import math
+from dataclasses import dataclass, fields, replace
 from typing import ClassVar, Self
 
-from sfumato.configuration import Configured
+from sfumato.configuration import Configured, without_seed
+
+DIGITS = 4
+"""Significant digits of a dial's values: they are read by people."""
+
+
+@dataclass(frozen=True)
+class Dial:
+    """The number in which the candidates of a family differ, which a search turns.
+
+    It turns on a logarithmic scale, because that is how people choose: k = 5, 10, 20 are as far apart as 50, 100, 200.
+    """
+
+    field: str
+    least: float
+    most: float
+    whole: bool = False
+
+    def at(self, share: float) -> float:
+        """Return the value at a share of the way, rounded to what people would type."""
+        return self.rounded(self.least * (self.most / self.least) ** share)
+
+    def between(self, low: float, high: float) -> float | None:
+        """Return the value half way between two others, or nothing where none is left."""
+        middle = self.rounded(math.sqrt(low * high))
+        return middle if low < middle < high else None
+
+    def rounded(self, value: float) -> float:
+        """Round to a whole number, or to a few significant digits."""
+        return round(value) if self.whole else float(f"{value:.{DIGITS}g}")
+
+
+def size_dial(field: str, records: int) -> Dial | None:
+    """Return the dial of how many records stand together at least; none where there are too few for a choice."""
+    return Dial(field, 2, max(records // 2, 2), whole=True) if records >= 4 else None
 
 
 class ReleaseMaker(Configured):
@@ -17,7 +52,10 @@ class ReleaseMaker(Configured):
     """Whether its releases are drawn with noise, differentially privately: nothing that counts people can be said."""
 
     shown_as: ClassVar[str] = ""
-    """What a noisy one publishes, in words: boxes with noisy counts, synthetic records."""
+    """What it publishes, in words, where that is not groups: boxes with noisy counts, synthetic records."""
+
+    takes_requirements: ClassVar[bool] = True
+    """Whether it makes its releases satisfy whatever is required of them; otherwise it promises what it promises."""
 
     has_lattice: ClassVar[bool] = False
     """Whether it decides a lattice of transformations, which `lattice` returns."""
@@ -43,13 +81,38 @@ class ReleaseMaker(Configured):
     shows_exact: ClassVar[bool] = False
     """Whether exact quasi-identifiers are shown, in whatever form: people's own, or perturbed ones that look so."""
 
+    drawn_as: ClassVar[str] = ""
+    """What it is drawn as on a map, where that is not its requirement."""
+
     people: ClassVar[bool] = True
     """Whether what it publishes stands for people, so that measures that count them can be said of it."""
+
+    foreign: ClassVar[bool] = False
+    """Whether it was made elsewhere, so that nothing is promised of it."""
+
+    @property
+    def described_in_words(self) -> str:
+        """Say in a sentence what it is, where its settings do not say it to everybody."""
+        return ""
+
+    @property
+    def family(self) -> str:
+        """What its releases are drawn as, where that is not their requirement."""
+        return ""
+
+    @property
+    def public(self) -> Self:
+        """The same as everybody may know it: without a seed, with which its release could be made again."""
+        return without_seed(self)
 
     @property
     def draws_at_random(self) -> bool:
         """Whether anything is drawn at random: where there is a seed, unless a maker knows better."""
         return any(field.name == "seed" for field in fields(self))  # type: ignore[arg-type]
+
+    def dial(self, records: int) -> Dial | None:
+        """Name the number of its own that a search should turn on a table of so many records, if there is one."""
+        return None
 
     def with_seed(self, seed: int) -> Self:
         """Return the same maker with a seed where it draws at random and has none."""

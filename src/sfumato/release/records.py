@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.errors import BadInputError
@@ -26,7 +27,18 @@ from sfumato.release.noisy import NoisyRelease
 from sfumato.release.release import Boxes, Form, Grouped, Published, Release
 from sfumato.release.synthetic import uniform_leaves
 from sfumato.release.written_records import WrittenRecords
-from sfumato.table import Assignment, Cells, Hierarchy, Histograms, Points, Quasi, Sensitive, Table, distinct_rows
+from sfumato.table import (
+    Assignment,
+    Cells,
+    Hierarchy,
+    Histograms,
+    Points,
+    Quasi,
+    Sensitive,
+    Table,
+    distinct_rows,
+    weighted_counts,
+)
 from sfumato.table.cells import counted_leaves
 
 NOT_SHOWN = -1
@@ -247,34 +259,73 @@ def boxed_records(
     truthful: bool,
     linked: Counts | None = None,
     counts: Counts | None = None,
+    group: Counts | None = None,
 ) -> RecordRelease:
     """Publish records as boxes, one row each (`counts`: so many alike), with their sensitive leaf codes.
 
-    A release shows all sensitive attributes or none: where any value is `NOT_SHOWN`, none are.
+    A release shows all sensitive attributes or none: where any value is `NOT_SHOWN`, none are. Records of one box are
+    a group, unless `group` numbers those that a reader tells apart: a file may say the same in different texts.
     """
     each = np.ones(len(lo), np.int64) if counts is None else counts
     rows = np.ascontiguousarray(np.column_stack([lo, hi, values]), dtype=np.int32)
     distinct = Points.of(rows, each)
     link = None if linked is None else Assignment.gathered(linked, distinct.number, each)
-    ends = np.ascontiguousarray(distinct.codes[:, : 2 * lo.shape[1]])
-    first, group = distinct_rows(ends)
-    sizes = np.bincount(group, distinct.counts, len(first)).astype(np.int64)
-    boxes = Boxes(ends[first, : lo.shape[1]], ends[first, lo.shape[1] :], sizes, np.arange(len(first)))
+    if group is None:
+        group = distinct_rows(rows[:, : 2 * lo.shape[1]])[1]
+    first = np.unique(group, return_index=True)[1]
+    sizes = weighted_counts(group, each, len(first))
+    boxes = Boxes(lo[first], hi[first], sizes, np.arange(len(first)))
     shown = values.shape[1] > 0 and bool((values != NOT_SHOWN).all())
-    histograms = _histograms(table.cells, distinct, group, sizes) if shown else None
+    histograms = _histograms(table.cells, values, each, group, sizes) if shown else None
     return RecordRelease(table, distinct.codes, distinct.counts, boxes, sizes, histograms, people, truthful, link)
 
 
-def _histograms(cells: Cells, distinct: Points, group: Counts, sizes: Counts) -> Histograms:
+def _histograms(cells: Cells, values: Codes, counts: Counts, group: Counts, sizes: Counts) -> Histograms:
     """Count the sensitive values of every group; a value that nobody in the table has counts nowhere."""
-    counts = np.zeros((len(sizes), int(cells.spans[-1])), np.int64)
+    totals = np.zeros((len(sizes), int(cells.spans[-1])), np.int64)
     for s, attribute in enumerate(cells.sensitive):
         column = np.full(attribute.hierarchy.size, -1, np.int64)
         column[attribute.leaves] = np.arange(attribute.size) + cells.spans[s]
-        place = column[distinct.codes[:, 2 * len(cells.quasi) + s]]
+        place = column[values[:, s]]
         known = place >= 0
-        np.add.at(counts, (group[known], place[known]), distinct.counts[known])
-    return Histograms(cells.sensitive, sizes, counts)
+        np.add.at(totals, (group[known], place[known]), counts[known])
+    return Histograms(cells.sensitive, sizes, totals)
+
+
+def unchanged_records(release: RecordRelease) -> int:
+    """Count the people whose record is published just as it is, where it is known which record stands for whom."""
+    if release.link is None:
+        return 0
+    return int(release.link.count[_same_values(release, release.link).all(axis=1)].sum())
+
+
+def unchanged_values(release: RecordRelease) -> dict[str, float]:
+    """Return by column the share of the values that are published as they are, where it is known whose they are."""
+    if release.link is None or not release.link.records:
+        return {}
+    shares = release.link.count @ _same_values(release, release.link) / release.link.records
+    names = [*(quasi.name for quasi in release.cells.quasi), *(each.name for each in release.cells.sensitive)]
+    return dict(zip(names, shares.tolist(), strict=True))
+
+
+def _same_values(release: RecordRelease, link: Assignment) -> NDArray[np.bool_]:
+    """Say for every entry of a link and every column whether just the recorded value is published."""
+    quasi = len(release.cells.quasi)
+    original, made = cell_codes(release.cells)[link.cell], release.rows[link.group]
+    same = (original[:, :quasi] == made[:, :quasi]) & (original[:, :quasi] == made[:, quasi : 2 * quasi])
+    return np.column_stack([same, original[:, quasi:] == made[:, 2 * quasi :]])
+
+
+def replicated_uniques(release: RecordRelease) -> tuple[int, int]:
+    """Count the records that occur once in the table and stand in the release as they are, and all that occur once."""
+    cells, quasi = release.cells, len(release.cells.quasi)
+    points = (release.lo == release.hi).all(axis=1)
+    shown = np.concatenate([release.lo, release.values], axis=1)[points]
+    unique = cell_codes(cells)[cells.counts == 1]
+    if not release.shows_sensitive:
+        shown, unique = shown[:, :quasi], cells.points.codes[cells.points.counts == 1]
+    _, number = distinct_rows(np.concatenate([unique, shown]))
+    return int(np.isin(number[: len(unique)], number[len(unique) :]).sum()), len(unique)
 
 
 def read_as_records(release: Published, generator: np.random.Generator) -> Records:
@@ -283,20 +334,24 @@ def read_as_records(release: Published, generator: np.random.Generator) -> Recor
     In a bucket the sensitive values are dealt out at random, as they were. Of a noisy release as many records are drawn
     as its counts say. What a release does not show of the sensitive attributes is `NOT_SHOWN`.
     """
-    if isinstance(release, RecordRelease):
-        row = np.repeat(np.arange(len(release.rows)), release.counts)
-        lo, hi, values = release.lo[row], release.hi[row], release.values[row]
-    elif isinstance(release, NoisyRelease):
-        counts = release.synthetic_counts
-        box, value = (np.repeat(index, counts.ravel()) for index in np.indices(counts.shape).reshape(2, -1))
-        lo, hi, values = release.boxes.lo[box], release.boxes.hi[box], value[:, None].astype(np.int32)
-    else:
-        assert isinstance(release, Release)
-        lo, hi, values = _assigned_records(release, generator)
+    lo, hi, values = released_boxes(release, generator)
     columns = [
         uniform_leaves(quasi.hierarchy, lo[:, a], hi[:, a], generator) for a, quasi in enumerate(release.cells.quasi)
     ]
     return Records(release.cells, np.ascontiguousarray(np.column_stack([*columns, values]), dtype=np.int32))
+
+
+def released_boxes(release: Published, generator: np.random.Generator) -> tuple[Codes, Codes, Codes]:
+    """List the records of any release: the ends of their boxes, and their sensitive leaf codes."""
+    if isinstance(release, RecordRelease):
+        row = np.repeat(np.arange(len(release.rows)), release.counts)
+        return release.lo[row], release.hi[row], release.values[row]
+    if isinstance(release, NoisyRelease):
+        counts = release.synthetic_counts
+        box, value = (np.repeat(index, counts.ravel()) for index in np.indices(counts.shape).reshape(2, -1))
+        return release.boxes.lo[box], release.boxes.hi[box], value[:, None].astype(np.int32)
+    assert isinstance(release, Release)
+    return _assigned_records(release, generator)
 
 
 def _assigned_records(release: Release, generator: np.random.Generator) -> tuple[Codes, Codes, Codes]:

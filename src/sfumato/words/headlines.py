@@ -59,6 +59,8 @@ def found(point: Point, subject: Subject) -> Headline:
     if known:
         name, value = known[0], point.measures[known[0]]
         return Headline(about, sentence(name, value, subject), (name,), 1 / value if name == "k" else value)
+    if not point.candidate.anonymizer.people and not point.is_noisy:
+        return Headline(about, "The records are synthetic: nobody is behind them, though one may be like somebody's.")
     if point.is_noisy:
         return Headline(
             about,

@@ -71,7 +71,7 @@ def _of_table(map_: Map) -> list[tuple[str, str]]:
         )
     entries += [("Missing values", _missing(map_)), ("Suppressed records", _suppressed(map_))]
     entries += [("Weights", sentence) for sentence in weights_sentences(map_)]
-    return [*entries, *_scales(map_), *_learning(map_), *_noise(map_)]
+    return [*entries, *_scales(map_), *_attacks(map_), *_learning(map_), *_noise(map_)]
 
 
 def weights_sentences(map_: Map) -> list[str]:
@@ -185,6 +185,35 @@ def _attack(map_: Map) -> str:
         f"attack_accuracy lets an attacker who knows the quasi-identifiers learn from a release {learns} and guess the "
         f"sensitive value of {whom}; empirical_breach compares him with guessing the commonest value always{beside}."
     )
+
+
+def _attacks(map_: Map) -> list[tuple[str, str]]:
+    """Say what is attacked, and against what success is held."""
+    attacks = of_table(map_.study).scales.attacks
+    if attacks is None:
+        return []
+    if attacks.file is not None:
+        control = f"The control is {attacks.file}: records that nobody made anything of. Attacks are run on the release"
+    else:
+        control = (
+            f"{percent(attacks.control, 3)} of the records are held out (seed {attacks.seed}). Attacks are run on a "
+            f"release made in the same way from the other {percent(1 - attacks.control, 3)}, not on the one that would "
+            "be published"
+        )
+    return [
+        (
+            "Attacks with a control",
+            f"{control}; what counts is how much more often they succeed against the records that the release was made "
+            f"of than against the control ({attacks.number:,} tries each, 95 % intervals). attack_worst is the largest "
+            "such advantage; its interval allows for having taken the largest. An attack that finds nothing does "
+            "not prove that there is nothing to find.",
+        ),
+        (
+            "Counted, not attacked",
+            "replicated_uniques is a count of what stands in the release itself. How near released records are to real "
+            "ones is described, and never called a risk: releases that keep their distance leak who is in them too.",
+        ),
+    ]
 
 
 def _queries(queries: Queries) -> str:

@@ -19,7 +19,7 @@ from sfumato.configuration import Option
 from sfumato.errors import BadInputError
 from sfumato.phrases import listed
 from sfumato.release import Budget, Form, NoisyRelease, Published, RecordRelease, Release, noisy_release
-from sfumato.release.maker import ReleaseMaker
+from sfumato.release.maker import Dial, ReleaseMaker
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.table import Table
 
@@ -65,6 +65,8 @@ class Mechanism(ReleaseMaker, ABC):
 
     noisy: ClassVar[bool] = True
     people: ClassVar[bool] = False
+    takes_requirements: ClassVar[bool] = False
+    drawn_as: ClassVar[str] = "differential privacy"
     procedure: ClassVar[str]
     """What it does, in words for whoever reads a certificate."""
 
@@ -86,6 +88,10 @@ class Mechanism(ReleaseMaker, ABC):
     @abstractmethod
     def noise_in_words(self) -> str:
         """What noise it takes, and that nothing else looks at the records."""
+
+    def dial(self, records: int) -> Dial:
+        """Turn epsilon, as far as anybody would."""
+        return Dial("epsilon", 0.01, 10.0)
 
     @abstractmethod
     def draw(self, table: Table, noise: Noise | None = None) -> NoisyRelease | RecordRelease:

@@ -21,17 +21,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.engines.answers import lists_in, tuples_in
+from sfumato.engines.columns import number_column, numbers_in, text_column
 from sfumato.engines.duckdb.coding import KEYED_BY_VALUE, CodedColumn, Packing, in_order
 from sfumato.engines.duckdb.connections import connect, readable
 from sfumato.engines.duckdb.publishing import (
     MANY_ROWS,
-    ROWS_AT_ONCE,
     numbered_rows,
     parts_of,
     shown_rows,
     text_tables,
 )
-from sfumato.engines.duckdb.saving import save
+from sfumato.engines.duckdb.saving import ROWS_AT_ONCE, plain, save
 from sfumato.engines.duckdb.settling import Settled, settle
 from sfumato.engines.duckdb.sources import WHOLE_KINDS, Loaded, load
 from sfumato.engines.duckdb.statements import (
@@ -68,6 +68,9 @@ MOST_ENUMERATED = 20_000
 
 MOST_TEXTS = 2_000_000
 """More distinct values of a column are not handed over to be coded."""
+
+TUPLES_AT_ONCE = 1 << 17
+"""So many of them are handed over with a batch."""
 
 MOST_NUMBERED = 1_000_000
 """Of more rows the first one with a value is not looked for, which costs as much as counting."""
@@ -170,7 +173,7 @@ class DuckDBEngine:
             return content_digest(names, self.row_count, int(total))
         packing, tables = self._texts_packing(names, "true")
         texts = [f"{table}.text" for table in tables]
-        number = f"('0x' || left(md5({framed(texts)}), {DIGITS}))::HUGEINT"
+        number = f"('0x' || left(md5({framed(texts)}), {DIGITS}))::BIGINT::HUGEINT"
         found = " ".join(
             f"JOIN {table} ON {table}.code = {code}" for table, code in zip(tables, packing.codes, strict=True)
         )
@@ -225,14 +228,15 @@ class DuckDBEngine:
         table = self._connection.sql(
             f"SELECT t, {told} FROM {values} GROUP BY t ORDER BY t NULLS LAST"
         ).to_arrow_table()
-        first = table["first"].to_numpy() if numbered else None
-        kinds = None if rule is None else table["kinds"].to_numpy()
-        return DistinctValues(table["t"].to_pylist(), table["n"].to_numpy(), first, kinds)
+        first = numbers_in(table["first"]) if numbered else None
+        kinds = None if rule is None else numbers_in(table["kinds"])
+        return DistinctValues(table["t"].to_pylist(), numbers_in(table["n"]), first, kinds)
 
     def count_texts(self, columns: Sequence[str], complete: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
         """Count the distinct tuples of texts of some columns (null: missing); the last column is the count.
 
-        Texts get codes, and rows are grouped by these; columns with few texts come as dictionaries.
+        Texts get codes, and rows are grouped by these; columns with few texts come as dictionaries. Tuples come in
+        the order of their texts, which spares whoever groups them a sort of his own, or several.
         """
         with readable(self.origin):
             kept = self._complete(complete)
@@ -240,10 +244,22 @@ class DuckDBEngine:
             texts = [self._connection.sql(f"SELECT text FROM {t} ORDER BY code").to_arrow_table() for t in tables]
             dictionaries = [listed.column(0).combine_chunks() for listed in texts]
             names = [*(f"t{i}" for i in range(len(columns))), "n"]
-            for batch in self._connection.sql(self._counted(packing, kept)).to_arrow_reader(1 << 17):
-                codes = packing.unpacked([batch.column(i).to_numpy() for i in range(len(packing.names))])
+            counted = self._connection.sql(self._counted(packing, kept)).to_arrow_table()
+            keys, counts = in_order(counted, len(packing.names))
+            del counted
+            for start in range(0, len(counts), TUPLES_AT_ONCE):
+                some = slice(start, start + TUPLES_AT_ONCE)
+                codes = packing.unpacked([key[some] for key in keys])
                 listed = [_listed(codes[:, i], texts) for i, texts in enumerate(dictionaries)]
-                yield pa.RecordBatch.from_arrays([*listed, batch.column(len(packing.names))], names)
+                yield pa.RecordBatch.from_arrays([*listed, pa.array(counts[some])], names)
+
+    @translated
+    def texts_in_order(self, columns: Sequence[str]) -> pa.Table:
+        """Return the texts of some columns, row by row as they stand."""
+        texts = ", ".join(f"{self._text(name)} AS v{i}" for i, name in enumerate(columns))
+        with self._lock:
+            table = self._connection.sql(f"SELECT {texts} FROM rows ORDER BY rowid").to_arrow_table()
+        return table.rename_columns(list(columns))
 
     @translated
     def count_cells(self, codings: Sequence[Coding]) -> CountedCodes:
@@ -253,8 +269,8 @@ class DuckDBEngine:
         self._forget_counted()
         keys, counts = in_order(counted, len(packing.names))
         link = f"link{next(self._numbers)}"
-        cells = {name: pa.array(key) for name, key in zip(packing.names, keys, strict=True)}
-        self._replace_table(link, pa.table({**cells, "cell": pa.array(np.arange(len(counts)))}))
+        cells = {name: number_column(key) for name, key in zip(packing.names, keys, strict=True)}
+        self._replace_table(link, pa.table({**cells, "cell": number_column(np.arange(len(counts)))}))
         self._links[link] = packing, counts
         return CountedCodes(packing.unpacked(keys), counts, self.row_count - int(counts.sum()), link)
 
@@ -289,6 +305,7 @@ class DuckDBEngine:
         with self._lock:
             rows = self._published(placement, layout)
             table = self._connection.sql(rows).to_arrow_table() if isinstance(rows, str) else rows.read_all()
+            table = table.cast(plain(table.schema))
         return table.rename_columns(list(layout.order))
 
     @translated
@@ -386,8 +403,8 @@ class DuckDBEngine:
     def _code(self, coding: Coding) -> CodedColumn:
         """Give every value of a column the code of its text; none to one whose text has none."""
         texts = [text for text in coding.codes if text is not None]
-        numbers = [coding.codes[text] for text in texts]
-        lookup = pa.table({"text": pa.array(texts, pa.string()), "number": pa.array(numbers, pa.int32())})
+        numbers = np.array([coding.codes[text] for text in texts], np.int32)
+        lookup = pa.table({"text": text_column(texts), "number": number_column(numbers)})
         missing = coding.codes.get(None)
         self._connection.register("lookup", lookup)
         codes = self._made(
@@ -425,9 +442,15 @@ class DuckDBEngine:
             self._connection.execute(f"DROP TABLE {self._last[2]}")
         self._last = None
 
-    def _linked(self, link: str) -> str:
-        """Write rows with the number of their cell, which is called `cell`."""
+    def _linked(self, link: str, parts: str | None = None) -> str:
+        """Write rows with the number of their cell, which is called `cell`, and what a table of parts says of cells.
+
+        The two tables of cells are joined first: there are fewer cells than rows.
+        """
         packing, _ = self._links[link]
+        if parts is not None:
+            self._connection.execute(f"CREATE OR REPLACE TEMP TABLE linked AS FROM {link} JOIN {parts} USING (cell)")
+            link = "linked"
         same = [f"{link}.{name} = {number}" for name, number in zip(packing.names, packing.numbers, strict=True)]
         return f"FROM rows {packing.joins} JOIN {link} ON {' AND '.join(same)}"
 
@@ -467,9 +490,9 @@ class DuckDBEngine:
         """
         parts = parts_of(placement, number, self._links[placement.link][1])
         for table, content in parts.items():
-            self._replace_table(table, pa.table({key: pa.array(values) for key, values in content.items()}))
+            self._replace_table(table, pa.table({key: number_column(values) for key, values in content.items()}))
         listed = ", ".join(f"{self._value(name)} AS n{i}" for i, name in enumerate(neutral))
-        rows = f"SELECT {listed}, cell, grp {self._linked(placement.link)} JOIN whole USING (cell)"
+        rows = f"SELECT {listed}, cell, grp {self._linked(placement.link, 'whole')}"
         if not len(parts["split"]["cell"]):
             return rows
         texts = ", ".join(self._text(name) for name in neutral)
@@ -540,5 +563,5 @@ def _close(connection: duckdb.DuckDBPyConnection, store: Path | None) -> None:
 def _listed(codes: NDArray[np.int32], texts: pa.Array) -> pa.Array:
     """Return the texts that codes stand for: as a dictionary where there are few of them."""
     if len(texts) > MOST_ENUMERATED:
-        return texts.take(pa.array(codes))
-    return pa.DictionaryArray.from_arrays(pa.array(codes), texts)
+        return texts.take(number_column(codes))
+    return pa.DictionaryArray.from_arrays(number_column(codes), texts)

@@ -19,13 +19,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.engines.columns import number_column, numbers_in, text_column
+from sfumato.engines.duckdb.saving import ROWS_AT_ONCE
 from sfumato.engines.duckdb.statements import shuffled
 from sfumato.engines.protocol import Layout, Placement, Texts
 
 LARGEST = 1 << 62
-ROWS_AT_ONCE = 1 << 16
 MANY_ROWS = 100_000
 """Above so many rows they are ordered by a cheaper digest."""
+
+MOST_LISTED = 4096
+"""Up to so many distinct texts of a column are handed on as numbers with a list of them, which costs a third."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,16 @@ class Shown:
         """Return some of the distinct rows, with other counts."""
         return Shown({name: (texts, codes[places]) for name, (texts, codes) in self.columns.items()}, counts)
 
+    def lean(self) -> Shown:
+        """Forget texts that no row shows: a file that lists them would tell of records that it leaves out."""
+        columns = {}
+        for name, (texts, codes) in self.columns.items():
+            used = np.flatnonzero(np.bincount(codes, minlength=len(texts)))
+            place = np.zeros(len(texts), np.int32)
+            place[used] = np.arange(len(used))
+            columns[name] = texts.take(pa.array(used)), place[codes]
+        return replace(self, columns=columns)
+
     def joined(self) -> tuple[Shown, NDArray[np.int64]]:
         """Make equal rows one, and say which one every row became."""
         key, size = np.zeros(len(self.counts), np.int64), 1
@@ -61,22 +75,22 @@ class Shown:
         """Return the distinct rows as o0, o1, ... in the order of names, with further columns of numbers."""
         names = sorted(self.columns)
         columns = {f"o{i}": _texts(*self.columns[name]) for i, name in enumerate(names)}
-        return pa.table({**columns, **{name: pa.array(numbers) for name, numbers in more.items()}})
+        return pa.table({**columns, **{name: number_column(numbers) for name, numbers in more.items()}})
 
     def batches(self, order: Sequence[str]) -> pa.RecordBatchReader:
         """Return all rows as a stream, columns in this order."""
-        schema = pa.schema([(f"o{i}", self.columns[name][0].type) for i, name in enumerate(order)])
+        schema = pa.schema([(f"o{i}", _kind(self.columns[name][0])) for i, name in enumerate(order)])
         return pa.RecordBatchReader.from_batches(schema, self._batches([self.columns[name] for name in order], schema))
 
     def beside(self, rows: pa.RecordBatchReader, others: Sequence[str], order: Sequence[str]) -> pa.RecordBatchReader:
         """Put what distinct rows show beside a stream of their numbers and of other columns, in this order."""
         kinds = {name: field.type for name, field in zip(others, list(rows.schema)[1:], strict=True)}
-        kinds |= {name: texts.type for name, (texts, _) in self.columns.items()}
+        kinds |= {name: _kind(texts) for name, (texts, _) in self.columns.items()}
         schema = pa.schema([(f"o{i}", kinds[name]) for i, name in enumerate(order)])
 
         def batches() -> Iterator[Any]:
             for batch in rows:
-                number = batch.column(0).to_numpy()
+                number = numbers_in(batch.column(0))
                 listed = dict(zip(others, batch.columns[1:], strict=True))
                 listed |= {name: _texts(texts, codes[number]) for name, (texts, codes) in self.columns.items()}
                 yield pa.record_batch([listed[name] for name in order], schema)
@@ -95,8 +109,18 @@ class Shown:
             yield pa.record_batch([_texts(texts, codes[places]) for texts, codes in columns], schema)
 
 
+def _kind(texts: pa.Array) -> pa.DataType:
+    """Say as what a column of these texts is handed on."""
+    few = pa.types.is_string(texts.type) and len(texts) <= MOST_LISTED
+    return pa.dictionary(pa.int32(), texts.type) if few else texts.type
+
+
 def _texts(texts: pa.Array, codes: NDArray[np.int32]) -> pa.Array:
-    return texts.take(pa.array(codes))
+    if not pa.types.is_dictionary(_kind(texts)):
+        return texts.take(number_column(codes))
+    there = texts.drop_null()  # Parquet's lists have no missing text: it is a missing number instead
+    numbers = pa.array(codes, mask=codes == len(there)) if len(there) < len(texts) else number_column(codes)
+    return pa.DictionaryArray.from_arrays(numbers, there)
 
 
 def shown_rows(connection: duckdb.DuckDBPyConnection, placement: Placement, layout: Layout) -> Shown:
@@ -106,7 +130,7 @@ def shown_rows(connection: duckdb.DuckDBPyConnection, placement: Placement, layo
         entries = _dealt(connection, entries, placement, layout)
     shown, _ = entries.joined()
     order = _ordered(connection, shown, {})
-    return shown.taken(order, shown.counts[order])
+    return shown.taken(order, shown.counts[order]).lean()
 
 
 def numbered_rows(
@@ -117,7 +141,7 @@ def numbered_rows(
     order = _ordered(connection, shown, {})
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
-    return shown.taken(order, shown.counts[order]), place[number]
+    return shown.taken(order, shown.counts[order]).lean(), place[number]
 
 
 def _entries(placement: Placement, layout: Layout) -> Shown:
@@ -127,12 +151,12 @@ def _entries(placement: Placement, layout: Layout) -> Shown:
         ((column, placement.group) for column in layout.by_group),
         ((column, placement.cell) for column in layout.by_cell),
     ):
-        texts = list(dict.fromkeys(column.texts))
+        texts = sorted(dict.fromkeys(column.texts), key=lambda text: text is None)  # the missing one last
         place = {text: i for i, text in enumerate(texts)}
         codes = np.array([place[text] for text in column.texts], np.int32)
-        columns[column.name] = pa.array(texts, pa.string()), codes[np.asarray(column.codes)[numbers]]
+        columns[column.name] = text_column(texts), codes[np.asarray(column.codes)[numbers]]
     if layout.group_column is not None and layout.group_labels is not None:
-        columns[layout.group_column] = pa.array(layout.group_labels), placement.group.astype(np.int32)
+        columns[layout.group_column] = number_column(layout.group_labels), placement.group.astype(np.int32)
     return Shown({name: columns[name] for name in layout.order if name in columns}, placement.count)
 
 
@@ -169,7 +193,7 @@ def _ordered(
     keys = ", ".join([*within, *([shuffled(outputs, shown.rows > MANY_ROWS and not within)] if outputs else [])])
     order = connection.sql(f"SELECT place FROM shown{f' ORDER BY {keys}' if keys else ''}").to_arrow_table()
     connection.unregister("shown")
-    numbers: NDArray[np.int64] = order.column(0).to_numpy()
+    numbers: NDArray[np.int64] = numbers_in(order.column(0))
     return numbers
 
 
@@ -177,7 +201,8 @@ def parts_of(
     placement: Placement, entry: NDArray[np.int64], sizes: NDArray[np.int64]
 ) -> dict[str, dict[str, NDArray[np.int64]]]:
     """Say which rows of a cell belong to which entry: of cells that stay whole, and of split ones, by places."""
-    order = np.lexsort((placement.group, placement.cell))
+    in_order = (placement.cell[1:] > placement.cell[:-1]).all()
+    order = np.arange(len(placement.cell)) if in_order else np.lexsort((placement.group, placement.cell))
     cell, group, number = placement.cell[order], entry[order], placement.count[order]
     ends = np.cumsum(number)
     starts = np.flatnonzero(np.r_[True, cell[1:] != cell[:-1]]) if len(cell) else np.array([], int)
@@ -194,15 +219,15 @@ def text_tables(layout: Layout) -> dict[str, pa.Table]:
     """Return what is shown by group, and what by cell, as tables to be joined."""
     groups = {f"t{i}": _texts_of(column) for i, column in enumerate(layout.by_group)}
     if layout.group_labels is not None:
-        groups["label"] = pa.array(layout.group_labels)
+        groups["label"] = number_column(layout.group_labels)
     cells = {f"t{i}": _texts_of(column) for i, column in enumerate(layout.by_cell)}
     tables = {}
     for key, columns in (("grp", groups), ("cell", cells)):
         if columns:
-            number = pa.array(np.arange(len(next(iter(columns.values()))), dtype=np.int64))
+            number = number_column(np.arange(len(next(iter(columns.values()))), dtype=np.int64))
             tables[f"{key}_texts"] = pa.table({key: number, **columns})
     return tables
 
 
 def _texts_of(column: Texts) -> pa.Array:
-    return pa.array(list(column.texts), pa.string()).take(pa.array(column.codes, pa.int32()))
+    return text_column(column.texts).take(number_column(np.asarray(column.codes, np.int32)))

@@ -2,7 +2,7 @@
 
 It reads the file that was published and nothing else of its maker: records with equal published texts form a group (or
 those with the same value of a group column), and everything that is said of them is worked out anew from the
-definitions, in `profile` and `decision`. With the original it also says what the file loses, and whether its rows can
+definitions, in `evidence`. With the original it also says what the file loses, and whether its rows can
 be those of the original; with an earlier release of the same people, what the two give away together.
 """
 
@@ -19,7 +19,7 @@ from sfumato.arrays import Counts
 from sfumato.engines import Reading
 from sfumato.engines.notations import DayOrder
 from sfumato.errors import BadInputError
-from sfumato.publish.audit.counted import (
+from sfumato.evidence.counted import (
     Counted,
     Source,
     TextColumn,
@@ -28,15 +28,16 @@ from sfumato.publish.audit.counted import (
     open_published,
     open_source,
 )
-from sfumato.publish.audit.coverage import Coverage, bucket_coverage, coverage
-from sfumato.publish.audit.decision import Failure, Findings, failures
+from sfumato.evidence.coverage import Coverage, bucket_coverage, coverage
+from sfumato.evidence.decision import Failure, Findings, failures
+from sfumato.evidence.matching import Matching, misses_a_value
+from sfumato.evidence.notation import Notation
+from sfumato.evidence.profile import Profile, baseline, size_measures, suppression_measures, worst_of
+from sfumato.publish.audit.carried import carried_values
 from sfumato.publish.audit.households import Together, together
 from sfumato.publish.audit.intersection import Intersection, Seen, intersect
 from sfumato.publish.audit.losses import losses, observed_hierarchy, unreadable
-from sfumato.publish.audit.matching import Matching, misses_a_value
-from sfumato.publish.audit.notation import Notation
 from sfumato.publish.audit.notices import empty_notices, missing_notices, notices_of, star_notices
-from sfumato.publish.audit.profile import Profile, baseline, size_measures, suppression_measures, worst_of
 from sfumato.publish.audit.question import (
     Attribute,
     Missing,
@@ -61,7 +62,7 @@ from sfumato.table.weights import weights_in_words
 
 MOST_MATCHED = 1_000_000
 """Up to so many records rows are matched by neutral columns too: with these nearly every row is another one, and all
-would have to be brought here."""
+would have to be brought here. Of more, engines compare neutral columns by digests."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -333,8 +334,13 @@ def _coverage(asked: Question, domains: Mapping[str, Hierarchy], given: Mapping[
     if asked.original.engine.row_count <= MOST_MATCHED or not apart:
         return _covered(asked, domains, given, others)
     found = _covered(asked, domains, given, [name for name in others if name in asked.sensitive])
-    aside = f" ({', '.join(apart)} left aside, since there are more than {MOST_MATCHED:,} records)"
-    return replace(found, checked=found.checked + aside)
+    beside = carried_values(asked, apart)
+    return Coverage(
+        found.checked + beside.checked,
+        found.exact,
+        found.uncovered + beside.uncovered,
+        (*beside.examples, *found.examples),
+    )
 
 
 def _covered(

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from sfumato.arrays import Counts
 from sfumato.configuration import check_choice
 from sfumato.errors import BadInputError
-from sfumato.publish.audit.counted import EMPTY, STAR, Counted, Source, TextColumn
-from sfumato.publish.audit.matching import reread
-from sfumato.publish.audit.profile import Profile, baseline, leaf_codes
+from sfumato.evidence.counted import EMPTY, STAR, Counted, Source, TextColumn
+from sfumato.evidence.matching import reread
+from sfumato.evidence.profile import Profile, baseline, leaf_codes
 from sfumato.quiet import Quiet
 from sfumato.table import DATASETS, Hierarchy, Table, bundled, read_hierarchies
 from sfumato.table.hierarchies.declared import declared
@@ -219,7 +219,9 @@ def worst_groups(
 def _least(values: NDArray[Any], sizes: Counts) -> list[int]:
     """Find the groups with the least values, the smallest first among equals."""
     last = min(MOST_WORST, len(values)) - 1
-    candidates = np.flatnonzero(values <= np.partition(values, last)[last])
+    candidates = np.flatnonzero(values == values.min())
+    if len(candidates) <= last:  # where many are equal, to look for the next ones would take long
+        candidates = np.flatnonzero(values <= np.partition(values, last)[last])
     order = np.lexsort((sizes[candidates], values[candidates]))
     return [int(place) for place in candidates[order[:MOST_WORST]]]
 

@@ -213,7 +213,7 @@ def _question(
         notes += [reasons.replaced(b, recipient, exact_allowed) for b in asked_of if b not in kept]
         notes += [reasons.unknown(bound, recipient) for bound in kept if bound.measure not in known]
     asked = [*dict.fromkeys([*(bound.measure for bound in bounds), *((first, second) if not wanted else (wanted,))])]
-    noisy = [point for point in map_.points if point.is_noisy and point.status == "measured"]
+    noisy = [point for point in map_.points if not point.candidate.anonymizer.people and point.status == "measured"]
     notes += [reasons.not_of_noisy(name, len(noisy)) for name in asked if noisy and name not in READ_NOISY]
     if map_.points and known:
         for name in [bound.measure for bound in bounds] + ([first, second] if wanted is None else [wanted]):

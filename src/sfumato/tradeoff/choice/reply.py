@@ -89,7 +89,7 @@ def ask(map_: Map, question: Question | str) -> Reply:
 def required(map_: Map) -> tuple[str, ...]:
     """Name the privacies that all measured releases in ranges require, k first; k where there is none."""
     releases = [
-        p for p in map_.points if p.status == "measured" and not (p.is_baseline or p.is_noisy or shows_exact(p))
+        p for p in map_.points if p.status == "measured" and p.is_grouped and not (p.is_baseline or shows_exact(p))
     ]
     names = []
     for point in releases:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.measures import Measured
+from sfumato.phrases import number, percent
 from sfumato.release import NoisyRelease, RecordRelease, Release
+from sfumato.release.records import replicated_uniques, unchanged_values
 from sfumato.table import Quasi
 from sfumato.tradeoff.exploration.columns import columns_before_and_after
 
@@ -44,8 +48,44 @@ def noisy_details(release: NoisyRelease | RecordRelease) -> dict[str, Any]:
 
 
 def record_details(release: RecordRelease) -> dict[str, Any]:
-    """Describe records in place of records: how many, and every column before and after."""
-    return {"groups": release.groups, "rows": release.records, "columns": columns_before_and_after(release)}
+    """Describe records in place of records: how many, what stayed as it was, and every column before and after."""
+    about: dict[str, Any] = {"groups": release.groups, "rows": release.records}
+    if release.people:
+        about["unchanged_values"] = unchanged_values(release)
+    else:
+        about["replicated_uniques"], about["unique_records"] = replicated_uniques(release)
+    return about | {"columns": columns_before_and_after(release)}
+
+
+def attack_tables(attacks: Mapping[str, Any], made_of: str) -> list[dict[str, Any]]:
+    """Show every attack with what stands beside its number, and what must be known to read it."""
+    heads = ["attack", "advantage", "95 % interval", "succeeds", "on the control", "without looking", "proved"]
+    rows = [
+        [
+            f"{entry['name']} ({entry['on']})" if entry["on"] else entry["name"],
+            number(entry["value"], 3),
+            " to ".join(number(end, 3) for end in entry["interval"]),
+            _rate(entry["attack"]),
+            _rate(entry["control"]),
+            _rate(entry["naive"]),
+            "" if entry["bound"] is None else f"at most {number(entry['bound'], 3)}",
+        ]
+        for entry in attacks["attacks"]
+    ]
+    tables = [
+        {"title": f"Attacks on a release made of {made_of}", "heads": [[head] for head in heads], "rows": rows},
+        {"title": "Attacks: cautions", "heads": [["caution"]], "rows": [[each] for each in attacks["cautions"]]},
+    ]
+    return [table for table in tables if table["rows"]]
+
+
+def _rate(rate: Mapping[str, Any] | None) -> str:
+    return "" if rate is None else f"{percent(rate['rate'], 3)} of {rate['tries']:,}"
+
+
+def pictured(measured: Measured) -> dict[str, Any]:
+    """Describe how true a release is to its original, where that was asked for."""
+    return {} if measured.fidelity is None else {"fidelity": dict(measured.fidelity)}
 
 
 def _sizes(release: Release) -> list[dict[str, int]]:

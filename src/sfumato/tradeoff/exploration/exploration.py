@@ -17,14 +17,14 @@ import numpy as np
 from sfumato.anonymizers import Maker, Mechanism, UnsafeSeededNoise
 from sfumato.errors import InfeasibleError, SfumatoError, StoppedError, lacks_memory
 from sfumato.kernels import source_digest
-from sfumato.measures import Prepared, published_risks
+from sfumato.measures import Prepared, Remake, published_risks
 from sfumato.process.interrupts import Cancel, look
-from sfumato.release import RecordRelease
+from sfumato.release import Published, RecordRelease, Release
 from sfumato.release.changes import column_changes
 from sfumato.rooms import up_to
 from sfumato.table import Table
 from sfumato.tradeoff.exploration.cache import Cache, mend_cache
-from sfumato.tradeoff.exploration.details import details, noisy_details, record_details
+from sfumato.tradeoff.exploration.details import attack_tables, details, noisy_details, pictured, record_details
 from sfumato.tradeoff.limit.limit import AXES, Limit, limit
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.study.draft import as_study
@@ -172,7 +172,9 @@ class TableWork:
         """A digest of everything a point depends on besides its candidate."""
         table = self.table
         hierarchies = sorted((name, hierarchy.content) for name, hierarchy in table.hierarchies.items())
-        parts = [self.digest, table.roles, table.missing, hierarchies, self.study.scales]
+        attacks = self.study.scales.attacks
+        control = [] if attacks is None else [attacks.digest]
+        parts = [self.digest, table.roles, table.missing, hierarchies, self.study.scales, *control]
         sources = source_digest(*up_to("measures"), "tradeoff/exploration")
         return sha256("\n".join(map(repr, [*parts, sources])).encode()).hexdigest()
 
@@ -226,19 +228,32 @@ def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
         if isinstance(maker, Mechanism):
             maker.check(prepared.table, candidate.requirement, candidate.form, candidate.suppress)
             return over_draws(maker, candidate, prepared)
-        release = maker.anonymize(prepared.table, candidate.requirement, candidate.form, candidate.suppress)
+
+        def made(table: Table) -> Published:
+            return maker.anonymize(table, candidate.requirement, candidate.form, candidate.suppress)
+
+        release = made(prepared.table)
         look()
         measured = prepared.measure(release)
         worth = measured.worth
-        if isinstance(release, RecordRelease):
-            return {"measures": dict(measured.values), "details": record_details(release)}
-        return {
+        again = None if maker.foreign else lambda table: [made(table)]
+        attacks = partial(with_attacks, prepared=prepared, releases=[release], again=again)
+        found = {
             "measures": dict(measured.values),
-            "published": published_risks(release, candidate.requirement, candidate.suppress),
-            "details": details(release, measured.losses),
-            "changes": column_changes(release),
             "worth": None if worth is None else {**asdict(worth), "verdict": worth.verdict},
         }
+        assert isinstance(release, Release | RecordRelease)
+        if maker.foreign:
+            found["brought"] = release.details["brought"]
+        if isinstance(release, RecordRelease):
+            return attacks({**found, "details": record_details(release) | pictured(measured)})
+        bounds = {} if maker.foreign else published_risks(release, candidate.requirement, candidate.suppress)
+        found |= {
+            "published": bounds,
+            "details": details(release, measured.losses) | pictured(measured),
+            "changes": column_changes(release),
+        }
+        return attacks(found)
 
     return attempted(Point(candidate.id, candidate, "measured"), measurement)
 
@@ -266,16 +281,37 @@ def over_draws(mechanism: Mechanism, candidate: Candidate, prepared: Prepared) -
     The noise comes from a seed so that a map comes out the same twice. None of these draws can be published.
     """
     seeds = np.random.SeedSequence(int(candidate.id, 16)).generate_state(prepared.scales.draws, np.uint64)
-    releases, measures = [], []
+    releases, measured = [], []
     for seed in seeds:
         look()
         releases.append(mechanism.draw(prepared.table, UnsafeSeededNoise(int(seed))))
-        measures.append(prepared.measure(releases[-1]).values)
-    values = {name: [draw[name] for draw in measures] for name in measures[0]}
-    return {
+        measured.append(prepared.measure(releases[-1]))
+    values = {name: [draw[name] for draw in measured] for name in measured[0].values}
+    found = {
         "measures": {name: float(np.median(draws)) for name, draws in values.items()},
         "intervals": {name: (min(draws), max(draws)) for name, draws in values.items()},
-        "details": noisy_details(releases[0]),
+        "details": noisy_details(releases[0]) | pictured(measured[0]),
+    }
+
+    def again(table: Table) -> Iterator[Published]:
+        return (mechanism.draw(table, UnsafeSeededNoise(int(seed))) for seed in seeds)
+
+    return with_attacks(found, prepared, releases, again)
+
+
+def with_attacks(
+    found: dict[str, Any], prepared: Prepared, releases: Sequence[Published], again: Remake | None
+) -> dict[str, Any]:
+    """Add to what is found of a candidate what attacks on it find, where there are any; `again` makes it once more."""
+    if prepared.attacks is None:
+        return found
+    outcome = prepared.attacks.attacked(releases, again)
+    tables = attack_tables(outcome.details, prepared.attacks.options.made_of)
+    tables = [*found["details"].get("tables", []), *tables]
+    return found | {
+        "measures": {**found["measures"], **outcome.measures},
+        "intervals": {**found.get("intervals", {}), **outcome.intervals},
+        "details": {**found["details"], "attacks": outcome.details, "tables": tables},
     }
 
 

@@ -13,7 +13,8 @@ from sfumato.anonymizers import CutSpace, CutVector
 from sfumato.anonymizers.cut_vector.space import Bits
 from sfumato.configuration import Option, parse
 from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.measures import MEASURES, RECONSTRUCTED, Prepared, Scales, UniformReader
+from sfumato.measures import ATTACK_MEASURES, FIDELITY, MEASURES, RECONSTRUCTED, Prepared, Scales, UniformReader
+from sfumato.release import Release
 from sfumato.requirements import requirement
 from sfumato.table import Table
 from sfumato.tradeoff.dominance import cost
@@ -74,6 +75,11 @@ class MeasuredProblem(Problem):
         scales = self.scales if clever else replace(self.scales, reader=UniformReader())
         if not any(map(_is_learned, self.objectives)):
             scales = replace(scales, classification=None)
+        if not any(name in FIDELITY for name in self.objectives):
+            scales = replace(scales, fidelity=None)
+        if not any(name in ATTACK_MEASURES for name in self.objectives):
+            scales = replace(scales, attacks=None)
+        scales = scales.having(self.objectives)
         prepared = scales.prepare(table).ready()
 
         def judged(vectors: Bits) -> list[Numbers]:
@@ -83,11 +89,18 @@ class MeasuredProblem(Problem):
 
     def _measured(self, prepared: Prepared, cuts: str) -> Sequence[float]:
         """Measure one release; infinite costs where the requirement cannot be met."""
+
+        def made(table: Table) -> Release:
+            return CutVector(cuts).anonymize(table, requirement(self.require), suppress=self.suppress)
+
         try:
-            release = CutVector(cuts).anonymize(prepared.table, requirement(self.require), suppress=self.suppress)
+            release = made(prepared.table)
         except InfeasibleError:
             return [math.nan] * len(self.objectives)
-        values = prepared.measure(release).values
+        values = dict(prepared.measure(release).values)
+        if prepared.attacks is not None:  # nothing is found where too few records are left without the control
+            values |= dict.fromkeys(ATTACK_MEASURES, math.nan)
+            values |= prepared.attacks.attacked([release], lambda table: [made(table)]).measures
         lacking = [name for name in self.objectives if name not in values]
         if lacking:
             raise BadInputError(f"minimize: {lacking[0]} cannot be measured on this table: {_why(lacking[0])}")

@@ -1,0 +1,141 @@
+"""What an attack is worth: how often it succeeds, beside how often it would have succeeded anyway, with an interval.
+
+A success rate alone says nothing: whoever guesses that a person is not rich is mostly right. So every attack is run
+twice, against records that the release was made from and against others that its maker never saw (the control), and
+what counts is the difference. Giomi et al. (PoPETs 2023, section 3.2) take the part of the failures against the
+control that turn into successes, (r - c) / (1 - c); a membership attack counts r - c, its true minus its false
+positives. A naive guesser stands beside both: an attack that is no better than he is tells nothing.
+
+Intervals of rates are Wilson's (1927). Those of a difference are put together by "square and add" (Newcombe,
+Statistics in Medicine 17, 1998, method 10; Zou and Donner, Statistics in Medicine 27, 2008): how far the value moves
+when one rate moves to an end of its interval, each squared, summed, and the root taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import hypot, sqrt
+from statistics import NormalDist
+
+LEVEL = 0.95
+"""The confidence level of all intervals."""
+
+LEAST_TRIES = 100
+"""With fewer tries an attack's interval is too wide to be called the worst of any."""
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Rate:
+    """So many successes in so many tries; `known` where the rate is a plain fact and not counted on a sample."""
+
+    successes: float
+    tries: int
+    known: bool = False
+
+    @property
+    def share(self) -> float:
+        """The share of successes; without a try none."""
+        return self.successes / self.tries if self.tries else 0.0
+
+    def interval(self, level: float = LEVEL) -> Interval:
+        """Wilson's score interval; without a try everything is possible."""
+        if self.known:
+            return self.share, self.share
+        if not self.tries:
+            return 0.0, 1.0
+        z = NormalDist().inv_cdf((1 + level) / 2)
+        n, p = self.tries, self.share
+        middle = (p + z * z / (2 * n)) / (1 + z * z / n)
+        reach = z / (1 + z * z / n) * sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+        return max(middle - reach, 0.0), min(middle + reach, 1.0)
+
+
+@dataclass(frozen=True)
+class Advantage:
+    """One attack on one release."""
+
+    name: str
+    """The measure that it is."""
+
+    attack: Rate
+    """Against the records that the release was made from."""
+
+    control: Rate
+    """Against records that its maker never saw, or how often a guess at random is right where none is needed."""
+
+    naive: Rate | None = None
+    """Of somebody who guesses without looking."""
+
+    of_failures: bool = True
+    """Whether it is counted as the part of the failures that are left, as a risk is, or as a plain difference."""
+
+    on: str = ""
+    """What it is about, where there are several such attacks: a sensitive attribute, the number of columns."""
+
+    bound: float | None = None
+    """What it cannot exceed by what was proved of the release, where anything was."""
+
+    bound_by: str = ""
+    """What was proved, in a few words."""
+
+    def _value(self, attack: float, control: float) -> float:
+        if not self.of_failures:
+            return attack - control
+        return max((attack - control) / (1 - control), -1.0) if control < 1 else 0.0
+
+    @cached_property
+    def value(self) -> float:
+        """The advantage; none where the attack does worse on the records that it should know better."""
+        return max(self._value(self.attack.share, self.control.share), 0.0)
+
+    def interval(self, level: float = LEVEL) -> Interval:
+        """Where the advantage lies, at a confidence level."""
+        attack, control = self.attack.share, self.control.share
+        (low, high), (least, most) = self.attack.interval(level), self.control.interval(level)
+        value = self._value(attack, control)
+        below = hypot(value - self._value(low, control), value - self._value(attack, most))
+        above = hypot(self._value(high, control) - value, self._value(attack, least) - value)
+        return min(max(value - below, 0.0), 1.0), min(max(value + above, 0.0), 1.0)
+
+    @property
+    def tells_nothing(self) -> bool:
+        """Whether somebody who guesses without looking does as well."""
+        return self.naive is not None and self.attack.tries > 0 and self.naive.share >= self.attack.share
+
+    @property
+    def beats_its_bound(self) -> bool:
+        """Whether it does what was proved to be impossible, even at the lower end of its interval."""
+        return self.bound is not None and self.interval()[0] > self.bound
+
+    @property
+    def cautions(self) -> list[str]:
+        """What must be known to read the number."""
+        title = f"{self.name} ({self.on})" if self.on else self.name
+        cautions = []
+        if self.attack.tries < LEAST_TRIES:
+            cautions.append(
+                f"{title} could be tried {self.attack.tries} times only, so it does not count for attack_worst"
+            )
+        if self.tells_nothing:
+            cautions.append(f"{title} is no better than guessing without looking, so it tells nothing of this release")
+        if self.control.share == 1 and not self.control.known:
+            cautions.append(f"{title} always succeeds against the control as well, so no advantage can be seen")
+        if self.beats_its_bound:
+            cautions.append(
+                f"{title} beats what {self.bound_by} proves (at most {self.bound:.3f}): the release does not keep it"
+            )
+        return cautions
+
+
+def worst_of(advantages: Sequence[Advantage]) -> tuple[float, Interval] | None:
+    """Return the largest advantage and an interval for it that allows for having chosen the largest (Bonferroni)."""
+    counted = [advantage for advantage in advantages if advantage.attack.tries >= LEAST_TRIES]
+    if not counted:
+        return None
+    level = 1 - (1 - LEVEL) / len(counted)
+    ends = [advantage.interval(level) for advantage in counted]
+    return max(each.value for each in counted), (max(low for low, _ in ends), max(high for _, high in ends))

@@ -1,0 +1,207 @@
+"""All attacks on one table's releases, and the control: records that the makers never saw.
+
+A share of the records is held out, every candidate is made a second time from the others, and that release is
+attacked: records of the table and of the control have then the same source, and differ in one thing only. The release
+that is published is still that of the whole table. Where the publisher has a file of other records of the same source
+it is the control, and the release itself is attacked. What needs no control is always said of the release itself.
+
+Whatever does not hang on a release is worked out once for all of them: the split, the lines that columns are put on,
+whom to attack, and how far the suspects are from the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from sfumato.arrays import Codes, Counts, Numbers
+from sfumato.configuration import Configured, Option
+from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.measures.attacks.control_file import control_records, digest_of
+from sfumato.measures.attacks.nearest import leaf_places
+from sfumato.measures.attacks.outcome import Findings, Outcome
+from sfumato.measures.attacks.record_linkage import record_linkage
+from sfumato.measures.attacks.replicated import alone, exact_rows, replicated_uniques
+from sfumato.measures.attacks.view import View
+from sfumato.phrases import percent
+from sfumato.process.interrupts import look
+from sfumato.quiet import Quiet
+from sfumato.release import Grouped, Published
+from sfumato.release.records import cell_codes
+from sfumato.table import Hierarchy, Table
+from sfumato.table.held_out import RemainingTable, held_out
+
+Remake = Callable[[Table], Iterable[Published]]
+"""Makes a candidate of another table in the same way: one release, or one for every draw."""
+
+SPLIT, OWN, VERSUS = 0, 11, 12
+"""What is drawn at random, each from a seed of its own."""
+
+
+@dataclass(frozen=True)
+class Attacks(Configured):
+    """Attacks on every release, and the records that its maker never saw: the control."""
+
+    control: Annotated[
+        float,
+        Option(
+            "The share of the records that is held out where no file is given: attacks are run on a release that is "
+            "made in the same way from the others.",
+            least=0.01,
+            most=0.5,
+        ),
+    ] = 0.2
+    file: Annotated[
+        str | None,
+        Option("A file of other records of the same source: the control, and nothing is held out.", takes="file"),
+    ] = None
+    number: Annotated[int, Option("How many times each attack is tried.", least=100)] = 2000
+    columns: Annotated[int, Option("How many columns a predicate that singles out is about.", least=2)] = 3
+    neighbours: Annotated[
+        int, Option("How many nearest records each of two sources takes to link a person.", least=1, most=100)
+    ] = 1
+    draws: Annotated[int, Option("How many draws of a noisy release are attacked.", least=1)] = 3
+    seed: Annotated[int, Option("Of the records that are held out, and of all that an attacker draws.", least=0)] = 0
+    name: ClassVar[str] = "attacks"
+
+    def prepare(self, table: Table) -> AttackedTable:
+        """Make the attacks ready for a table."""
+        return AttackedTable(table, self)
+
+    @property
+    def made_of(self) -> str:
+        """What a release that is attacked is made of, in words."""
+        return "all records" if self.file is not None else f"{percent(1 - self.control, 3)} of the records"
+
+    @property
+    def digest(self) -> str:
+        """A digest of the control file; nothing without one."""
+        return "" if self.file is None else digest_of(self.file)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AttackedTable(Quiet):
+    """A table whose releases are attacked: which records makers see, and which they never saw."""
+
+    table: Table
+    options: Attacks
+
+    def random(self, *what: int) -> np.random.Generator:
+        """Return a generator for one purpose."""
+        return np.random.default_rng([self.options.seed, *what])
+
+    @cached_property
+    def _held(self) -> Counts:
+        if self.table.roles.household is not None:
+            raise BadInputError(
+                f"attacks hold single records out, and members of a household ({self.table.roles.household}) belong "
+                'together; give the control as a file of its own: attacks = "attacks file=control.csv"'
+            )
+        return held_out(self.table.cells, self.options.control, self.random(SPLIT))
+
+    @cached_property
+    def training(self) -> Table:
+        """What makers see for releases that are attacked."""
+        if self.options.file is not None:
+            return self.table
+        return RemainingTable.of(self.table, self.table.cells.counts - self._held)
+
+    @cached_property
+    def control(self) -> Codes:
+        """The records that they do not see."""
+        if self.options.file is not None:
+            return control_records(self.table, self.options.file)
+        return np.repeat(cell_codes(self.table.cells), self._held, axis=0)
+
+    @cached_property
+    def _everybody(self) -> Codes:
+        cells = self.training.cells
+        return np.repeat(cell_codes(cells), cells.counts, axis=0)
+
+    @cached_property
+    def lines(self) -> list[Numbers]:
+        """The line of every column, on which its leaves are put."""
+        codes = cell_codes(self.table.cells)
+        return [leaf_places(tree, codes[:, place]) for place, tree in enumerate(self._hierarchies)]
+
+    @property
+    def _hierarchies(self) -> tuple[Hierarchy, ...]:
+        cells = self.table.cells
+        return (*(quasi.hierarchy for quasi in cells.quasi), *(secret.hierarchy for secret in cells.sensitive))
+
+    @cached_property
+    def whole(self) -> View:
+        """The table for releases that show all columns."""
+        return self._view(len(self._hierarchies))
+
+    @cached_property
+    def without_sensitive(self) -> View:
+        """The table for releases that show no sensitive attribute."""
+        return self._view(len(self.table.cells.quasi))
+
+    def _view(self, width: int) -> View:
+        quasi = len(self.table.cells.quasi)
+        training, control = (np.ascontiguousarray(codes[:, :width]) for codes in (self._everybody, self.control))
+        sensitive = self.table.cells.sensitive[: width - quasi]
+        return View(self.options, self._hierarchies[:width], self.lines[:width], sensitive, training, control)
+
+    def ready(self) -> AttackedTable:
+        """Work out now what all releases share, so that threads only read."""
+        self.whole.ready()
+        self.without_sensitive.ready()
+        return self
+
+    def attacked(self, releases: Sequence[Published], again: Remake | None = None) -> Outcome:
+        """Attack a candidate: `releases` of the whole table, and those that `again` makes of what is left of it.
+
+        A release that cannot be made again is attacked where the control is a file, or else in what needs none.
+        """
+        releases = releases[: self.options.draws]
+        own = [self._alone(release, self.random(OWN, draw)) for draw, release in enumerate(releases)]
+        made, cautions = self._attackable(releases, again)
+        versus = []
+        for draw, release in enumerate(made):
+            look()
+            view = self.whole if shows_sensitive(release) else self.without_sensitive
+            versus.append(view.against(release, self.random(VERSUS, draw)))
+        pairs = zip(own, versus, strict=False) if versus else ((findings, Findings()) for findings in own)
+        return Outcome.of([one.joined(other) for one, other in pairs], cautions)
+
+    def _attackable(self, releases: Sequence[Published], again: Remake | None) -> tuple[Sequence[Published], list[str]]:
+        """Return the releases to attack against the control; where there are none, why."""
+        if self.options.file is not None:
+            return releases, []
+        if again is None:
+            return [], [
+                "it cannot be made a second time without the records of a control, so only what needs none is said of "
+                'it; give the control as a file: attacks = "attacks file=control.csv"'
+            ]
+        try:
+            return list(islice(again(self.training), self.options.draws)), []
+        except InfeasibleError as error:
+            return [], [f"it cannot be made of the records that are left without the control: {error}"]
+
+    def _alone(self, release: Published, generator: np.random.Generator) -> Findings:
+        """Say what needs no control: whose own record is found, and who is replicated."""
+        cells, quasi = self.table.cells, len(self.table.cells.quasi)
+        width = len(self._hierarchies) if shows_sensitive(release) else quasi
+        uniques = alone(cell_codes(cells)[:, :width], cells.counts)
+        rate = replicated_uniques(uniques, exact_rows(release, width, generator))
+        described = {"replicated_uniques": (rate.share, rate.interval())}
+        beside = {"replicated": int(rate.successes), "uniques": rate.tries}
+        found = None
+        if isinstance(release, Grouped):
+            found = record_linkage(release, self.lines[:quasi], self.options.number, generator)
+        return Findings(() if found is None else (found,), described, beside)
+
+
+def shows_sensitive(release: Published) -> bool:
+    """Say whether a release shows sensitive values."""
+    if isinstance(release, Grouped):
+        return release.histograms is not None
+    return bool(release.cells.sensitive)
