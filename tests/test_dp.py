@@ -23,7 +23,8 @@ from sfumato.anonymizers.dp.mechanism import BoxMechanism
 from sfumato.anonymizers.dp.noise import Noise, OpenDPNoise, _opendp, variance
 from sfumato.anonymizers.dp.private_cells import Domain, PrivateCells, score_cuts, send, tally, tally_along
 from sfumato.errors import BadInputError
-from sfumato.release.synthetic import rounded, uniform_leaves
+from sfumato.release.noisy import rounded
+from sfumato.release.stretches import uniform_leaves
 from sfumato.requirements import requirement
 from sfumato.table import Cells, Quasi, flat, numeric
 from sfumato.table.cells import Sensitive
