@@ -600,7 +600,7 @@ def test_the_certificate_of_drawn_records_says_what_they_were_drawn_from(run, pu
         assert [table["columns"] for table in own["tables"]] == [
             list(table.names) for table in done.release.details["counted"]
         ]
-        assert own["drawn_from"].startswith("a model of the noisy counts of single columns and of ")
+        assert own["drawn_from"].startswith("a model of the noisy counts of single columns")
         assert "boxes" not in own["mechanism"]["procedure"] and "box" not in json.dumps(own["meanings"])
         assert "step" in certificate_files(path)[3].read_text(encoding="utf-8")
         delta = point.candidate.anonymizer.delta
@@ -615,10 +615,23 @@ def test_the_certificate_of_drawn_records_says_what_they_were_drawn_from(run, pu
             assert own["mechanism"]["noise"].startswith("Counts get discrete Gaussian noise")
 
 
+def test_anonymize_draws_records_of_a_model_in_one_line(run, explored, tmp_path):
+    table = [explored / "people.csv", *TABLE, "--hierarchies", explored / "domains.toml"]
+    code, out, err = run("anonymize", *table, "--with", "mst epsilon=1 delta=1e-6", "--to", tmp_path / "a.csv")
+    rows = read_rows(tmp_path / "a.csv")
+    assert code == 0 and f"{len(rows):,} synthetic records, drawn from a model of the noisy counts" in out, err
+    assert "epsilon 1 and delta 1e-06" in out and "Where rho went, by step" in out and "box" not in out
+    for name, domain in DOMAINS.items():
+        assert {row[name] for row in rows} <= set(domain)
+    refused(
+        run("anonymize", *table[:-2], "--with", "mst epsilon=1", "--to", tmp_path / "b.csv"), "taken from the records"
+    )
+
+
 def test_a_delta_too_large_for_the_rows_is_alarming():
     table = memory_table(people(400))
     for delta, expected in (("1e-6", []), ("1e-3", ["large delta"])):
-        maker = sfumato.anonymizer(f"mst epsilon=1 delta={delta}")
+        maker = sfumato.anonymizer(f"mst epsilon=4 delta={delta}")
         assert [own.about for own in alarms(maker.draw(table, UnsafeSeededNoise(1)), maker)] == expected
 
 
