@@ -134,7 +134,7 @@ def neutral_release(path: Path, memory: str | None, folder: Path) -> dict[str, A
 def audit(path: Path, memory: str | None, folder: Path) -> dict[str, Any]:
     """Audit the census itself as if it were published, beside the GROUP BY of the same columns."""
     import sfumato
-    from sfumato.publish.audit.counted import open_published
+    from sfumato.evidence.counted import open_published
 
     sfumato.audit(make_census(folder / "small.parquet", 1000), QUASI, SENSITIVE)  # kernels, imports
     with bare_connection(memory) as connection:

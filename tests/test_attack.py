@@ -24,14 +24,13 @@ from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.measures import HALF_RANGES, MEASURES, READ_NOISY, Attack, Queries, Scales
 from sfumato.measures.attack import drawn_points, naive_bayes, spread_over_leaves
 from sfumato.measures.groups import COLUMNS
-from sfumato.release import Release
-from sfumato.release.noisy import Guarantee, Spent, noisy_release
+from sfumato.release import Budget, Guarantee, Release, Spent, noisy_release
 from sfumato.tradeoff.map import Map
 from sfumato.tradeoff.study.study import Grid, Study
 from sfumato.words.meanings import meanings
 from strategies import tries
 
-GUARANTEE = Guarantee((Spent("counts", 0, 1.0),), "one record more or less", ())
+GUARANTEE = Guarantee(Budget(1.0), (Spent("counts", 0, 1.0),), "one record more or less", ())
 
 
 def made_noisy(table, lo, hi, counts):
@@ -402,7 +401,7 @@ def test_kl_and_attack_ask_for_shares_alone(release, factor):
 
 def test_what_counts_records_refuses_noisy_releases():
     noisy = made_noisy(small(), [[0]], [[9]], [[5, 3, 2]])
-    with pytest.raises(BadInputError, match="count the records of groups") as caught:
+    with pytest.raises(BadInputError, match="count the people of groups") as caught:
         sfumato.measure(noisy)
     said = str(caught.value)
     for name in (*COLUMNS, "k", "p_loss", "a_know", "a_acc"):
@@ -494,6 +493,7 @@ class Dummy(Anonymizer):
 
     name: ClassVar[str] = "dp-dummy"
     noisy: ClassVar[bool] = True
+    people: ClassVar[bool] = False
 
     def release(self, table, requirement, form, budget):
         raise InfeasibleError("makes nothing")
@@ -548,7 +548,7 @@ def test_bounds_say_which_noisy_releases_they_leave_out(with_dummy):
         return point_of(id, anonymizer, "generalization", "", {}, "measured", measures={**both, **more})
 
     shown = Map(study, (point("a", "mondrian", k=5), point("b", "dp-dummy", query_error_median=0.1)))
-    left = "1 noisy release was left out: k is counted on the records of groups"
+    left = "1 noisy or synthetic release was left out: k is counted on the people of groups"
     bounded = shown.choose(min={"k": 2})
     assert bounded.point.id == "a" and any(line.startswith(left) for line in bounded.why)
     free = shown.choose(max={"empirical_breach": 1})

@@ -18,9 +18,9 @@ from typer.testing import CliRunner
 import independent_checker as checker
 import sfumato
 from sfumato.cli import app
-from sfumato.publish.audit.counted import TextColumn, number_combinations
-from sfumato.publish.audit.coverage import match
-from sfumato.publish.audit.notation import Notation, ValueDomain, leaves_covered
+from sfumato.evidence.counted import TextColumn, number_combinations
+from sfumato.evidence.coverage import match
+from sfumato.evidence.notation import Notation, ValueDomain, leaves_covered
 from strategies import tries
 from test_proof import (
     HIERARCHIES,

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato
-from sfumato.publish.audit.counted import Counted, TextColumn
+from sfumato.evidence.counted import Counted, TextColumn
 from sfumato.publish.audit.losses import observed_hierarchy
 from sfumato.table.hierarchies.automatic import automatic, rounded_span
 from sfumato.table.hierarchies.declared import from_entry

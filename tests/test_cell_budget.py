@@ -16,8 +16,8 @@ from sfumato.anonymizers.anonymizer import loss_of
 from sfumato.engines import Coding, Reading, Rule
 from sfumato.engines.duckdb import DuckDBEngine
 from sfumato.errors import BadInputError
+from sfumato.evidence.notation import Notation, leaves_covered
 from sfumato.publish import apply, read_mapping
-from sfumato.publish.audit.notation import Notation, leaves_covered
 from sfumato.publish.mapping import mapping_of
 from sfumato.table import numeric, prefixes, tree
 from sfumato.table.budget import usual_most_cells

@@ -590,6 +590,27 @@ def test_nothing_slow_is_loaded_before_interruptions_are_caught():
     assert tomllib.loads(project.read_text())["project"]["scripts"]["sfumato"] == "sfumato.__main__:main"
 
 
+@pytest.mark.parametrize(("words", "code"), [(["--version"], 0), (["datasets", "--no-such-option"], 2)])
+def test_what_was_registered_for_the_end_is_done_and_said(words, code):
+    program = f"""
+import atexit, sys
+atexit.register(print, "removed")
+sys.argv = ["sfumato", *{words}]
+from sfumato.__main__ import main
+main()
+"""
+    done = started("-c", program, text=True)
+    assert done.returncode == code and done.stdout.endswith("removed\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no file that is always full")
+def test_output_that_cannot_be_written_is_no_success():
+    with Path("/dev/full").open("w") as full:
+        streams = {"stdout": full, "stderr": subprocess.PIPE, "text": True, "capture_output": False}
+        done = started("-m", "sfumato", "--version", **streams)
+    assert done.returncode != 0 and "No space left on device" in done.stderr
+
+
 ROLES = ["--quasi", "age,zip", "--sensitive", "ill"]
 PRINTING = {
     "datasets": ["--json"],

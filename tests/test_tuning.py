@@ -168,6 +168,60 @@ def test_a_family_waits_for_the_one_that_may_leave_records_out():
     assert sum(one.suppress > 0 for one in refused) == 1 and len(refused) > 8
 
 
+def test_a_jump_is_not_halved_to_the_last_digit():
+    """Below t = 0.05 nothing can be made but the trivial release: there is nothing to find between both sides."""
+    tried = tuned({GOOD: lambda t: convex(t) if t >= 0.05 else (0.0, 0.06)}, 15)
+    values = [GOOD.value_of(candidate) for candidate, _ in tried]
+    assert len(values) >= 30 and sum(0.045 < t < 0.055 for t in values) <= 6
+
+
+def between(tuner):
+    return {offer.place: offer for offer in tuner._between(tuner._judge())}
+
+
+def test_a_family_that_repeats_a_freer_one_is_not_refined():
+    """What lies half way is known from the freer one to be bad; the other would only find the same."""
+    strict = family("t-closeness t=0.1 distance=js")
+    free = replace(strict, example=replace(strict.example, suppress=0.05))
+    same, other = Tuner(Aim(("p_loss", "u_loss")), [strict, free]), Tuner(Aim(("p_loss", "u_loss")), [strict, free])
+    for t, place in ((0.1, (0.0, 0.05)), (0.2, (0.5, 0.05)), (0.4, (0.5, 0.0))):
+        for tuner in (same, other):
+            tuner.learn(free.at(t), fake(free.at(t), *place))
+    for t, place in ((0.1, (0.0, 0.05)), (0.4, (0.5, 0.0))):
+        same.learn(strict.at(t), fake(strict.at(t), *place))
+        other.learn(strict.at(t), fake(strict.at(t), place[0] + 0.01, place[1]))
+    assert 0 not in between(same) and 0 in between(other)
+
+
+def test_promises_behind_the_frontier_are_trusted_by_how_others_there_were_kept():
+    """Two families lie behind another: where one of them breaks its promise, the second is believed less."""
+    third = family("l-diversity l=2 variant=entropy", 1.01, 9.0, "l")
+    tuner = Tuner(Aim(("p_loss", "u_loss")), [GOOD, BAD, third])
+    for t in (0.02, 0.6):
+        tuner.learn(GOOD.at(t), fake(GOOD.at(t), *convex(t)))
+    for one, low, high in ((BAD, 0.1, 0.5), (third, 2.0, 8.0)):
+        for value, place in ((low, (0.03, 0.049)), (high, (0.65, 0.001))):
+            tuner.learn(one.at(value), fake(one.at(value), *place))
+    before = between(tuner)
+    assert [before[place].ends for place in range(3)] == [2, 0, 0]
+    tuner._hopes[before[1].candidate] = before[1]
+    tuner.learn(before[1].candidate, fake(before[1].candidate, 0.68, 0.05))
+    after = between(tuner)
+    assert after[2].gain == before[2].gain and after[2].worth < 0.5 * before[2].worth
+    assert after[0].worth == before[0].worth
+
+
+def test_a_dial_at_nothing_and_a_frame_that_is_full_are_no_harm():
+    tuner = Tuner(Aim(("p_loss", "u_loss")), [GOOD])
+    for t in (0.0, 0.1, 0.3):
+        tuner.learn(GOOD.at(t), fake(GOOD.at(t), *convex(t)))
+    assert tuner.next()
+    full = Tuner(Aim(("p_loss", "u_loss")), [GOOD])
+    full.learn(BAD.at(0.1), fake(BAD.at(0.1), 0.0, 0.0))
+    for candidate in full.next():
+        full.learn(candidate, fake(candidate, 0.0, 0.0))
+
+
 def test_families_about_values_come_last_where_nothing_is_asked_of_values():
     about_values, about_records = (
         family("t-closeness t=0.1 distance=js"),

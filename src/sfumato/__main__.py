@@ -24,10 +24,34 @@ def main() -> None:
     except KeyboardInterrupt:
         print("sfumato: stopped", file=sys.stderr)
         raise SystemExit(130) from None
+    except SystemExit as ended:
+        _leave(ended.code)
+        raise
     finally:
         import signal
 
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the answer stands: Python's own end is not interrupted any more
+
+
+def _leave(code: object) -> None:
+    """Leave the process once all is done that was registered for its end, and all is said; else return.
+
+    Python would take every module and object apart first: half a second after a long command, for memory that the
+    system takes back as a whole. Where output cannot be written, it ends, and says so, in its own way.
+    """
+    import atexit
+    import os
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    atexit._run_exitfuncs()
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+    except (AttributeError, OSError, ValueError):  # there is no such stream, it is full, or closed
+        return
+    if isinstance(code, int):
+        os._exit(code)
 
 
 if __name__ == "__main__":

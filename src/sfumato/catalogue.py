@@ -11,10 +11,10 @@ from dataclasses import MISSING, dataclass
 from math import isfinite
 from typing import Any
 
-from sfumato.anonymizers import ANONYMIZERS, MECHANISMS
+from sfumato.anonymizers import makers
 from sfumato.configuration import Configured, Described, described
 from sfumato.errors import BadInputError
-from sfumato.measures import MEASURES, READERS, Attack, Classification, Measure, Queries, Scales
+from sfumato.measures import MEASURES, READERS, Attack, Classification, Fidelity, Measure, Queries, Scales
 from sfumato.requirements import REQUIREMENTS
 from sfumato.table import TableDeclaration
 from sfumato.tradeoff.search.measured_problem import PROBLEMS
@@ -95,9 +95,9 @@ class Entry:
 def sections() -> Mapping[str, tuple[Entry, ...]]:
     """Return all that has options by what it is for; within each in the order in which it is offered."""
     kinds: Mapping[str, tuple[type[Configured], ...]] = {
-        "anonymizers": (*ANONYMIZERS, *MECHANISMS),
+        "anonymizers": makers(),
         "requirements": tuple(REQUIREMENTS),
-        "scales": (Queries, Attack, Classification, *READERS),
+        "scales": (Queries, Attack, Classification, *READERS, Fidelity),
         "searches": (NSGA2, *PROBLEMS),
         "anonymizers of baskets": CANDIDATES,
         "requirements of baskets": (*BASKET_REQUIREMENTS, UtilityConstraints, SuppressionLimit),

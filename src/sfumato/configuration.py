@@ -207,6 +207,9 @@ class Configured:
     example: ClassVar[str | None] = None
     """What to type, where that is not plain from the keys."""
 
+    unwritten: ClassVar[tuple[str, ...]] = ()
+    """Fields that no text can hold."""
+
     def __post_init__(self) -> None:
         check_options(self)
 
@@ -219,7 +222,7 @@ class Configured:
         return [
             (field.name.replace("_", "-"), value_text(value))
             for field, value in values
-            if field.default is MISSING or value != field.default
+            if field.name not in self.unwritten and (field.default is MISSING or value != field.default)
         ]
 
     def in_words(self) -> str:

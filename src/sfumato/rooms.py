@@ -23,6 +23,7 @@ ROOMS = {
     "engines": "who does the heavy lifting on rows",
     "table": "what comes in: roles, hierarchies, cells, bundled tables",
     "requirements": "what a release must satisfy",
+    "evidence": "what a published file shows, whoever made it: counted, read and judged by definitions alone",
     "release": "what comes out: boxes, groups, histograms; regions; writing",
     "anonymizers": "who makes releases, one file or folder per algorithm",
     "measures": "what we say of a release: risk, utility, attacks",

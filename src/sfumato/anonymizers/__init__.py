@@ -15,14 +15,26 @@ from sfumato.anonymizers.dp.mechanism import Mechanism, assigned
 from sfumato.anonymizers.dp.noise import Noise, UnsafeSeededNoise
 from sfumato.anonymizers.dp.privtree import DPPrivTree
 from sfumato.anonymizers.dp.quadtree import DPQuadtree
+from sfumato.anonymizers.dp.synthesis.aim import AIM
+from sfumato.anonymizers.dp.synthesis.mst import MST
 from sfumato.anonymizers.exchange.exchange import Exchange
+from sfumato.anonymizers.foreign.brought import Brought, BroughtFile, BroughtFrame
+from sfumato.anonymizers.foreign.programs import BroughtCommand, BroughtFunction
 from sfumato.anonymizers.full_domain.full_domain import DecidedLattice, FullDomain
 from sfumato.anonymizers.hilbert import Hilbert
 from sfumato.anonymizers.local_recoding.local_recoding import LocalRecoding
+from sfumato.anonymizers.local_suppression import LocalSuppression
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
+from sfumato.anonymizers.perturbed.microaggregation import Microaggregation
+from sfumato.anonymizers.perturbed.noise import AddedNoise
+from sfumato.anonymizers.perturbed.pram import Pram
+from sfumato.anonymizers.perturbed.rank_swapping import RankSwapping
+from sfumato.anonymizers.perturbed.record_swapping import RecordSwapping
 from sfumato.anonymizers.perturbed.rounding import Rounding
 from sfumato.anonymizers.record_maker import RecordMaker
 from sfumato.anonymizers.sabre import Sabre
+from sfumato.anonymizers.synthetic.cart import Cart
+from sfumato.anonymizers.top_coding import TopCoding
 from sfumato.anonymizers.trivial import Original, WithoutQuasi, WithoutSensitive
 from sfumato.configuration import parse
 from sfumato.errors import BadInputError
@@ -40,20 +52,35 @@ ANONYMIZERS: list[type[Anonymizer]] = [
     Anatomy,
     Sabre,
     Burel,
+    LocalSuppression,
+    TopCoding,
     WithoutQuasi,
     WithoutSensitive,
     Original,
 ]
-MECHANISMS: list[type[Mechanism]] = [DPKdTree, DPQuadtree, DPKdHybrid, DPPrivTree, DPGrid]
-RECORD_MAKERS: list[type[RecordMaker]] = [Rounding]
-Maker = Anonymizer | Mechanism | RecordMaker
-"""Whatever makes a release: exact and of a requirement, noisy, or of records in place of records."""
+MECHANISMS: list[type[Mechanism]] = [DPKdTree, DPQuadtree, DPKdHybrid, DPPrivTree, DPGrid, MST, AIM]
+RECORD_MAKERS: list[type[RecordMaker]] = [
+    Microaggregation,
+    Pram,
+    RankSwapping,
+    RecordSwapping,
+    AddedNoise,
+    Rounding,
+    Cart,
+]
+FOREIGN: list[type[Brought]] = [BroughtFile, BroughtCommand, BroughtFrame, BroughtFunction]
+Maker = Anonymizer | Mechanism | RecordMaker | Brought
+"""Whatever makes a release: exact and of a requirement, noisy, of records in place of records, or made elsewhere."""
+
+
+def makers() -> tuple[type[Maker], ...]:
+    """Return all kinds of makers there are."""
+    return (*ANONYMIZERS, *MECHANISMS, *RECORD_MAKERS, *FOREIGN)
 
 
 def anonymizer(text: str) -> Maker:
     """Read an anonymizer from its text form, such as `mondrian mode=relaxed` or `dp-kd-tree epsilon=1 height=8`."""
-    kinds: tuple[type[Maker], ...] = (*ANONYMIZERS, *MECHANISMS, *RECORD_MAKERS)
-    return parse(text, kinds, "anonymizer")
+    return parse(text, makers(), "anonymizer")
 
 
 def anonymize(
@@ -83,8 +110,8 @@ def anonymize(
 
 
 def draw(
-    table: Table | Any, maker: Mechanism | RecordMaker | str, **columns: Unpack[Columns]
-) -> NoisyRelease | RecordRelease:
+    table: Table | Any, maker: Mechanism | RecordMaker | Brought | str, **columns: Unpack[Columns]
+) -> NoisyRelease | RecordRelease | Release:
     """Draw one release that is noisy, synthetic or perturbed, such as `draw(table, "dp-kd-tree epsilon=1 height=8")`.
 
     Of a frame or file the keywords of `read` say what its columns are.
@@ -95,4 +122,5 @@ def draw(
         raise BadInputError(f"{chosen.name} draws nothing; those that do are {known}")
     if isinstance(chosen, Mechanism):
         return chosen.draw(as_table(table, columns))
-    return chosen.anonymize(as_table(table, columns), chosen.promised)
+    required = requirement("k-anonymity k=1") if isinstance(chosen, Brought) else chosen.promised
+    return chosen.anonymize(as_table(table, columns), required)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -149,6 +150,19 @@ def check_nothing_suppressed(maker: Anonymizer, budget: int) -> None:
     """Raise where records may be left out, of a maker that places every record."""
     if budget:
         raise BadInputError(f"{maker.name} leaves no record out; leave out --suppress, or use mondrian or full-domain")
+
+
+def check_budget(release: Release, requirement: Requirement, budget: int, given: str, remedy: str) -> None:
+    """Raise where a recoding that is given suppresses more records than it may, or all."""
+    records = release.cells.records
+    if release.suppressed <= budget and release.assignment.records > 0:
+        return
+    share = math.ceil(release.suppressed / records * 1e4) / 1e4
+    allowed = f"allow --suppress {share:g}, or " if share < 1 else ""
+    raise InfeasibleError(
+        f"{given} {release.suppressed:,} of {records:,} records are in groups that fail {requirement}, and at most "
+        f"{budget:,} may be suppressed: {allowed}{remedy}"
+    )
 
 
 def published(table: Table, assignment: Assignment, groups: int, form: Form) -> Release:

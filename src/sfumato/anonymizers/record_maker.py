@@ -17,8 +17,10 @@ import numpy as np
 from sfumato.anonymizers.anonymizer import checked
 from sfumato.configuration import Option
 from sfumato.errors import BadInputError
+from sfumato.phrases import percent
 from sfumato.release import Form, RecordRelease, Records, record_release
 from sfumato.release.maker import ReleaseMaker
+from sfumato.release.records import unchanged_values
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.table import Table
 
@@ -40,9 +42,14 @@ class RecordMaker(ReleaseMaker, ABC):
     aligned: ClassVar[bool] = True
     """Whether record i of what it makes stands for record i of the table; synthetic records stand for nobody."""
 
-    shows_exact: ClassVar[bool] = True
+    takes_requirements: ClassVar[bool] = False
     drawn_as: ClassVar[str] = "changed records"
-    published_as: ClassVar[str] = "published as records with changed values"
+    shown_as: ClassVar[str] = "records with changed values"
+
+    @property
+    def shows_exact(self) -> bool:  # type: ignore[override]
+        """Whether values that look exact stand alone in the file: wherever no groups are promised."""
+        return self.promised == NOTHING
 
     @property
     def promised(self) -> Requirement:
@@ -84,7 +91,7 @@ class RecordMaker(ReleaseMaker, ABC):
 
     def check_request(self, requirement: Requirement, form: Form, suppress: float) -> None:
         """Raise where something is asked for that it cannot give."""
-        lacking = [part for part in requirement.parts if part not in (NOTHING, *self.promised.parts)]
+        lacking = [part for part in requirement.parts if not any(_implies(each, part) for each in self.promised.parts)]
         if lacking:
             raise BadInputError(
                 f"{self.name} changes records and cannot promise {lacking[0]}; leave the requirement out "
@@ -98,9 +105,24 @@ class RecordMaker(ReleaseMaker, ABC):
     def check_columns(self, columns: Records) -> None:
         """Raise where it cannot be used on these columns (`columns` has no record); usually nothing to say."""
 
+    def account(self, release: RecordRelease) -> list[str]:
+        """Say what is to be told of a release that it made, in sentences: which values stayed, where that is known."""
+        changed = {name: share for name, share in unchanged_values(release).items() if share < 1}
+        if not changed:
+            return []
+        each = ", ".join(f"{name} {percent(share)}" for name, share in changed.items())
+        return [f"Values that are as they were recorded: {each}; of other columns all."]
+
     @abstractmethod
     def records(self, original: Records, generator: np.random.Generator) -> Records:
         """Make the records; where it is `aligned`, record i in place of record i."""
+
+
+def _implies(promised: Requirement, part: Requirement) -> bool:
+    """Say whether who promises one promises the other: the same, or groups that need not be as large."""
+    if isinstance(promised, KAnonymity) and isinstance(part, KAnonymity):
+        return part.k <= promised.k
+    return part in (promised, NOTHING)
 
 
 def records_of_none(table: Table) -> Records:

@@ -88,7 +88,7 @@ def anonymize(
 
 def _table(source: str, recipe: Recipe, roles: Roles, about: OfTable, reading: TableReading, target: Target) -> Single:
     """Make a release of a table; everything that can be refused is, before the table is read."""
-    from sfumato.anonymizers import Anonymizer, Mechanism, anonymizer
+    from sfumato.anonymizers import Anonymizer, Brought, Mechanism, anonymizer
     from sfumato.publish.single import Clock, single_draw, single_records, single_release
     from sfumato.requirements import KAnonymity, requirement
 
@@ -97,6 +97,10 @@ def _table(source: str, recipe: Recipe, roles: Roles, about: OfTable, reading: T
     maker = anonymizer(USUAL if recipe.maker is None else recipe.maker)
     wanted = requirement(" & ".join(recipe.require)) if recipe.require else KAnonymity(1)
     form, suppress = recipe.form, recipe.suppress
+    if isinstance(maker, Brought):
+        raise BadInputError(
+            f"{maker.name} brings a release that is made already; `sfumato explore STUDY --add FILE` puts it on a map"
+        )
     if not isinstance(maker, Anonymizer):
         maker.check_request(wanted, form, suppress)  # type: ignore[arg-type]
         if target.layout != "rows":

@@ -147,8 +147,8 @@ def _of_table(
 ) -> Audit:
     """Audit a published table."""
     from sfumato.engines import Reading
+    from sfumato.evidence.counted import open_published
     from sfumato.publish import audit as audit_file
-    from sfumato.publish.audit.counted import open_published
     from sfumato.table.weights import read_weights
 
     laid_out = {name: text.declared()[name] for name in LAID_OUT}

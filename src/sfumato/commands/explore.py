@@ -41,11 +41,12 @@ def explore(
         ),
     ] = None,
     add: Annotated[
-        list[Path],
+        list[str],
         typer.Option(
-            metavar="DIR",
-            help="The folder of another map: its candidates are explored here too, and what it has measured of the "
-            "same data on the same scales is taken over; repeat.",
+            metavar="FILE|DIR",
+            help="A file that was made elsewhere, to be compared here (or 'brought file=FILE claim=\"k-anonymity "
+            "k=5\"', 'command run=\"...\"'). The folder of another map: its candidates are explored here too, and "
+            "what it has measured of the same data on the same scales is taken over; repeat.",
         ),
     ] = [],  # noqa: B006
     reader: Annotated[
@@ -64,6 +65,7 @@ def explore(
     from sfumato.measures import Classification
     from sfumato.report import PUBLIC_FILES
     from sfumato.tradeoff import of_table, read_map, read_study
+    from sfumato.tradeoff.exploration.adding import named, with_candidate
     from sfumato.tradeoff.exploration.cache import mend_cache
     from sfumato.tradeoff.exploration.merge import add_cache, with_added
     from sfumato.tradeoff.search.tuner import read_budget
@@ -83,11 +85,14 @@ def explore(
         raise BadInputError("--classifiers needs --target: the column that they shall learn")
     folder = out or _folder(study, given)
     make_folder(folder)
-    for other in add:
+    maps = [Path(other) for other in add if Path(other).is_dir()]
+    for other in maps:
         given = with_added(given, read_map(other).study)
+    for file in (other for other in add if not Path(other).is_dir()):
+        given = with_candidate(of_table(given), named(file))
     if sentence := mend_cache(folder / "cache.jsonl"):
         tell([sentence])
-    for other in add:
+    for other in maps:
         add_cache(folder / "cache.jsonl", other / "cache.jsonl")
     outcome, files = explored_into(folder, given, seconds, workers)
     map_ = outcome.map_

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
-from functools import wraps
+from functools import cache, wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args, get_type_hints
@@ -67,11 +67,12 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command whose groups are single options, as Typer reads them."""
     groups: dict[str, type] = {}
     parameters: list[Parameter] = []
+    hints = get_type_hints(command, include_extras=True)
     for parameter in signature(command).parameters.values():
-        hint = get_type_hints(command, include_extras=True)[parameter.name]
+        hint = hints[parameter.name]
         if isinstance(hint, type) and is_dataclass(hint):
             groups[parameter.name] = hint
-            parameters += [_parameter(hint, each) for each in fields(hint)]
+            parameters += _parameters(hint)
         else:
             parameters.append(parameter.replace(annotation=hint, kind=Parameter.KEYWORD_ONLY))
 
@@ -87,10 +88,16 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     return called
 
 
-def _parameter(kind: type, each: Any) -> Parameter:
-    plain, info = get_args(get_type_hints(kind, include_extras=True)[each.name])
+@cache
+def _parameters(group: type) -> tuple[Parameter, ...]:
+    """Return the single options of a group; several commands have it, and Python takes long to read hints."""
+    hints = get_type_hints(group, include_extras=True)
+    return tuple(_parameter(group, each, *get_args(hints[each.name])) for each in fields(group))
+
+
+def _parameter(group: type, each: Any, plain: Any, info: Any) -> Parameter:
     info = copy(info)
-    info.rich_help_panel = getattr(kind, "panel", None)
+    info.rich_help_panel = getattr(group, "panel", None)
     hint: Any = Annotated[plain, info]
     default = each.default if each.default_factory is MISSING else each.default_factory()
     default = Parameter.empty if default is MISSING else default

@@ -12,6 +12,7 @@ from sfumato.engines.protocol import CountedCodes as CountedCodes
 from sfumato.engines.protocol import CountedLists as CountedLists
 from sfumato.engines.protocol import DistinctValues as DistinctValues
 from sfumato.engines.protocol import Engine as Engine
+from sfumato.engines.protocol import KeepsOrder as KeepsOrder
 from sfumato.engines.protocol import Layout as Layout
 from sfumato.engines.protocol import Pairs as Pairs
 from sfumato.engines.protocol import Placement as Placement

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sfumato.engines.columns import numbers_in
 from sfumato.engines.protocol import CountedLists, DistinctValues, Tuples
 
 
@@ -19,7 +20,7 @@ def by_text(table: pa.Table, columns: int) -> pa.Table:
 def distinct_in(table: pa.Table) -> DistinctValues:
     """Take the distinct texts of a column and their counts, of rows without an order."""
     table = by_text(table, 1)
-    return DistinctValues(table[0].to_pylist(), table[1].to_numpy(), None)
+    return DistinctValues(table[0].to_pylist(), numbers_in(table[1]), None)
 
 
 def tuples_in(table: pa.Table) -> Tuples:
@@ -28,19 +29,19 @@ def tuples_in(table: pa.Table) -> Tuples:
     values = np.empty((table.num_rows, len(encoded)), np.int64)
     for i, (codes, _) in enumerate(encoded):
         values[:, i] = codes
-    return Tuples(table[0].to_numpy(), values, table[-1].to_numpy(), [texts for _, texts in encoded])
+    return Tuples(numbers_in(table[0]), values, numbers_in(table[-1]), [texts for _, texts in encoded])
 
 
 def lists_in(table: pa.Table) -> CountedLists:
     """Take distinct lists, how many records have each, and where records have an order the first of them."""
     lists = table[0].combine_chunks()
     codes, texts = _encoded(lists.flatten())
-    lengths = lists.value_lengths().fill_null(0).to_numpy().astype(np.int64)
-    first = table[2].to_numpy() if table.num_columns > 2 else None
-    return CountedLists(texts, lengths, codes.astype(np.int32), table[1].to_numpy(), first)
+    lengths = numbers_in(lists.value_lengths().fill_null(0)).astype(np.int64)
+    first = numbers_in(table[2]) if table.num_columns > 2 else None
+    return CountedLists(texts, lengths, codes.astype(np.int32), numbers_in(table[1]), first)
 
 
 def _encoded(column: pa.Array) -> tuple[NDArray[np.int64], list[str | None]]:
     """Number the values of a column in the order of their first appearance; a missing one counts as a value."""
     coded = column.dictionary_encode(null_encoding="encode")
-    return coded.indices.to_numpy().astype(np.int64), coded.dictionary.to_pylist()
+    return numbers_in(coded.indices).astype(np.int64), coded.dictionary.to_pylist()

@@ -411,6 +411,14 @@ class ReadsByRule(Protocol):
         """List what a rule makes of the texts of a column, and of how many texts each."""
 
 
+@runtime_checkable
+class KeepsOrder(Protocol):
+    """An engine whose rows have an order that it can hand over."""
+
+    def texts_in_order(self, columns: Sequence[str]) -> pa.Table:
+        """Return the texts of some columns (null: missing), row by row as they stand."""
+
+
 def content_digest(columns: Sequence[str], rows: int, total: int) -> str:
     """Make the digest of a table of the names of its columns, the number of its rows and the sum over them."""
     return hashlib.sha256(repr((sorted(columns), rows, total)).encode()).hexdigest()

@@ -10,6 +10,8 @@ from sfumato.measures.classification.classification import Classification, Learn
 from sfumato.measures.classification.worth import Worth
 from sfumato.measures.declaration import Measure
 from sfumato.measures.definetti import definetti
+from sfumato.measures.fidelity.fidelity import Fidelity
+from sfumato.measures.fidelity.measures import FIDELITY
 from sfumato.measures.groups import Measured, measure
 from sfumato.measures.published import published_risks
 from sfumato.measures.queries import CLOSED_HALF_RANGES, HALF_RANGES, Queries

@@ -7,6 +7,7 @@ from typing import Literal
 
 from sfumato.measures.attacks.declared import OF_ATTACKS
 from sfumato.measures.declaration import Measure
+from sfumato.measures.fidelity.measures import OF_FIDELITY
 from sfumato.measures.of_baskets import OF_BASKETS
 
 Kind = Literal["risk", "utility"]
@@ -19,6 +20,15 @@ def _without_sensitive(
     """Declare a measure that needs no sensitive attribute."""
     return Measure(name, kind, better, meaning, least, most, needs_sensitive=False)
 
+
+WORKLOAD: tuple[tuple[str, Better, str, float, float], ...] = (
+    ("workload_accuracy", "higher", "how often a classifier trained on the release is right", 0, 1),
+    ("utility_gain", "higher", "accuracy beyond the better trivial sanitization (Brickell & Shmatikov 2008)", -1, 1),
+    ("workload_balanced", "higher", "the classifier's accuracy with all classes given the same weight", 0, 1),
+    ("workload_auc", "higher", "the classifier's area under the curve, mean over classes", 0, 1),
+    ("workload_brier", "lower", "the classifier's Brier score", 0, 2),
+)
+"""What is known where a column is learned, with direction, meaning and range."""
 
 MEASURES: dict[str, Measure] = {
     measure.name: measure
@@ -152,29 +162,11 @@ MEASURES: dict[str, Measure] = {
         _without_sensitive(
             "weighted_k", "risk", "higher", "group size seen by the average record (Dewri et al. 2011)", 1
         ),
-        _without_sensitive(
-            "workload_accuracy", "utility", "higher", "how often a classifier trained on the release is right", 0, 1
+        *OF_FIDELITY,
+        *(
+            Measure(name, "utility", better, meaning, least, most, needs_sensitive=False, reads_noisy=True)
+            for name, better, meaning, least, most in WORKLOAD
         ),
-        _without_sensitive(
-            "utility_gain",
-            "utility",
-            "higher",
-            "accuracy beyond the better trivial sanitization (Brickell & Shmatikov 2008)",
-            -1,
-            1,
-        ),
-        _without_sensitive(
-            "workload_balanced",
-            "utility",
-            "higher",
-            "the classifier's accuracy with all classes given the same weight",
-            0,
-            1,
-        ),
-        _without_sensitive(
-            "workload_auc", "utility", "higher", "the classifier's area under the curve, mean over classes", 0, 1
-        ),
-        _without_sensitive("workload_brier", "utility", "lower", "the classifier's Brier score", 0, 2),
         _without_sensitive("suppressed", "utility", "lower", "records that are not published", 0),
         *OF_ATTACKS,
         *OF_BASKETS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -61,6 +61,9 @@ class Measured(Quiet):
     by_sensitive: Mapping[str, Mapping[str, float]]
     worth: Worth | None = None
     """How well a column is learned from the release, where that was asked for."""
+
+    fidelity: Mapping[str, Any] | None = field(default=None, compare=False)
+    """What pictures of a comparison with the original are drawn of, where that was asked for."""
 
     losses: Numbers | None = field(default=None, compare=False)
     """The privacy loss (`t_js`) of every group, by the first sensitive attribute."""

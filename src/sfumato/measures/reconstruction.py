@@ -55,6 +55,9 @@ LEAST_ODDS = 1e-200
 LEAST_CODE = -1
 """That of a value outside of its domain."""
 
+FULL = 8
+"""Of a box that has one in so many of all values, whole rows are multiplied: faster than numbers picked out."""
+
 OUTSIDE, PARTLY, WHOLLY = 0, 1, 2
 """How much of an interval a region has."""
 
@@ -226,6 +229,7 @@ def weighted_estimates(release: Release, regions: Regions, learned: Sequence[Lea
         inverse.append(np.divide(1.0, whole, out=np.zeros(whole.shape), where=whole > 0))
     held = held_in(content)
     sizes = [leaf_weights.cut.size for leaf_weights in learned]
+    tabled = np.diff(intervals.offsets) * held.values <= 2 * len(held.value)
     directly = [
         leaf_weights.cut.leaves > leaf_weights.cut.size and work < leaf_weights.weights.size
         for leaf_weights, work in zip(learned, _work(held, lo, end, intervals), strict=True)
@@ -243,7 +247,9 @@ def weighted_estimates(release: Release, regions: Regions, learned: Sequence[Lea
         np.cumsum([0, *sizes], dtype=np.int64),
         np.concatenate([leaf_weights.cut.bounds for leaf_weights in learned]),
         np.array(directly),
+        tabled & ~np.array(directly),
         held,
+        content,
     )
 
 
@@ -376,15 +382,18 @@ def combine_weights(
     stretches: Counts,
     bounds: Codes,
     directly: NDArray[np.bool_],
+    tabled: NDArray[np.bool_],
     held: Held,
+    content: Numbers,
 ) -> Numbers:
     """For every region multiply the boxes' shares of its attributes, value by value, and add up the boxes' content.
 
     As `combine_overlaps` of `release.regions`, but every value has its own weights: those of the stretches of attribute
     a stand at `stretches[a]:stretches[a + 1]` of `weights`, and `lo` and `end` are stretches. Nothing is multiplied
     where a box is wholly inside. Weights are summed up over all stretches and values of an attribute, and kept for
-    the next region that selects the same; or `directly` for the values of a box, where that is less. Which boxes a
-    region meets is kept for regions that begin alike.
+    the next region that selects the same; or `directly` for the values of a box, where that is less. Where boxes
+    share few intervals, the shares of these are `tabled`. Which boxes a region meets is kept for regions that begin
+    alike. `content` is what `held` lists the numbers of.
     """
     boxes, kept_rows = len(held.starts) - 1, 0
     rows = np.zeros(used.shape[1], np.int64)
@@ -396,7 +405,8 @@ def combine_weights(
     selection, depth = np.full(used.shape[1], -1, np.int64), most_selected(used)
     met, number = np.empty((depth, boxes), np.int32), np.zeros(depth, np.int64)
     attribute, narrowed, partly = np.full(depth, -1), np.full(depth, -1), np.empty(depth, np.int64)
-    shown, shares, summed_up = np.empty(depth, np.int64), np.empty(held.values), not directly.any()
+    shown, shares, table = np.empty(depth, np.int64), np.empty(held.values), np.empty(inverse.shape)
+    all_tabled = tabled.all()
     for r in range(len(used)):
         level, same = -1, True
         for a in order:
@@ -409,6 +419,8 @@ def combine_weights(
                 cut_intervals(chosen[first:behind], lo, end, offsets[a : a + 2], extent)
                 if not directly[a]:
                     add_up(chosen[first:behind], weights[first:behind], below[rows[a] :])
+                if tabled[a]:
+                    fill_table(below[rows[a] :], lo, end, inverse, offsets[a : a + 2], extent, table)
             level += 1
             same = same and attribute[level] == a and narrowed[level] == used[r, a]
             if same:  # the region before begins alike
@@ -424,18 +436,16 @@ def combine_weights(
             b, parts = i if level < 0 else met[level, i], 0
             for place in range(level + 1):
                 at = offsets[attribute[place]] + interval_of[attribute[place], b]
-                if extent[at] == PARTLY:
-                    partly[parts], shown[parts] = attribute[place], at
-                    parts += 1
+                partly[parts], shown[parts] = attribute[place], at  # overwritten by the next where nothing is cut
+                parts += extent[at] == PARTLY
             start, behind = held.starts[b], held.starts[b + 1]
-            if summed_up and 2 * (behind - start) >= held.values:  # all values at a time, those of nobody stay 0
-                shares[:] = 0.0
-                for entry in range(start, behind):
-                    shares[held.value[entry]] = held.amount[entry]
+            if all_tabled and FULL * (behind - start) >= held.values:  # whole rows, what is not there stays 0
+                for s in range(held.values):
+                    shares[s] = content[b, s]
                 for part in range(parts):
-                    at, row = shown[part], rows[partly[part]]
+                    at = shown[part]
                     for s in range(held.values):
-                        shares[s] *= (below[row + end[at], s] - below[row + lo[at], s]) * inverse[at, s]
+                        shares[s] *= table[at, s]
                 for s in range(held.values):
                     estimates[r, s] += shares[s]
                 continue
@@ -443,6 +453,9 @@ def combine_weights(
                 s, share = held.value[entry], held.amount[entry]
                 for part in range(parts):
                     a, at = partly[part], shown[part]
+                    if tabled[a]:
+                        share *= table[at, s]
+                        continue
                     if directly[a]:
                         inside = 0.0
                         for stretch in range(stretches[a] + lo[at], stretches[a] + end[at]):
@@ -491,3 +504,14 @@ def add_up(chosen: Numbers, weights: Numbers, below: Numbers) -> None:
     for i in range(len(weights)):
         for s in range(values):
             below[i + 1, s] = below[i, s] + weights[i, s] * chosen[i]
+
+
+@kernel
+def fill_table(
+    below: Numbers, lo: Codes, end: Codes, inverse: Numbers, between: Counts, extent: Counts, table: Numbers
+) -> None:
+    """Work out, value by value, which share of every interval of one attribute is chosen, where only some of it is."""
+    for i in range(between[0], between[1]):
+        if extent[i] == PARTLY:
+            for s in range(table.shape[1]):
+                table[i, s] = (below[end[i], s] - below[lo[i], s]) * inverse[i, s]

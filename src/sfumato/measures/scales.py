@@ -6,6 +6,7 @@ prepared once per table; a release then costs milliseconds.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import nan
@@ -19,10 +20,13 @@ from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES, READ_NOISY, RECONSTRUCTED
 from sfumato.measures.attack import Attack
 from sfumato.measures.attacks.attacks import AttackedTable, Attacks
+from sfumato.measures.attacks.declared import ATTACK_MEASURES
 from sfumato.measures.classification.classification import Classification, Task
 from sfumato.measures.classification.worth import worth
 from sfumato.measures.definetti import guessed
 from sfumato.measures.divergence import js_of_rows, kl
+from sfumato.measures.fidelity.fidelity import Fidelity, Portrait
+from sfumato.measures.fidelity.measures import FIDELITY
 from sfumato.measures.groups import Measured, measure
 from sfumato.measures.queries import Queries, Workload
 from sfumato.measures.reconstruction import EmReader, Entries, Reader, weighted_estimates
@@ -67,6 +71,13 @@ class Scales:
             takes="attacks",
         ),
     ] = None
+    fidelity: Annotated[
+        Fidelity | None,
+        Option(
+            "What of every release is compared with the original: counts of columns, associations, models.",
+            takes="fidelity",
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -74,6 +85,14 @@ class Scales:
     def prepare(self, table: Table) -> Prepared:
         """Work out everything that does not depend on a release."""
         return Prepared(table, self)
+
+    def having(self, measures: Iterable[str]) -> Scales:
+        """Return the same with what these measures need and is not measured without being asked for."""
+        wanted = tuple(measures)
+        named = tuple(name for name in wanted if name in FIDELITY)
+        scales = replace(self, fidelity=(self.fidelity or Fidelity()).having(named)) if named else self
+        attacked = self.attacks is None and any(name in ATTACK_MEASURES for name in wanted)
+        return replace(scales, attacks=Attacks()) if attacked else scales
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,10 +154,17 @@ class Prepared:
         """The table as attackers see it, where its releases are attacked."""
         return self.scales.attacks.prepare(self.table) if self.scales.attacks else None
 
+    @cached_property
+    def portrait(self) -> Portrait | None:
+        """The original as releases are held against it, where that is asked for."""
+        return self.scales.fidelity.prepare(self.table) if self.scales.fidelity else None
+
     def ready(self) -> Prepared:
         """Work everything out now, so that threads only read."""
         if self.attacks is not None:
             self.attacks.ready()
+        if self.portrait is not None:
+            self.portrait.ready()
         if self.task is not None:
             self.task.ready()
         if self.table.cells.sensitive:
@@ -148,18 +174,30 @@ class Prepared:
 
     def measure(self, release: Published) -> Measured:
         """Measure one release on all scales; of a noisy or synthetic one, by the measures that say `reads_noisy`."""
-        measured = self._estimated(release)
-        learned = self.task.learn(release) if self.task is not None and isinstance(release, Release) else None
+        measured = self._compared(release, self._estimated(release))
+        learned = None if self.task is None else self.task.learn(release)
         if self.task is None or learned is None:
             return measured
-        compared = worth(self.task, learned, measured.values.get("a_acc", 0.0))
+        adversary = measured.values.get("a_acc", 0.0)  # of a release without sensitive values he learns nothing
+        compared = (
+            worth(self.task, learned, adversary) if isinstance(release, Release) or "a_acc" in measured.values else None
+        )
         values = {
             **measured.values,
             "workload_accuracy": learned.accuracy,
-            "utility_gain": compared.gain,
+            "utility_gain": learned.accuracy - self.task.baselines[self.task.base].accuracy,
             **{f"workload_{name}": learned.mean(learned.best, name) for name in ("balanced", "auc", "brier")},
         }
         return replace(measured, values={name: values[name] for name in MEASURES if name in values}, worth=compared)
+
+    def _compared(self, release: Published, measured: Measured) -> Measured:
+        """Add what a comparison with the original gives."""
+        if self.portrait is None:
+            return measured
+        compared = self.portrait.compared(release)
+        values = {**measured.values, **compared.values}
+        ordered = {name: values[name] for name in MEASURES if name in values}
+        return replace(measured, values=ordered, fidelity=compared.picture)
 
     def _estimated(self, release: Published) -> Measured:
         """Measure what follows from groups, boxes and the estimates that they allow."""

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sfumato.evidence.coverage import Coverage
+from sfumato.evidence.decision import Failure
 from sfumato.phrases import counted, number
 from sfumato.publish.audit.audit import Audit
-from sfumato.publish.audit.coverage import Coverage
-from sfumato.publish.audit.decision import Failure
 from sfumato.publish.audit.households import Together
 from sfumato.publish.audit.intersection import Intersection
 from sfumato.publish.audit.question import WorstGroup
@@ -182,7 +182,8 @@ def certified_lines(content: Mapping[str, Any], file: Path, certificate: Path) -
     yield f"{file} is the very file that {certificate} certifies, byte by byte."
     if "differential_privacy" in promise:
         privacy = promise["differential_privacy"]
-        yield f"Promised: differential privacy with epsilon {privacy['epsilon']:g}. {privacy['in_words']}"
+        delta = f" and delta {privacy['delta']:g}" if "delta" in privacy else ""
+        yield f"Promised: differential privacy with epsilon {privacy['epsilon']:g}{delta}. {privacy['in_words']}"
     yield f"{promise['why_not_checked']} Its rows are not the table's own, so groups and k were not measured."
 
 

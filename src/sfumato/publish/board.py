@@ -129,9 +129,13 @@ def _decided(certificate: Mapping[str, Any], decision: Decision) -> list[tuple[s
 
 def _required(promise: Mapping[str, Any]) -> str:
     """Write what was required; of a noisy draw, its budget."""
+    if "claimed" in promise:
+        return f"nothing: it was made elsewhere; claimed for it: {promise['claimed'] or 'nothing'}"
     if "requirement" in promise:
         return str(promise["requirement"])
-    return f"differential privacy, epsilon {promise['differential_privacy']['epsilon']:g}"
+    private = promise["differential_privacy"]
+    delta = f", delta {private['delta']:g}" if "delta" in private else ""
+    return f"differential privacy, epsilon {private['epsilon']:g}{delta}"
 
 
 def recipient_named(name: str | None) -> Recipient | None:

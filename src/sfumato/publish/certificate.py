@@ -35,7 +35,7 @@ from sfumato.words.columns import changes_sentence
 SCHEMA = 1
 WHAT = "a certificate of sfumato"
 FILE = fields({"name": text, "sha256": text})
-NOISY = fields({"epsilon": number, "in_words": text})
+NOISY = fields({"epsilon": number, "in_words": text}, {"delta": number})
 CERTIFICATE = fields(
     {
         "files": listed(FILE, least=1),

@@ -13,8 +13,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from sfumato.engines import Reading
+from sfumato.evidence.counted import Source, open_published
 from sfumato.publish.audit.audit import audit
-from sfumato.publish.audit.counted import Source, open_published
 from sfumato.publish.check_command import Columns
 from sfumato.release.changes import shown_in_file
 from sfumato.release.writing import GROUP

@@ -39,7 +39,7 @@ from sfumato.errors import BadInputError
 from sfumato.kernels import kernel
 from sfumato.plain import json_text
 from sfumato.quiet import Quiet
-from sfumato.release import NoisyRelease, Release
+from sfumato.release import Published
 from sfumato.requirements import Requirement, requirement
 from sfumato.table import Hierarchy, Level, Roles
 from sfumato.table.table import Missing
@@ -119,7 +119,7 @@ class Mapping(Quiet):
         return sha256(self.to_text().encode()).hexdigest()
 
 
-def mapping_of(release: Release | NoisyRelease, wanted: Requirement) -> Mapping:
+def mapping_of(release: Published, wanted: Requirement) -> Mapping:
     """Take the mapping out of a release."""
     release = assigned(release)
     if release.form == "bucketization":

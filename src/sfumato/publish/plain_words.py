@@ -141,9 +141,13 @@ def draw_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
     """Say of a noisy draw what it is, what it protects and what it does not."""
     columns, promise = certificate["columns"], certificate["promise"]["differential_privacy"]
     epsilon, name = promise["epsilon"], certificate["files"][0]["name"]
-    sure, told = belief(epsilon), {warning["about"] for warning in certificate["warnings"]}
+    delta = promise.get("delta", 0.0)
+    sure, told = belief(epsilon, delta), {warning["about"] for warning in certificate["warnings"]}
     bound = (
-        f"Who thinks it as likely as not that you are in the table can become at most {at_most(sure)} sure of it "
+        "Who thinks it as likely as not that you are in the table, and guesses by this file, is right at most "
+        f"{at_most(sure)} of the time, whatever else they know."
+        if delta and sure <= NEARLY_SURE
+        else f"Who thinks it as likely as not that you are in the table can become at most {at_most(sure)} sure of it "
         "by this file, whatever else they know."
         if sure <= NEARLY_SURE
         else f"The promise is weak: with an epsilon of {epsilon:g}, even odds may become near certainty."
@@ -157,7 +161,7 @@ def draw_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
         ],
         "protects": [
             "Whether you were in the table or not, nearly the same file could have come out (differential privacy, "
-            f"epsilon {epsilon:g}).",
+            f"epsilon {epsilon:g}{f', delta {delta:g}' if delta else ''}).",
             bound,
             "Nobody can check this on the file itself: it rests on how the file was drawn.",
         ],
@@ -192,8 +196,7 @@ def records_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
         "protects": [*protects, _checked(promise["parts"])]
         if promise["parts"]
         else [
-            "Nobody can be sure that a row is true of a person: that is all the protection there is, and none of it is "
-            "proved.",
+            "What a row says need not be true of anybody: that is all the protection there is, and none is proved.",
         ],
         "does_not": [
             "A row that fits you may be your own record: "

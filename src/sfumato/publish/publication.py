@@ -15,12 +15,12 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from sfumato.anonymizers import Anonymizer, Mechanism, RecordMaker
+from sfumato.anonymizers import Anonymizer, Brought, Mechanism, RecordMaker
 from sfumato.engines.formulas import check_escaping
+from sfumato.evidence.counted import joined_tables
 from sfumato.measures import measure
 from sfumato.phrases import counted
 from sfumato.publish.audit.audit import Audit, audit
-from sfumato.publish.audit.counted import joined_tables
 from sfumato.publish.audit.question import STUDY
 from sfumato.publish.baskets.publication import leaving_baskets
 from sfumato.publish.board import Decision, board_file, recipient_named
@@ -34,6 +34,7 @@ from sfumato.publish.certificate import (
 )
 from sfumato.publish.check_command import Columns
 from sfumato.publish.file_alone import read_alone
+from sfumato.publish.foreign.publication import leaving_foreign
 from sfumato.publish.formulas import written_formulas
 from sfumato.publish.leaving import Leaving, Publication, check_confirmed, check_unchanged, publish
 from sfumato.publish.mapping import mapping_of
@@ -101,13 +102,17 @@ def publish_point(
     table = explored.table.open()
     check_unchanged(map_, folder, table.engine.origin, explored.digest_of(table))
     origin = replace(origin, table=table.engine.origin)
+    if isinstance(maker, Brought):
+        leaving = leaving_foreign(point, maker, table, path, origin, layout, escape_formulas)
+        return publish(leaving, force, mapping, decision)
     release = made(point, table)
-    if isinstance(release, NoisyRelease):
-        assert isinstance(maker, Mechanism)
+    if isinstance(maker, Mechanism):
+        assert isinstance(release, NoisyRelease | RecordRelease)
         leaving = LeavingDraw(release, maker, path, origin, point.measures, escape_formulas)
     elif isinstance(release, RecordRelease):
         leaving = LeavingRecords(release, candidate, path, origin, point.measures, escape_formulas)
     else:
+        assert isinstance(release, Release)
         meanings = meanings_of(Map(map_.study, (point,), map_.about))
         leaving = LeavingTable(release, candidate, path, origin, meanings, layout, escape_formulas)
     return publish(leaving, force, mapping, decision)

@@ -1,7 +1,8 @@
 """What comes out: the release value, and writing it."""
 # mypy: implicit-reexport
 
-from sfumato.release.noisy import Guarantee, NoisyRelease, Spent, noisy_release
+from sfumato.release.guarantee import Budget, Guarantee, Spent, Unit
+from sfumato.release.noisy import NoisyRelease, noisy_release
 from sfumato.release.records import RecordRelease, Records, read_as_records, record_release
 from sfumato.release.release import (
     FORMS,

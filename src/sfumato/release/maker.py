@@ -7,14 +7,21 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import ClassVar, Self
 
-from sfumato.configuration import Configured
+from sfumato.configuration import Configured, without_seed
+from sfumato.release.dial import Dial
 
 
 class ReleaseMaker(Configured):
     """Whoever makes a release. It prints as what one would type."""
 
     noisy: ClassVar[bool] = False
-    """Whether its releases are boxes with noisy counts, of which nothing that counts records can be said."""
+    """Whether its releases are drawn with noise, differentially privately: nothing that counts people can be said."""
+
+    shown_as: ClassVar[str] = ""
+    """What it publishes, in words, where that is not groups: boxes with noisy counts, synthetic records."""
+
+    takes_requirements: ClassVar[bool] = True
+    """Whether it makes its releases satisfy whatever is required of them; otherwise it promises what it promises."""
 
     has_lattice: ClassVar[bool] = False
     """Whether it decides a lattice of transformations, which `lattice` returns."""
@@ -40,19 +47,38 @@ class ReleaseMaker(Configured):
     shows_exact: ClassVar[bool] = False
     """Whether exact quasi-identifiers are shown, in whatever form: people's own, or perturbed ones that look so."""
 
-    published_as: ClassVar[str] = ""
-    """How what it makes is published, in words, where that is not groups that satisfy a requirement."""
-
     drawn_as: ClassVar[str] = ""
     """What it is drawn as on a map, where that is not its requirement."""
 
     people: ClassVar[bool] = True
     """Whether what it publishes stands for people, so that measures that count them can be said of it."""
 
+    foreign: ClassVar[bool] = False
+    """Whether it was made elsewhere, so that nothing is promised of it."""
+
+    @property
+    def described_in_words(self) -> str:
+        """Say in a sentence what it is, where its settings do not say it to everybody."""
+        return ""
+
+    @property
+    def family(self) -> str:
+        """What its releases are drawn as, where that is not their requirement."""
+        return ""
+
+    @property
+    def public(self) -> Self:
+        """The same as everybody may know it: without a seed, with which its release could be made again."""
+        return without_seed(self)
+
     @property
     def draws_at_random(self) -> bool:
         """Whether anything is drawn at random: where there is a seed, unless a maker knows better."""
         return any(field.name == "seed" for field in fields(self))  # type: ignore[arg-type]
+
+    def dial(self, records: int) -> Dial | None:
+        """Name the number of its own that a search should turn on a table of so many records, if there is one."""
+        return None
 
     def with_seed(self, seed: int) -> Self:
         """Return the same maker with a seed where it draws at random and has none."""

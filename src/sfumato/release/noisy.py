@@ -9,7 +9,6 @@ right on average; or `cut`, with negative counts made 0, as nobody can draw fewe
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -21,6 +20,7 @@ import pyarrow as pa
 from sfumato.arrays import Counts, Numbers
 from sfumato.configuration import check_choice
 from sfumato.errors import BadInputError
+from sfumato.release.guarantee import Guarantee
 from sfumato.release.release import Boxes
 from sfumato.release.synthetic import rounded, synthetic_table
 from sfumato.release.written_records import WrittenRecords
@@ -28,44 +28,6 @@ from sfumato.table import Table
 
 READINGS = ("cut", "unbiased")
 """How negative counts may be read: made 0, or as they are."""
-
-
-@dataclass(frozen=True)
-class Spent:
-    """A part of the budget: what it paid for, and how much; parts of one level look at disjoint records."""
-
-    what: str
-    level: int
-    epsilon: float
-
-
-@dataclass(frozen=True)
-class Guarantee:
-    """Differential privacy as it was kept: neighbouring tables, the budget in its parts, what is public anyway."""
-
-    spent: tuple[Spent, ...]
-    neighbours: str
-    """What two neighbouring tables are, in words."""
-
-    public: tuple[str, ...]
-    """What was taken as known to everybody, in sentences."""
-
-    @property
-    def epsilon(self) -> float:
-        """The budget of the whole release: all parts look at the same records, so they add up."""
-        return math.fsum(part.epsilon for part in self.spent)
-
-    @property
-    def by_level(self) -> dict[int, float]:
-        """What was spent on every level, the root is 0."""
-        levels = sorted({part.level for part in self.spent})
-        return {level: math.fsum(p.epsilon for p in self.spent if p.level == level) for level in levels}
-
-    @property
-    def by_purpose(self) -> dict[str, float]:
-        """What was spent on counts, on medians and so on."""
-        purposes = dict.fromkeys(part.what for part in self.spent)
-        return {what: math.fsum(p.epsilon for p in self.spent if p.what == what) for what in purposes}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,6 +76,11 @@ class NoisyRelease(WrittenRecords):
     def synthetic_counts(self) -> Counts:
         """How many records are drawn of every box and value: the noisy counts, rounded, none below 0."""
         return rounded(self.counts)
+
+    @property
+    def rows_written(self) -> int:
+        """How many records are drawn."""
+        return int(self.synthetic_counts.sum())
 
     def record_table(self) -> pa.Table:
         """Draw records, if the release may be published.

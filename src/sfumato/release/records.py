@@ -17,15 +17,28 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.errors import BadInputError
 from sfumato.quiet import Quiet
-from sfumato.release.noisy import Guarantee, NoisyRelease
+from sfumato.release.guarantee import Guarantee
+from sfumato.release.noisy import NoisyRelease
 from sfumato.release.release import Boxes, Form, Grouped, Published, Release
 from sfumato.release.synthetic import uniform_leaves
 from sfumato.release.written_records import WrittenRecords
-from sfumato.table import Assignment, Cells, Hierarchy, Histograms, Points, Quasi, Sensitive, Table, distinct_rows
+from sfumato.table import (
+    Assignment,
+    Cells,
+    Hierarchy,
+    Histograms,
+    Points,
+    Quasi,
+    Sensitive,
+    Table,
+    distinct_rows,
+    weighted_counts,
+)
 from sfumato.table.cells import counted_leaves
 
 NOT_SHOWN = -1
@@ -186,6 +199,11 @@ class RecordRelease(WrittenRecords, Grouped):
             return np.zeros((len(self.sizes), int(self.cells.spans[-1])))
         return self.histograms.counts.astype(np.float64)
 
+    @property
+    def rows_written(self) -> int:
+        """All of them."""
+        return self.records
+
     def record_table(self) -> pa.Table:
         """Return the records as texts, columns in the order of the input, if the release may be published."""
         if not self.publishable:
@@ -236,46 +254,61 @@ def boxed_records(
     truthful: bool,
     linked: Counts | None = None,
     counts: Counts | None = None,
+    group: Counts | None = None,
 ) -> RecordRelease:
     """Publish records as boxes, one row each (`counts`: so many alike), with their sensitive leaf codes.
 
-    A release shows all sensitive attributes or none: where any value is `NOT_SHOWN`, none are.
+    A release shows all sensitive attributes or none: where any value is `NOT_SHOWN`, none are. Records of one box are
+    a group, unless `group` numbers those that a reader tells apart: a file may say the same in different texts.
     """
     each = np.ones(len(lo), np.int64) if counts is None else counts
     rows = np.ascontiguousarray(np.column_stack([lo, hi, values]), dtype=np.int32)
     distinct = Points.of(rows, each)
     link = None if linked is None else Assignment.gathered(linked, distinct.number, each)
-    ends = np.ascontiguousarray(distinct.codes[:, : 2 * lo.shape[1]])
-    first, group = distinct_rows(ends)
-    sizes = np.bincount(group, distinct.counts, len(first)).astype(np.int64)
-    boxes = Boxes(ends[first, : lo.shape[1]], ends[first, lo.shape[1] :], sizes, np.arange(len(first)))
+    if group is None:
+        group = distinct_rows(rows[:, : 2 * lo.shape[1]])[1]
+    first = np.unique(group, return_index=True)[1]
+    sizes = weighted_counts(group, each, len(first))
+    boxes = Boxes(lo[first], hi[first], sizes, np.arange(len(first)))
     shown = values.shape[1] > 0 and bool((values != NOT_SHOWN).all())
-    histograms = _histograms(table.cells, distinct, group, sizes) if shown else None
+    histograms = _histograms(table.cells, values, each, group, sizes) if shown else None
     return RecordRelease(table, distinct.codes, distinct.counts, boxes, sizes, histograms, people, truthful, link)
 
 
-def _histograms(cells: Cells, distinct: Points, group: Counts, sizes: Counts) -> Histograms:
+def _histograms(cells: Cells, values: Codes, counts: Counts, group: Counts, sizes: Counts) -> Histograms:
     """Count the sensitive values of every group; a value that nobody in the table has counts nowhere."""
-    counts = np.zeros((len(sizes), int(cells.spans[-1])), np.int64)
+    totals = np.zeros((len(sizes), int(cells.spans[-1])), np.int64)
     for s, attribute in enumerate(cells.sensitive):
         column = np.full(attribute.hierarchy.size, -1, np.int64)
         column[attribute.leaves] = np.arange(attribute.size) + cells.spans[s]
-        place = column[distinct.codes[:, 2 * len(cells.quasi) + s]]
+        place = column[values[:, s]]
         known = place >= 0
-        np.add.at(counts, (group[known], place[known]), distinct.counts[known])
-    return Histograms(cells.sensitive, sizes, counts)
+        np.add.at(totals, (group[known], place[known]), counts[known])
+    return Histograms(cells.sensitive, sizes, totals)
 
 
 def unchanged_records(release: RecordRelease) -> int:
     """Count the people whose record is published just as it is, where it is known which record stands for whom."""
     if release.link is None:
         return 0
-    cells, link = release.cells, release.link
-    quasi = len(cells.quasi)
-    original, made = cell_codes(cells)[link.cell], release.rows[link.group]
+    return int(release.link.count[_same_values(release, release.link).all(axis=1)].sum())
+
+
+def unchanged_values(release: RecordRelease) -> dict[str, float]:
+    """Return by column the share of the values that are published as they are, where it is known whose they are."""
+    if release.link is None or not release.link.records:
+        return {}
+    shares = release.link.count @ _same_values(release, release.link) / release.link.records
+    names = [*(quasi.name for quasi in release.cells.quasi), *(each.name for each in release.cells.sensitive)]
+    return dict(zip(names, shares.tolist(), strict=True))
+
+
+def _same_values(release: RecordRelease, link: Assignment) -> NDArray[np.bool_]:
+    """Say for every entry of a link and every column whether just the recorded value is published."""
+    quasi = len(release.cells.quasi)
+    original, made = cell_codes(release.cells)[link.cell], release.rows[link.group]
     same = (original[:, :quasi] == made[:, :quasi]) & (original[:, :quasi] == made[:, quasi : 2 * quasi])
-    alike = same.all(axis=1) & (original[:, quasi:] == made[:, 2 * quasi :]).all(axis=1)
-    return int(link.count[alike].sum())
+    return np.column_stack([same, original[:, quasi:] == made[:, 2 * quasi :]])
 
 
 def replicated_uniques(release: RecordRelease) -> tuple[int, int]:

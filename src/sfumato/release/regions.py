@@ -233,12 +233,18 @@ def sum_members(offsets: Counts, points: Codes, held: Held) -> Numbers:
 
 @kernel
 def sum_rows(offsets: Counts, points: Codes, values: Numbers) -> Numbers:
-    """Add up the values of every region's points, whole rows at a time: each column in the same order as above."""
+    """Add up the values of every region's points, four whole rows at a time: each column in the same order as above."""
     sums = np.zeros((len(offsets) - 1, values.shape[1]))
     for r in range(len(offsets) - 1):
-        total = sums[r]
-        for i in range(offsets[r], offsets[r + 1]):
-            row = values[points[i]]
+        total, i, behind = sums[r], offsets[r], offsets[r + 1]
+        while i + 4 <= behind:  # the totals wait for memory once in four rows
+            one, two = values[points[i]], values[points[i + 1]]
+            three, four = values[points[i + 2]], values[points[i + 3]]
+            for s in range(values.shape[1]):
+                total[s] = total[s] + one[s] + two[s] + three[s] + four[s]
+            i += 4
+        for rest in range(i, behind):
+            row = values[points[rest]]
             for s in range(values.shape[1]):
                 total[s] += row[s]
     return sums

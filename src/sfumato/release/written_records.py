@@ -22,6 +22,11 @@ from sfumato.release.writing import Format, format_of, inputs_of
 class WrittenRecords(Published):
     """A release that is published as records of its own."""
 
+    @property
+    @abstractmethod
+    def rows_written(self) -> int:
+        """How many records are written."""
+
     @abstractmethod
     def record_table(self) -> pa.Table:
         """Return its records as texts, columns in the order of the input; raise where it may not be published."""

@@ -25,7 +25,7 @@ INTERNAL = ("report.html", "map-internal.png")
 """Of the others, those that show what the public ones do not: for their owner alone."""
 
 KEPT = ("id", "anonymizer", "form", "requirement", "parameters", "status", "reason", "measures")
-KEPT_WHERE_KNOWN = ("published", "worth", "intervals", "words", "family", "changes")
+KEPT_WHERE_KNOWN = ("published", "worth", "intervals", "words", "family", "changes", "brought")
 """What `points.json` has of a point."""
 
 
@@ -79,7 +79,7 @@ def _timings(map_: Map) -> dict[str, Any]:
 def _entry(point: Point, on_frontier: bool) -> dict[str, Any]:
     """Keep of a point what depends on nothing but the study, and nothing of records."""
     values = point_values(point)
-    more = {name: values[name] for name in KEPT_WHERE_KNOWN if values[name]}
+    more = {name: values[name] for name in KEPT_WHERE_KNOWN if values.get(name)}
     return {name: values[name] for name in KEPT} | {"on_frontier": on_frontier} | more
 
 

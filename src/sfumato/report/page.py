@@ -1,6 +1,7 @@
 """The report as one HTML page that needs no network: `report.html` of the templates, drawn by its two scripts.
 
-`report.js` draws the map and a point, `compare.js` columns and two releases side by side. A content security policy
+`report.js` draws the map and a point, `fidelity.js` how true a release is to the original, `compare.js` columns and two
+releases side by side. A content security policy
 names what may run by digest and forbids all other scripts, and every request.
 """
 
@@ -30,6 +31,7 @@ from sfumato.tradeoff.chart import (
     family,
     limit_rows,
     map_chart,
+    requires_nothing,
     specification,
     step,
     ticks_of,
@@ -54,7 +56,7 @@ def page(map_: Map, public: bool, day: date) -> str:
     """Write the whole page; the public one from the public map alone."""
     if public:
         map_ = map_.public()
-    scripts = [source(_libraries()), file("report.js") + file("compare.js")]
+    scripts = [source(_libraries()), file("report.js") + file("fidelity.js") + file("compare.js")]
     about = map_.about
     return render(
         "report.html",
@@ -125,7 +127,7 @@ def _settings(point: Point) -> dict[str, Any]:
         "id": point.id,
         "words": settings(point),
         "anonymizer": point.anonymizer,
-        "requirement": "" if point.is_baseline or not point.is_grouped else point.requirement,
+        "requirement": "" if requires_nothing(point) else point.requirement,
         "form": point.form,
         "family": family(point),
         "baseline": baseline_label(point),

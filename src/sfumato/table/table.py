@@ -154,6 +154,12 @@ class Table:
         read = {*self.roles.quasi, *self.roles.sensitive, *more}
         return self.engine.digest(sorted(read | ({self.roles.household} if self.roles.household else set())))
 
+    def over(self, quasi: Sequence[Quasi]) -> Table:
+        """Return the same table with its quasi-identifiers over other hierarchies of the very same leaves."""
+        other = replace(self, hierarchies={**self.hierarchies, **{each.name: each.hierarchy for each in quasi}})
+        vars(other)["_counted"] = (replace(self.cells, quasi=tuple(quasi)), self.dropped, self.link)
+        return other
+
     def recounted(self, counts: Counts) -> Table:
         """Return the same table with other counts of its cells, as a resample has them; its rows stay as they are."""
         other = replace(self)

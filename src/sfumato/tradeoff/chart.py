@@ -91,6 +91,11 @@ def family(point: Point) -> str:
     return " & ".join(FAMILIES.get(name, name) for name in names)
 
 
+def requires_nothing(point: Point) -> bool:
+    """Say whether nothing is required of a release: of the ends of a map, of noise, of what was made elsewhere."""
+    return point.is_baseline or not point.is_grouped or point.candidate.anonymizer.foreign
+
+
 def baseline_label(point: Point) -> str:
     """Name a baseline on the map; nothing for a release."""
     return (point.family or point.candidate.anonymizer.in_words()) if point.is_baseline else ""
@@ -103,7 +108,8 @@ def families(map_: Map) -> list[str]:
 
 def family_title(map_: Map) -> str:
     """Say what tells the families of a map apart: their requirements, or who made them."""
-    return "anonymizer" if any(point.family and not point.is_baseline for point in map_.points) else "requirement"
+    own = [point for point in map_.points if not (point.is_baseline or point.candidate.anonymizer.foreign)]
+    return "anonymizer" if any(point.family for point in own) else "requirement"
 
 
 def scale_of(map_: Map, name: str) -> str:
@@ -134,7 +140,7 @@ def rows(map_: Map, x: str, y: str) -> list[dict[str, Any]]:
             **ends(point, x, y),
             "family": family(point),
             "form": point.form,
-            "requirement": "" if point.is_baseline or not point.is_grouped else point.requirement,
+            "requirement": "" if requires_nothing(point) else point.requirement,
             "anonymizer": point.anonymizer,
             "frontier": point.id in frontier,
             "told": "" if point.worth is None or point.is_baseline else VERDICTS[point.worth["verdict"]],
@@ -222,7 +228,7 @@ def map_chart(map_: Map, x: str | None = None, y: str | None = None, title: str 
     below = limit_line(base) if floor else []
     kinds = families(map_)
     layers = [
-        _line(base, x),
+        _line(base, x).add_params(chosen),
         *spreads,
         *([dots(base, kinds, family_title(map_))] if kinds else []),  # a legend of nothing has no size
         *baselines(base),
@@ -230,15 +236,14 @@ def map_chart(map_: Map, x: str | None = None, y: str | None = None, title: str 
         ring(base),
         *below,
     ]
-    datasets = {"points": rows(map_, x, y)} | ({"limit": floor} if below else {})
-    drawn: alt.LayerChart = (
-        alt.layer(*layers)
-        .add_params(chosen)
-        .properties(width=680, height=440, title=alt.TitleParams(name, subtitle=reading, anchor="start", offset=16))
-        .configure(**LOOK)
+    return alt.layer(  # all at once, since every further step copies what there is
+        *layers,
+        width=680,
+        height=440,
+        title=alt.TitleParams(name, subtitle=reading, anchor="start", offset=16),
+        config=alt.Config(**LOOK),
+        datasets={"points": rows(map_, x, y)} | ({"limit": floor} if below else {}),
     )
-    drawn["datasets"] = datasets  # last, since every step before copies what there is
-    return drawn
 
 
 def limit_rows(map_: Map, x: str, y: str) -> list[dict[str, Any]]:

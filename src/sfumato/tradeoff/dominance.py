@@ -16,6 +16,8 @@ def cost(name: str, value: float) -> float:
 def non_dominated(costs: NDArray[np.float64]) -> list[int]:
     """Find the rows that no other row dominates (at most as large everywhere, smaller somewhere)."""
     order = np.lexsort(costs.T[::-1])
+    if costs.shape[1] == 2 and len(costs):
+        return sorted(order[_on_staircase(costs[order])].tolist())
     kept: list[int] = []
     front = np.empty((0, costs.shape[1]))
     for i in order:
@@ -25,6 +27,16 @@ def non_dominated(costs: NDArray[np.float64]) -> list[int]:
             kept.append(int(i))
             front = np.concatenate([front, row[None]])
     return sorted(kept)
+
+
+def _on_staircase(rows: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Say which of some rows of two numbers no other dominates; they are sorted, and equal ones stand or fall together.
+
+    Sorted by the first number, a row stands if its second is below all before it.
+    """
+    stands = np.append(True, rows[1:, 1] < np.minimum.accumulate(rows[:-1, 1]))
+    is_new = np.append(True, (rows[1:] != rows[:-1]).any(axis=1))
+    return stands[np.maximum.accumulate(np.where(is_new, np.arange(len(rows)), 0))]
 
 
 def hypervolume(costs: NDArray[np.float64], corner: NDArray[np.float64]) -> float:
@@ -44,4 +56,14 @@ def exclusive(row: NDArray[np.float64], others: NDArray[np.float64], corner: NDA
     """Return the volume of what a row dominates, up to a corner, and no other row does."""
     if not (row < corner).all():
         return 0.0
+    if len(row) == 2:
+        return _above(row, others, corner)
     return max(float((corner - row).prod()) - hypervolume(np.maximum(others, row), corner), 0.0)
+
+
+def _above(row: NDArray[np.float64], others: NDArray[np.float64], corner: NDArray[np.float64]) -> float:
+    """Return the area of what a row of two numbers alone dominates: between it and the staircase of the others."""
+    steps = others[np.argsort(others[:, 0])]
+    edges = np.concatenate([row[:1], np.clip(steps[:, 0], row[0], corner[0]), corner[:1]])
+    heights = np.minimum.accumulate(np.append(corner[1], steps[:, 1]))
+    return float(np.diff(edges) @ np.maximum(heights - row[1], 0.0))

@@ -55,6 +55,9 @@ class Point:
     changes: Mapping[str, str] = field(default_factory=dict)
     """What was done to each column, in a few words (`release.changes`). Internal."""
 
+    brought: Mapping[str, Any] | None = None
+    """Of what was made elsewhere: what is claimed, the verdict on it, what else was found. Internal."""
+
     @property
     def anonymizer(self) -> str:
         """Who makes the release, as one would type it."""
@@ -93,11 +96,11 @@ class Point:
     @property
     def is_grouped(self) -> bool:
         """Whether its release puts people into groups that satisfy a requirement, and shows them truthfully."""
-        return not self.candidate.anonymizer.published_as
+        return not self.candidate.anonymizer.shown_as
 
     @property
     def is_noisy(self) -> bool:
-        """Whether its release is boxes with noisy counts, so that nothing that counts records is known of it."""
+        """Whether its release is drawn with noise, differentially privately, so that it has no groups of people."""
         return self.candidate.anonymizer.noisy
 
     def __repr__(self) -> str:
@@ -197,6 +200,46 @@ class Map:
         from sfumato.tradeoff.exploration.remaking import remade  # it makes maps, so it cannot be imported before them
 
         return remade(self, self[point] if isinstance(point, str) else point)
+
+    def add(
+        self,
+        given: Any,
+        name: str | None = None,
+        *,
+        claim: str | None = None,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        records: str | None = None,
+        aligned: bool = False,
+        id: str | None = None,
+        missing: str = "value",
+        na: Sequence[str] = (),
+        suppressed: str = "keep",
+        seed: int | None = None,
+    ) -> Map:
+        """Return the map with a release that was made elsewhere: `docs/foreign.md`.
+
+        `given` is the path of a file, a frame, a function that makes a frame of the table's frame, or the text of a
+        maker (`command run="..."`). What is claimed for it is judged: a requirement (`claim`), `epsilon` and `delta`,
+        or nothing. `records` says whether its rows stand for people or are synthetic; `aligned` that they stand in
+        the table's order; `id` names a column that says for whom they stand.
+        """
+        from sfumato.tradeoff.exploration.adding import added  # it makes maps, so it cannot be imported before them
+
+        said = {
+            "label": name,
+            "claim": claim,
+            "epsilon": epsilon,
+            "delta": delta,
+            "records": records,
+            "aligned": "yes" if aligned else "no",
+            "id": id,
+            "missing": missing,
+            "na": ",".join(na),
+            "suppressed": suppressed,
+            "seed": seed,
+        }
+        return added(self, given, said)
 
     @cached_property
     def baselines(self) -> tuple[Point, ...]:

@@ -3,7 +3,8 @@
 The public page, the picture and what a notebook keeps are drawn from `public_map` alone. It takes over the settings of
 exact releases without seeds and file names, what became of them, and three kinds of measures. Nothing of noisy
 releases is in it, since no epsilon covers what was measured of them, nor of the original, which is no release, nor of
-cut vectors: a search finds them in the records, and the k that one requires is the size of its smallest group.
+cut vectors: a search finds them in the records, and the k that one requires is the size of its smallest group. What was
+made elsewhere has its name and what is claimed for it, and no numbers: nobody here promises how it came about.
 
 - What the settings promise (`PROMISED`): no record enters it.
 - One risk and one utility that are means over many records, so that a single one moves them little (`WORTH`). Measures
@@ -112,10 +113,13 @@ def public_map(map_: Map) -> Map:
     exact = [
         (point, id)
         for point, id in zip(map_.points, public_ids(map_), strict=True)
-        if point.is_grouped and point.candidate.anonymizer.is_release and not point.candidate.anonymizer.is_found
+        if point.is_grouped and _may_be_named(point)
     ]
-    steps = public_steps(map_, sum(point.status == "measured" for point, _ in exact))
-    given = [_given(point, steps) for point, _ in exact]
+    own = [not point.candidate.anonymizer.foreign for point, _ in exact]
+    steps = public_steps(
+        map_, sum(point.status == "measured" for (point, _), ours in zip(exact, own, strict=True) if ours)
+    )
+    given = [_given(point, steps) if ours else {} for (point, _), ours in zip(exact, own, strict=True)]
     axes = _public_axes(study, [name for name in ALLOWED if any(name in numbers for numbers in given)])
     names = (*axes, *PROMISED) if axes is not None and _told_apart(given, axes) else ()
     known = [name for name in ALLOWED if name in names]
@@ -131,6 +135,12 @@ def public_map(map_: Map) -> Map:
     about = {name: list(map_.about.get(name, ())) for name in ("quasi", "sensitive")}
     public = PublicStudy(study.name, axes or USUAL, study.forms, study.section, _size_in_words(map_))
     return Map(public, points, about | {"note": ROUNDED if known else WORDS_ONLY})
+
+
+def _may_be_named(point: Point) -> bool:
+    """Say whether a release may be on a public map at all; what is claimed and does not hold is not repeated."""
+    maker = point.candidate.anonymizer
+    return maker.is_release and not maker.is_found and (point.brought or {}).get("verdict") != "fails"
 
 
 def public_ids(map_: Map) -> list[str]:

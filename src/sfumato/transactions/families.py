@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sfumato.tradeoff.search.families import Dial, Family, Proposals
+from sfumato.release.dial import size_dial
+from sfumato.tradeoff.search.families import Family, Proposals
 from sfumato.transactions.anonymizers.registry import DEFAULT_MAKER, candidate_maker
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.policy import CompleteKAnonymity, KMAnonymity, SuppressionLimit
@@ -20,9 +21,9 @@ OFFERED = (DEFAULT_MAKER, "coat", "pcta", "upcta", "lra", "vpa", "aa", "partitio
 
 def basket_proposals(study: BasketStudy, baskets: Baskets) -> Proposals:
     """Propose what can be tried on baskets: families of the study's own candidates first."""
-    dial = Dial("k", 2, max(baskets.filled // 2, 2), whole=True)
+    dial = size_dial("k", baskets.filled)
     own = [one for one in study.candidates if not one.anonymizer.baseline]
-    families = [Family(one, dial, (0,)) for one in (*own, *_offered(study, own))] if baskets.filled >= 4 else []
+    families = [Family(one, dial, (0,)) for one in (*own, *_offered(study, own))] if dial is not None else []
     return Proposals(tuple(ENDS.candidates), tuple({family.key: family for family in families}.values()))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from sfumato.phrases import counted, listed, percent
 from sfumato.release.changes import UNCHANGED
 from sfumato.tradeoff import Map, Point
+from sfumato.words.points import found_sentences
 
 
 def changes_sentence(changes: Mapping[str, str], suppressed: float = 0, records: int | None = None) -> str:
@@ -26,6 +27,9 @@ def changes_sentence(changes: Mapping[str, str], suppressed: float = 0, records:
 
 def done_sentence(map_: Map, point: Point) -> str:
     """Say what was done to each column in the release of a point; nothing where the map does not know."""
+    if point.brought is not None:
+        changed = changes_sentence(point.changes, point.measures.get("suppressed", 0), map_.about.get("records"))
+        return " ".join([*found_sentences(point), *([changed] if changed else [])])
     if point.is_noisy:
         return "No record is published as it is or in part: records are drawn anew from noisy counts."
     if not point.is_grouped:

@@ -36,7 +36,7 @@ OPTIONS = {
 def anonymize_command(study: Explorable, point: Point) -> str | None:
     """Write the `sfumato anonymize` that makes a point's release; None for what is not a release to make alone."""
     match study:
-        case Study(table=declared) if point.candidate.anonymizer.is_release and not isinstance(declared.source, Frame):
+        case Study(table=declared) if _is_made_here(point) and not isinstance(declared.source, Frame):
             options = option_words(replace(declared, hierarchy={}, weights={}), ("source",))
             options += [f"--weight={quoted_name(name)}={weight!r}" for name, weight in declared.weights.items()]
             options += [f"--hierarchies={DECLARED}"] if declares_hierarchies(study) else []
@@ -50,6 +50,11 @@ def anonymize_command(study: Explorable, point: Point) -> str | None:
     settings = [word for name in names for word in (OPTIONS[name], str(given[name]))]
     words = ["sfumato", "anonymize", source_word(source), *options, *settings]
     return shlex.join([*words, "--to", f"release-{point.id}.csv"])
+
+
+def _is_made_here(point: Point) -> bool:
+    """Say whether a point is a release that a command of ours makes."""
+    return point.candidate.anonymizer.is_release and not point.candidate.anonymizer.foreign
 
 
 def declares_hierarchies(study: Explorable) -> bool:

@@ -64,8 +64,8 @@ def found(point: Point, subject: Subject) -> Headline:
     if point.is_noisy:
         return Headline(
             about,
-            "No record of the table is in the file, only noisy counts; differential privacy bounds what any one "
-            "person changes in them.",
+            f"No record of the table is in the file, only {point.candidate.anonymizer.shown_as}; differential privacy "
+            "bounds what any one person changes in them.",
         )
     return Headline(about, "Not measured.")
 

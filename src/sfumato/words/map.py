@@ -12,6 +12,7 @@ from sfumato.tradeoff import Map, Point
 from sfumato.words import disagreements as agreement
 from sfumato.words import verdicts as worth
 from sfumato.words.headlines import PLAIN, plain_values, whole_percent
+from sfumato.words.points import foreign_lines
 from sfumato.words.sentences import Subject
 
 WIDE = 8
@@ -28,6 +29,8 @@ def map_lines(map_: Map, page: str | None) -> Iterator[str]:
     yield f"{counted(len(map_.points), 'candidate')}: {states}. {look}".rstrip()
     yield from _budget(map_)
     yield from _frontier(map_)
+    if foreign := list(foreign_lines(map_)):
+        yield from _section("Made elsewhere", foreign)
     disagreements, verdicts = map_.disagreements, map_.verdicts
     if disagreements is not None and disagreements.compared:
         some, left = disagreements.on_frontier[:MOST_TOLD], len(disagreements.on_frontier) - MOST_TOLD
@@ -125,6 +128,8 @@ def _heads(map_: Map, frontier: Sequence[Point]) -> list[str]:
 
 def _typed(point: Point) -> str:
     """Write the settings of a point as one would type them."""
+    if point.candidate.anonymizer.foreign:
+        return point.words
     is_alone = point.is_baseline or not point.is_grouped
     parts = [point.anonymizer] if is_alone else [point.anonymizer, point.requirement, point.form]
     suppress = point.parameters.get("suppress")

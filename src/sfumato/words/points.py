@@ -5,7 +5,7 @@ It is read from the candidate of a point alone, so that a map read back from a f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sfumato.measures import MEASURES
@@ -24,6 +24,14 @@ EXACT_VALUES = (
 )
 
 
+CLAIMS = {
+    "holds": "it holds of the file",
+    "fails": "it does not hold of the file",
+    "unchecked": "it cannot be checked on the file",
+}
+"""What became of a claim."""
+
+
 def settings(point: Point) -> str:
     """Say in a sentence how a release is made.
 
@@ -38,13 +46,49 @@ def settings(point: Point) -> str:
     maker = candidate.anonymizer
     if maker.baseline:
         return maker.baseline
-    if maker.published_as:
-        return f"{maker.in_words()}: {maker.published_as}"
+    if maker.shown_as:
+        promise = "differential privacy, " if maker.noisy else ""
+        return f"{maker.in_words()}: {promise}published as {maker.shown_as}"
     group = "bucket" if point.form == "bucketization" else "group"
     parts = [maker.in_words(), *(part.rule_in_words(group) for part in candidate.requirement.parts), FORMS[point.form]]
     if candidate.suppress:
         parts.append(f"at most {percent(candidate.suppress, 3)} of the records left out")
     return ", ".join(parts)
+
+
+def claim_sentence(point: Point) -> str:
+    """Say what is claimed for a release, and what the file says to it; nothing where nothing is claimed.
+
+    >>> from sfumato import anonymizer, requirement
+    >>> candidate = Candidate(anonymizer("brought file=arx.csv"), requirement("k-anonymity k=1"))
+    >>> found = {"claim": "k-anonymity k=5", "verdict": "holds", "why": "Every group satisfies it."}
+    >>> claim_sentence(Point("1", candidate, "measured", brought=found))
+    'Claimed: k-anonymity k=5; it holds of the file. Every group satisfies it.'
+    """
+    found = point.brought or {}
+    if "claim" not in found:
+        return ""
+    return f"Claimed: {found['claim']}; {CLAIMS[found['verdict']]}. {found['why']}"
+
+
+def found_sentences(point: Point) -> list[str]:
+    """Say everything that was found of a release that was made elsewhere; nothing of others."""
+    found = point.brought
+    if found is None:
+        return []
+    notices = [f"{notice[:1].upper()}{notice[1:]}." for notice in found["notices"]]
+    return [sentence for sentence in (claim_sentence(point), *found["cautions"], *notices) if sentence]
+
+
+def foreign_lines(map_: Map) -> Iterator[str]:
+    """Say of every release of a map that was made elsewhere what became of it."""
+    for point in map_.points:
+        if point.candidate.anonymizer.foreign:
+            name = f"{point.id}, {point.words.partition(';')[0]}"
+            if point.status == "measured":
+                yield " ".join([f"{name}.", *found_sentences(point)])
+            else:
+                yield f"{name}: {point.status}, {point.reason}."
 
 
 def studied(map_: Map) -> str:

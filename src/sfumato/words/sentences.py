@@ -289,6 +289,18 @@ def _found_by(which: str) -> Saying:
     return Saying(f"{who} them {{one_in}}{which}", f"{who} nobody")
 
 
+def _marginal(columns: str) -> Saying:
+    as_in = f"for {columns} to be distributed as in the table"
+    return Saying(
+        f"{{share}} of the records would need other values {as_in}, on average", f"no record is amiss {as_in}"
+    )
+
+
+def _told_apart(who: str) -> Saying:
+    """Speak of a pMSE: its most is 1/4."""
+    return Saying(f"{who} to {{share}} of the most there can be", f"{who} not at all", turned=lambda pmse: 4 * pmse)
+
+
 COUNTS, ITEM_COUNTS = "counts of people by quasi-identifiers and sensitive value", "counts of records with some items"
 STANDS_OUT = "in the group that stands out most,"
 NO_MORE = "no more than {at_most} of the most there can be"
@@ -367,6 +379,20 @@ SAYINGS: Mapping[str, Saying] = {
     "suppression_loss": _lost(" to records that are left out"),
     "discernibility": Saying("{alike}"),
     "average_group": Saying("a group has {number} records on average", one="every group is a single record"),
+    "marginal_error_1": _marginal("a column"),
+    "marginal_error_2": _marginal("two columns together"),
+    "marginal_error_3": _marginal("three columns together"),
+    "nist_score": Saying("by three columns together its records agree with the table's to {number} of 1,000"),
+    "sample_equivalent": Saying("by two columns together it is as good as a random sample of {share} of the records"),
+    "pmse": _told_apart("its records can be told from the table's, by all columns together,"),
+    "pmse_tree": _told_apart("a decision tree can tell its records from the table's"),
+    "correlation_error": Saying(
+        "the association of two columns among its records is off by {number}, on average",
+        "the association of any two columns among its records is exact",
+    ),
+    "interval_overlap": Saying(
+        "confidence intervals of models overlap with those of the table's records by {share}, on average"
+    ),
     "workload_accuracy": Saying("a classifier that learns {target} from the release is right {times}"),
     "workload_balanced": Saying("with every value of {target} given the same weight, the classifier is right {times}"),
     "workload_auc": Saying("of two people the classifier tells {times} which has a value of {target} and which not"),

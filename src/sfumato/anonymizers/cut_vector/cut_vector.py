@@ -6,17 +6,16 @@ suppressed, as far as the budget allows.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 import numpy as np
 
-from sfumato.anonymizers.anonymizer import Anonymizer
+from sfumato.anonymizers.anonymizer import Anonymizer, check_budget
 from sfumato.anonymizers.cut_vector.space import leaf_starts, read_cuts
 from sfumato.anonymizers.full_domain.full_domain import recoded
 from sfumato.configuration import Option
-from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.errors import BadInputError
 from sfumato.release import Form, Release
 from sfumato.requirements import Requirement
 from sfumato.table import Table
@@ -60,11 +59,5 @@ class CutVector(Anonymizer):
             lo[:, a] = starts[part]
             hi[:, a] = (np.append(starts[1:], quasi.hierarchy.size) - 1)[part]
         release = recoded(table, requirement, form, lo, hi, whole=False)
-        if release.suppressed > budget or release.assignment.records == 0:
-            share = math.ceil(release.suppressed / cells.records * 1e4) / 1e4
-            remedy = f"allow --suppress {share:g}, or make fewer cuts" if share < 1 else "make fewer cuts"
-            raise InfeasibleError(
-                f"with these cuts {release.suppressed:,} of {cells.records:,} records are in groups that fail "
-                f"{requirement}, and at most {budget:,} may be suppressed: {remedy}"
-            )
+        check_budget(release, requirement, budget, "with these cuts", "make fewer cuts")
         return replace(release, details={"cuts": self.cuts})

@@ -21,8 +21,8 @@ import numpy as np
 from sfumato.anonymizers.dp.decomposition import Level, consistent, next_attributes, next_level, split
 from sfumato.anonymizers.dp.mechanism import (
     MOST_LEVELS,
+    BoxMechanism,
     Epsilon,
-    Mechanism,
     Negatives,
     share_of_budget,
 )
@@ -37,7 +37,7 @@ COARSE_SIDE, COARSE_PER_BOX, FINE_PER_BOX = 10, 160.0, 5.0
 
 
 @dataclass(frozen=True)
-class DPGrid(Mechanism):
+class DPGrid(BoxMechanism):
     """Two grids, the second adapted to the noisy counts of the first; consistent histograms."""
 
     epsilon: Epsilon

@@ -1,12 +1,14 @@
-"""What a differentially private mechanism is: a frozen configuration that draws noisy releases of a table.
+"""What a differentially private mechanism is: a frozen configuration that draws releases of a table with noise.
 
 It is the sibling of an `Anonymizer`: there a requirement is searched for and checked, here nothing about the records
-is checked, and the guarantee lies in how the release was drawn.
+is checked, and the guarantee lies in how the release was drawn. A `BoxMechanism` divides the domain into boxes with
+noisy counts of one sensitive attribute; a `RecordMechanism` (`synthesis`) draws records of all columns from a model.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
 from sfumato.anonymizers.dp.decomposition import consistent, grow, shares, split
@@ -15,7 +17,9 @@ from sfumato.anonymizers.dp.private_cells import Domain, PrivateCells, declared_
 from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.configuration import Option
 from sfumato.errors import BadInputError
-from sfumato.release import Form, Guarantee, NoisyRelease, Published, Release, noisy_release
+from sfumato.phrases import listed
+from sfumato.release import Budget, Form, NoisyRelease, Published, RecordRelease, Release, noisy_release
+from sfumato.release.dial import Dial
 from sfumato.release.maker import ReleaseMaker
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.table import Table
@@ -54,34 +58,53 @@ def share_of_budget(meaning: str) -> Option:
 
 MedianShare = Annotated[float, share_of_budget("The share of the budget that finds the medians; counts get the rest.")]
 
-NEIGHBOURS = "one record more or less (one record is one person; the number of records is not public)"
-
 
 class Mechanism(ReleaseMaker, ABC):
-    """Draws noisy releases. Two draws differ: the noise cannot be seeded."""
+    """Draws releases with noise. Two draws differ: the noise cannot be seeded."""
 
     epsilon: Epsilon
-    counts: Negatives
 
     noisy: ClassVar[bool] = True
     people: ClassVar[bool] = False
+    takes_requirements: ClassVar[bool] = False
     drawn_as: ClassVar[str] = "differential privacy"
-    published_as: ClassVar[str] = "differential privacy, published as boxes with noisy counts"
     procedure: ClassVar[str]
     """What it does, in words for whoever reads a certificate."""
 
-    def draw(self, table: Table, noise: Noise | None = None) -> NoisyRelease:
+    not_kept: ClassVar[str]
+    """What its records say nothing of, in words for their readers."""
+
+    stage: ClassVar[str]
+    """What a `level` of its account is called."""
+
+    stages: ClassVar[str]
+    """What that means, in a sentence for whoever reads a certificate."""
+
+    @property
+    @abstractmethod
+    def budget(self) -> Budget:
+        """What a draw may cost."""
+
+    @property
+    @abstractmethod
+    def noise_in_words(self) -> str:
+        """What noise it takes, and that nothing else looks at the records."""
+
+    def dial(self, records: int) -> Dial:
+        """Turn epsilon, as far as anybody would."""
+        return Dial("epsilon", 0.01, 10.0)
+
+    @abstractmethod
+    def draw(self, table: Table, noise: Noise | None = None) -> NoisyRelease | RecordRelease:
         """Draw a release; `noise` is OpenDP's unless another one is handed in, for tests and for maps."""
-        domain = self.checked_domain(table)
-        source = OpenDPNoise() if noise is None else noise
-        private = PrivateCells(table.cells, source, self.epsilon)
-        lo, hi, counts = self.decompose(domain, private)
-        guarantee = Guarantee(tuple(private.spent), NEIGHBOURS, public_knowledge(domain))
-        return noisy_release(table, lo, hi, counts, guarantee, publishable=source.safe).read(self.counts)
+
+    @abstractmethod
+    def check_table(self, table: Table) -> None:
+        """Raise where this configuration cannot be used on a table: its domain was not declared, or is too small."""
 
     def anonymize(
         self, table: Table, requirement: Requirement, form: Form = "generalization", suppress: float = 0.0
-    ) -> NoisyRelease:
+    ) -> NoisyRelease | RecordRelease:
         """Draw a release where an anonymizer would make one: asked for no requirement, and nothing to suppress."""
         self.check(table, requirement, form, suppress)
         return self.draw(table)
@@ -89,7 +112,7 @@ class Mechanism(ReleaseMaker, ABC):
     def check(self, table: Table, requirement: Requirement, form: Form, suppress: float) -> None:
         """Raise where `anonymize` would, without drawing anything."""
         self.check_request(requirement, form, suppress)
-        self.checked_domain(table)
+        self.check_table(table)
 
     def check_request(self, requirement: Requirement, form: Form, suppress: float) -> None:
         """Raise where something is asked for that noise cannot give."""
@@ -99,9 +122,54 @@ class Mechanism(ReleaseMaker, ABC):
                 '(in Python and in a study it is then "k-anonymity k=1")'
             )
         if form != "generalization":
-            raise BadInputError(f"{self.name} publishes boxes, which is the form generalization, not {form}")
+            raise BadInputError(f"{self.name} publishes {self.shown_as}, which is the form generalization, not {form}")
         if suppress != 0:
             raise BadInputError(f"{self.name} suppresses no records; leave suppress at 0 instead of {suppress}")
+
+
+class BoxMechanism(Mechanism):
+    """Draws boxes that tile the domain, with noisy counts of one sensitive attribute."""
+
+    counts: Negatives
+
+    shown_as: ClassVar[str] = "boxes with noisy counts"
+    not_kept: ClassVar[str] = (
+        "Within a box, quasi-identifiers were drawn evenly and say nothing of how they go together."
+    )
+    stage: ClassVar[str] = "level"
+    stages: ClassVar[str] = (
+        "How many times the whole domain was cut before a question was asked; 0 is the whole domain. Boxes of one "
+        "level have no record in common, so a level is paid for once, however many boxes it has."
+    )
+
+    @property
+    def budget(self) -> Budget:
+        """Epsilon alone."""
+        return Budget(self.epsilon)
+
+    @property
+    def noise_in_words(self) -> str:
+        """Say it of counts and medians."""
+        return (
+            "Counts get discrete Laplace noise, P(z) in proportion to exp(-epsilon |z|); medians are chosen by "
+            "permute-and-flip (McKenna & Sheldon 2020). Both are drawn by OpenDP, whose generator cannot be seeded. "
+            "Nothing else looks at the records. Rows are drawn from the noisy counts, evenly within every box, which "
+            "costs no budget."
+        )
+
+    def draw(self, table: Table, noise: Noise | None = None) -> NoisyRelease:
+        """Draw a release."""
+        domain = self.checked_domain(table)
+        source = OpenDPNoise() if noise is None else noise
+        private = PrivateCells(table.cells, source, self.epsilon)
+        lo, hi, counts = self.decompose(domain, private)
+        quasi = {name: hierarchy.size for name, hierarchy in zip(domain.names, domain.hierarchies, strict=True)}
+        guarantee = private.account.guarantee(public_knowledge(quasi, {domain.sensitive: domain.values.size}))
+        return noisy_release(table, lo, hi, counts, guarantee, publishable=source.safe).read(self.counts)
+
+    def check_table(self, table: Table) -> None:
+        """Raise unless the table has a declared domain that is large enough."""
+        self.checked_domain(table)
 
     def checked_domain(self, table: Table) -> Domain:
         """Return the declared domain of a table, if this configuration can be used on it."""
@@ -117,7 +185,7 @@ class Mechanism(ReleaseMaker, ABC):
         """Raise where the domain is too small for this configuration; nothing to say against it by default."""
 
 
-class CountedTree(Mechanism):
+class CountedTree(BoxMechanism):
     """A mechanism that cuts all boxes `height` times, on the first levels at private medians, below in the middle.
 
     The medians share `median_share` of the budget equally. The rest counts every level, growing by `ratio` from one to
@@ -163,14 +231,16 @@ def assigned(release: Published) -> Release:
     return release
 
 
-def public_knowledge(domain: Domain) -> tuple[str, ...]:
-    """Say in sentences what is taken as known to everybody, so that the noise need not hide it."""
-    sizes = ", ".join(
-        f"{name} ({hierarchy.size})" for name, hierarchy in zip(domain.names, domain.hierarchies, strict=True)
-    )
+def public_knowledge(quasi: Mapping[str, int], sensitive: Mapping[str, int]) -> tuple[str, ...]:
+    """Say in sentences what is taken as known to everybody, so that the noise need not hide it.
+
+    Given are the quasi-identifiers and sensitive attributes, each with its number of declared values.
+    """
+    sizes, values = (", ".join(f"{name} ({size})" for name, size in columns.items()) for columns in (quasi, sensitive))
+    several = f", and that at least two values of {listed(sensitive)} occur" if sensitive else ""
     return (
         f"The declared domains of the quasi-identifiers, with their number of values: {sizes}.",
-        f"The declared values of {domain.sensitive} ({domain.values.size}), whether they occur or not.",
-        f"That every record's values lie in these domains, and that at least two values of {domain.sensitive} occur.",
+        *([f"The declared values of {values}, whether they occur or not."] if sensitive else []),
+        f"That every record's values lie in these domains{several}.",
         "The method and its parameters, the shares of the budget among them.",
     )

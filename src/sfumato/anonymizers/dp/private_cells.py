@@ -9,16 +9,16 @@ costs epsilon once; questions look at the same records, so they add up (sequenti
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.anonymizers.dp.account import Account
 from sfumato.anonymizers.dp.noise import Noise
 from sfumato.arrays import Codes, Counts
 from sfumato.errors import BadInputError
 from sfumato.kernels import kernel
-from sfumato.release import Spent
+from sfumato.release import Budget
 from sfumato.table import Cells, Hierarchy, Table
 
 
@@ -56,18 +56,23 @@ class Domain:
 
 
 def declared_domain(table: Table) -> Domain:
-    """Return the declared domain of a table; a domain that was taken from the records is refused."""
+    """Return the declared domain of a table with one sensitive attribute; what the records tell of it is refused."""
     quasi, sensitive = table.cells.quasi, table.cells.sensitive
     if len(sensitive) != 1:
         listed = ", ".join(attribute.name for attribute in sensitive) or "none"
         raise BadInputError(
-            "a differentially private release counts the values of exactly one sensitive attribute (--sensitive), "
-            f"and the table has {len(sensitive)}: {listed}"
+            "a differentially private release in boxes counts the values of exactly one sensitive attribute "
+            f"(--sensitive), and the table has {len(sensitive)}: {listed}; mst and aim take any number"
         )
+    check_declared(table)
     names, hierarchies = tuple(attribute.name for attribute in quasi), tuple(attribute.hierarchy for attribute in quasi)
-    values = sensitive[0].hierarchy
-    for name, hierarchy in zip((*names, sensitive[0].name), (*hierarchies, values), strict=True):
-        _check_declared(name, hierarchy)
+    return Domain(names, hierarchies, sensitive[0].name, sensitive[0].hierarchy)
+
+
+def check_declared(table: Table) -> None:
+    """Raise where the domain of a coded column was taken from the records, for then it would not be public."""
+    for attribute in (*table.cells.quasi, *table.cells.sensitive):
+        _check_declared(attribute.name, attribute.hierarchy)
     for name in table.fine:
         raise BadInputError(
             f"column {name!r} is coarsened because the table has many distinct combinations (most_cells), which the "
@@ -79,7 +84,6 @@ def declared_domain(table: Table) -> Domain:
             "differentially private release may not show it; leave these records out (--missing drop), or declare "
             f"that values may be missing: missing = true in {_entry(name)}"
         )
-    return Domain(names, hierarchies, sensitive[0].name, values)
 
 
 def _entry(name: str) -> str:
@@ -111,19 +115,18 @@ class PrivateCells:
         self._codes, self._counts = cells.codes, cells.counts
         self._values = cells.sensitive[0].leaves[cells.values[:, 0]]
         self._box = np.zeros(len(cells.counts), np.int64)
-        self._noise, self._budget = noise, Fraction(budget)
-        self.spent: list[Spent] = []
+        self._noise, self.account = noise, Account(Budget(budget))
 
     def histograms(self, boxes: int, values: int, level: int, epsilon: float) -> Counts:
         """Count the sensitive values of every box: boxes x values, noisy. A record changes one count by 1."""
-        self._spend("counts", level, epsilon)
+        self.account.spend("counts", level, epsilon)
         exact = np.zeros((boxes, values), np.int64)
         tally(self._values, self._counts, self._box, exact)
         return self._noise.add(exact, epsilon)
 
     def sizes(self, boxes: int, level: int, epsilon: float) -> Counts:
         """Count the records of every box, noisy. A record changes one count by 1."""
-        self._spend("sizes", level, epsilon)
+        self.account.spend("sizes", level, epsilon)
         return self._noise.add(self._sizes(boxes), epsilon)
 
     def medians(self, attribute: Counts, lo: Codes, hi: Codes, level: int, epsilon: float) -> Codes:
@@ -132,7 +135,7 @@ class PrivateCells:
         A cut scores -|records below - records above|, and a record changes that by 1. All cuts between two leaves of
         the box are candidates, whatever values occur.
         """
-        self._spend("medians", level, epsilon)
+        self.account.spend("medians", level, epsilon)
         cut = np.flatnonzero(attribute >= 0)
         first = np.zeros(len(attribute), np.int32)
         leaves = np.zeros(len(attribute), np.int64)
@@ -152,14 +155,14 @@ class PrivateCells:
 
         Their size less `decay` per level, but at least -`decay`, plus noise of scale 1 / `rate`, has to exceed 0.
         """
-        if not any(part.what == "shape" for part in self.spent):
+        if not any(part.what == "shape" for part in self.account.spent):
             raise AssertionError("the shape of the tree is not paid for")
         biased = np.maximum(self._sizes(boxes)[asked] - level * decay, -decay)
         return self._noise.add(biased, rate) > 0
 
     def spend_on_shape(self, epsilon: float) -> None:
         """Pay for the shape of a whole tree, whatever its height."""
-        self._spend("shape", 0, epsilon)
+        self.account.spend("shape", 0, epsilon)
 
     def divide(self, attribute: Counts, cut: Codes, child: Counts) -> None:
         """Send every record on: box b becomes `child[b]`, for codes above its cut `child[b] + 1`. Nothing is told."""
@@ -169,11 +172,6 @@ class PrivateCells:
         exact = np.zeros((boxes, 1), np.int64)
         tally(np.zeros(len(self._box), np.int32), self._counts, self._box, exact)
         return exact[:, 0]
-
-    def _spend(self, what: str, level: int, epsilon: float) -> None:
-        self.spent.append(Spent(what, level, epsilon))
-        if not epsilon > 0 or sum(Fraction(part.epsilon) for part in self.spent) > self._budget:
-            raise AssertionError(f"{what} at level {level} for {epsilon} would exceed the budget")
 
 
 @kernel

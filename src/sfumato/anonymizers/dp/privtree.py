@@ -25,8 +25,8 @@ import numpy as np
 from sfumato.anonymizers.dp.decomposition import next_attributes, next_level, split
 from sfumato.anonymizers.dp.mechanism import (
     MOST_LEVELS,
+    BoxMechanism,
     Epsilon,
-    Mechanism,
     Negatives,
     share_of_budget,
 )
@@ -35,7 +35,7 @@ from sfumato.arrays import Codes, Numbers
 
 
 @dataclass(frozen=True)
-class DPPrivTree(Mechanism):
+class DPPrivTree(BoxMechanism):
     """Halve boxes as long as they seem to hold enough records; noisy histograms of the final boxes."""
 
     epsilon: Epsilon

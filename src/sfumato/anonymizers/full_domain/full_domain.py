@@ -159,7 +159,7 @@ class FullDomain(Anonymizer):
         cells = table.cells
         names = [quasi.name for quasi in cells.quasi]
         lattice = lattice_of(cells, requirement.compile(cells.sensitive))
-        weights = _weights(self.weights, cells.quasi)
+        weights = column_weights(self.weights, cells.quasi)
         lowest, highest = _limits(self.levels, names, lattice)
         aim = objective(lattice, budget, self.minimize, weights, self.aggregate)
         return Search(lattice, aim, budget, lowest, highest)
@@ -304,7 +304,7 @@ def _place(field: str, name: str, names: list[str]) -> int:
     return names.index(name)
 
 
-def _weights(text: str, quasi: Sequence[Quasi]) -> list[float]:
+def column_weights(text: str, quasi: Sequence[Quasi]) -> list[float]:
     """Return the table's weights, scaled to a mean of 1, with what is said here in place of them."""
     given = {attribute.name: attribute.weight for attribute in quasi} | read_weights([text])
     weights = dict(weights_of((attribute.name for attribute in quasi), given))

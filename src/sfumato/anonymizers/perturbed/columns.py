@@ -29,7 +29,7 @@ def _places(maker: str, records: Records, names: Sequence[str], fits: Callable[[
         if not places:
             raise BadInputError(f"{maker} changes {what}, and no quasi-identifier of the table has any")
         return places
-    places = [records.place(name) for name in names]
+    places = list(dict.fromkeys(records.place(name) for name in names))
     for place in places:
         if not fits(place):
             raise BadInputError(f"{maker} changes {what}, and column {records.names[place]!r} has none; leave it out")

@@ -15,6 +15,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.engines.columns import numbers_in
+
 LARGEST = (1 << 63) - 1
 """Of a number that holds the codes of several columns."""
 
@@ -106,6 +108,6 @@ class Packing:
 
 def in_order(counted: pa.Table, keys: int) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
     """Sort counted numbers, so that the codes they stand for are in lexicographic order."""
-    columns = [counted.column(i).to_numpy() for i in range(keys)]
+    columns = [numbers_in(counted.column(i)) for i in range(keys)]
     order = np.argsort(columns[0]) if keys == 1 else np.lexsort(columns[::-1])
-    return [column[order] for column in columns], counted.column(keys).to_numpy()[order]
+    return [column[order] for column in columns], numbers_in(counted.column(keys))[order]

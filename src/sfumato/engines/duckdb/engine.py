@@ -21,6 +21,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.engines.answers import lists_in, tuples_in
+from sfumato.engines.columns import number_column, numbers_in, text_column
 from sfumato.engines.duckdb.coding import KEYED_BY_VALUE, CodedColumn, Packing, in_order
 from sfumato.engines.duckdb.connections import connect, readable
 from sfumato.engines.duckdb.publishing import (
@@ -225,9 +226,9 @@ class DuckDBEngine:
         table = self._connection.sql(
             f"SELECT t, {told} FROM {values} GROUP BY t ORDER BY t NULLS LAST"
         ).to_arrow_table()
-        first = table["first"].to_numpy() if numbered else None
-        kinds = None if rule is None else table["kinds"].to_numpy()
-        return DistinctValues(table["t"].to_pylist(), table["n"].to_numpy(), first, kinds)
+        first = numbers_in(table["first"]) if numbered else None
+        kinds = None if rule is None else numbers_in(table["kinds"])
+        return DistinctValues(table["t"].to_pylist(), numbers_in(table["n"]), first, kinds)
 
     def count_texts(self, columns: Sequence[str], complete: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
         """Count the distinct tuples of texts of some columns (null: missing); the last column is the count.
@@ -241,9 +242,17 @@ class DuckDBEngine:
             dictionaries = [listed.column(0).combine_chunks() for listed in texts]
             names = [*(f"t{i}" for i in range(len(columns))), "n"]
             for batch in self._connection.sql(self._counted(packing, kept)).to_arrow_reader(1 << 17):
-                codes = packing.unpacked([batch.column(i).to_numpy() for i in range(len(packing.names))])
+                codes = packing.unpacked([numbers_in(batch.column(i)) for i in range(len(packing.names))])
                 listed = [_listed(codes[:, i], texts) for i, texts in enumerate(dictionaries)]
                 yield pa.RecordBatch.from_arrays([*listed, batch.column(len(packing.names))], names)
+
+    @translated
+    def texts_in_order(self, columns: Sequence[str]) -> pa.Table:
+        """Return the texts of some columns, row by row as they stand."""
+        texts = ", ".join(f"{self._text(name)} AS v{i}" for i, name in enumerate(columns))
+        with self._lock:
+            table = self._connection.sql(f"SELECT {texts} FROM rows ORDER BY rowid").to_arrow_table()
+        return table.rename_columns(list(columns))
 
     @translated
     def count_cells(self, codings: Sequence[Coding]) -> CountedCodes:
@@ -253,8 +262,8 @@ class DuckDBEngine:
         self._forget_counted()
         keys, counts = in_order(counted, len(packing.names))
         link = f"link{next(self._numbers)}"
-        cells = {name: pa.array(key) for name, key in zip(packing.names, keys, strict=True)}
-        self._replace_table(link, pa.table({**cells, "cell": pa.array(np.arange(len(counts)))}))
+        cells = {name: number_column(key) for name, key in zip(packing.names, keys, strict=True)}
+        self._replace_table(link, pa.table({**cells, "cell": number_column(np.arange(len(counts)))}))
         self._links[link] = packing, counts
         return CountedCodes(packing.unpacked(keys), counts, self.row_count - int(counts.sum()), link)
 
@@ -386,8 +395,8 @@ class DuckDBEngine:
     def _code(self, coding: Coding) -> CodedColumn:
         """Give every value of a column the code of its text; none to one whose text has none."""
         texts = [text for text in coding.codes if text is not None]
-        numbers = [coding.codes[text] for text in texts]
-        lookup = pa.table({"text": pa.array(texts, pa.string()), "number": pa.array(numbers, pa.int32())})
+        numbers = np.array([coding.codes[text] for text in texts], np.int32)
+        lookup = pa.table({"text": text_column(texts), "number": number_column(numbers)})
         missing = coding.codes.get(None)
         self._connection.register("lookup", lookup)
         codes = self._made(
@@ -467,7 +476,7 @@ class DuckDBEngine:
         """
         parts = parts_of(placement, number, self._links[placement.link][1])
         for table, content in parts.items():
-            self._replace_table(table, pa.table({key: pa.array(values) for key, values in content.items()}))
+            self._replace_table(table, pa.table({key: number_column(values) for key, values in content.items()}))
         listed = ", ".join(f"{self._value(name)} AS n{i}" for i, name in enumerate(neutral))
         rows = f"SELECT {listed}, cell, grp {self._linked(placement.link)} JOIN whole USING (cell)"
         if not len(parts["split"]["cell"]):
@@ -540,5 +549,5 @@ def _close(connection: duckdb.DuckDBPyConnection, store: Path | None) -> None:
 def _listed(codes: NDArray[np.int32], texts: pa.Array) -> pa.Array:
     """Return the texts that codes stand for: as a dictionary where there are few of them."""
     if len(texts) > MOST_ENUMERATED:
-        return texts.take(pa.array(codes))
-    return pa.DictionaryArray.from_arrays(pa.array(codes), texts)
+        return texts.take(number_column(codes))
+    return pa.DictionaryArray.from_arrays(number_column(codes), texts)

@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.engines.columns import number_column, numbers_in, text_column
 from sfumato.engines.duckdb.statements import shuffled
 from sfumato.engines.protocol import Layout, Placement, Texts
 
@@ -61,7 +62,7 @@ class Shown:
         """Return the distinct rows as o0, o1, ... in the order of names, with further columns of numbers."""
         names = sorted(self.columns)
         columns = {f"o{i}": _texts(*self.columns[name]) for i, name in enumerate(names)}
-        return pa.table({**columns, **{name: pa.array(numbers) for name, numbers in more.items()}})
+        return pa.table({**columns, **{name: number_column(numbers) for name, numbers in more.items()}})
 
     def batches(self, order: Sequence[str]) -> pa.RecordBatchReader:
         """Return all rows as a stream, columns in this order."""
@@ -76,7 +77,7 @@ class Shown:
 
         def batches() -> Iterator[Any]:
             for batch in rows:
-                number = batch.column(0).to_numpy()
+                number = numbers_in(batch.column(0))
                 listed = dict(zip(others, batch.columns[1:], strict=True))
                 listed |= {name: _texts(texts, codes[number]) for name, (texts, codes) in self.columns.items()}
                 yield pa.record_batch([listed[name] for name in order], schema)
@@ -96,7 +97,7 @@ class Shown:
 
 
 def _texts(texts: pa.Array, codes: NDArray[np.int32]) -> pa.Array:
-    return texts.take(pa.array(codes))
+    return texts.take(number_column(codes))
 
 
 def shown_rows(connection: duckdb.DuckDBPyConnection, placement: Placement, layout: Layout) -> Shown:
@@ -130,9 +131,9 @@ def _entries(placement: Placement, layout: Layout) -> Shown:
         texts = list(dict.fromkeys(column.texts))
         place = {text: i for i, text in enumerate(texts)}
         codes = np.array([place[text] for text in column.texts], np.int32)
-        columns[column.name] = pa.array(texts, pa.string()), codes[np.asarray(column.codes)[numbers]]
+        columns[column.name] = text_column(texts), codes[np.asarray(column.codes)[numbers]]
     if layout.group_column is not None and layout.group_labels is not None:
-        columns[layout.group_column] = pa.array(layout.group_labels), placement.group.astype(np.int32)
+        columns[layout.group_column] = number_column(layout.group_labels), placement.group.astype(np.int32)
     return Shown({name: columns[name] for name in layout.order if name in columns}, placement.count)
 
 
@@ -169,7 +170,7 @@ def _ordered(
     keys = ", ".join([*within, *([shuffled(outputs, shown.rows > MANY_ROWS and not within)] if outputs else [])])
     order = connection.sql(f"SELECT place FROM shown{f' ORDER BY {keys}' if keys else ''}").to_arrow_table()
     connection.unregister("shown")
-    numbers: NDArray[np.int64] = order.column(0).to_numpy()
+    numbers: NDArray[np.int64] = numbers_in(order.column(0))
     return numbers
 
 
@@ -194,15 +195,15 @@ def text_tables(layout: Layout) -> dict[str, pa.Table]:
     """Return what is shown by group, and what by cell, as tables to be joined."""
     groups = {f"t{i}": _texts_of(column) for i, column in enumerate(layout.by_group)}
     if layout.group_labels is not None:
-        groups["label"] = pa.array(layout.group_labels)
+        groups["label"] = number_column(layout.group_labels)
     cells = {f"t{i}": _texts_of(column) for i, column in enumerate(layout.by_cell)}
     tables = {}
     for key, columns in (("grp", groups), ("cell", cells)):
         if columns:
-            number = pa.array(np.arange(len(next(iter(columns.values()))), dtype=np.int64))
+            number = number_column(np.arange(len(next(iter(columns.values()))), dtype=np.int64))
             tables[f"{key}_texts"] = pa.table({key: number, **columns})
     return tables
 
 
 def _texts_of(column: Texts) -> pa.Array:
-    return pa.array(list(column.texts), pa.string()).take(pa.array(column.codes, pa.int32()))
+    return text_column(column.texts).take(number_column(np.asarray(column.codes, np.int32)))

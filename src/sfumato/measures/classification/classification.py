@@ -21,10 +21,11 @@ from sfumato.configuration import Configured, Option, check_choice
 from sfumato.errors import BadInputError
 from sfumato.measures.classification.classifiers import CLASSIFIERS
 from sfumato.measures.classification.records import Folds, Records, deal, folds_of, records_of
+from sfumato.measures.classification.replaced import validation_of_records
 from sfumato.measures.classification.scores import SCORES, score
 from sfumato.measures.classification.validation import Validation
 from sfumato.process.interrupts import look
-from sfumato.release import Release
+from sfumato.release import Published, Release
 from sfumato.requirements import KAnonymity
 from sfumato.table import Table
 from sfumato.workers import together
@@ -171,13 +172,13 @@ class Task:
         fold_of_record = folds_of(labels, self.workload.folds, self.workload.sample, self.workload.seed)
         return Folds.of(fold_of_record, self.workload.folds)
 
-    def learn(self, release: Release) -> Learned | None:
+    def learn(self, release: Published) -> Learned | None:
         """Learn the target from a release; None where the release does not have it."""
-        if release.histograms is None and self.workload.target in self.table.roles.sensitive:
-            return None
         from threadpoolctl import threadpool_limits  # comes with scikit-learn
 
-        validation = Validation.of(self, release, deal(self.records, release.assignment))
+        validation = self._validation(release)
+        if validation is None:
+            return None
         scores: dict[str, dict[str, list[float]]] = {name: {of: [] for of in SCORES} for name in self.workload.methods}
         with threadpool_limits(1):  # releases are measured side by side: more threads would only wait for each other
             for name, fold in product(self.workload.methods, range(self.workload.folds)):
@@ -186,6 +187,13 @@ class Task:
                 for of, value in score(answers).items():
                     scores[name][of].append(value)
         return Learned({name: {of: tuple(by_score[of]) for of in SCORES} for name, by_score in scores.items()})
+
+    def _validation(self, release: Published) -> Validation | None:
+        if not isinstance(release, Release):
+            return validation_of_records(self, release)
+        if release.histograms is None and self.workload.target in self.table.roles.sensitive:
+            return None
+        return Validation.of(self, release, deal(self.records, release.assignment))
 
     @cached_property
     def baselines(self) -> Mapping[str, Learned]:

@@ -73,11 +73,11 @@ class Validation:
             if sources
             else np.zeros((len(cell), 0), np.int64)
         )
-        train = _side(codes[published], label[published], dealt.group[published], counts[published])
+        train = side_of(codes[published], label[published], dealt.group[published], counts[published])
         test, unseen = train, _by_class(label[~published], counts[~published], len(task.classes))
         if original:
             exact = np.stack([source.of_original(cell, dealt.record) for source in sources], axis=1)
-            test, unseen = _side(exact, label, dealt.group, counts), np.zeros_like(unseen)
+            test, unseen = side_of(exact, label, dealt.group, counts), np.zeros_like(unseen)
         dealt_out = release.form == "bucketization" and task.workload.target in task.table.roles.sensitive
         return Validation(tuple(s.block for s in sources), train, test, len(task.classes), dealt_out, unseen)
 
@@ -197,7 +197,8 @@ def _neutral(task: Task) -> list[_Source]:
     return sources
 
 
-def _side(codes: Counts, label: Counts, group: Counts, counts: Counts) -> Side:
+def side_of(codes: Counts, label: Counts, group: Counts, counts: Counts) -> Side:
+    """Find the distinct rows of features of stretches of records."""
     first, row = distinct_rows(codes.astype(np.int32))
     return Side(codes[first], row, label, group, counts)
 

@@ -11,11 +11,20 @@ function bar(share, kind, largest) {
   return element("span", { class: "bar" }, inner);
 }
 
+// How far a column is from the table's: records that would need another value, and how far numbers are off.
+function columnDistance({ distance, moved, missing }) {
+  if (distance === undefined) return "";
+  const off = distance ? `${percent(distance)} of the rows are amiss` : "distributed as in the table";
+  const far = moved ? `, by ${shown(moved)} on average over all` : "";
+  const lost = missing && missing.some(Boolean) ? `; missing ${missing.map(percent).join(" before, ")} after` : "";
+  return `; ${off}${far}${lost}`;
+}
+
 function columnFacts(column) {
   if (column.role === "length") return "how many items a record has";
-  if (column.role === "sensitive") return column.texts ? "sensitive; its values are published" : "sensitive; not published";
+  if (column.role === "sensitive") return (column.texts ? "sensitive; its values are published" : "sensitive; not published") + columnDistance(column);
   const exact = column.exact === 1 ? "every row shows" : column.exact ? `${percent(column.exact)} of the rows show` : "no row shows";
-  return `${count(column.values, "different value")} before, ${shown(column.texts)} after; ${exact} the exact value`;
+  return `${count(column.values, "different value")} before, ${shown(column.texts)} after; ${exact} the exact value${columnDistance(column)}`;
 }
 
 // One column as a small table: for every bin its share in each of the series, as a number and as a bar.
@@ -199,7 +208,7 @@ function compare() {
     "compared",
     element("h3", {}, `${pair[0].id} beside ${pair[1].id}`),
     compareHeadlines(pair), compareSettings(pair), compareMeasures(pair),
-    compareSizes(pair), compareColumns(pair), compareRecords(pair), compareTables(pair),
+    compareSizes(pair), compareFidelity(pair), compareColumns(pair), compareRecords(pair), compareTables(pair),
   );
 }
 

@@ -580,6 +580,7 @@ function panel() {
     budgetBlock(details),
     tablesBlock(details),
     worstBlock(details),
+    ownFidelity(point),
     columnsBlock(details),
     recordsBlock(details),
   );

@@ -2,7 +2,7 @@
 
 It reads the file that was published and nothing else of its maker: records with equal published texts form a group (or
 those with the same value of a group column), and everything that is said of them is worked out anew from the
-definitions, in `profile` and `decision`. With the original it also says what the file loses, and whether its rows can
+definitions, in `evidence`. With the original it also says what the file loses, and whether its rows can
 be those of the original; with an earlier release of the same people, what the two give away together.
 """
 
@@ -19,7 +19,7 @@ from sfumato.arrays import Counts
 from sfumato.engines import Reading
 from sfumato.engines.notations import DayOrder
 from sfumato.errors import BadInputError
-from sfumato.publish.audit.counted import (
+from sfumato.evidence.counted import (
     Counted,
     Source,
     TextColumn,
@@ -28,15 +28,15 @@ from sfumato.publish.audit.counted import (
     open_published,
     open_source,
 )
-from sfumato.publish.audit.coverage import Coverage, bucket_coverage, coverage
-from sfumato.publish.audit.decision import Failure, Findings, failures
+from sfumato.evidence.coverage import Coverage, bucket_coverage, coverage
+from sfumato.evidence.decision import Failure, Findings, failures
+from sfumato.evidence.matching import Matching, misses_a_value
+from sfumato.evidence.notation import Notation
+from sfumato.evidence.profile import Profile, baseline, size_measures, suppression_measures, worst_of
 from sfumato.publish.audit.households import Together, together
 from sfumato.publish.audit.intersection import Intersection, Seen, intersect
 from sfumato.publish.audit.losses import losses, observed_hierarchy, unreadable
-from sfumato.publish.audit.matching import Matching, misses_a_value
-from sfumato.publish.audit.notation import Notation
 from sfumato.publish.audit.notices import empty_notices, missing_notices, notices_of, star_notices
-from sfumato.publish.audit.profile import Profile, baseline, size_measures, suppression_measures, worst_of
 from sfumato.publish.audit.question import (
     Attribute,
     Missing,

@@ -15,9 +15,9 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.arrays import Counts, Flags
-from sfumato.publish.audit.boxes import Combinations, Places, locate
-from sfumato.publish.audit.counted import Counted
-from sfumato.publish.audit.notation import Notation
+from sfumato.evidence.boxes import Combinations, Places, locate
+from sfumato.evidence.counted import Counted
+from sfumato.evidence.notation import Notation
 from sfumato.quiet import Quiet
 from sfumato.table import Hierarchy
 

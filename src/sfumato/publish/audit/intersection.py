@@ -15,10 +15,10 @@ import numpy as np
 
 from sfumato.arrays import Counts, Numbers
 from sfumato.errors import BadInputError
-from sfumato.publish.audit.boxes import Combinations, locate
-from sfumato.publish.audit.counted import Counted
-from sfumato.publish.audit.notation import Notation
-from sfumato.publish.audit.profile import Profile
+from sfumato.evidence.boxes import Combinations, locate
+from sfumato.evidence.counted import Counted
+from sfumato.evidence.notation import Notation
+from sfumato.evidence.profile import Profile
 from sfumato.quiet import Quiet
 
 MOST_PAIRS = 2_000_000_000

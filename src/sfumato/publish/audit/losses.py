@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from sfumato.errors import BadInputError
-from sfumato.publish.audit.counted import Counted
-from sfumato.publish.audit.notation import Meaning, Notation, leaves_covered
+from sfumato.evidence.counted import Counted
+from sfumato.evidence.notation import Meaning, Notation, leaves_covered
 from sfumato.table import Hierarchy, flat, weighted_counts
 from sfumato.table.hierarchies.automatic import automatic
 

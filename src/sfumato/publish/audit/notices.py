@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sfumato.publish.audit.counted import EMPTY, EMPTY_SHOWN, Counted
-from sfumato.publish.audit.matching import GENEROUS, Matching
-from sfumato.publish.audit.profile import Baseline
+from sfumato.evidence.counted import EMPTY, EMPTY_SHOWN, Counted
+from sfumato.evidence.matching import GENEROUS, Matching
+from sfumato.evidence.profile import Baseline
 from sfumato.publish.audit.question import Attribute, Question
 from sfumato.table import Hierarchy
 

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from sfumato.arrays import Counts
 from sfumato.configuration import check_choice
 from sfumato.errors import BadInputError
-from sfumato.publish.audit.counted import EMPTY, STAR, Counted, Source, TextColumn
-from sfumato.publish.audit.matching import reread
-from sfumato.publish.audit.profile import Profile, baseline, leaf_codes
+from sfumato.evidence.counted import EMPTY, STAR, Counted, Source, TextColumn
+from sfumato.evidence.matching import reread
+from sfumato.evidence.profile import Profile, baseline, leaf_codes
 from sfumato.quiet import Quiet
 from sfumato.table import DATASETS, Hierarchy, Table, bundled, read_hierarchies
 from sfumato.table.hierarchies.declared import declared

@@ -19,8 +19,8 @@ import numpy as np
 
 from sfumato.configuration import check_whole
 from sfumato.errors import BadInputError
-from sfumato.publish.audit.decision import Findings
-from sfumato.publish.audit.notation import set_members
+from sfumato.evidence.decision import Findings
+from sfumato.evidence.notation import set_members
 from sfumato.publish.baskets.published import PublishedBaskets, Shown, read_published
 from sfumato.quiet import Quiet
 from sfumato.table import Hierarchy

@@ -9,18 +9,27 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+import numpy as np
+
 from sfumato.anonymizers import Mechanism
 from sfumato.anonymizers.dp.noise import variance
+from sfumato.anonymizers.dp.synthesis.private_records import Counted
 from sfumato.phrases import counted, listed, percent
 from sfumato.publish.cautions import Caution
-from sfumato.release import NoisyRelease
+from sfumato.release import Budget, NoisyRelease, RecordRelease
 from sfumato.table import Table
+
+Drawn = NoisyRelease | RecordRelease
+"""What a mechanism draws: boxes with noisy counts, or records."""
 
 NEARLY_SURE = 0.99
 """Where even odds may become this belief, a promise is too weak to be left without a warning."""
 
 NOISE_PREVAILS = "more noise than records"
 """What is said first of counts that drown in noise."""
+
+RARE = 0.1
+"""A delta times the number of rows that is more than this is no small probability any more."""
 
 MANY_ROWS = 0.1
 """The share by which rows and records may differ before the publisher is told."""
@@ -29,9 +38,33 @@ SAID_OTHERWISE = ("columns without a role", "neutral column", "identifier")
 """Notices of a table that speak of groups or of columns kept as they are; of noisy releases the cautions do."""
 
 
-def belief(epsilon: float) -> float:
-    """Return how sure somebody can become of what was as likely as not before: e^epsilon / (1 + e^epsilon)."""
-    return 1 / (1 + math.exp(-epsilon))
+def belief(epsilon: float, delta: float = 0.0) -> float:
+    """Return how sure somebody can become of what was as likely as not before: e^epsilon / (1 + e^epsilon).
+
+    With a delta it is how often the best guess is right: (e^epsilon + delta) / (1 + e^epsilon).
+    """
+    return min(1.0, (1 + delta * math.exp(-epsilon)) / (1 + math.exp(-epsilon)))
+
+
+def promise_in_words(budget: Budget) -> str:
+    """Say what a budget promises."""
+    return delta_in_words(budget.epsilon, budget.delta) if budget.delta else epsilon_in_words(budget.epsilon)
+
+
+def delta_in_words(epsilon: float, delta: float) -> str:
+    """Say what an epsilon with a delta promises: of guesses, since single files are bounded by delta alone.
+
+    To have another value is one record less and one more: 2 epsilon, and a delta of (1 + e^epsilon) delta.
+    """
+    twice = belief(2 * epsilon, delta * (1 + math.exp(min(epsilon, 700))))
+    return (
+        f"Whatever is looked for in the file, the probability to find it is at most {_factor(epsilon)} times "
+        f"(e^epsilon) that without the one record of a given person, plus {delta:g} (delta), and the other way round. "
+        "So whoever guesses by this file whether this person is in the table, which "
+        f"was as likely as not before, is right at most {_percent(belief(epsilon, delta))} of the time; and about "
+        f"which of two equally likely values the person has there, at most {_percent(twice)}. A delta has to be far "
+        "less than 1 / the number of records: with that probability the file may tell more of somebody."
+    )
 
 
 def epsilon_in_words(epsilon: float) -> str:
@@ -53,37 +86,66 @@ def _factor(epsilon: float) -> str:
     return f"{math.exp(epsilon):.3g}" if epsilon < math.log(1e6) else f"10^{epsilon / math.log(10):.0f}"
 
 
-def noisy_cautions(release: NoisyRelease, maker: Mechanism) -> list[Caution]:
+def noisy_cautions(release: Drawn, maker: Mechanism) -> list[Caution]:
     """List what this release does not protect against; what is alarming about it first."""
-    return [*alarms(release, maker), *_always(release)]
+    return [*alarms(release, maker), *_always(release, maker)]
 
 
-def alarms(release: NoisyRelease, maker: Mechanism) -> Iterator[Caution]:
+def alarms(release: Drawn, maker: Mechanism) -> Iterator[Caution]:
     """Find what is wrong with the settings: a budget that promises little, noise that drowns the counts."""
-    if belief(maker.epsilon) > NEARLY_SURE:
+    budget = maker.budget
+    if belief(budget.epsilon, budget.delta) > NEARLY_SURE:
         yield Caution(
             "large epsilon",
             f"An epsilon of {maker.epsilon:g} promises very little: by the promise alone, even odds may become near "
             f"certainty. At most {math.log(NEARLY_SURE / (1 - NEARLY_SURE)):.1f} would keep them below "
             f"{NEARLY_SURE:.0%}; 1 or less is usual.",
         )
-    noise, mean = noise_of_counts(release), release.synthetic_counts.mean()
+    if budget.delta * release.rows_written > RARE:
+        yield Caution(
+            "large delta",
+            f"A delta of {budget.delta:g} with {counted(release.rows_written, 'row')} is too large: by the promise "
+            "alone, with that probability each, somebody's record may be in the file as it is. Less than 1 / (100 x "
+            "the number of records) is usual.",
+        )
+    noise, (counts, mean, remedy) = noise_of_counts(release), _spread(release)
     if mean < noise:
         yield Caution(
             NOISE_PREVAILS,
-            f"The file spreads over {release.counts.size:,} counts ({counted(release.groups, 'box', 'boxes')} x "
-            f"{release.counts.shape[1]} values): on average {mean:.2g} records each, with noise of about {noise:.2g}. "
-            "Most of it is noise; fewer boxes (a lower height), or a larger epsilon, would tell more.",
+            f"The file spreads over {counts}: on average {mean:.2g} records each, with noise of about {noise:.2g}. "
+            f"Most of it is noise; {remedy}, or a larger epsilon, would tell more.",
         )
 
 
-def noise_of_counts(release: NoisyRelease) -> float:
-    """Return the standard deviation of the noise in the counts of the final boxes, before they are made to add up."""
+def _spread(release: Drawn) -> tuple[str, float, str]:
+    """Say over how many counts the file spreads, how many records each has on average, and what would lower that."""
+    if isinstance(release, NoisyRelease):
+        boxes = counted(release.groups, "box", "boxes")
+        counts = f"{release.counts.size:,} counts ({boxes} x {release.counts.shape[1]} values)"
+        return counts, release.synthetic_counts.mean(), "fewer boxes (a lower height)"
+    sizes = {attribute.name: attribute.hierarchy.size for attribute in (*release.cells.quasi, *release.cells.sensitive)}
+    tables = _tables(release)
+    cells = sum(math.prod(sizes[name] for name in table.names) for table in tables)
+    counts = f"{cells:,} counts of {counted(len(tables), 'table')}"
+    return counts, release.rows_written * len(tables) / cells, "fewer declared values"
+
+
+def _tables(release: RecordRelease) -> list[Counted]:
+    """List the tables of most columns that were counted: the model is as fine as they are."""
+    tables: tuple[Counted, ...] = release.details["counted"]
+    most = max(len(table.names) for table in tables)
+    return [table for table in tables if len(table.names) == most]
+
+
+def noise_of_counts(release: Drawn) -> float:
+    """Return the standard deviation of the noise in the finest counts, before they are made to add up."""
+    if isinstance(release, RecordRelease):
+        return float(np.median([table.deviation for table in _tables(release)]))
     final = max((part for part in release.guarantee.spent if part.what == "counts"), key=lambda part: part.level)
-    return math.sqrt(variance(final.epsilon))
+    return math.sqrt(variance(final.amount))
 
 
-def _always(release: NoisyRelease) -> Iterator[Caution]:
+def _always(release: Drawn, maker: Mechanism) -> Iterator[Caution]:
     yield Caution(
         "synthetic records",
         "The rows look like people, but nobody is behind them: they were drawn from noisy counts. A row that fits "
@@ -101,13 +163,13 @@ def _always(release: NoisyRelease) -> Iterator[Caution]:
         "small groups",
         f"Every count behind the file carries noise of about {noise_of_counts(release):.2g} records (one standard "
         "deviation), also where there was nobody. Groups of about that size are noise: draw no conclusion from them. "
-        "Within a box, quasi-identifiers were drawn evenly and say nothing of how they go together.",
+        f"{maker.not_kept}",
     )
     yield Caution(
         "composition",
         "Budgets add up: another differentially private release about the same people, by whomever, adds its epsilon "
-        "to this one's, also a second draw with the same settings. Releases that are not differentially private have "
-        "no epsilon to add, and nothing bounds what they tell together with this one.",
+        "to this one's (and its delta), also a second draw with the same settings. Releases that are not "
+        "differentially private have no epsilon to add, and nothing bounds what they tell together with this one.",
     )
     yield Caution(
         "several records",
@@ -123,20 +185,18 @@ def _always(release: NoisyRelease) -> Iterator[Caution]:
     others = columns_left_out(release.table)
     yield Caution(
         "other columns",
-        "Only quasi-identifiers and the sensitive attribute are in this file; no column is published as it is.",
+        "Only quasi-identifiers and sensitive attributes are in this file; no column is published as it is.",
         f"not in it: {listed(others)}" if others else "",
     )
 
 
-def _rows(release: NoisyRelease) -> str:
+def _rows(release: Drawn) -> str:
     """Say how many rows and records there are, where they differ much: noise below zero is cut off, above it stays."""
-    rows, records = int(release.synthetic_counts.sum()), release.cells.records
+    rows, records = release.rows_written, release.cells.records
     if abs(rows - records) <= MANY_ROWS * records:
         return ""
-    return (
-        f"{counted(rows, 'row')}, but the table has {counted(records, 'record')}; a lower height or a larger epsilon "
-        "brings them nearer"
-    )
+    nearer = "a lower height or a larger epsilon" if isinstance(release, NoisyRelease) else "a larger epsilon"
+    return f"{counted(rows, 'row')}, but the table has {counted(records, 'record')}; {nearer} brings them nearer"
 
 
 def _repeated(table: Table) -> str:

@@ -8,24 +8,20 @@ noise, and would break the promise if it were published.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from sfumato.anonymizers import Mechanism
+from sfumato.anonymizers.dp.synthesis.private_records import Counted
 from sfumato.measures import MEASURES
+from sfumato.phrases import counted, listed
 from sfumato.publish.cautions import Caution
 from sfumato.publish.certificate import LIBRARIES, Origin, certificate_files, foot, head, warning
 from sfumato.publish.check_command import argument
-from sfumato.publish.noisy.cautions import columns_left_out, epsilon_in_words, noisy_notices
+from sfumato.publish.noisy.cautions import Drawn, columns_left_out, noisy_notices, promise_in_words
 from sfumato.release import Guarantee, NoisyRelease
 from sfumato.table import Table
 
-NOISE = (
-    "Counts get discrete Laplace noise, P(z) in proportion to exp(-epsilon |z|); medians are chosen by "
-    "permute-and-flip (McKenna & Sheldon 2020). Both are drawn by OpenDP, whose generator cannot be seeded. Nothing "
-    "else looks at the records. Rows are drawn from the noisy counts, evenly within every box, which costs no budget."
-)
 SELECTION = (
     "Method and settings were chosen on a map of candidates, and the choice looked at the data; epsilon covers this "
     "one release, not the looking around that chose it. The numbers on the map came from other draws, which are not "
@@ -34,7 +30,12 @@ SELECTION = (
 NOT_AUDITED = (
     "Nothing that stands in a file can prove or disprove differential privacy: it is a promise about how the file was "
     "drawn, and rests on the mechanism. Checked on the written file: that it holds the declared values only, and as "
-    "many rows as the noisy counts say."
+    "many rows as were drawn."
+)
+DELTA = "A probability: that with which the file may tell more of somebody than epsilon allows."
+RHO = (
+    "What epsilon and delta are kept in: the measure of zero-concentrated differential privacy, under which the parts "
+    "of the budget add up and Gaussian noise is cheap. The sum of the parts is worth no more than epsilon and delta."
 )
 EYES = (
     "For your eyes only: worked out from the records themselves without noise, so nobody else may see it. The measures "
@@ -42,39 +43,60 @@ EYES = (
 )
 
 
-def guarantee_values(guarantee: Guarantee, epsilon: float) -> dict[str, Any]:
-    """Write a guarantee as plain values; `epsilon` is the budget, which the parts together do not exceed."""
-    if sum(Fraction(part.epsilon) for part in guarantee.spent) > Fraction(epsilon):
-        raise AssertionError(f"the parts of the budget sum up to more than {epsilon!r}")
+def guarantee_values(guarantee: Guarantee) -> dict[str, Any]:
+    """Write a guarantee as plain values; its parts together do not exceed its budget."""
+    budget = guarantee.budget
+    delta = {"delta": budget.delta, "rho": budget.amount} if budget.delta else {}
     return {
-        "epsilon": epsilon,
-        "in_words": epsilon_in_words(epsilon),
+        "epsilon": budget.epsilon,
+        **delta,
+        "in_words": promise_in_words(budget),
+        "kept_in": budget.unit,
         "by_level": {str(level): spent for level, spent in guarantee.by_level.items()},
         "by_purpose": guarantee.by_purpose,
-        "parts": [{"what": part.what, "level": part.level, "epsilon": part.epsilon} for part in guarantee.spent],
+        "parts": [{"what": part.what, "level": part.level, budget.unit: part.amount} for part in guarantee.spent],
         "neighbours": guarantee.neighbours,
         "public": list(guarantee.public),
     }
 
 
+def guarantee_of(release: Drawn) -> Guarantee:
+    """Return the guarantee of what a mechanism drew."""
+    assert release.guarantee is not None
+    return release.guarantee
+
+
+def drawn_from(release: Drawn) -> dict[str, Any]:
+    """Say what the rows were drawn from: boxes, or a model of tables that were counted with noise."""
+    if isinstance(release, NoisyRelease):
+        return {"boxes": release.groups, "drawn_from": f"the noisy counts of {counted(release.groups, 'box', 'boxes')}"}
+    tables: Sequence[Counted] = release.details["counted"]
+    pairs = [" x ".join(table.names) for table in tables if len(table.names) > 1]
+    of_pairs = f" and of {listed(dict.fromkeys(pairs))}" if pairs else ""
+    return {
+        "tables": [{"columns": list(table.names), "noise": table.deviation} for table in tables],
+        "drawn_from": f"a model of the noisy counts of single columns{of_pairs}",
+    }
+
+
 def public_noisy_certificate(
-    release: NoisyRelease, maker: Mechanism, path: Path, draft: Path, cautions: Sequence[Caution]
+    release: Drawn, maker: Mechanism, path: Path, draft: Path, cautions: Sequence[Caution]
 ) -> dict[str, Any]:
     """Write the certificate for everybody; `path` is the data file's final name, `draft` where it stands now."""
     roles, certified = release.table.roles, certificate_files(path)[2].name
     return {
-        **head({path.name: draft}, int(release.synthetic_counts.sum())),
-        "boxes": release.groups,
+        **head({path.name: draft}, release.rows_written),
+        **drawn_from(release),
         "promise": {
-            "differential_privacy": guarantee_values(release.guarantee, maker.epsilon),
+            "differential_privacy": guarantee_values(guarantee_of(release)),
             "selection": SELECTION,
             "checked_on_the_file": False,
             "why_not_checked": NOT_AUDITED,
         },
         "columns": {"quasi": list(roles.quasi), "sensitive": list(roles.sensitive), "neutral": []},
         "anonymizer": str(maker),
-        "mechanism": {"procedure": maker.procedure, "noise": NOISE},
-        **foot(_meanings(release.table.missing), cautions, path.name, (*LIBRARIES, "opendp")),
+        "mechanism": {"procedure": maker.procedure, "noise": maker.noise_in_words},
+        **foot(_meanings(release.table.missing, maker), cautions, path.name, (*LIBRARIES, "opendp")),
         "verify": ["sfumato", "audit", argument(path.name), "--certificate", argument(certified)],
     }
 
@@ -104,7 +126,7 @@ def noisy_certificate(
     }
 
 
-def _meanings(missing: str) -> list[tuple[str, str]]:
+def _meanings(missing: str, maker: Mechanism) -> list[tuple[str, str]]:
     treated = (
         "Records that miss a value were removed before anything was counted. Whether a record is removed depends on "
         "itself alone, so the promise holds for it too."
@@ -118,11 +140,8 @@ def _meanings(missing: str) -> list[tuple[str, str]]:
             "The budget of the release: how much its outcome may depend on any one record. Smaller protects more. "
             "Every question to the records was answered with noise and costs a part of it; the parts add up.",
         ),
-        (
-            "Level",
-            "How many times the whole domain was cut before a question was asked; 0 is the whole domain. Boxes of one "
-            "level have no record in common, so a level is paid for once, however many boxes it has.",
-        ),
+        *([("Delta", DELTA), ("Rho", RHO)] if maker.budget.delta else []),
+        (maker.stage.capitalize(), maker.stages),
         (
             "Neighbouring tables",
             "Two tables that differ by one record. The promise is about any two such tables, so it holds for every "

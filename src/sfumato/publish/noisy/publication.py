@@ -11,7 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+
 from sfumato.anonymizers import Mechanism
+from sfumato.arrays import Counts
 from sfumato.engines import open_rows
 from sfumato.engines.places import input_files
 from sfumato.engines.protocol import OWN_FILE
@@ -20,8 +23,14 @@ from sfumato.phrases import counted
 from sfumato.publish.certificate import Origin
 from sfumato.publish.formulas import written_formulas
 from sfumato.publish.leaving import Leaving
-from sfumato.publish.noisy.cautions import alarms, columns_left_out, noisy_cautions, noisy_notices
-from sfumato.publish.noisy.certificate import guarantee_values, noisy_certificate, public_noisy_certificate
+from sfumato.publish.noisy.cautions import Drawn, alarms, columns_left_out, noisy_cautions, noisy_notices
+from sfumato.publish.noisy.certificate import (
+    drawn_from,
+    guarantee_of,
+    guarantee_values,
+    noisy_certificate,
+    public_noisy_certificate,
+)
 from sfumato.publish.plain_words import PlainWords, draw_in_plain_words
 from sfumato.release import NoisyRelease, format_of
 
@@ -51,7 +60,7 @@ class LeavingDraw(Leaving):
     template: ClassVar[str] = "certificate-noisy.html"
     only_yours: ClassVar[str] = "it tells what only you may know of the table"
 
-    release: NoisyRelease
+    release: Drawn
     maker: Mechanism
     path: Path
     origin: Origin
@@ -97,51 +106,61 @@ class LeavingDraw(Leaving):
         return drawn_lines(self.release, self.maker, self.path)
 
 
-def check_draft(release: NoisyRelease, draft: Path, escape_formulas: bool = False) -> None:
-    """Read the written file back: declared values only, and as many rows of every sensitive value as the counts say.
+def check_draft(release: Drawn, draft: Path, escape_formulas: bool = False) -> None:
+    """Read the written file back: declared values only, and as many rows of every value as were drawn.
 
     This proves nothing of the promise, which rests on the mechanism; it finds a file that came out wrong.
     """
     written = open_rows(draft, replace(OWN_FILE, escaped=escape_formulas))
-    sensitive = release.cells.sensitive[0]
-    domains = {quasi.name: quasi.hierarchy.leaves for quasi in release.cells.quasi}
-    domains[sensitive.name] = sensitive.hierarchy.leaves
+    attributes = (*release.cells.quasi, *release.cells.sensitive)
+    domains = {attribute.name: attribute.hierarchy.leaves for attribute in attributes}
     if sorted(written.columns) != sorted(domains):
         raise AssertionError(f"the written file has the columns {list(written.columns)}, not {sorted(domains)}")
     for name, leaves in domains.items():
         strange = {value or "" for value in written.distinct(name).values} - set(leaves)
         if strange:
             raise AssertionError(f"the written file has {sorted(strange)[0]!r} in {name}, which is not declared")
-    wanted = dict(zip(sensitive.hierarchy.leaves, release.synthetic_counts.sum(axis=0).tolist(), strict=True))
-    values = written.distinct(sensitive.name)
-    counted = {value or "": number for value, number in zip(values.values, values.counts.tolist(), strict=True)}
-    if any(counted.get(value, 0) != number for value, number in wanted.items()):
-        raise AssertionError(f"the written file has other numbers of {sensitive.name} than the noisy counts say")
+    for name, wanted in _drawn_counts(release).items():
+        values = written.distinct(name)
+        found = {value or "": number for value, number in zip(values.values, values.counts.tolist(), strict=True)}
+        if any(found.get(value, 0) != number for value, number in zip(domains[name], wanted.tolist(), strict=True)):
+            raise AssertionError(f"the written file has other numbers of {name} than were drawn")
 
 
-def drawn_values(release: NoisyRelease, maker: Mechanism) -> dict[str, Any]:
+def _drawn_counts(release: Drawn) -> dict[str, Counts]:
+    """Count what was drawn by the declared values of every column of which that is settled before it is written."""
+    if isinstance(release, NoisyRelease):
+        return {release.cells.sensitive[0].name: release.synthetic_counts.sum(axis=0)}
+    columns = np.column_stack([release.lo, release.values])
+    attributes = (*release.cells.quasi, *release.cells.sensitive)
+    return {
+        attribute.name: np.bincount(columns[:, place], release.counts, attribute.hierarchy.size).astype(np.int64)
+        for place, attribute in enumerate(attributes)
+    }
+
+
+def drawn_values(release: Drawn, maker: Mechanism) -> dict[str, Any]:
     """Return what a program reads of a noisy release."""
     warnings = noisy_cautions(release, maker)
     return {
         "table": release.table.engine.origin,
         "anonymizer": str(maker),
-        "boxes": release.groups,
-        "records_written": int(release.synthetic_counts.sum()),
+        **drawn_from(release),
+        "records_written": release.rows_written,
         "epsilon": maker.epsilon,
-        "guarantee": guarantee_values(release.guarantee, maker.epsilon),
+        "guarantee": guarantee_values(guarantee_of(release)),
         "warnings": [{"about": each.about, "text": each.text, "found": each.count} for each in warnings],
         "left_out": columns_left_out(release.table),
         "notices": noisy_notices(release.table),
     }
 
 
-def drawn_lines(release: NoisyRelease, maker: Mechanism, path: Path) -> list[str]:
+def drawn_lines(release: Drawn, maker: Mechanism, path: Path) -> list[str]:
     """Say what was written of a noisy release and what it promises."""
     values = drawn_values(release, maker)
-    boxes = counted(values["boxes"], "box", "boxes")
     rows = counted(values["records_written"], "synthetic record")
-    lines = [f"Wrote {path}: {rows}, drawn from the noisy counts of {boxes}."]
-    lines += promise_lines(values["guarantee"])
+    lines = [f"Wrote {path}: {rows}, drawn from {values['drawn_from']}."]
+    lines += promise_lines(values["guarantee"], maker)
     lines += [f"WARNING: {each.text}" for each in alarms(release, maker)]
     for warning in values["warnings"]:
         if warning["found"] and warning["about"] != "other columns":
@@ -151,15 +170,17 @@ def drawn_lines(release: NoisyRelease, maker: Mechanism, path: Path) -> list[str
     return [*lines, ONE_DRAW]
 
 
-def promise_lines(promise: Mapping[str, Any]) -> list[str]:
+def promise_lines(promise: Mapping[str, Any], maker: Mechanism) -> list[str]:
     """Say what is promised, and where the budget went."""
-    levels = ", ".join(f"{level}: {epsilon:.3g}" for level, epsilon in promise["by_level"].items())
-    purposes = ", ".join(f"{what} {epsilon:.3g}" for what, epsilon in promise["by_purpose"].items())
+    unit, first = promise["kept_in"], " (0 is the whole domain)" if maker.stage == "level" else ""
+    levels = ", ".join(f"{level}: {amount:.3g}" for level, amount in promise["by_level"].items())
+    purposes = ", ".join(f"{what} {amount:.3g}" for what, amount in promise["by_purpose"].items())
+    delta = f" and delta {promise['delta']:g}" if "delta" in promise else ""
     return [
-        f"Promised: differential privacy with epsilon {promise['epsilon']:g}. {promise['in_words']}",
+        f"Promised: differential privacy with epsilon {promise['epsilon']:g}{delta}. {promise['in_words']}",
         f"Neighbouring tables: {promise['neighbours']}.",
         "",
-        f"Where epsilon went, by level (0 is the whole domain): {levels}.",
+        f"Where {unit} went, by {maker.stage}{first}: {levels}.",
         f"By purpose: {purposes}.",
         "Taken as known to everybody:",
         *(f"  {sentence}" for sentence in promise["public"]),

@@ -25,7 +25,7 @@ SIZES = ("k", "smallest_group", "prosecutor", "marketer", "average_group", "weig
 
 UNPROVED = (
     "Nothing is promised of this file that could be checked on it: it was made by the method named below, and how well "
-    "that protects was measured by attacks, not proved. Checked on the written file: that it holds just the records "
+    "that protects can be tried by attacks, not proved. Checked on the written file: that it holds just the records "
     "that were made."
 )
 EYES = (

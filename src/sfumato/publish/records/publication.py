@@ -27,6 +27,7 @@ from sfumato.publish.plain_words import PlainWords, records_in_plain_words
 from sfumato.publish.records.cautions import record_cautions
 from sfumato.publish.records.certificate import public_record_certificate, record_certificate
 from sfumato.release import RecordRelease, format_of
+from sfumato.release.records import unchanged_values
 from sfumato.release.writing import inputs_of
 from sfumato.tradeoff import Candidate
 
@@ -148,6 +149,7 @@ def record_values(release: RecordRelease, maker: RecordMaker) -> dict[str, Any]:
         "promised": " & ".join(map(str, maker.promises)) or None,
         "records_written": release.records,
         "synthetic": not release.people,
+        "unchanged_values": unchanged_values(release),
         "warnings": [{"about": each.about, "text": each.text, "found": each.count} for each in warnings],
         "left_out": columns_left_out(release.table),
     }
@@ -160,6 +162,7 @@ def record_lines(release: RecordRelease, maker: RecordMaker, path: Path) -> list
     rules = "; ".join(part.rule_in_words("group") for part in parts)
     promise = f"Promised and re-checked on the file: {rules}." if parts else "Nothing is promised of it by proof."
     lines = [f"Wrote {path}: {counted(release.records, kind)}, made by {maker.in_words()}.", promise]
+    lines += map(wrapped, maker.account(release))
     for caution in record_cautions(release, maker):
         if caution.count or caution.about == "how it was made":
             found = f" Found here (for your eyes only): {caution.count}." if caution.count else ""

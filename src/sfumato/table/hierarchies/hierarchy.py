@@ -229,6 +229,10 @@ class Hierarchy(Quiet):
             covered |= now
         return first, last
 
+    def without_nodes(self) -> Hierarchy:
+        """Return a hierarchy of the same leaves with nothing between them and the root."""
+        return replace(self, levels=(self.levels[0], self.levels[-1])) if self.height > 1 else self
+
     def coarsened(self, level: int) -> Hierarchy:
         """Return the hierarchy whose leaves are the nodes of a level; what they stand for is kept."""
         if level == 0:

@@ -7,7 +7,8 @@ had, with their warning, where the question is not how well quasi-identifiers ar
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import BadInputError
 from sfumato.phrases import counted
@@ -42,6 +43,8 @@ def refusal(point: Point) -> str:
     if not point.candidate.anonymizer.is_release:
         what = point.candidate.anonymizer.in_words()
         return f"is the {what}, the other end of the map: not a release to publish"
+    if point.brought is not None:
+        return foreign_refusal(point.brought)
     if point.is_noisy or shows_exact(point):
         return ""
     measures = point.measures
@@ -54,6 +57,22 @@ def refusal(point: Point) -> str:
         and getattr(point.candidate.requirement, "k", 1) < 2
     ):
         return "shows the baskets as they are, and somebody is alone with items of theirs: not a release to publish"
+    return ""
+
+
+def foreign_refusal(brought: Mapping[str, Any]) -> str:
+    """Say why what was made elsewhere is no release to publish: it shows people truthfully, and somebody alone."""
+    if brought.get("verdict") == "fails":
+        return (
+            f"is claimed to be {brought['claim']}, and is not: {brought['why']} Bring it with another claim, or with "
+            "none"
+        )
+    if brought["truthful"] and brought["alone"]:
+        alone = counted(brought["alone"], "row")
+        return (
+            f"shows people as they are, and {alone} of {brought['rows']:,} look like no other (k is 1), so it is not "
+            "a release to publish"
+        )
     return ""
 
 
@@ -97,6 +116,8 @@ def warnings(point: Point) -> list[str]:
             "It does not hide who is in the table: the exact quasi-identifiers are published, and only the link to the "
             "sensitive values is loosened."
         ]
+    if point.brought is not None:
+        return [point.candidate.anonymizer.caution, *point.brought["cautions"]]
     if point.candidate.anonymizer.caution:
         return [point.candidate.anonymizer.caution]
     if is_unchanged(point):

@@ -260,10 +260,10 @@ def unknown(bound: Bound, recipient: str) -> str:
 
 
 def not_of_noisy(measure: str, points: int) -> str:
-    """Say that a measure leaves out noisy releases, and what could be asked of them instead."""
+    """Say that a measure leaves out noisy and synthetic releases, and what could be asked of them instead."""
     return (
-        f"{counted(points, 'noisy release')} {'was' if points == 1 else 'were'} left out: {measure} is counted on the "
-        f"records of groups, and noisy releases have none. They can be asked for {listed(READ_NOISY)}."
+        f"{counted(points, 'noisy or synthetic release')} {'was' if points == 1 else 'were'} left out: {measure} is "
+        f"counted on the people of groups, and these have none. They can be asked for {listed(READ_NOISY)}."
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.arrays import Counts, Numbers
+from sfumato.measures.fidelity.distances import column_distances
 from sfumato.release import Grouped, Published
 from sfumato.table import Hierarchy, Sensitive
 
@@ -40,6 +41,7 @@ def _quasi(release: Published, place: int) -> dict[str, Any]:
         "values": int((before > 0).sum()),
         "texts": len(texts),
         "exact": _share(mass[lo == hi].sum(), mass.sum()),
+        **_distances(hierarchy, before, after),
         "bins": _binned(*_bins(hierarchy, before), before, after),
     }
 
@@ -56,10 +58,27 @@ def _sensitive(release: Published) -> list[dict[str, Any]]:
                 "role": "sensitive",
                 "values": attribute.size,
                 "texts": 0 if after is None else int((after > 0).sum()),
+                **({} if after is None else _distances_of_values(attribute, after)),
                 "bins": _binned(*_commonest(attribute), attribute.counts, after),
             }
         )
     return described
+
+
+def _distances(hierarchy: Hierarchy, before: Counts | Numbers, after: Numbers) -> dict[str, Any]:
+    """Say how far the column is from the table's, with the digits that a sentence needs."""
+    found = column_distances(hierarchy, before, after)
+    return {
+        name: [round(v, 4) for v in value] if isinstance(value, list) else round(value, 4)
+        for name, value in found.items()
+    }
+
+
+def _distances_of_values(attribute: Sensitive, after: Numbers) -> dict[str, Any]:
+    """Compare the values of a sensitive attribute that occur."""
+    before, then = np.zeros((2, attribute.hierarchy.size))
+    before[attribute.leaves], then[attribute.leaves] = attribute.counts, after
+    return _distances(attribute.hierarchy, before, then)
 
 
 def _published(release: Published) -> Numbers | None:

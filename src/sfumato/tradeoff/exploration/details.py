@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.measures import Measured
 from sfumato.phrases import number, percent
 from sfumato.release import NoisyRelease, RecordRelease, Release
+from sfumato.release.records import replicated_uniques, unchanged_values
 from sfumato.table import Quasi
 from sfumato.tradeoff.exploration.columns import columns_before_and_after
 
@@ -31,12 +33,14 @@ def details(release: Release, losses: NDArray[np.float64] | None) -> dict[str, A
     }
 
 
-def noisy_details(release: NoisyRelease) -> dict[str, Any]:
-    """Describe one draw of a noisy release: how many boxes, and what the budget was spent on."""
+def noisy_details(release: NoisyRelease | RecordRelease) -> dict[str, Any]:
+    """Describe one draw of a noisy release: how many boxes or different records, and what the budget was spent on."""
     guarantee = release.guarantee
+    assert guarantee is not None
     return {
         "groups": release.groups,
         "epsilon": guarantee.epsilon,
+        **({"delta": guarantee.delta} if guarantee.delta else {}),
         "by_purpose": guarantee.by_purpose,
         "by_level": [[level, epsilon] for level, epsilon in guarantee.by_level.items()],
         "columns": columns_before_and_after(release),
@@ -44,8 +48,13 @@ def noisy_details(release: NoisyRelease) -> dict[str, Any]:
 
 
 def record_details(release: RecordRelease) -> dict[str, Any]:
-    """Describe records in place of records: how many, and every column before and after."""
-    return {"groups": release.groups, "rows": release.records, "columns": columns_before_and_after(release)}
+    """Describe records in place of records: how many, what stayed as it was, and every column before and after."""
+    about: dict[str, Any] = {"groups": release.groups, "rows": release.records}
+    if release.people:
+        about["unchanged_values"] = unchanged_values(release)
+    else:
+        about["replicated_uniques"], about["unique_records"] = replicated_uniques(release)
+    return about | {"columns": columns_before_and_after(release)}
 
 
 def attack_tables(attacks: Mapping[str, Any], made_of: str) -> list[dict[str, Any]]:
@@ -72,6 +81,11 @@ def attack_tables(attacks: Mapping[str, Any], made_of: str) -> list[dict[str, An
 
 def _rate(rate: Mapping[str, Any] | None) -> str:
     return "" if rate is None else f"{percent(rate['rate'], 3)} of {rate['tries']:,}"
+
+
+def pictured(measured: Measured) -> dict[str, Any]:
+    """Describe how true a release is to its original, where that was asked for."""
+    return {} if measured.fidelity is None else {"fidelity": dict(measured.fidelity)}
 
 
 def _sizes(release: Release) -> list[dict[str, int]]:

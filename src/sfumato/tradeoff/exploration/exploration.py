@@ -24,7 +24,7 @@ from sfumato.release.changes import column_changes
 from sfumato.rooms import up_to
 from sfumato.table import Table
 from sfumato.tradeoff.exploration.cache import Cache, mend_cache
-from sfumato.tradeoff.exploration.details import attack_tables, details, noisy_details, record_details
+from sfumato.tradeoff.exploration.details import attack_tables, details, noisy_details, pictured, record_details
 from sfumato.tradeoff.limit.limit import AXES, Limit, limit
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.study.draft import as_study
@@ -236,16 +236,22 @@ def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
         look()
         measured = prepared.measure(release)
         worth = measured.worth
-        attacks = partial(with_attacks, prepared=prepared, releases=[release], again=lambda table: [made(table)])
-        if isinstance(release, RecordRelease):
-            return attacks({"measures": dict(measured.values), "details": record_details(release)})
-        assert isinstance(release, Release)
+        again = None if maker.foreign else lambda table: [made(table)]
+        attacks = partial(with_attacks, prepared=prepared, releases=[release], again=again)
         found = {
             "measures": dict(measured.values),
-            "published": published_risks(release, candidate.requirement, candidate.suppress),
-            "details": details(release, measured.losses),
-            "changes": column_changes(release),
             "worth": None if worth is None else {**asdict(worth), "verdict": worth.verdict},
+        }
+        assert isinstance(release, Release | RecordRelease)
+        if maker.foreign:
+            found["brought"] = release.details["brought"]
+        if isinstance(release, RecordRelease):
+            return attacks({**found, "details": record_details(release) | pictured(measured)})
+        bounds = {} if maker.foreign else published_risks(release, candidate.requirement, candidate.suppress)
+        found |= {
+            "published": bounds,
+            "details": details(release, measured.losses) | pictured(measured),
+            "changes": column_changes(release),
         }
         return attacks(found)
 
@@ -275,16 +281,16 @@ def over_draws(mechanism: Mechanism, candidate: Candidate, prepared: Prepared) -
     The noise comes from a seed so that a map comes out the same twice. None of these draws can be published.
     """
     seeds = np.random.SeedSequence(int(candidate.id, 16)).generate_state(prepared.scales.draws, np.uint64)
-    releases, measures = [], []
+    releases, measured = [], []
     for seed in seeds:
         look()
         releases.append(mechanism.draw(prepared.table, UnsafeSeededNoise(int(seed))))
-        measures.append(prepared.measure(releases[-1]).values)
-    values = {name: [draw[name] for draw in measures] for name in measures[0]}
+        measured.append(prepared.measure(releases[-1]))
+    values = {name: [draw[name] for draw in measured] for name in measured[0].values}
     found = {
         "measures": {name: float(np.median(draws)) for name, draws in values.items()},
         "intervals": {name: (min(draws), max(draws)) for name, draws in values.items()},
-        "details": noisy_details(releases[0]),
+        "details": noisy_details(releases[0]) | pictured(measured[0]),
     }
 
     def again(table: Table) -> Iterator[Published]:

@@ -43,6 +43,20 @@ TRIVIAL, REVEALED = "trivial_u_loss", "revealed_p_loss"
 """The U_loss of the release without quasi-identifiers, the P_loss of a revealed rarest value."""
 
 WORTH = {name.name: text if name.type == "str" else number for name in dataclasses.fields(Worth)}
+BROUGHT = fields(
+    {
+        "rows": whole(),
+        "truthful": flag,
+        "certain": flag,
+        "linked": flag,
+        "alone": whole(),
+        "cautions": listed(text),
+        "notices": listed(text),
+    },
+    {"claim": text, "verdict": one_of("holds", "fails", "unchecked"), "why": text},
+)
+"""What was found of a release that was made elsewhere."""
+
 POINT = fields(
     {
         "id": text,
@@ -60,6 +74,7 @@ POINT = fields(
         "worth": optional(fields(WORTH | {"verdict": one_of("better", "no better", "not shown")})),
         "intervals": mapped(listed(number_or_infinity, 2)),
         "changes": mapped(text),
+        "brought": optional(BROUGHT),
         "words": text,
         "family": text,
     },
@@ -138,5 +153,7 @@ def point_values(point: Point) -> dict[str, Any]:
     """Write a point as values: its candidate in the texts that `candidate_of` of a study reads back, then the rest."""
     values = {field.name: getattr(point, field.name) for field in dataclasses.fields(point)}
     del values["id"], values["candidate"]
+    if point.brought is None:
+        del values["brought"]
     candidate = {name: getattr(point, name) for name in ("anonymizer", "form", "requirement", "parameters")}
     return {"id": point.id, **candidate, **values, "words": point.words, "family": point.family}

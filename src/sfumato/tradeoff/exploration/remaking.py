@@ -14,6 +14,11 @@ from sfumato.tradeoff.study.study import Candidate, of_table
 def remade(map_: Map, point: Point) -> Release | NoisyRelease | RecordRelease:
     """Open the table of a map, which must be the one that was measured, and make the release of a point."""
     check_published(point)
+    return made(point, opened_again(map_))
+
+
+def opened_again(map_: Map) -> Table:
+    """Open the table of a map, which must be the one that was measured."""
     study = of_table(map_.study)
     table = study.table.open()
     if study.digest_of(table) != map_.about.get("digest"):
@@ -21,7 +26,7 @@ def remade(map_: Map, point: Point) -> Release | NoisyRelease | RecordRelease:
             f"{table.engine.origin} has changed since the map was made, so its points say nothing of it any more; "
             "explore it again"
         )
-    return made(point, table)
+    return table
 
 
 def made(point: Point, table: Table) -> Release | NoisyRelease | RecordRelease:
@@ -31,6 +36,6 @@ def made(point: Point, table: Table) -> Release | NoisyRelease | RecordRelease:
     if isinstance(candidate.anonymizer, Mechanism):
         return candidate.anonymizer.draw(table)
     release = candidate.anonymizer.anonymize(table, candidate.requirement, candidate.form, candidate.suppress)
-    if isinstance(release, Release):
+    if isinstance(release, Release) and not candidate.anonymizer.foreign:
         check_shown(release, point.id)
     return release

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.anonymizers import Mechanism, WithoutQuasi, assigned
+from sfumato.anonymizers import Anonymizer, WithoutQuasi, assigned
 from sfumato.arrays import Counts
 from sfumato.errors import SfumatoError, StoppedError
 from sfumato.measures import Prepared, measure
@@ -114,9 +114,9 @@ def _remade(prepared: Prepared, point: Point) -> Release | None:
     candidate = point.candidate
     assert isinstance(candidate, Candidate)
     maker = repeatable(candidate)
-    if isinstance(maker, Mechanism) or point.seconds > SLOWEST:
+    if not isinstance(maker, Anonymizer) or point.seconds > SLOWEST:
         return None
-    return assigned(maker.anonymize(prepared.table, candidate.requirement, candidate.form, candidate.suppress))
+    return maker.anonymize(prepared.table, candidate.requirement, candidate.form, candidate.suppress)
 
 
 def _values(prepared: Prepared, release: Release, measures: Sequence[str]) -> dict[str, float]:

@@ -124,6 +124,15 @@ class Judge:
         known = all(name in measures for name in self.aim.axes)
         return self.gain(self.aim.place(measures)) if known and self.aim.fits(measures) else 0.0
 
+    def stands(self, measures: Measures) -> bool:
+        """Say whether a release is within the bounds and no other dominates it."""
+        return self.aim.fits(measures) and not self.beats(measures)
+
+    def beats(self, measures: Measures) -> bool:
+        """Say whether a release of the frontier dominates these measures."""
+        place = self.aim.place(measures)
+        return bool(((self.front <= place).all(axis=1) & (self.front < place).any(axis=1)).any())
+
     def gain(self, new: Numbers) -> float:
         """Say which part of the frame a place alone would dominate."""
         return exclusive(new, self.front, self.corner) / float(self.extent.prod())

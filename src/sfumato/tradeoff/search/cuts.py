@@ -151,7 +151,8 @@ Cuts = CountedCuts | SteppedCuts
 def cuts_of(study: Study, table: Table, axes: Sequence[str], workers: int | None) -> Cuts | None:
     """Return who proposes cut vectors for a study on its axes; nobody where releases may not be generalized."""
     plan = study.search or SearchPlan()
-    own = [one for one in study.candidates_of(table) if not one.anonymizer.baseline and not one.anonymizer.noisy]
+    makers = ((one, one.anonymizer) for one in study.candidates_of(table))
+    own = [one for one, maker in makers if not maker.baseline and maker.takes_requirements]
     if not plan.proposes(CutVector.name) or (own and all(one.form == "bucketization" for one in own)):
         return None
     space = plan.space(table.cells)

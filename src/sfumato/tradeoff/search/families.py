@@ -1,8 +1,8 @@
 """Families of candidates that differ in one number: the dial that a tuner turns.
 
 A family is a maker, a requirement, a form and a suppression limit; its dial is the number that says how strict it is
-(k, l, t, ...; epsilon of a mechanism). Dials turn on a logarithmic scale, because that is how people choose them:
-k = 5, 10, 20 are as far apart as 50, 100, 200. With the ends of the map, direct answers and cut vectors they are what a
+(k, l, t, ... of the requirement; or the number that a maker names itself: epsilon of a mechanism, k of
+microaggregation, ...). With the ends of the map, direct answers and cut vectors they are what a
 kind of study proposes to a tuner.
 """
 
@@ -15,6 +15,7 @@ from typing import Any
 
 from sfumato.anonymizers import Hilbert, Maker, anonymizer
 from sfumato.release import FORMS
+from sfumato.release.dial import Dial, size_dial
 from sfumato.requirements import (
     AlphaK,
     BetaLikeness,
@@ -34,36 +35,9 @@ from sfumato.tradeoff.search.cuts import SUPPRESSED, Cuts, cuts_of
 from sfumato.tradeoff.study.plan import SearchPlan
 from sfumato.tradeoff.study.study import Candidate, Study, baselines
 
-EPSILONS = (0.01, 10.0)
-DIGITS = 4
-"""Significant digits of a dial's values: they are read by people."""
-
 LOOSEST_T = {"js": math.log(2)}
 FIRST = (0.5, 0.25, 0.75, 0.125, 0.875, 1.0, 0.0)
 """Where on its dial a family is tried first, as shares of the way from the least to the most."""
-
-
-@dataclass(frozen=True)
-class Dial:
-    """The number that a family varies."""
-
-    field: str
-    least: float
-    most: float
-    whole: bool = False
-
-    def at(self, share: float) -> float:
-        """Return the value at a share of the way, rounded to what people would type."""
-        return self.rounded(self.least * (self.most / self.least) ** share)
-
-    def between(self, low: float, high: float) -> float | None:
-        """Return the value half way between two others, or nothing where none is left."""
-        middle = self.rounded(math.sqrt(low * high))
-        return middle if low < middle < high else None
-
-    def rounded(self, value: float) -> float:
-        """Round to a whole number, or to a few significant digits."""
-        return round(value) if self.whole else float(f"{value:.{DIGITS}g}")
 
 
 @dataclass(frozen=True)
@@ -213,7 +187,8 @@ OFFERED: tuple[tuple[str, str], ...] = (
 def families_of(study: Study, table: Table) -> list[Family]:
     """List the families of a study's own candidates, then what is offered in the forms and limits of the study.
 
-    What its plan does not propose is left out; where it requires anything, noisy releases are, which it cannot bind.
+    What its plan does not propose is left out; where it requires anything, so are noisy, perturbed and synthetic
+    releases, which it cannot bind.
     """
     plan = study.search or SearchPlan()
     own = [candidate for candidate in study.candidates_of(table) if _varies(candidate.anonymizer)]
@@ -228,14 +203,14 @@ def families_of(study: Study, table: Table) -> list[Family]:
     found: dict[str, Family] = {}
     for family in _families([*own, *offered], table):
         maker = family.example.anonymizer
-        if plan.proposes(maker.name) and not (maker.noisy and plan.required is not None):
+        if plan.proposes(maker.name) and (maker.takes_requirements or plan.required is None):
             found.setdefault(family.requiring(plan).key, family.requiring(plan))
     return list(found.values())
 
 
 def _varies(maker: Maker) -> bool:
     """Whether a maker belongs to a family: baselines and recodings that are given whole do not."""
-    return not (maker.baseline or maker.name == "cut-vector" or getattr(maker, "levels", None))
+    return not (maker.baseline or maker.foreign or maker.name == "cut-vector" or getattr(maker, "levels", None))
 
 
 def _about_each(wanted: Requirement, table: Table) -> Requirement:
@@ -249,8 +224,10 @@ def _about_each(wanted: Requirement, table: Table) -> Requirement:
 
 def _families(candidates: Iterable[Candidate], table: Table) -> Iterator[Family]:
     for candidate in candidates:
-        if candidate.anonymizer.noisy:
-            yield Family(candidate, Dial("epsilon", *EPSILONS), ())
+        own = candidate.anonymizer.dial(table.cells.records)
+        if own is not None:
+            yield Family(candidate, own, ())
+        if own is not None or not candidate.anonymizer.takes_requirements:
             continue
         parts = candidate.requirement.parts
         if not table.cells.sensitive and any(part.about_sensitive for part in parts):
@@ -280,7 +257,7 @@ def dial_of(part: Requirement, table: Table) -> Dial | None:
     """Return the dial of a requirement on a table; none where there is nothing to turn."""
     records = table.cells.records
     if isinstance(part, KAnonymity | AlphaK):
-        return Dial("k", 2, max(records // 2, 2), whole=True) if records >= 4 else None
+        return size_dial("k", records)
     attribute: Sensitive = table.cells.sensitive[find_sensitive(table.cells.sensitive, part.on)]
     rarest, commonest = float(attribute.shares.min()), float(attribute.shares.max())
     if isinstance(part, LDiversity):

@@ -13,7 +13,7 @@ from sfumato.anonymizers import CutSpace, CutVector
 from sfumato.anonymizers.cut_vector.space import Bits
 from sfumato.configuration import Option, parse
 from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.measures import ATTACK_MEASURES, MEASURES, RECONSTRUCTED, Attacks, Prepared, Scales, UniformReader
+from sfumato.measures import ATTACK_MEASURES, FIDELITY, MEASURES, RECONSTRUCTED, Prepared, Scales, UniformReader
 from sfumato.release import Release
 from sfumato.requirements import requirement
 from sfumato.table import Table
@@ -75,8 +75,11 @@ class MeasuredProblem(Problem):
         scales = self.scales if clever else replace(self.scales, reader=UniformReader())
         if not any(map(_is_learned, self.objectives)):
             scales = replace(scales, classification=None)
-        is_attacked = any(name in ATTACK_MEASURES for name in self.objectives)
-        scales = replace(scales, attacks=(scales.attacks or Attacks()) if is_attacked else None)
+        if not any(name in FIDELITY for name in self.objectives):
+            scales = replace(scales, fidelity=None)
+        if not any(name in ATTACK_MEASURES for name in self.objectives):
+            scales = replace(scales, attacks=None)
+        scales = scales.having(self.objectives)
         prepared = scales.prepare(table).ready()
 
         def judged(vectors: Bits) -> list[Numbers]:

@@ -3,10 +3,12 @@
 The study's own candidates come first; beside a question they take turns with what may answer it. Families of candidates
 (`families`) are tried at a few values each, and between two neighbouring values of a family whatever promises most is
 tried next: the point half way, a little better than the straight line, and what it would gain (`aims`), times how well
-promises of that family were kept so far. What is beyond the known values of a family, and the next cut vector (`cuts`),
-promise what the last tries there gained. Promises are held against each other by the effort that a maker says a release
-of its takes. No clock has a say in what is tried next, only in when to stop: more time continues the same sequence, so
-the frontier never gets worse with a larger budget, and a run that was stopped goes on from what is kept.
+promises were kept so far, of that family and between releases that stand on the frontier as these do, whichever is
+less. So a family that alone holds the frontier has its dial refined, and one that lies behind it is left alone. What is
+beyond the known values of a family, and the next cut vector (`cuts`), promise what the last tries there gained.
+Promises are held against each other by the effort that a maker says a release of its takes. No clock has a
+say in what is tried next, only in when to stop: more time continues the same sequence, so the frontier never gets worse
+with a larger budget, and a run that was stopped goes on from what is kept.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from math import inf
+from math import inf, log
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,10 +43,10 @@ from sfumato.tradeoff.study.study import Study
 AT_ONCE = 4
 """Candidates that are decided on together; fixed, so that the number of workers has no say."""
 
-DOUBT = 0.002
-"""Area of promises, as a share of the whole, after which a family is judged by what it kept of them."""
+MEMORY = 0.95
+"""How much of its weight every earlier promise keeps when it is known whether a further one was kept."""
 
-CREDIT = 0.01
+CREDIT = 0.02
 """What the first try of a family, or the first cut vector, is taken to gain, as a share of what is still open."""
 
 ASIDE = 0.02
@@ -53,7 +55,7 @@ ASIDE = 0.02
 POOR = 0.25
 """Half a batch is filled whatever it promises; nothing that promises less than so much of the best joins it."""
 
-LAST = 0.9
+LAST = 0.99
 """How much of what the next try is taken to gain is what the last one gained; the rest is from those before."""
 
 CUTS = -1
@@ -216,7 +218,31 @@ class Offer(NamedTuple):
     """What it promises to take, as a part of the frame."""
 
     worth: float
-    """What it promises for its effort."""
+    """What it promises for its effort, as far as promises of its kind were kept."""
+
+    ends: int | None = None
+    """Between two releases: how many of them stand on the frontier."""
+
+
+@dataclass
+class Trust:
+    """How well promises of a kind were kept: the share of each that was, the later the more it counts.
+
+    One that was kept is taken for granted.
+    """
+
+    promised: float = 1.0
+    kept: float = 1.0
+
+    @property
+    def share(self) -> float:
+        """Which share of the next promise is likely to be kept."""
+        return self.kept / self.promised
+
+    def take(self, share: float) -> None:
+        """Take in which share of a promise was kept."""
+        self.promised = MEMORY * self.promised + 1.0
+        self.kept = MEMORY * self.kept + share
 
 
 @dataclass
@@ -239,9 +265,11 @@ class Tuner:
     def __post_init__(self) -> None:
         self._first = [list(dict.fromkeys(family.first)) for family in self.families]
         self._known: list[dict[float, Point]] = [{} for _ in self.families]
-        self._promised = [0.0] * len(self.families)
-        self._kept = [0.0] * len(self.families)
-        self._hopes: dict[Any, tuple[int, float]] = {}
+        self._relevant: list[Point] = []  # what no other beat when it came: all that the frame and the frontier need
+        self._trust = [Trust() for _ in self.families]
+        self._trust_between = [Trust() for _ in range(3)]  # by how many of both ends stand on the frontier
+        self._middles: dict[tuple[int, float, float], Any] = {}
+        self._hopes: dict[Any, Offer] = {}
         self._closed: set[int] = set()
         self._cut: set[Any] = set()
         tells = any(MEASURES[name].needs_sensitive for name in self.aim.names)
@@ -264,6 +292,8 @@ class Tuner:
         self.points[candidate] = point
         seen = self.aim.sees(point)
         gain = judge.gain_of(point.measures) if self.aim.counts(point) else 0.0
+        if self.aim.counts(point) and not judge.beats(point.measures):
+            self._relevant.append(point)
         for i, family in self._places:
             value = family.value_of(candidate)
             if value is None:
@@ -274,9 +304,11 @@ class Tuner:
             elif point.status == "failed":  # it cannot serve such a requirement or table
                 self._closed.add(i)
         if candidate in self._hopes:
-            i, hope = self._hopes.pop(candidate)
-            self._promised[i] += hope
-            self._kept[i] += min(gain, hope)
+            offer = self._hopes.pop(candidate)
+            kept = min(gain / offer.gain, 1.0) if offer.gain > 0 else 1.0
+            self._trust[offer.place].take(kept)
+            if offer.ends is not None:
+                self._trust_between[offer.ends].take(kept)
         if candidate in self._cut:
             self._take(CUTS, gain, judge)
         if gain > 0 and self.cuts is not None:
@@ -306,12 +338,12 @@ class Tuner:
                 chosen.setdefault(candidate, offer)
         for candidate in self._next_cuts(AT_ONCE // 2 - len(chosen)):
             chosen.setdefault(candidate, Offer(CUTS, candidate, 0.0, 0.0))
-        self._hopes |= {one: (offer.place, offer.gain) for one, offer in chosen.items() if offer.place != CUTS}
+        self._hopes |= {one: offer for one, offer in chosen.items() if offer.place != CUTS}
         self.exhausted = not chosen
         return list(chosen)
 
     def _judge(self) -> Judge:
-        return self.aim.judge(list(self.points.values()), self.ends)
+        return self.aim.judge(self._relevant, self.ends)
 
     def _next_cuts(self, most: int) -> list[Any]:
         left = most if self.most_cuts is None else min(most, self.most_cuts - len(self._cut))
@@ -339,7 +371,8 @@ class Tuner:
             known = i if self._tried[i] or self._freest[i] in self._closed else self._freest[i]
             if candidate is not None and i not in self._closed and (known == i or self._tried[known]):
                 credit = self._credit_of(known, left)
-                offers.append(Offer(i, candidate, credit, credit / self.families[i].effort))
+                worth = self._trust[known].share * credit / self.families[i].effort
+                offers.append(Offer(i, candidate, credit, worth))
         if self.cuts is not None:
             credit = self._credit_of(CUTS, left)
             offers.append(Offer(CUTS, None, credit, credit / CutVector.effort))
@@ -349,12 +382,46 @@ class Tuner:
         """List the values half way between known ones of every family that promise anything."""
         offers: dict[Any, Offer] = {}
         for i, family in self._places:
-            trust = (DOUBT + self._kept[i]) / (DOUBT + self._promised[i])
-            for (low, here), (high, there) in pairwise(sorted(self._known[i].items())):
-                middle = family.dial.between(low, high)
-                if i in self._closed or middle is None or family.at(middle) in self.points:
+            for (low, here), (high, there), share in self._gaps(i):
+                candidate = self._middle(i, low, high)
+                if i in self._closed or candidate is None or candidate in self.points or self._repeats(i, low, high):
                     continue
-                hope = trust * judge.between(here.measures, there.measures)
+                hope = share * judge.between(here.measures, there.measures)
                 if hope > 0:
-                    offers.setdefault(family.at(middle), Offer(i, family.at(middle), hope, hope / family.effort))
+                    ends = judge.stands(here.measures) + judge.stands(there.measures)
+                    trust = min(self._trust[i].share, self._trust_between[ends].share)
+                    offers.setdefault(candidate, Offer(i, candidate, hope, trust * hope / family.effort, ends))
         return list(offers.values())
+
+    def _repeats(self, place: int, *values: float) -> bool:
+        """Say whether a family makes at some values what the one that may leave out the most records makes there."""
+        own, freest = self._known[place], self._known[self._freest[place]]
+        return own is not freest and all(value in freest and self._same(own[value], freest[value]) for value in values)
+
+    def _middle(self, place: int, low: float, high: float) -> Any:
+        """Return the member of a family half way between two values; nothing where none is left."""
+        key = place, low, high
+        if key not in self._middles:
+            value = self.families[place].dial.between(low, high)
+            self._middles[key] = None if value is None else self.families[place].at(value)
+        return self._middles[key]
+
+    def _gaps(self, place: int) -> Iterator[tuple[tuple[float, Point], tuple[float, Point], float]]:
+        """Yield neighbouring values of a family whose releases differ, and what counts of the promise between them.
+
+        Where a release stays the same along the dial and then jumps, halving finds one of both sides time and again:
+        of the stretch from where the one began to where the other ends, only the part that is not known counts.
+        """
+        runs: list[list[tuple[float, Point]]] = []
+        for value, point in sorted(self._known[place].items()):
+            if runs and self._same(runs[-1][-1][1], point):
+                runs[-1].append((value, point))
+            else:
+                runs.append([(value, point)])
+        for below, above in pairwise(runs):
+            first = below[0][0]
+            share = log(above[0][0] / below[-1][0]) / log(above[-1][0] / first) if first > 0 else 1.0
+            yield below[-1], above[0], share
+
+    def _same(self, one: Point, other: Point) -> bool:
+        return all(one.measures[name] == other.measures[name] for name in self.aim.names)

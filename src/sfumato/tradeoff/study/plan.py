@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from sfumato.anonymizers import ANONYMIZERS, MECHANISMS, CutSpace, cut_space
+from sfumato.anonymizers import CutSpace, cut_space, makers
 from sfumato.configuration import Option, check_choice, check_options
 from sfumato.errors import BadInputError
 from sfumato.measures import Scales
@@ -76,7 +76,7 @@ class SearchPlan:
     def __post_init__(self) -> None:
         check_options(self)
         for name in self.makers:
-            check_choice("makers", name, [kind.name for kind in (*ANONYMIZERS, *MECHANISMS)])
+            check_choice("makers", name, [kind.name for kind in makers()])
         _ = self.seconds, self.bounds, self.required, self.nsga2, self.finest, self.wanted(Scales())
         if self.exact and self.solver is not None:
             raise BadInputError("exact looks at all cuts, so there is nothing for a solver to do; give one of the two")

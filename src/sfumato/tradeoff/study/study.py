@@ -6,7 +6,7 @@ The value is what stands in `study.toml`, so it can be read, written, compared a
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from hashlib import sha256
@@ -14,20 +14,20 @@ from itertools import count, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from sfumato.anonymizers import Anonymizer, Maker, anonymizer
-from sfumato.configuration import check_choice, check_options, described, parse, shortened, without_seed
+from sfumato.anonymizers import Anonymizer, Brought, Maker, anonymizer
+from sfumato.configuration import check_choice, check_options, described, parse, shortened, value_text
 from sfumato.documents import named, parse_toml, read_text
 from sfumato.engines import Frame
 from sfumato.engines.places import beside, seen_from
 from sfumato.errors import BadInputError
 from sfumato.measures import (
-    ATTACK_MEASURES,
     MEASURES,
     READ_NOISY,
     READERS,
     Attack,
     Attacks,
     Classification,
+    Fidelity,
     Queries,
     Reader,
     Scales,
@@ -36,6 +36,7 @@ from sfumato.release import FORMS, Form
 from sfumato.requirements import Requirement, requirement
 from sfumato.table import DATASETS, Hierarchy, Table, TableDeclaration
 from sfumato.table.hierarchies.declared import Filed
+from sfumato.tradeoff.study.brought import BROUGHT_KEYS, beside_study, brought_block, brought_of, found_again
 from sfumato.tradeoff.study.explorable import Explorable
 from sfumato.tradeoff.study.kinds import KINDS, kind
 from sfumato.tradeoff.study.plan import SearchPlan
@@ -67,10 +68,6 @@ class Candidate:
     form: Form = "generalization"
     suppress: float = 0.0
 
-    in_words: ClassVar[str] = ""
-    family: ClassVar[str] = ""
-    """Its texts say how it is made, and its requirement what it is drawn as."""
-
     def __str__(self) -> str:
         extra = f", suppress {self.suppress!r}" if self.suppress else ""
         return f"{self.anonymizer}, {self.requirement}, {self.form}{extra}"
@@ -78,7 +75,19 @@ class Candidate:
     @property
     def id(self) -> str:
         """A short name that depends on the configuration alone."""
-        return sha256(str(self).encode()).hexdigest()[:8]
+        maker = self.anonymizer
+        named = replace(self, anonymizer=maker.identity) if isinstance(maker, Brought) else self
+        return sha256(str(named).encode()).hexdigest()[:8]
+
+    @property
+    def in_words(self) -> str:
+        """How it is made, in a sentence, where its texts do not say it to everybody."""
+        return self.anonymizer.described_in_words
+
+    @property
+    def family(self) -> str:
+        """What it is drawn as, where that is not its requirement."""
+        return self.anonymizer.family
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -87,15 +96,22 @@ class Candidate:
         for part in (self.anonymizer, *self.requirement.parts):
             for setting in fields(part):  # type: ignore[arg-type]
                 value = getattr(part, setting.name)
-                if value is not None:
+                value = value_text(value) if isinstance(value, tuple) else value
+                if value not in (None, "") and setting.name not in part.unwritten:
                     keys = (setting.name if n == 1 else f"{setting.name} {n}" for n in count(1))
                     parameters[next(key for key in keys if key not in parameters)] = value
         return parameters | ({"suppress": self.suppress} if self.suppress else {})
 
     @property
     def public(self) -> Candidate:
-        """The same without a seed, with which the release could be made again."""
-        return replace(self, anonymizer=without_seed(self.anonymizer))
+        """The same without a seed, with which the release could be made again, and without names of files."""
+        return replace(self, anonymizer=self.anonymizer.public)
+
+    @property
+    def pinned(self) -> Candidate:
+        """The same with the digest of what was made elsewhere, which its point depends on."""
+        maker = self.anonymizer
+        return replace(self, anonymizer=maker.pinned) if isinstance(maker, Brought) else self
 
 
 @dataclass(frozen=True)
@@ -121,7 +137,11 @@ class Grid:
 
     def candidates_of(self, table: Table) -> list[Candidate]:
         """All combinations for a table, with every feasible transformation of its lattice where that is asked for."""
-        return [one for each in self.candidates for one in (_transformations(each, table) if self.lattice else [each])]
+        return [
+            one
+            for each in self.candidates
+            for one in (_transformations(each, table) if self.lattice else [each.pinned])
+        ]
 
 
 def _transformations(candidate: Candidate, table: Table) -> list[Candidate]:
@@ -151,9 +171,8 @@ class Study:
 
     def __post_init__(self) -> None:
         check_axes(self.axes, MEASURES)
-        named = {*self.axes, *(bound.measure for bound in (self.search.bounds if self.search else ()))}
-        if self.scales.attacks is None and named & {*ATTACK_MEASURES}:
-            object.__setattr__(self, "scales", replace(self.scales, attacks=Attacks()))
+        bounded = () if self.search is None else tuple(bound.measure for bound in self.search.bounds)
+        object.__setattr__(self, "scales", self.scales.having((*self.axes, *bounded)))  # what counts is measured
         if not self.candidates:
             raise BadInputError(f"the study {self.name!r} has no candidate; give it [[candidates]]")
         nobody = [candidate.anonymizer.name for candidate in self.candidates if not candidate.anonymizer.people]
@@ -190,7 +209,8 @@ class Study:
         """Read a candidate from its texts."""
         check_choice("form", entry["form"], FORMS)
         suppress = float(entry["parameters"].get("suppress", 0.0))
-        return Candidate(anonymizer(entry["anonymizer"]), requirement(entry["requirement"]), entry["form"], suppress)
+        maker = found_again(anonymizer(entry["anonymizer"]), [each.anonymizer for each in self.candidates])
+        return Candidate(maker, requirement(entry["requirement"]), entry["form"], suppress)
 
     def digest_of(self, table: Table) -> str:
         """Return a digest of what the points of this study depend on: neutral columns only where a maker reads one."""
@@ -201,7 +221,7 @@ class Study:
         """Return the same study with further candidates, in as few blocks as there are makers, forms and limits."""
         blocks: dict[tuple[object, ...], list[Candidate]] = {}
         for one in candidates:
-            several = one.anonymizer.noisy or one.anonymizer.is_found
+            several = not one.anonymizer.takes_requirements or one.anonymizer.is_found or one.anonymizer.foreign
             maker: object = (one.anonymizer.name, one.requirement) if several else one.anonymizer
             blocks.setdefault((maker, one.form, one.suppress), []).append(one)
         grids = (
@@ -214,6 +234,18 @@ class Study:
             for block in blocks.values()
         )
         return replace(self, grids=(*self.grids, *grids))
+
+    def with_candidate(self, given: Any, name: str | None = None, **said: Any) -> Study:
+        """Return the same study with a release that was made elsewhere: a file, a frame, a function or a maker's text.
+
+        `said` is what `map.add` takes: claim, epsilon, records, aligned, ...
+        """
+        from sfumato.tradeoff.exploration.adding import brought, with_candidate  # it is about studies: not before them
+
+        words = {"label": name, **said}
+        if isinstance(words.get("aligned"), bool):
+            words["aligned"] = "yes" if words["aligned"] else "no"
+        return with_candidate(self, brought(given, words))
 
     def with_seed(self, seed: int) -> Study:
         """Return the same study with another seed of the random queries."""
@@ -232,16 +264,7 @@ class Study:
 
     def to_toml(self, folder: Path | None = None) -> str:
         """Write the study with every default filled in; files named as seen from a folder, if one is given."""
-        blocks = [
-            {
-                "anonymizers": written_texts(grid.anonymizers),
-                "requirements": written_texts(grid.requirements),
-                "forms": list(grid.forms),
-                "suppress": list(grid.suppress),
-                **({"lattice": True} if grid.lattice else {}),
-            }
-            for grid in self.grids
-        ]
+        blocks = [block for grid in self.grids for block in _blocks(grid, folder)]
         return study_text(self, _table_entries(self.table, folder), blocks)
 
     @staticmethod
@@ -301,6 +324,7 @@ SCALES = {
     "attack": (Attack,),
     "reader": READERS,
     "attacks": (Attacks,),
+    "fidelity": (Fidelity,),
 }
 """The kinds of every scale that is a configuration of its own."""
 
@@ -343,7 +367,7 @@ def study_of(content: dict[str, Any], origin: str) -> Study:
     return Study(
         str(content.get("name", Path(origin).stem)),
         _declaration(content["table"], origin),
-        tuple(map(_grid, content["candidates"])) or only_ends,
+        tuple(_grid(block, Path(origin).parent) for block in content["candidates"]) or only_ends,
         Scales(**section_values("[scales]", content["scales"], Scales, SCALES)),
         tuple(content["axes"]),
         None if plan is None else SearchPlan(**plan),
@@ -373,10 +397,12 @@ def _beside(folder: Path, value: Any, bundled: bool = False) -> Any:
     return beside(folder, value)
 
 
-def _grid(block: Mapping[str, Any]) -> Grid:
-    known_keys("[[candidates]]", block, described(Grid))
+def _grid(block: Mapping[str, Any], folder: Path) -> Grid:
+    if (maker := brought_of(block, folder)) is not None:
+        return Grid((maker,))
+    known_keys("[[candidates]]", block, (*described(Grid), *BROUGHT_KEYS))
     return Grid(
-        tuple(map(anonymizer, texts_of(block, "anonymizers", "mondrian"))),
+        tuple(beside_study(anonymizer(text), folder) for text in texts_of(block, "anonymizers", "mondrian")),
         tuple(map(requirement, texts_of(block, "requirements", str(NOTHING)))),
         tuple(texts_of(block, "forms", "generalization")),  # type: ignore[arg-type]
         tuple(list_of(block.get("suppress", [0.0]))),
@@ -415,6 +441,22 @@ def _table_entries(declared: TableDeclaration, folder: Path | None) -> dict[str,
         for column, hierarchy in entries.get("hierarchy", {}).items():
             entries["hierarchy"][column] = seen_from(folder, hierarchy) if isinstance(hierarchy, str) else hierarchy
     return entries
+
+
+def _blocks(grid: Grid, folder: Path | None) -> Iterator[dict[str, Any]]:
+    """Write a grid as blocks of a study: one of all that is made here, and one for everything made elsewhere."""
+    own = tuple(maker for maker in grid.anonymizers if not isinstance(maker, Brought))
+    if own:
+        yield {
+            "anonymizers": written_texts(own),
+            "requirements": written_texts(grid.requirements),
+            "forms": list(grid.forms),
+            "suppress": list(grid.suppress),
+            **({"lattice": True} if grid.lattice else {}),
+        }
+    for maker in grid.anonymizers:
+        if isinstance(maker, Brought):
+            yield brought_block(maker, folder)
 
 
 def _hierarchy_entry(column: str, given: Any) -> Any:

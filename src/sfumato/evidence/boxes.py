@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arrays import Codes, Counts
-from sfumato.publish.audit.counted import Counted, TextColumn, number_combinations, shown_text
-from sfumato.publish.audit.notation import Mask, Meaning, Notation, ValueDomain
+from sfumato.evidence.counted import Counted, TextColumn, number_combinations, shown_text
+from sfumato.evidence.notation import Mask, Meaning, Notation, ValueDomain
 
 MOST_STEPS = 1_000_000_000
 """Looking for boxes is given up where more points than this would have to be looked at, about ten seconds."""
@@ -81,8 +81,11 @@ class Places:
 def locate(boxes: Combinations, points: Combinations, notations: Mapping[str, Notation]) -> Places | None:
     """Find for every point the boxes that cover it, or None where that would take too long."""
     covered = _covered(boxes, points, notations)
-    if covered is None:
-        return None
+    return None if covered is None else places_of(boxes, points, covered)
+
+
+def places_of(boxes: Combinations, points: Combinations, covered: Sequence[Mask]) -> Places | None:
+    """Do the same where it is known of every column which text (rows) covers which value (columns)."""
     if all((masks.sum(axis=0) <= 1).all() for masks in covered):
         return _looked_up(boxes, points, covered)
     return _walked(boxes, points, covered)

@@ -23,7 +23,7 @@ from sfumato.arrays import Codes, Counts
 from sfumato.engines import BYTES, Engine, Reading, open_rows
 from sfumato.engines.notations import BLANKS
 from sfumato.errors import BadInputError
-from sfumato.publish.audit.notation import set_members
+from sfumato.evidence.notation import set_members
 from sfumato.table import Table
 from sfumato.table.bundled import open_source as open_table
 from sfumato.workers import together
@@ -191,6 +191,13 @@ def _coded(texts: Any, known: dict[str | None, int], missing: str | None) -> Cod
         numbers.append(known.setdefault(missing, len(known)))
     codes: Codes = np.asarray(numbers, np.int32)[indices.to_numpy()]
     return codes
+
+
+def text_column(texts: Any) -> TextColumn:
+    """Read an Arrow column, row by row; a missing value is the empty text."""
+    known: dict[str | None, int] = {}
+    whole = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+    return _column(known, [_coded(whole, known, "")])
 
 
 def _column(known: Mapping[str | None, int], parts: Sequence[Codes]) -> TextColumn:

@@ -13,8 +13,8 @@ import numpy as np
 
 from sfumato.arrays import Counts, Flags
 from sfumato.errors import BadInputError
-from sfumato.publish.audit.counted import Counted, TextColumn, number_combinations
-from sfumato.publish.audit.decision import Failure
+from sfumato.evidence.counted import Counted, TextColumn, number_combinations
+from sfumato.evidence.decision import Failure
 from sfumato.quiet import Quiet
 from sfumato.requirements import KAnonymity, Requirement
 

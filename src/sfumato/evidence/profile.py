@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from sfumato.arrays import Counts, Numbers
 from sfumato.errors import BadInputError
-from sfumato.publish.audit.counted import LARGEST_KEY, TextColumn
-from sfumato.publish.audit.notation import read_number
+from sfumato.evidence.counted import LARGEST_KEY, TextColumn
+from sfumato.evidence.notation import read_number
 from sfumato.table import Hierarchy
 from sfumato.workers import together
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from sfumato.arrays import Counts, Numbers
 from sfumato.errors import BadInputError
+from sfumato.evidence.profile import Profile
 from sfumato.plain import json_text
-from sfumato.publish.audit.profile import Profile
 from sfumato.quiet import Quiet
 from sfumato.requirements import AlphaK, BetaLikeness, DeltaDisclosure, KAnonymity, LDiversity, Requirement, TCloseness
 

@@ -17,10 +17,10 @@ from typing import ClassVar, TypeVar
 import numpy as np
 
 from sfumato.arrays import Counts
+from sfumato.evidence.boxes import Combinations, Places, locate
+from sfumato.evidence.counted import Counted, TextColumn, number_combinations, number_keys
+from sfumato.evidence.notation import Notation, ValueDomain
 from sfumato.phrases import counted
-from sfumato.publish.audit.boxes import Combinations, Places, locate
-from sfumato.publish.audit.counted import Counted, TextColumn, number_combinations, number_keys
-from sfumato.publish.audit.notation import Notation, ValueDomain
 from sfumato.quiet import Quiet
 
 Row = TypeVar("Row", bound=Hashable)

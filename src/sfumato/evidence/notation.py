@@ -1,8 +1,9 @@
 """Reading what published texts mean: labels of a hierarchy first, then the values that occur, then notations.
 
-Recognised are intervals (`20-29`, `-5..-1`, `1.5..<2.5`, `[20, 30[`, `[20,30)`, `(20, 30]`), open ends (`>=90`, `<18`,
-`90+`), days, months, years and decades, sets (`{a, "b, c", ?}`, `?` being the missing value), masked codes (`816**`),
-`*` for everything and the empty field for a missing value. Whatever is none of these stands for itself.
+Recognised are intervals (`20-29`, `20~29`, `-5..-1`, `1.5..<2.5`, `[20, 30[`, `[20,30)`, `(20, 30]`), open ends
+(`>=90`, `<18`, `90+`), days, months, years and decades, sets (`{a, "b, c", ?}`, `?` being the missing value; `a~b` and
+`a,b` where both are known values), masked codes (`816**`), `*` for everything and the empty field for a missing value.
+Whatever is none of these stands for itself.
 """
 
 from __future__ import annotations
@@ -26,11 +27,15 @@ DAY = r"\d{4}-\d{2}-\d{2}"
 ENDS = rf"({DAY}|{NUMBER}|[+-]?(?:inf|∞))"
 DOTTED = re.compile(rf"({DAY}|{NUMBER})\.\.(<?)({DAY}|{NUMBER})", re.ASCII)
 DASHED = re.compile(r"(\d+(?:\.\d+)?) ?[-–] ?(\d+(?:\.\d+)?)", re.ASCII)
+TILDE = re.compile(rf"({NUMBER}) ?~ ?({NUMBER})", re.ASCII)
 BRACKETED = re.compile(rf"([\[\](])\s*{ENDS}\s*[,;]\s*{ENDS}\s*([\[\])])", re.IGNORECASE)
 COMPARED = re.compile(rf"(>=|<=|>|<|≥|≤)\s*({DAY}|{NUMBER})")
 AND_MORE = re.compile(rf"({NUMBER})\+", re.ASCII)
 MASKED = re.compile(r"([^*]+)\*+|\*+([^*]+)")
 MEMBER = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^",{}]*[^",{}\s]))\s*(,|\Z)')
+JOINED = ("~", ",")
+"""What programs write between the values of a set without brackets."""
+
 PERIOD = re.compile(r"(\d{4})(?:-(\d{2})|-(\d{4}))?", re.ASCII)
 VALUE_DAY = re.compile(rf"({DAY})(?:[ T]\d{{2}}:\d{{2}}.*)?", re.ASCII)
 
@@ -150,7 +155,16 @@ class Notation:
         members = set_members(text)
         if members is not None:
             return reduce(Meaning.joined, (self._member(*member) for member in members), Meaning())
+        for mark in JOINED:
+            parts = [part.strip() for part in text.split(mark)]
+            if len(parts) > 1 and all(map(self._knows, parts)):
+                return reduce(Meaning.joined, map(self.read, parts), Meaning())
         return notation(text)
+
+    def _knows(self, text: str) -> bool:
+        """Say whether a text is a label of the hierarchy that is no number, or a value of the original that is none."""
+        known = text in self.values or (self.hierarchy is not None and text in self.hierarchy.intervals)
+        return known and isnan(read_number(text))
 
     def _member(self, text: str, quoted: bool) -> Meaning:
         if not quoted:
@@ -211,6 +225,8 @@ def _bounds(text: str) -> tuple[str, str, bool, bool] | None:
     if match := DOTTED.fullmatch(text):
         return match[1], match[3], True, not match[2]
     if match := DASHED.fullmatch(text):
+        return match[1], match[2], True, True
+    if match := TILDE.fullmatch(text):
         return match[1], match[2], True, True
     if match := BRACKETED.fullmatch(text):
         return match[2], match[3], match[1] == "[", match[4] == "]"

@@ -1,0 +1,416 @@
+"""A release that was made elsewhere: what is said of it by who brings it, and how it becomes a release here.
+
+Any file or frame with columns of the table is read as the audit reads it (`columns`, `rows`) and becomes a release
+(`placing`) with every measure that can be said of it. What is claimed for it is judged (`claims`) and never taken for
+true: no requirement is promised by a maker that we do not know.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.anonymizers.foreign.claims import Verdict, epsilon_text, epsilon_verdict, judged, people_alone
+from sfumato.anonymizers.foreign.columns import MissingMeans
+from sfumato.anonymizers.foreign.placing import Placed, placed
+from sfumato.anonymizers.foreign.rows import ReadRows, read_rows
+from sfumato.arrays import Counts
+from sfumato.configuration import Option, check_options
+from sfumato.engines import Frame, Reading
+from sfumato.engines.frames import arrow_table
+from sfumato.engines.places import input_files, scheme_of
+from sfumato.errors import BadInputError
+from sfumato.evidence.counted import Source, open_published
+from sfumato.phrases import counted
+from sfumato.release import Form, RecordRelease, Release
+from sfumato.release.maker import ReleaseMaker
+from sfumato.release.records import cell_codes
+from sfumato.requirements import KAnonymity, Requirement, requirement
+from sfumato.table import Table, distinct_rows
+
+NOTHING = KAnonymity(1)
+DIGITS = 16
+"""How many digits of a digest tell contents apart."""
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """What is brought: rows to be read, and for whom they stand if a program was given the table in an order."""
+
+    source: Any
+    """A path or a frame."""
+
+    handed: Counts | None = None
+    """The cells of the table's rows in that order."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Brought(ReleaseMaker, ABC):
+    """Whatever was made elsewhere, and what is said of it."""
+
+    label: Annotated[str | None, Option("How it is called; in a study `name`.")] = None
+    claim: Annotated[
+        str | None, Option("The requirement that is claimed for it: it is judged, not believed.", takes="requirement")
+    ] = None
+    epsilon: Annotated[
+        float | None, Option("The epsilon of differential privacy that is claimed for it.", more_than=0)
+    ] = None
+    delta: Annotated[float | None, Option("The delta beside that epsilon.", least=0, most=1)] = None
+    records: Annotated[
+        Literal["people", "synthetic"] | None,
+        Option(
+            "Whether its records stand for people of the table, or for nobody; without a word for people, unless an "
+            "epsilon is claimed."
+        ),
+    ] = None
+    aligned: Annotated[
+        Literal["yes", "no"], Option("Whether its rows stand in the order of the table's; in a study true or false.")
+    ] = "no"
+    id: Annotated[
+        str | None, Option("A column that the table has too and that says for whom a row stands.", takes="column")
+    ] = None
+    missing: Annotated[
+        MissingMeans, Option("Whether a missing quasi-identifier is a value of its own, or any value (suppressed).")
+    ] = "value"
+    na: Annotated[str, Option("Texts that mean missing, with commas between; NA and the like are known.")] = ""
+    suppressed: Annotated[
+        Literal["keep", "leave-out"],
+        Option("Whether rows of `*` in all quasi-identifiers are a group, or suppressed records to leave out."),
+    ] = "keep"
+    digest: Annotated[
+        str, Option("Of its content, filled in when it is explored: another content is another release.")
+    ] = ""
+
+    foreign: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if self.claim is not None:
+            requirement(self.claim)
+            if self.epsilon is not None:
+                raise BadInputError(f"claim {self.claim!r} and epsilon={self.epsilon:g}: say one of them")
+        if self.delta is not None and self.epsilon is None:
+            raise BadInputError(f"delta={self.delta:g} stands beside an epsilon; say that too")
+        if self.aligned == "yes" and self.id is not None:
+            raise BadInputError(f"aligned and id={self.id!r} both say for whom rows stand; say one of them")
+        if not self.people and (self.aligned == "yes" or self.id is not None):
+            link = "aligned" if self.aligned == "yes" else f"id={self.id!r}"
+            raise BadInputError(f"{link} says for whom rows stand, and synthetic records stand for nobody; say one")
+
+    # -- what it is ----------------------------------------------------------------------------------------------
+
+    @property
+    def people(self) -> bool:  # type: ignore[override]
+        """Whether its records stand for people."""
+        return self.records == "people" or (self.records is None and self.epsilon is None)
+
+    @property
+    def claimed(self) -> str:
+        """What is claimed for it; nothing where nothing is."""
+        if self.epsilon is not None:
+            return epsilon_text(self.epsilon, self.delta)
+        return self.claim or ""
+
+    @property
+    @abstractmethod
+    def made_of(self) -> str:
+        """What was brought, in a few words, for the publisher: the name of a file."""
+
+    @property
+    def described_in_words(self) -> str:
+        """Say what it is, and what is claimed for it."""
+        named = f"{self.label} ({self.made_of})" if self.label and self.made_of else self.label or self.made_of
+        claimed = f"; claimed for it: {self.claimed}" if self.claimed else "; nothing is claimed for it"
+        return f"made elsewhere: {named or 'a file'}{claimed}"
+
+    @property
+    def family(self) -> str:
+        """What it is drawn as."""
+        return "made elsewhere"
+
+    @property
+    @abstractmethod
+    def pinned(self) -> Self:
+        """The same with the digest of what it is now."""
+
+    @property
+    def identity(self) -> Self:
+        """What its name on a map is made of: the same wherever its files lie."""
+        return self
+
+    @property
+    def public(self) -> Self:
+        """The same without what only the publisher knows: names of files, commands, digests, how rows are linked."""
+        return replace(self, aligned="no", id=None, na="", digest="")
+
+    # -- making it -----------------------------------------------------------------------------------------------
+
+    def anonymize(
+        self, table: Table, requirement: Requirement, form: Form = "generalization", suppress: float = 0.0
+    ) -> Release | RecordRelease:
+        """Read it as a release of a table; its `details` have what was found."""
+        self.check(table, requirement, form, suppress)
+        with self.made(table) as content:
+            return self.read_content(content, table)
+
+    def published(self, table: Table) -> tuple[Release | RecordRelease, pa.Table]:
+        """Bring it to be published: as a release, and its rows as they stand, columns that are published alone."""
+        self.check(table, NOTHING, "generalization", 0.0)
+        with self.made(table) as content:
+            return self.read_content(content, table), shown_rows(self.opened(content), table)
+
+    def check(self, table: Table, requirement: Requirement, form: Form, suppress: float) -> None:
+        """Raise where something is asked for that cannot be asked of it."""
+        if requirement != NOTHING:
+            raise BadInputError(
+                f"{self.made_of or self.name} was made elsewhere, so nothing can be required of it ({requirement}); "
+                "say what is claimed for it (claim), and it is judged"
+            )
+        if form != "generalization":
+            raise BadInputError(f"{self.made_of or self.name} was made elsewhere; leave form at generalization")
+        if suppress:
+            raise BadInputError(f"{self.made_of or self.name} was made elsewhere; leave suppress at 0")
+
+    @abstractmethod
+    def made(self, table: Table) -> AbstractContextManager[Content]:
+        """Bring it, for as long as it is read; raise where it is not what was explored."""
+
+    @property
+    def reading(self) -> Reading:
+        """How its rows are read."""
+        return Reading()
+
+    def opened(self, content: Content) -> Source:
+        """Open its rows as their readers see them."""
+        return open_published(content.source, self.reading)
+
+    def rows(self, content: Content, table: Table) -> ReadRows:
+        """Read its rows against a table."""
+        return read_rows(
+            self.opened(content),
+            table,
+            aligned=self.aligned == "yes",
+            id=self.id,
+            handed=content.handed,
+            missing=self.missing,
+            na=[text.strip() for text in self.na.split(",") if text.strip()],
+            stars=self.suppressed,
+        )
+
+    def read_content(self, content: Content, table: Table) -> Release | RecordRelease:
+        """Make a release of what was brought, and say what was found."""
+        rows = self.rows(content, table)
+        found = placed(rows, self.people)
+        return replace(found.release, details={"brought": self._findings(rows, found)})
+
+    def _findings(self, rows: ReadRows, found: Placed) -> dict[str, Any]:
+        """Say what is claimed, whether it holds, and what else should be known; for the publisher's eyes."""
+        verdict = self._verdict(rows)
+        release = found.release
+        return {
+            **({} if verdict is None else verdict.values()),
+            "rows": rows.records,
+            "truthful": bool(release.truthful and release.people),
+            "certain": found.certain,
+            "linked": rows.linked is not None,
+            "alone": people_alone(rows) if self.people else 0,
+            "cautions": _cautions(rows, found, self.people),
+            "notices": list(rows.notices),
+        }
+
+    def _verdict(self, rows: ReadRows) -> Verdict | None:
+        if self.epsilon is not None:
+            return epsilon_verdict(self.epsilon, self.delta)
+        return None if self.claim is None else judged(self.claim, rows, self.people)
+
+
+def _cautions(rows: ReadRows, found: Placed, people: bool) -> list[str]:
+    """Say where a measure means something else than of a release that was made here."""
+    if not people:
+        nobody = "Its records stand for nobody, so nothing that counts people is said of it."
+        return [nobody, *_replicated(rows)]
+    cautions = []
+    release, total = found.release, counted(rows.records, "row")
+    if not release.truthful:
+        if found.outside:
+            why = f"{found.outside:,} of {total} do not show what covers the person they stand for"
+        elif found.coverage is not None and not found.coverage.holds:
+            why = f"{found.coverage.uncovered:,} of {total} cannot be records of the table"
+        elif rows.moved:
+            why = f"{counted(rows.moved, 'value')} are not of the table's domain"
+        else:
+            why = f"it is not certain that its {total} are records of the table"
+        cautions.append(
+            f"It is not truthful ({why}): k, l, t and the like count records that look alike, not people who hide "
+            "among each other, and its loss is not said."
+        )
+        cautions += _replicated(rows)
+    elif not found.certain:
+        cautions.append(
+            "It is truthful, but not certain which people stand in which group; what needs that is not said."
+        )
+    if any(column.any_missing for column in rows.quasi.values()):
+        cautions.append(
+            "A missing value is read as any value. The measured k counts records with equal texts, and a record that "
+            "misses a value is told apart by that; programs that let it match everything count more."
+        )
+    return cautions
+
+
+def _replicated(rows: ReadRows) -> list[str]:
+    """Say how many rows are records of the table as they are, and how many of these are unique there."""
+    lo, hi = rows.ends
+    exact = (lo == hi).all(axis=1)
+    if not exact.any():
+        return []
+    cells, known = rows.table.cells, rows.shows_sensitive
+    width = len(cells.quasi) + (len(cells.sensitive) if known else 0)
+    table_codes = np.ascontiguousarray(cell_codes(cells)[:, :width])
+    shown = np.ascontiguousarray(np.column_stack([lo, rows.values if known else rows.values[:, :0]])[exact])
+    first, number = distinct_rows(np.concatenate([table_codes, shown.astype(np.int32)]))
+    people = np.bincount(number[: cells.size], cells.counts, len(first))
+    same = people[number[cells.size :]]
+    weights = rows.counted.counts[exact]
+    replicated, uniques = int(weights[same > 0].sum()), int(weights[same == 1].sum())
+    if not replicated:
+        return []
+    rounded = ", numbers taken to its nearest values" if rows.moved else ""
+    return [
+        f"{counted(replicated, 'row')} of {rows.records:,} {'equals a record' if replicated == 1 else 'equal records'} "
+        f"of the table{rounded}; {uniques:,} of them those of people who are unique there by these columns."
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BroughtFile(Brought):
+    """A file that was made elsewhere, by ARX, sdcMicro, a synthesizer or anybody: read in any notation of the audit."""
+
+    file: Annotated[str, Option("The file: CSV, Excel, Parquet, ...", takes="file")]
+    delimiter: Annotated[str | None, Option("The delimiter of a text file, if it is guessed wrongly.")] = None
+    encoding: Annotated[str | None, Option("The encoding of a text file, if it is guessed wrongly.")] = None
+    sheet: Annotated[str | None, Option("The sheet of a workbook, if it is not the first.")] = None
+
+    name: ClassVar[str] = "brought"
+    title: ClassVar[str] = "Made elsewhere"
+    example: ClassVar[str | None] = 'brought file=arx-k5.csv claim="k-anonymity k=5"'
+    caution: ClassVar[str] = "It was made elsewhere; nothing is promised of it but what could be confirmed on the file."
+
+    @property
+    def made_of(self) -> str:
+        """The name of the file."""
+        return Path(self.file).name if self.file else ""
+
+    @property
+    def public(self) -> Self:
+        """The same without the file's name."""
+        return replace(super().public, file="", delimiter=None, encoding=None, sheet=None)
+
+    @property
+    def pinned(self) -> Self:
+        """The same with the digest of what the file holds now."""
+        return replace(self, digest=file_digest(self.file))
+
+    @property
+    def reading(self) -> Reading:
+        """How the file is read."""
+        return Reading(delimiter=self.delimiter, encoding=self.encoding, sheet=self.sheet)
+
+    def check(self, table: Table, requirement: Requirement, form: Form, suppress: float) -> None:
+        """Raise also where the file is not there."""
+        super().check(table, requirement, form, suppress)
+        file_digest(self.file)
+
+    @property
+    def identity(self) -> Self:
+        """The same with the file's name alone."""
+        return replace(self, file=self.made_of)
+
+    def made(self, table: Table) -> AbstractContextManager[Content]:
+        """Take the file, if it is the one that was explored."""
+        if self.digest and file_digest(self.file) != self.digest:
+            raise BadInputError(
+                f"{self.file} has changed since it was explored, so its point says nothing of it any more; explore "
+                "again"
+            )
+        return nullcontext(Content(self.file))
+
+
+@dataclass(frozen=True, kw_only=True)
+class BroughtFrame(Brought):
+    """A frame that was made elsewhere, in memory: it can be explored and published, but no study can name it."""
+
+    frame: Frame | None = None
+
+    name: ClassVar[str] = "frame"
+    title: ClassVar[str] = "Made elsewhere"
+    unwritten: ClassVar[tuple[str, ...]] = ("frame",)
+    caution: ClassVar[str] = BroughtFile.caution
+
+    @property
+    def made_of(self) -> str:
+        """What kind of frame it is."""
+        return f"a {self.frame.origin}" if self.frame is not None else ""
+
+    @property
+    def public(self) -> Self:
+        """The same without the frame."""
+        return replace(super().public, frame=None)
+
+    @property
+    def pinned(self) -> Self:
+        """The same with the digest of what the frame holds."""
+        if self.frame is None:
+            return self
+        return replace(self, digest=frame_digest(self.frame))
+
+    def made(self, table: Table) -> AbstractContextManager[Content]:
+        """Take the frame, if it is at hand and the one that was explored."""
+        if self.frame is None:
+            raise BadInputError(
+                f"{self.label or 'this point'} was a frame in memory, which no file keeps; add it to the map again, "
+                "or write it to a file and bring that"
+            )
+        if self.digest and frame_digest(self.frame) != self.digest:
+            raise BadInputError(f"{self.made_of} has changed since it was explored; add it to the map again")
+        return nullcontext(Content(self.frame.content))
+
+
+def shown_rows(source: Source, table: Table) -> pa.Table:
+    """Return the rows of a file as texts, in the columns that are published of a table and no others."""
+    names = [name for name in table.published if name in source.engine.columns]
+    counted_rows = pa.Table.from_batches(source.engine.count_texts(names))
+    times = counted_rows.column(len(names)).to_numpy()
+    texts = [column.cast(pa.string()) for column in counted_rows.columns[: len(names)]]
+    return pa.table(texts, names).take(pa.array(np.repeat(np.arange(len(times)), times)))
+
+
+def file_digest(file: str) -> str:
+    """Return a digest of the bytes of a file, or of all files of a folder or pattern; raise where there is none."""
+    if scheme_of(file) is not None:
+        raise BadInputError(f"{file}: a file to compare must be on this machine; copy it here first")
+    paths: Sequence[Path] = input_files(file)
+    digest = sha256()
+    for path in paths:
+        if not path.is_file():
+            raise BadInputError(f"{path}: there is no such file; name one that was made of this table")
+        with path.open("rb") as stream:
+            while part := stream.read(1 << 20):
+                digest.update(part)
+    return digest.hexdigest()[:DIGITS]
+
+
+def frame_digest(frame: Frame) -> str:
+    """Return a digest of what a frame holds, in its order."""
+    table = arrow_table(frame.content, frame.origin)[0].combine_chunks()
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema.remove_metadata()) as writer:
+        writer.write_table(table.replace_schema_metadata(None))
+    return sha256(sink.getvalue()).hexdigest()[:DIGITS]

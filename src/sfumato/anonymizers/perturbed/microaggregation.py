@@ -1,0 +1,214 @@
+"""Microaggregation: small groups of records that are alike all show the average of their group.
+
+    MDAV, maximum distance to average vector (Domingo-Ferrer & Mateo-Sanz 2002; with categories Domingo-Ferrer & Torra
+    2005, MDAV-generic). R: the records that are in no group yet.
+
+    while R has at least 3k records:
+        r: the record of R farthest from the average record of R; a group of r and the k - 1 nearest to it leaves R
+        s: the record of R farthest from r;                       a group of s and the k - 1 nearest to it leaves R
+    if R has at least 2k records: a group around the record farthest from the average of R
+    what is left is the last group
+    publish the average of its group in place of every record
+
+`average` says what an average is: of numbers and dates the mean, the median or the mode; of categories the mode, of
+`ordered` ones the median. A missing value is a category of its own: it is as far from a number as numbers are from each
+other at most, and a group shows it where more than half of its records do.
+
+Every column is scaled so that two records drawn at random differ in it by 1 on average (of squares): for numbers that
+is the usual standardization, and categories, which are equal or not, weigh as much. The table's weights multiply it.
+
+What it promises: where all quasi-identifiers are averaged (`columns` left out), every published combination stands for
+at least k records. A column `by` may stay as it is: groups lie within its values. With `columns`, or with every column
+grouped by itself (`method=columns`: individual ranking, Defays & Nanopoulos 1993), nothing is promised. It promises
+nothing of sensitive values. Averages are nobody's value, so boxes do not hold people's values: no loss is said of it.
+
+Records with equal values are one point with a count, so time is (points x groups), not (records x groups); where a
+point is divided between groups, which of its records go where is drawn at random.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+
+from sfumato.anonymizers.perturbed.columns import all_places
+from sfumato.anonymizers.perturbed.mdav import MEAN, MEDIAN, MODE, Space, grouped
+from sfumato.anonymizers.record_maker import NOTHING, InColumns, RecordMaker, Seed
+from sfumato.arrays import Codes, Counts, Flags, Numbers
+from sfumato.configuration import Option
+from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.release import Records
+from sfumato.release.dial import Dial, size_dial
+from sfumato.release.records import leaf_numbers
+from sfumato.requirements import KAnonymity, Requirement
+from sfumato.table import Points
+
+KINDS = {"mean": MEAN, "median": MEDIAN, "mode": MODE}
+
+
+@dataclass(frozen=True)
+class Microaggregation(RecordMaker):
+    """Publish the average of its group of at least k similar records in place of every record."""
+
+    k: Annotated[int, Option("How many records a group has at least.", least=1)]
+    method: Annotated[
+        Literal["mdav", "columns"],
+        Option("Groups over all columns together (MDAV), or for every column its own, which promises nothing."),
+    ] = "mdav"
+    average: Annotated[
+        Literal["mean", "median", "mode"],
+        Option("The average of numbers and dates. Of categories it is the mode, of ordered ones the median."),
+    ] = "mean"
+    columns: InColumns = ()
+    ordered: Annotated[
+        tuple[str, ...], Option("Columns of categories whose order in the hierarchy means something.", takes="columns")
+    ] = ()
+    by: Annotated[
+        str | None, Option("A quasi-identifier that stays as it is: groups lie within its values.", takes="quasi")
+    ] = None
+    seed: Seed = None
+
+    name: ClassVar[str] = "microaggregation"
+    title: ClassVar[str] = "Microaggregation"
+    example: ClassVar[str | None] = "microaggregation k=5"
+    effort: ClassVar[float] = 10.0
+    caution: ClassVar[str] = (
+        "Values look exact and are averages of groups. It hides who is who among the records of a group where all "
+        "quasi-identifiers are averaged; a group whose members share a sensitive value still tells it."
+    )
+
+    @property
+    def promised(self) -> Requirement:
+        """Groups of k, where no quasi-identifier stays out of them."""
+        return KAnonymity(self.k) if self.method == "mdav" and not self.columns else NOTHING
+
+    def dial(self, records: int) -> Dial | None:
+        """Turn k."""
+        return size_dial("k", records)
+
+    def check_columns(self, columns: Records) -> None:
+        """Raise where a column is named that is not there or does not fit."""
+        self._places(columns)
+
+    def records(self, original: Records, generator: np.random.Generator) -> Records:
+        """Group, and average."""
+        places = self._places(original)
+        stratum = np.zeros(len(original), np.int32) if self.by is None else original.codes[:, original.place(self.by)]
+        self._check_sizes(original, stratum)
+        together = [places] if self.method == "mdav" else [[place] for place in places]
+        replaced: dict[int, Codes] = {}
+        for columns in together:
+            group = self._groups(original, columns, stratum, generator)
+            replaced |= {place: self._averages(original, place, group) for place in columns}
+        return original.replaced(replaced)
+
+    def _places(self, records: Records) -> list[int]:
+        quasi = [attribute.name for attribute in records.cells.quasi]
+        if self.by is not None and self.by not in quasi:
+            raise BadInputError(f"by: {self.by!r} is no quasi-identifier; these are {', '.join(quasi)}")
+        places = all_places(self.name, records, self.columns)
+        for name in self.ordered:
+            if records.is_number(records.place(name)):
+                raise BadInputError(f"ordered: {name!r} has numbers or dates, which are ordered anyway; leave it out")
+        if self.by is not None and self.by in self.columns:
+            raise BadInputError(f"by: {self.by!r} stays as it is, so it cannot be averaged; take it out of columns")
+        others = [place for place in places if records.names[place] != self.by]
+        if not others:
+            raise BadInputError(f"{self.name}: beside by={self.by} there is no column to average")
+        return others
+
+    def _check_sizes(self, original: Records, stratum: Codes) -> None:
+        """Raise where there are fewer than k records, in all or beside a value of `by`."""
+        sizes = np.bincount(stratum)
+        smallest = int(sizes[sizes > 0].min())
+        if smallest < self.k:
+            where = "the table has" if self.by is None else f"a value of {self.by} has"
+            raise InfeasibleError(
+                f"{self.name}: {where} {smallest:,} records, so k is at most {smallest}, not {self.k}"
+            )
+
+    def _kind(self, records: Records, place: int) -> int:
+        if records.is_number(place):
+            return KINDS[self.average]
+        return MEDIAN if records.names[place] in self.ordered and self.average != "mode" else MODE
+
+    def _groups(self, original: Records, places: list[int], stratum: Codes, generator: np.random.Generator) -> Counts:
+        """Find the group of every record."""
+        points = Points.of(np.column_stack([original.codes[:, places], stratum]), np.ones(len(original), np.int64))
+        kinds = np.array([self._kind(original, place) for place in places], np.int64)
+        space = Space.of(points.codes[:, :-1], points.counts, _numbers(original, places, self.ordered), kinds)
+        space = space.weighted(
+            [float(original.cells.weights[p]) if p < len(original.cells.quasi) else 1.0 for p in places]
+        )
+        entries, groups = [], 0
+        for value in np.unique(points.codes[:, -1]):
+            inside = np.flatnonzero(points.codes[:, -1] == value)
+            point, group, count = grouped(space.only(inside), self.k)
+            entries.append((inside[point], group + groups, count))
+            groups += int(group.max()) + 1
+        point, group, count = (np.concatenate(part) for part in zip(*entries, strict=True))
+        return _dealt(points.number, point, group, count, generator)
+
+    def _averages(self, original: Records, place: int, group: Counts) -> Codes:
+        """Find for every record the leaf that its group shows."""
+        codes, hierarchy = original.codes[:, place], original.hierarchies[place]
+        counts = np.zeros((int(group.max()) + 1, 2), np.int64)
+        absent = codes == (hierarchy.size - 1 if hierarchy.missing else -1)
+        np.add.at(counts, (group, absent.astype(np.int64)), 1)
+        lacking = counts[:, 1] > counts[:, 0]
+        kind = self._kind(original, place)
+        if kind == MODE:
+            return _modes(codes, group)[group]
+        if kind == MEDIAN:
+            shown = _medians(codes, group, absent & ~lacking[group])[group]
+        else:
+            known = ~absent
+            numbers = original.numbers(place)
+            sums = np.bincount(group[known], numbers[known], len(counts))
+            shown = original.nearest(place, (sums / np.maximum(counts[:, 0], 1))[group])
+        return np.where(lacking[group], hierarchy.size - 1, shown).astype(np.int32)
+
+
+def _numbers(records: Records, places: list[int], ordered: tuple[str, ...]) -> list[Numbers]:
+    """Return for every column its leaves as numbers; of ordered categories their ranks; NaN where they are none."""
+    columns = []
+    for place in places:
+        hierarchy = records.hierarchies[place]
+        numbers = leaf_numbers(hierarchy)
+        if records.names[place] in ordered:
+            numbers[: hierarchy.domain_size] = np.arange(hierarchy.domain_size)
+        columns.append(numbers)
+    return columns
+
+
+def _dealt(number: Counts, point: Counts, group: Counts, count: Counts, generator: np.random.Generator) -> Counts:
+    """Deal the records of every point out to its groups, at random; `number` is the point of every record."""
+    order = np.lexsort((generator.random(len(number)), number))
+    entries = np.argsort(point, kind="stable")
+    dealt = np.empty(len(number), np.int64)
+    dealt[order] = np.repeat(group[entries], count[entries])
+    return dealt
+
+
+def _modes(codes: Codes, group: Counts) -> Codes:
+    """Find the commonest code of every group; of equally common ones the first."""
+    pairs, counts = np.unique(np.column_stack([group, codes]), axis=0, return_counts=True)
+    order = np.lexsort((pairs[:, 1], -counts, pairs[:, 0]))
+    modes: Codes = pairs[order[_firsts(pairs[order, 0])], 1].astype(np.int32)
+    return modes
+
+
+def _medians(codes: Codes, group: Counts, left_out: Flags) -> Codes:
+    """Find the lower median of the codes of every group; some records do not count."""
+    order = np.lexsort((codes, left_out, group))
+    first = _firsts(group[order])
+    sizes = np.bincount(group[~left_out], minlength=len(first))
+    medians: Codes = codes[order[first + (sizes - 1) // 2]]
+    return medians
+
+
+def _firsts(groups: Counts) -> Counts:
+    """Return where every group begins among sorted ones."""
+    return np.flatnonzero(np.diff(groups, prepend=-1))

@@ -1,0 +1,154 @@
+"""Top and bottom coding: values beyond a limit are shown as an open end, such as `80+` (Hundepool et al. 2012, 3.2.4).
+
+    for each column with an upper limit u: a value of u or more is published as `u+`
+    for each column with a lower limit l:  a value of l or less is published as an open end below
+    everything else is published as it is
+
+The limits are given (`upper="age=80"`), or found from a `share`: the fewest values at an end that at least this share
+of the records have. Where a leaf stands for a stretch of values, the open end begins with the leaf of the limit.
+
+What it promises: values are truthful, and the largest (which everybody would know) are not told: the end of the domain
+is left open, also where it was taken from the data. It promises nothing of groups by itself: whoever is alone with
+what is shown stays alone. A requirement given with it is kept by leaving records out, as far as that is allowed, or
+refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+
+from sfumato.anonymizers.anonymizer import Anonymizer, check_budget
+from sfumato.anonymizers.full_domain.full_domain import recoded
+from sfumato.arrays import Counts
+from sfumato.configuration import Option, named_entries
+from sfumato.errors import BadInputError
+from sfumato.release import Form, Release
+from sfumato.release.dial import Dial
+from sfumato.requirements import Requirement
+from sfumato.table import Cells, Quasi, Table
+
+EXAMPLE = "age=80"
+
+
+@dataclass(frozen=True)
+class TopCoding(Anonymizer):
+    """Publish the largest or smallest values of numbers and dates as open ends.
+
+    >>> str(TopCoding(upper="age=80"))
+    'top-coding upper="age=80"'
+    """
+
+    upper: Annotated[str, Option("The value from which on each column is an open end, such as `age=80, hours=60`.")] = (
+        ""
+    )
+    lower: Annotated[str, Option("The value up to which each column is an open end, such as `age=18`.")] = ""
+    share: Annotated[
+        float | None,
+        Option("In place of limits: the share of the records in an open end, at least.", more_than=0, most=1),
+    ] = None
+    ends: Annotated[Literal["top", "bottom", "both"], Option("At which end of a column the share is taken.")] = "top"
+    columns: Annotated[
+        tuple[str, ...],
+        Option("The columns of which the share is taken; without any, all of numbers or dates.", takes="columns"),
+    ] = ()
+
+    name: ClassVar[str] = "top-coding"
+    title: ClassVar[str] = "Top and bottom coding"
+    example: ClassVar[str | None] = 'top-coding upper="age=80"'
+    caution: ClassVar[str] = (
+        "Only the ends of columns are hidden: everything else is shown as it is, and nobody is put into a group."
+    )
+    shows_exact: ClassVar[bool] = True
+    treats_households_alike = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        given = bool(named_entries("upper", self.upper, EXAMPLE) or named_entries("lower", self.lower, EXAMPLE))
+        if given == (self.share is not None):
+            raise BadInputError(
+                'top-coding: give limits (upper="age=80", lower="age=18") or a share=0.01 of the records'
+            )
+        if self.share is None and (self.columns or self.ends != "top"):
+            raise BadInputError("top-coding: columns and ends belong to share; limits name their columns themselves")
+
+    def dial(self, records: int) -> Dial | None:
+        """Turn the share, where it is one."""
+        return None if self.share is None else Dial("share", max(1 / records, 1e-4), 0.5)
+
+    def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
+        """Recode the ends, and suppress the groups that are not admitted."""
+        if form != "generalization":
+            raise BadInputError(
+                "top-coding publishes open ends; a bucketization would publish exact values beside them"
+            )
+        cells = table.cells
+        lo, hi, quasi = cells.codes.copy(), cells.codes.copy(), list(cells.quasi)
+        for a, (below, above) in self._limits(cells).items():
+            hierarchy = quasi[a].hierarchy
+            last = hierarchy.domain_size - 1
+            if below >= above:
+                raise BadInputError(f"top-coding: the open ends of {quasi[a].name!r} meet; leave values between them")
+            codes = cells.codes[:, a]
+            hi[codes <= below, a], lo[codes <= below, a] = below, 0
+            top = (codes >= above) & (codes <= last)
+            lo[top, a], hi[top, a] = above, last
+            firsts = (-inf, *hierarchy.firsts[1:]) if below >= 0 else hierarchy.firsts
+            lasts = (*hierarchy.lasts[:-1], inf) if above <= last else hierarchy.lasts
+            opened = replace(hierarchy.without_nodes(), firsts=firsts, lasts=lasts)  # a node may name the end
+            quasi[a] = replace(quasi[a], hierarchy=opened)
+        release = recoded(table.over(quasi), requirement, form, lo, hi, whole=True)
+        check_budget(release, requirement, budget, "with these ends", "take larger ends")
+        return release
+
+    def _limits(self, cells: Cells) -> dict[int, tuple[int, int]]:
+        """Return by column the last leaf of the open end below (-1: none), and the first of that above (size: none)."""
+        limits: dict[int, tuple[int, int]] = {}
+        names = self.columns or [each.name for each in cells.quasi if each.hierarchy.scale != "category"]
+        if self.share is not None:
+            for name in names:
+                a = _place("columns", name, cells.quasi)
+                limits[a] = _ends(cells.leaf_counts[a][: cells.quasi[a].hierarchy.domain_size], self.share, self.ends)
+            if not limits:
+                raise BadInputError("top-coding is for numbers or dates, and no quasi-identifier has any")
+        for field, text in (("lower", self.lower), ("upper", self.upper)):
+            for name, value in named_entries(field, text, EXAMPLE):
+                a = _place(field, name, cells.quasi)
+                below, above = limits.get(a, (-1, cells.quasi[a].hierarchy.size))
+                leaf = _leaf(field, cells.quasi[a], value)
+                limits[a] = (leaf, above) if field == "lower" else (below, leaf)
+        return limits
+
+
+def _place(field: str, name: str, quasi: Sequence[Quasi]) -> int:
+    """Find a column of numbers or dates by its name."""
+    names = [each.name for each in quasi if each.hierarchy.scale != "category"]
+    if name not in names:
+        known = ", ".join(names) or "none"
+        raise BadInputError(f"{field}: {name!r} is no quasi-identifier of numbers or dates; these are: {known}")
+    return [each.name for each in quasi].index(name)
+
+
+def _leaf(field: str, quasi: Quasi, value: str) -> int:
+    """Find the leaf of a limit."""
+    leaf = int(quasi.hierarchy.encode([value])[0])
+    if not 0 <= leaf < quasi.hierarchy.domain_size:
+        raise BadInputError(
+            f"{field}: {value!r} is no value of {quasi.name!r}, which has {quasi.hierarchy.domain_in_words()}"
+        )
+    return leaf
+
+
+def _ends(counts: Counts, share: float, ends: str) -> tuple[int, int]:
+    """Find the fewest leaves at an end that have at least a share of the records: the last below, the first above."""
+    wanted = share * counts.sum() - 1e-9
+    below, above = -1, len(counts) + 1
+    if ends != "top":
+        below = int(np.searchsorted(np.cumsum(counts), wanted))
+    if ends != "bottom":
+        above = len(counts) - 1 - int(np.searchsorted(np.cumsum(counts[::-1]), wanted))
+    return below, above

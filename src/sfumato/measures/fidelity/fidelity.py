@@ -1,0 +1,267 @@
+"""Fidelity: how true a release is to its original, whatever kind of release it is.
+
+`Fidelity` says what is looked at; `Portrait` is the original, made ready once, against which every release is held.
+Each measure has its baseline beside it: the same number for a sample, or for a resample, of the original's own records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+
+from sfumato.arrays import Numbers
+from sfumato.configuration import Configured, Option
+from sfumato.measures.fidelity.associations import (
+    Products,
+    Unit,
+    association_error,
+    associations,
+    products,
+    units,
+)
+from sfumato.measures.fidelity.columns import Column, coded_columns
+from sfumato.measures.fidelity.marginals import Places, Truth, marginal_errors, sets_of_columns
+from sfumato.measures.fidelity.measures import MARGINALS
+from sfumato.measures.fidelity.propensity import by_tree, expected_saturated, released_shares, saturated
+from sfumato.measures.fidelity.reading import Reading, read, read_original
+from sfumato.measures.fidelity.regressions import (
+    Fitted,
+    Model,
+    least_squares,
+    logistic,
+    model_of,
+    overlaps,
+    read_models,
+)
+from sfumato.measures.fidelity.samples import Sampled
+from sfumato.process.interrupts import look
+from sfumato.release import Published, Records, read_as_records
+from sfumato.release.records import NOT_SHOWN
+from sfumato.release.synthetic import uniform_leaves
+from sfumato.table import Table
+
+SHOWN_PAIRS = 60
+"""How many pairs of columns a picture names, the worst first."""
+
+SHOWN_TERMS = 40
+"""How many coefficients of a model a picture names, those that overlap least first."""
+
+
+@dataclass(frozen=True)
+class Fidelity(Configured):
+    """What of a release is compared with the original."""
+
+    name: ClassVar[str] = "fidelity"
+    example: ClassVar[str] = 'fidelity ways=3 bins=100 regression="income ~ age + education"'
+
+    ways: Annotated[int, Option("Up to how many columns are counted together.", least=1, most=3)] = 3
+    bins: Annotated[
+        int, Option("Into how many bins a column of more values is cut, in their order.", least=2, most=200)
+    ] = 100
+    most: Annotated[
+        int, Option("How many sets of columns are counted at most; of more, so many are drawn.", least=1)
+    ] = 500
+    propensity: Annotated[
+        Literal["cells", "tree"],
+        Option("Who tells records of the release from the original's: all cells apart, or a decision tree as well."),
+    ] = "cells"
+    regression: Annotated[
+        str | None,
+        Option(
+            'Models to fit, with ";" between, such as "income ~ age + sex"; without any, every number by all others.'
+        ),
+    ] = None
+    sample: Annotated[int, Option("Of more records than this, the tree sees so many.", least=100)] = 20_000
+    seed: Annotated[int, Option("What decides all that is drawn.", least=0)] = 0
+
+    def prepare(self, table: Table) -> Portrait:
+        """Work out everything that does not depend on a release."""
+        return Portrait(table, self)
+
+    def having(self, measures: tuple[str, ...]) -> Fidelity:
+        """Return the same with what these measures need."""
+        ways = max([self.ways, *(3 for name in measures if name in ("marginal_error_3", "nist_score"))])
+        return replace(self, ways=ways, propensity="tree" if "pmse_tree" in measures else self.propensity)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What came out for one release: the measures, and what pictures are drawn of."""
+
+    values: Mapping[str, float]
+    picture: Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Portrait:
+    """The original, ready for releases to be held against it."""
+
+    table: Table
+    wanted: Fidelity
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """The coded columns."""
+        return coded_columns(self.table.cells, self.wanted.bins)
+
+    @cached_property
+    def original(self) -> Reading:
+        """The table itself as rows."""
+        return read_original(self.table.cells, self.columns)
+
+    @cached_property
+    def truths(self) -> tuple[Mapping[Places, Truth], ...]:
+        """The marginals of one column, of two, of three, as far as they are wanted and there are so many columns."""
+        wanted, columns = self.wanted, len(self.columns)
+        every = (sets_of_columns(columns, way, wanted.most, wanted.seed) for way in range(1, wanted.ways + 1))
+        return tuple({places: Truth.of(self.original, places) for places in sets} for sets in every if sets)
+
+    @cached_property
+    def samples(self) -> tuple[Sampled, ...]:
+        """What samples of the table would have as errors, for one column, two, three."""
+        return tuple(Sampled.of(list(truths.values()), self.table.cells.records) for truths in self.truths)
+
+    @cached_property
+    def units(self) -> tuple[Unit, ...]:
+        """How numbers are scaled."""
+        return units(self.original)
+
+    @cached_property
+    def products(self) -> Products:
+        """The mean products of the original's columns."""
+        return products(self.original, self.units)
+
+    @cached_property
+    def associations(self) -> Numbers:
+        """The association of every two columns of the original."""
+        return associations(self.products)
+
+    @cached_property
+    def models(self) -> tuple[tuple[Model, Fitted], ...]:
+        """The models with what the original says of them."""
+        models = read_models(self.wanted.regression, self.columns)
+        every = (model_of(target, others, self.products) for target, others in models)
+        return tuple((model, self._fitted(model, self.products, self.records)) for model in every if model.terms)
+
+    @cached_property
+    def records(self) -> Records:
+        """The original record by record."""
+        return Records.of(self.table.cells)
+
+    @cached_property
+    def baselines(self) -> dict[str, float]:
+        """What every measure of likeness would be of a resample of the original: where chance alone leaves it."""
+        floors = {MARGINALS[way]: sampled.of_resample() for way, sampled in enumerate(self.samples)}
+        floors["pmse"] = expected_saturated(self.table.cells.counts)
+        if self.wanted.propensity == "tree":
+            drawn = np.random.default_rng(self.wanted.seed).integers(0, len(self.records), len(self.records))
+            resample = self.records.recoded(self.records.codes[drawn])
+            floors["pmse_tree"] = by_tree(self.records, resample, self.wanted.sample, self.wanted.seed)
+        return floors
+
+    def ready(self) -> Portrait:
+        """Work everything out now, so that threads only read."""
+        assert self.samples is not None and self.associations is not None
+        assert self.models is not None and self.baselines is not None
+        return self
+
+    def compared(self, release: Published) -> Compared:
+        """Hold a release against the original."""
+        reading = read(release, self.columns)
+        errors = [marginal_errors(reading, truths) for truths in self.truths]
+        values = {MARGINALS[way]: float(np.mean(list(each.values()))) for way, each in enumerate(errors)}
+        if "marginal_error_3" in values:
+            values["nist_score"] = 1000 * (1 - values["marginal_error_3"])
+        pairs = min(len(errors), 2) - 1
+        values["sample_equivalent"] = self.samples[pairs].equivalent(values[MARGINALS[pairs]])
+        look()
+        cells = self.table.cells
+        values["pmse"] = saturated(cells.counts / cells.records, released_shares(reading, cells))
+        drawn = self._drawn(release)
+        if self.wanted.propensity == "tree":
+            assert drawn is not None
+            values["pmse_tree"] = by_tree(self.records, drawn, self.wanted.sample, self.wanted.seed)
+        look()
+        own = products(reading, self.units)
+        associated = associations(own)
+        if len(self.columns) > 1:
+            values["correlation_error"] = association_error(self.associations, associated)
+        fits = [self._fitted(model, own, drawn) for model, _ in self.models]
+        shares = [overlaps(fitted, fit) for (_, fitted), fit in zip(self.models, fits, strict=True)]
+        if shares and np.isfinite(np.concatenate(shares)).any():
+            values["interval_overlap"] = float(np.nanmean(np.concatenate(shares)))
+        return Compared(values, self._picture(errors, associated, fits, shares))
+
+    def _drawn(self, release: Published) -> Records | None:
+        """Draw records of a release, where a measure needs any; a value that is not shown may be anything."""
+        logistic_models = any(not self.columns[model.target].is_number for model, _ in self.models)
+        if not logistic_models and self.wanted.propensity != "tree":
+            return None
+        generator = np.random.default_rng(self.wanted.seed)
+        records = read_as_records(release, generator)
+        hidden = np.flatnonzero((records.codes == NOT_SHOWN).any(axis=0))
+        lo, columns = np.zeros(len(records), np.int32), {}
+        for place in hidden.tolist():
+            hierarchy = records.hierarchies[place]
+            anything = uniform_leaves(hierarchy, lo, lo + np.int32(hierarchy.size - 1), generator)
+            columns[place] = np.where(records.codes[:, place] == NOT_SHOWN, anything, records.codes[:, place])
+        return records.replaced(columns)
+
+    def _fitted(self, model: Model, of: Products, records: Records | None) -> Fitted:
+        if self.columns[model.target].is_number:
+            return least_squares(of, model)
+        assert records is not None
+        return logistic(records.codes, model, self.products, self.units)
+
+    def _picture(
+        self, errors: list[dict[Places, float]], associated: Numbers, fits: list[Fitted], shares: list[Numbers]
+    ) -> dict[str, Any]:
+        """Collect what is drawn, with the digits that a drawing needs."""
+        names = [column.name for column in self.columns]
+        pairs = sorted(errors[1].items(), key=lambda item: -item[1]) if len(errors) > 1 else []
+        return {
+            "names": names,
+            "numbers": [column.is_number for column in self.columns],
+            "baselines": {name: _rounded(value) for name, value in self.baselines.items()},
+            "original": [[_rounded(value) for value in row] for row in self.associations],
+            "release": [[_rounded(value) for value in row] for row in associated],
+            "pairs": [[*(names[place] for place in places), _rounded(error)] for places, error in pairs[:SHOWN_PAIRS]],
+            "all_pairs": len(pairs),
+            "models": [
+                self._model(model, fitted, fit, share)
+                for (model, fitted), fit, share in zip(self.models, fits, shares, strict=True)
+            ],
+        }
+
+    def _model(self, model: Model, original: Fitted, released: Fitted, shares: Numbers) -> dict[str, Any]:
+        """Describe a model: its coefficients with their intervals in either table, those that overlap least first."""
+        known = [i for i in np.argsort(shares, kind="stable") if np.isfinite(shares[i])]
+        ends = np.stack([original.coefficients, *original.ends, released.coefficients, *released.ends], axis=1)
+        return {
+            "target": self.columns[model.target].name,
+            "logistic": not self.columns[model.target].is_number,
+            "terms": [
+                [self._term(model, i), *(_rounded(value) for value in ends[i]), _rounded(shares[i])]
+                for i in known[:SHOWN_TERMS]
+            ],
+            "all_terms": len(known),
+        }
+
+    def _term(self, model: Model, place: int) -> str:
+        term = model.terms[place]
+        column = self.columns[term.place]
+        if term.kind != "bin":
+            return column.name if term.kind == "number" else f"{column.name} missing"
+        leaves = np.flatnonzero(column.bin_of[:-1] == term.bin)
+        if not len(leaves):
+            return f"{column.name} outside of the domain"
+        return f"{column.name} {column.hierarchy.text(int(leaves[0]), int(leaves[-1])) or 'missing'}"
+
+
+def _rounded(value: float) -> float | None:
+    """Round to the digits that a drawing needs; None where there is no number."""
+    return round(float(value), 4) if np.isfinite(value) else None

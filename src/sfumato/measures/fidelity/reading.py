@@ -1,0 +1,189 @@
+"""Any release as weighted rows of intervals, one interval of leaves per column: what all of fidelity reads.
+
+A release says two things of a group: which boxes its records are in, and which sensitive values they have; not which
+record has which. A row of a group's boxes and a row of its sensitive values are therefore taken as independent within
+the group, and a value as anywhere in its interval, by the width of leaves (the uniformity assumption of every estimate
+in this house). Where a group is one box, as in all releases but bucketizations, that is the joined row itself.
+
+A column that is not published at all is the interval of its whole domain. So is everything where nothing is published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.arrays import Codes, Counts, Numbers
+from sfumato.measures.fidelity.columns import Column
+from sfumato.release import NoisyRelease, Published, RecordRelease, Release
+from sfumato.release.records import NOT_SHOWN, cell_codes
+from sfumato.table import Cells, Points, distinct_rows
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """What rows show of one column: the different intervals, and which of them every row has."""
+
+    lo: Codes
+    hi: Codes
+    place: Counts
+
+    @staticmethod
+    def of(column: Column, lo: Codes, hi: Codes) -> Shown:
+        """Find the different intervals; a value that is not shown may be anything."""
+        hidden = lo == NOT_SHOWN
+        lo, hi = np.where(hidden, 0, lo).astype(np.int64), np.where(hidden, column.hierarchy.size - 1, hi)
+        keys, place = np.unique(lo * column.hierarchy.size + hi, return_inverse=True)
+        first, last = np.divmod(keys, column.hierarchy.size)
+        return Shown(first.astype(np.int32), last.astype(np.int32), place.astype(np.int64))
+
+    @property
+    def are_points(self) -> bool:
+        """Whether every interval is a single leaf."""
+        return bool((self.lo == self.hi).all())
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """Rows of some columns: the group of each, its records, and what it shows."""
+
+    group: Counts
+    mass: Numbers
+    shown: tuple[Shown, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A release as rows of boxes and rows of sensitive values, joined by their groups."""
+
+    columns: tuple[Column, ...]
+    boxes: Side
+    values: Side
+    sizes: Numbers
+    """The records of every group."""
+
+    @property
+    def records(self) -> float:
+        """How many records it has, as its counts say."""
+        return float(self.boxes.mass.sum())
+
+    def shown(self, place: int) -> Shown:
+        """Return what is shown of a column."""
+        quasi = len(self.boxes.shown)
+        return self.boxes.shown[place] if place < quasi else self.values.shown[place - quasi]
+
+    def joined(self, places: Sequence[int]) -> tuple[list[Counts], Numbers]:
+        """Return rows of some columns: for each column which of its intervals, and the records of every row."""
+        quasi = len(self.boxes.shown)
+        inside = [self.boxes.shown[place].place for place in places if place < quasi]
+        beside = [self.values.shown[place - quasi].place for place in places if place >= quasi]
+        if not beside:
+            return inside, self.boxes.mass
+        if not inside:
+            return beside, self.values.mass
+        left, right = _fewer(self.boxes, inside), _fewer(self.values, beside)
+        one, other = _pairs(left[0], right[0], len(self.sizes))
+        mass = self._shares(left[0], left[2])[one] * right[2][other]
+        return [*(column[one] for column in left[1]), *(column[other] for column in right[1])], mass
+
+    def _shares(self, group: Counts, mass: Numbers) -> Numbers:
+        """Return the share of rows in their groups; one that is alone there is all of it, whatever noise says."""
+        alone = np.bincount(group, minlength=len(self.sizes))[group] == 1
+        sizes = np.where(self.sizes == 0, 1.0, self.sizes)[group]
+        shares: Numbers = np.where(alone, 1.0, mass / sizes)
+        return shares
+
+
+def _fewer(side: Side, places: list[Counts]) -> tuple[Counts, list[Counts], Numbers]:
+    """Add up the rows of a side that have the same group and the same intervals: groups, places, records."""
+    first, number = distinct_rows(np.stack([side.group, *places], axis=1).astype(np.int32))
+    mass = np.bincount(number, side.mass, len(first)).astype(np.float64)
+    return side.group[first], [place[first] for place in places], mass
+
+
+def _pairs(left: Counts, right: Counts, groups: int) -> tuple[Counts, Counts]:
+    """Pair every row on the left with every row on the right of the same group."""
+    order = np.argsort(right, kind="stable")
+    many = np.bincount(right, minlength=groups)
+    starts = np.cumsum(many) - many
+    times = many[left]
+    one = np.repeat(np.arange(len(left)), times)
+    within = np.arange(len(one)) - np.repeat(np.cumsum(times) - times, times)
+    return one, order[starts[left[one]] + within]
+
+
+def read(release: Published, columns: tuple[Column, ...]) -> Reading:
+    """Read a release as rows."""
+    if isinstance(release, NoisyRelease):
+        box, value = np.nonzero(release.counts)
+        rows = release.boxes.lo, release.boxes.hi, np.arange(len(release.boxes.lo)), release.counts.sum(axis=1)
+        values = value[:, None].astype(np.int32), box, release.counts[box, value]
+    elif isinstance(release, RecordRelease):
+        group, mass = np.arange(len(release.counts)), release.counts.astype(np.float64)
+        rows, values = (release.lo, release.hi, group, mass), (release.values, group, mass)
+    else:
+        assert isinstance(release, Release)
+        boxes = release.boxes
+        rows = boxes.lo, boxes.hi, boxes.group, boxes.mass.astype(np.float64)
+        values = _assigned_values(release)
+    if not rows[3].sum() > 0:
+        return _nothing(release.cells, columns)
+    return _reading(columns, *rows, *values)
+
+
+def read_original(cells: Cells, columns: tuple[Column, ...]) -> Reading:
+    """Read the table itself."""
+    codes, mass, group = cell_codes(cells), cells.counts.astype(np.float64), np.arange(cells.size)
+    quasi = codes[:, : len(cells.quasi)]
+    shown = tuple(
+        Shown(leaves, leaves, place.astype(np.int64))
+        for leaves, place in (np.unique(column, return_inverse=True) for column in quasi.T)
+    )
+    values = _shown_values(columns, codes[:, len(cells.quasi) :])
+    return Reading(columns, Side(group, mass, shown), Side(group, mass, values), mass)
+
+
+def _reading(
+    columns: tuple[Column, ...],
+    lo: Codes,
+    hi: Codes,
+    group: Counts,
+    mass: Numbers,
+    leaves: Codes,
+    value_group: Counts,
+    value_mass: Numbers,
+) -> Reading:
+    sizes = np.bincount(group, mass, int(group.max()) + 1).astype(np.float64)
+    shown = tuple(Shown.of(columns[a], lo[:, a], hi[:, a]) for a in range(lo.shape[1]))
+    values = _shown_values(columns, leaves)
+    return Reading(columns, Side(group, mass, shown), Side(value_group, value_mass, values), sizes)
+
+
+def _shown_values(columns: tuple[Column, ...], leaves: Codes) -> tuple[Shown, ...]:
+    sensitive = columns[len(columns) - leaves.shape[1] :] if leaves.shape[1] else ()
+    return tuple(Shown.of(column, leaves[:, s], leaves[:, s]) for s, column in enumerate(sensitive))
+
+
+def _assigned_values(release: Release) -> tuple[Codes, Counts, Numbers]:
+    """List the sensitive leaves of every group, with how many records have them."""
+    cells, entries = release.cells, release.assignment
+    leaves = cell_codes(cells)[:, len(cells.quasi) :][entries.cell]
+    if release.histograms is None:
+        leaves = np.full_like(leaves, NOT_SHOWN)
+    rows = np.column_stack([entries.group.astype(np.int32), leaves])
+    distinct = Points.of(rows, entries.count)
+    return (
+        np.ascontiguousarray(distinct.codes[:, 1:]),
+        distinct.codes[:, 0].astype(np.int64),
+        distinct.counts.astype(np.float64),
+    )
+
+
+def _nothing(cells: Cells, columns: tuple[Column, ...]) -> Reading:
+    """Read a release without any record: everything may be anything."""
+    one, none = np.ones(1), np.zeros(1, np.int64)
+    lo, hi = (ends[None, :] for ends in cells.whole)
+    hidden = np.full((1, len(cells.sensitive)), NOT_SHOWN, np.int32)
+    return _reading(columns, lo, hi, none, one, hidden, none, one)

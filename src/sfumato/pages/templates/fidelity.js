@@ -1,0 +1,186 @@
+// How true a release is to the original, or two beside each other. Everything of the data goes onto the page as text.
+
+const WORST = 12;
+const LIKENESS = [
+  ["marginal_error_1", "distribution of one column"],
+  ["marginal_error_2", "of two columns together"],
+  ["marginal_error_3", "of three columns together"],
+  ["pmse", "told apart by all columns together"],
+  ["pmse_tree", "told apart by a decision tree"],
+];
+
+const shareOf = (value) => (value === null || value === undefined ? "–" : `${shown(Math.round(1000 * value) / 10)} %`);
+
+// -- errors and their baseline ------------------------------------------------------------------------------
+
+// Told apart always is a quarter; everything else is a share already.
+function likenessRow([name, text], sides) {
+  const scale = name.startsWith("pmse") ? 4 : 1;
+  const own = sides.map(({ point }) => point.values[name]);
+  if (own.every((value) => value === undefined)) return null;
+  const floor = sides[0].fidelity.baselines[name];
+  const series = [...own.map((value, i) => [value, sides[i].kind]), [floor, "before"]];
+  const bars = series.map(([value, kind]) => bar(scale * (value || 0), kind, 1));
+  const numbers = series.map(([value]) => cell(value === undefined ? "–" : shareOf(scale * value), "number"));
+  return element("tr", {}, rowHead(text), numbers, element("td", { class: "drawn", "aria-hidden": "true" }, bars));
+}
+
+function likenessTable(sides) {
+  const heads = [["error"], ...sides.map(({ title }) => [title, "number"]), ["a resample of the table", "number"], ["", "drawn"]];
+  const rows = LIKENESS.map((line) => likenessRow(line, sides)).filter(Boolean);
+  return wide(table(heads, element("tbody", {}, rows), "pair spread"));
+}
+
+function sampleSentence({ point, title }, alone) {
+  const value = point.values.sample_equivalent;
+  if (value === undefined) return null;
+  const who = alone ? "This release is" : `The ${title} is`;
+  return element("p", {}, `${who} as good as a random sample of ${shareOf(value)} of the records, by two columns together.`);
+}
+
+// -- pairs of columns, the worst first ----------------------------------------------------------------------
+
+const pairKey = ([one, other]) => JSON.stringify([one, other]);
+
+function pairRows(sides) {
+  const errors = sides.map(({ fidelity }) => new Map(fidelity.pairs.map((pair) => [pairKey(pair), pair[2]])));
+  const keys = [...new Set(sides.flatMap(({ fidelity }) => fidelity.pairs.map(pairKey)))];
+  const worst = (key) => Math.max(...errors.map((own) => own.get(key) || 0));
+  const ranked = keys.sort((a, b) => worst(b) - worst(a));
+  const largest = Math.max(...ranked.slice(0, 1).map(worst), 1e-9);
+  return ranked.map((key) => {
+    const values = errors.map((own) => own.get(key));
+    const bars = values.map((value, i) => bar(value || 0, sides[i].kind, largest));
+    return element(
+      "tr", {}, rowHead(JSON.parse(key).join(" × ")), values.map((value) => cell(shareOf(value), "number")),
+      element("td", { class: "drawn", "aria-hidden": "true" }, bars),
+    );
+  });
+}
+
+function pairsTable(sides) {
+  const rows = pairRows(sides);
+  if (!rows.length) return null;
+  const heads = [["two columns"], ...sides.map(({ title }) => [title, "number"]), ["", "drawn"]];
+  const body = (some) => wide(table(heads, element("tbody", {}, some), "pair spread"));
+  const rest = rows.slice(WORST);
+  return element(
+    "div", { class: "card" }, element("h5", {}, "Which pairs of columns are off most"),
+    element("p", { class: "quiet" }, "The share of the records that would need other values for the two to be distributed as in the table."),
+    body(rows.slice(0, WORST)),
+    rest.length ? element("details", {}, element("summary", {}, `${count(rest.length, "more pair")}`), body(rest)) : null,
+  );
+}
+
+// -- associations -------------------------------------------------------------------------------------------
+
+function shaded(value, kind, most) {
+  const text = value === null ? "–" : value.toFixed(2).replace("-", "−");
+  const made = cell(text === "−0.00" ? "0.00" : text, "number");
+  const strength = Math.min(Math.abs(value || 0) / most, 1);
+  made.style.background = `color-mix(in srgb, var(--${kind}) ${Math.round(70 * strength)}%, transparent)`;
+  return made;
+}
+
+function matrix(title, facts, names, rows, kindOf, most) {
+  const heads = [[""], ...names.map((_, i) => [`${i + 1}`, "number"])];
+  const lines = names.map((name, i) => element(
+    "tr", {}, rowHead(`${i + 1} ${name}`),
+    names.map((_, j) => (j >= i ? cell("", "number") : shaded(rows[i][j], kindOf(rows[i][j]), most))),
+  ));
+  return element(
+    "div", { class: "card" }, element("h5", {}, title), element("p", { class: "quiet" }, facts),
+    wide(table(heads.slice(0, -1), element("tbody", {}, lines.slice(1)), "matrix")),
+  );
+}
+
+const STRENGTH = "From 0 (none) to 1: Cramér’s V of categories, Pearson’s correlation of numbers, the correlation ratio of one of each.";
+const APART = "Release less original: orange is stronger than in the table, blue weaker.";
+
+function difference({ fidelity }) {
+  return fidelity.release.map((row, i) => row.map((value, j) => Math.abs(value) - Math.abs(fidelity.original[i][j])));
+}
+
+function matrices(sides) {
+  const { names, original } = sides[0].fidelity;
+  if (names.length < 2) return null;
+  const drawn = [matrix("Associations in the table", STRENGTH, names, original, () => "accent", 1)];
+  const apart = sides.map(difference);
+  const most = Math.max(0.1, ...apart.flat(2).map(Math.abs));
+  const kindOf = (value) => (value > 0 ? "warn" : "accent");
+  const who = ({ title }) => (sides.length === 1 ? "the release" : `the ${title}`);
+  for (const side of sides) {
+    drawn.push(matrix(`In ${who(side)}`, "As a reader would find them.", names, side.fidelity.release, () => "accent", 1));
+  }
+  sides.forEach((side, i) => drawn.push(matrix(`What is off in ${who(side)}`, APART, names, apart[i], kindOf, most)));
+  return element("div", { class: "cards matrices" }, drawn);
+}
+
+// -- models -------------------------------------------------------------------------------------------------
+
+// Intervals on one line: as far as they reach, each with its estimate.
+function interval([estimate, low, high], kind, [least, most]) {
+  const line = element("span", { class: "interval" });
+  if (estimate === null) return line;
+  const place = (value) => (100 * (value - least)) / (most - least || 1);
+  const reach = element("i", { class: kind }), dot = element("b", { class: kind });
+  reach.style.left = `${place(low)}%`;
+  reach.style.width = `${Math.max(place(high) - place(low), 0.5)}%`;
+  dot.style.left = `${place(estimate)}%`;
+  line.append(reach, dot);
+  return line;
+}
+
+function modelCard(sides, index) {
+  const models = sides.map(({ fidelity }) => fidelity.models[index]);
+  const [first] = models;
+  const others = models.slice(1).map((model) => new Map(model.terms.map((term) => [term[0], term])));
+  const some = first.terms.filter((term) => others.every((own) => own.has(term[0]))).slice(0, WORST);
+  if (!some.length) return null;
+  const lines = some.map((term) => {
+    const own = [term, ...others.map((each) => each.get(term[0]))];
+    return { name: term[0], original: term.slice(1, 4), fits: own.map((each) => each.slice(4, 7)), overlaps: own.map((each) => each[7]) };
+  });
+  const every = lines.flatMap(({ original, fits }) => [original, ...fits]).flat().filter((value) => value !== null);
+  const range = [Math.min(...every), Math.max(...every)];
+  const rows = lines.map(({ name, original, fits, overlaps }) => element(
+    "tr", {}, rowHead(name), overlaps.map((value) => cell(shareOf(value), "number")),
+    element(
+      "td", { class: "drawn", "aria-hidden": "true" },
+      interval(original, "before", range), fits.map((fit, i) => interval(fit, sides[i].kind, range)),
+    ),
+  ));
+  const heads = [["term"], ...sides.map(({ title }) => [sides.length === 1 ? "overlap" : `overlap, ${title}`, "number"]), ["", "drawn"]];
+  const kind = first.logistic ? "the chance of its commonest value" : "in standard units";
+  const facts = `Coefficients of a model of ${first.target} (${kind}) with their 95 % intervals: the table’s above in grey. ` +
+    `${shown(some.length)} of ${shown(first.all_terms)} terms, those that overlap least first.`;
+  const made = table(heads, element("tbody", {}, rows), "pair spread");
+  return element("div", { class: "card" }, element("h5", {}, `A model of ${first.target}`), element("p", { class: "quiet" }, facts), wide(made));
+}
+
+// -- together -----------------------------------------------------------------------------------------------
+
+const LIKENESS_READING = "Shares of the most there can be. Grey is what a second draw of as many people from the same population would " +
+  "have, by chance alone: an error no larger than that is no fault of a release.";
+
+function fidelityBlock(title, sides) {
+  if (!sides.every(({ fidelity }) => fidelity)) return null;
+  const models = sides[0].fidelity.models.map((_, i) => modelCard(sides, i));
+  return block(
+    title, sides.map((side) => sampleSentence(side, sides.length === 1)),
+    likenessTable(sides), element("p", { class: "small quiet" }, LIKENESS_READING),
+    element("div", { class: "cards two" }, pairsTable(sides), models),
+    matrices(sides),
+  );
+}
+
+const fidelityOf = (point) => (point.details || {}).fidelity;
+
+function ownFidelity(point) {
+  return fidelityBlock("How true it is to the original", [{ point, title: "this release", kind: "first", fidelity: fidelityOf(point) }]);
+}
+
+function compareFidelity(pair) {
+  const sides = pair.map((point, i) => ({ point, title: SIDES[i], kind: SIDES[i], fidelity: fidelityOf(point) }));
+  return fidelityBlock("How true they are to the original", sides);
+}

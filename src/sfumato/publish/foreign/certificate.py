@@ -1,0 +1,233 @@
+"""The certificate of a file that was made elsewhere: who made it, what is claimed, what the file confirms and what not.
+
+Nothing is promised of it: we did not make it. The public certificate is made of what was said of the file and of what
+the written file shows by itself. The publisher's own has what was found with the table at hand beside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sfumato.anonymizers import Brought
+from sfumato.measures import MEASURES
+from sfumato.phrases import counted, listed
+from sfumato.publish.audit.audit import Audit
+from sfumato.publish.cautions import Caution
+from sfumato.publish.certificate import ALONE, Origin, foot, head, warning
+from sfumato.publish.check_command import Columns, argument, public_check
+from sfumato.publish.file_alone import FileAlone
+from sfumato.publish.plain_words import PlainWords, named
+from sfumato.requirements import requirement
+from sfumato.table import Table
+
+NOT_BY_US = (
+    "This file was made elsewhere. sfumato promises nothing of how it came about; it says what is claimed, and what "
+    "everybody can confirm on the file."
+)
+NO_PROOF = (
+    "Nothing that stands in a file can show differential privacy: it is a promise about how the file was drawn, and "
+    "rests on who made it."
+)
+NOBODY = "The records are said to stand for nobody, so nothing about groups of people can be confirmed on them."
+NOTHING_CLAIMED = "Nothing is claimed for this file."
+NOT_ALONE = "the file alone does not confirm it"
+EYES = (
+    "For your eyes only: worked out with the table at hand, so it can tell of records that are not in the file. "
+    "Measures are relative to the whole table."
+)
+MEANINGS = [
+    ("One record is one person", "If a person can have several records, the risks here are too low."),
+    (
+        "Groups",
+        "A group is what a reader of the file sees: all rows with the same text in every column an outsider may know.",
+    ),
+    (
+        "Confirmed by the file",
+        "Where a claim compares with the table, the rows of the file are taken for it: so everybody can check it, and "
+        "it tells nothing of records that are not in the file.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a written file is, for its certificates."""
+
+    maker: Brought
+    columns: Columns
+    path: Path
+    draft: Path
+    rows: int
+    alone: FileAlone | None
+    """What it shows by itself of groups; None where its records stand for nobody or no group can be told."""
+
+
+def foreign_cautions(maker: Brought, columns: Columns) -> list[Caution]:
+    """List what such a file does not protect against; for everybody, so it follows from what was said alone."""
+    cautions = [Caution("origin", NOT_BY_US)]
+    if not maker.people:
+        cautions.append(
+            Caution(
+                "synthetic records",
+                "That a record is nobody's does not mean that nobody's record is in the file: who drew it may have "
+                "repeated rare people as they are. Only a proof about how it was drawn excludes that.",
+            )
+        )
+    cautions += [
+        Caution(
+            "composition",
+            "Another file about the same people, by whomever, can be joined with this one.",
+        ),
+        Caution(
+            "background knowledge",
+            f"Who knows more of a person than {named(columns.quasi) or 'the columns here'} can exclude records.",
+        ),
+    ]
+    if columns.neutral:
+        names = listed(columns.neutral)
+        cautions.append(Caution("neutral columns", f"Taken for harmless: {names}. Their content was not judged."))
+    return cautions
+
+
+def public_foreign_certificate(shown: Shown, cautions: Sequence[Caution]) -> dict[str, Any]:
+    """Write the certificate for everybody."""
+    maker, columns, alone = shown.maker, shown.columns, shown.alone
+    confirmed = () if alone is None else alone.confirmed
+    measures = {} if alone is None else dict(alone.measures)
+    return {
+        **head({shown.path.name: shown.draft}, shown.rows),
+        "promise": {
+            "claimed": maker.claimed,
+            "made_by": maker.label or "",
+            "records": "people" if maker.people else "nobody",
+            "parts": _parts(maker, confirmed),
+            "checked_on_the_file": bool(confirmed),
+            "why_not_checked": _why_not(maker, confirmed),
+        },
+        "columns": {
+            "quasi": list(columns.quasi),
+            "sensitive": list(columns.sensitive),
+            "neutral": list(columns.neutral),
+        },
+        "shown": {} if alone is None else dict(alone.shown),
+        "relative_to": "the file",
+        "measures": measures,
+        "meaning": {name: MEASURES[name].meaning for name in measures if name in MEASURES},
+        "anonymizer": maker.public.described_in_words,
+        **foot(MEANINGS, cautions, shown.path.name),
+        "verify": _check(shown, confirmed),
+    }
+
+
+def _check(shown: Shown, confirmed: Sequence[str]) -> list[str]:
+    """Write how the file is checked again: what it confirms, or that it is the one that is meant."""
+    if not shown.columns.quasi:
+        return ["sha256sum", argument(shown.path.name)]
+    return public_check([shown.path.name], shown.columns, "generalization", confirmed)
+
+
+def _parts(maker: Brought, confirmed: Sequence[str]) -> list[dict[str, Any]]:
+    """Say of every part of a claimed requirement whether the file confirms it."""
+    if maker.claim is None:
+        return []
+    return [
+        {
+            "requirement": str(part),
+            "in_words": part.rule_in_words("group"),
+            "confirmed_by_the_file": str(part) in confirmed,
+            "checked": ALONE if str(part) in confirmed else NOT_ALONE,
+        }
+        for part in requirement(maker.claim).parts
+    ]
+
+
+def _why_not(maker: Brought, confirmed: Sequence[str]) -> str:
+    if maker.epsilon is not None:
+        return NO_PROOF
+    if maker.claim is None:
+        return NOTHING_CLAIMED
+    if not maker.people:
+        return NOBODY
+    return "" if len(confirmed) == len(requirement(maker.claim).parts) else NOT_ALONE.capitalize() + "."
+
+
+def foreign_certificate(
+    outside: Mapping[str, Any],
+    maker: Brought,
+    table: Table,
+    origin: Origin,
+    cautions: Sequence[Caution],
+    found: Mapping[str, Any],
+    measures: Mapping[str, float],
+    checked: Audit | None,
+    left_out: Sequence[str],
+) -> dict[str, Any]:
+    """Write the publisher's certificate: the public one, and beside it what only the publisher may see.
+
+    `found` is what reading the file against the table found, `checked` the audit of the written file.
+    """
+    return {
+        **outside,
+        "for": "the publisher",
+        "anonymizer": str(maker),
+        "warnings": [
+            *(warning(caution) for caution in cautions),
+            *({"about": "measures", "text": text} for text in found["cautions"]),
+        ],
+        "for_your_eyes": {
+            "note": EYES,
+            "made_of": maker.made_of,
+            "digest": maker.digest,
+            "verdict": {key: found[key] for key in ("claim", "verdict", "why") if key in found},
+            "truthful": found["truthful"],
+            "rows": found["rows"],
+            "columns_left_out": list(left_out),
+            "relative_to": "the table",
+            "measures": dict(measures),
+            "meaning": {name: MEASURES[name].meaning for name in measures if name in MEASURES},
+            "coverage": {}
+            if checked is None or checked.coverage is None
+            else {"holds": checked.coverage.holds, "checked": checked.coverage.checked},
+            "dropped": table.dropped,
+            "input": {"table": origin.table, "sha256": origin.digest, "records": table.cells.records},
+            "study": {"name": origin.study, "sha256": origin.study_digest, "point": origin.point},
+            "notices": [*found["notices"], *table.notices],
+        },
+    }
+
+
+def foreign_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
+    """Say of what was made elsewhere what it is, what it protects and what it does not."""
+    promise, columns = certificate["promise"], certificate["columns"]
+    name, rows = certificate["files"][0]["name"], counted(certificate["rows"], "row")
+    maker = f" ({promise['made_by']})" if promise["made_by"] else ""
+    people = "each said to be made of one record of a table about people"
+    nobody = "which are said to be nobody's: made up to look like people of a table"
+    protects = []
+    k = int(certificate["measures"].get("k", 1))
+    if k > 1:
+        protects.append(
+            f"Whoever knows {named(columns['quasi'])} of a person finds at least {k:,} rows with the same texts, or "
+            "none: everybody can count that."
+        )
+    if promise["claimed"]:
+        confirmed = [part["confirmed_by_the_file"] for part in promise["parts"]]
+        state = "The file confirms it" if confirmed and all(confirmed) else "The file alone does not confirm it"
+        protects.append(f"Claimed by who made it: {promise['claimed']}. {state}. {promise['why_not_checked']}".rstrip())
+    else:
+        protects.append(NOTHING_CLAIMED)
+    shown = named([*columns["quasi"], *columns["sensitive"], *columns["neutral"]])
+    return {
+        "is": [
+            f"{name} has {rows}, {people if promise['records'] == 'people' else nobody}. It was made elsewhere{maker}.",
+            f"It has the columns {shown}.",
+        ],
+        "protects": protects,
+        "does_not": [
+            "Nobody here promises how it came about: what it protects beyond what the file shows rests on who made it.",
+            "It does not hide whether somebody is in it at all, nor what another file about the same people adds.",
+        ],
+    }

@@ -1,0 +1,83 @@
+"""Ready-made candidates and axes for the table of any study: `sfumato explore STUDY --preset everything`.
+
+A preset keeps the table, its hierarchies and the scales of a study, and takes the place of its candidates and axes.
+What a table cannot bear (a differentially private maker of undeclared domains) stands on the map as a point that says
+why; what is about sensitive values is left out where there are none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sfumato.anonymizers import anonymizer
+from sfumato.configuration import check_choice
+from sfumato.release import Form
+from sfumato.requirements import Requirement, requirement
+from sfumato.requirements.requirement import All
+from sfumato.tradeoff.study.study import NOTHING, Grid, Study
+
+Row = tuple[Sequence[str], Sequence[str], Sequence[Form], Sequence[float]]
+"""Makers, requirements, forms and shares that may be left out."""
+
+RANGES: Sequence[Form] = ("generalization",)
+BUCKETS: Sequence[Form] = ("bucketization",)
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A set of candidates, and the measures that they are compared on."""
+
+    meaning: str
+    axes: tuple[str, str]
+    rows: Sequence[Row]
+
+
+EVERYTHING = Preset(
+    "every family of makers, from k-anonymity over perturbation and synthesis to differential privacy, on the worst "
+    "attack and the error of all pairs of columns",
+    ("attack_worst", "marginal_error_2"),
+    (
+        (("without-quasi", "without-sensitive", "original"), ("",), RANGES, (0.0,)),
+        (("mondrian", "hilbert", "local-recoding"), ("k-anonymity k=5", "k-anonymity k=50"), RANGES, (0.0,)),
+        (("full-domain",), ("k-anonymity k=5", "k-anonymity k=50"), RANGES, (0.05,)),
+        (("mondrian",), ("t-closeness t=0.2 distance=js", "l-diversity l=3 variant=frequency"), RANGES, (0.0,)),
+        (("exchange",), ("t-closeness t=0.1 distance=js",), BUCKETS, (0.0,)),
+        (("anatomy",), ("l-diversity l=3 variant=frequency",), BUCKETS, (0.0,)),
+        (("sabre",), ("t-closeness t=0.2 distance=equal",), RANGES, (0.0,)),
+        (("burel",), ("beta-likeness beta=1 variant=enhanced",), RANGES, (0.0,)),
+        (("local-suppression",), ("k-anonymity k=5",), RANGES, (0.0,)),
+        (("top-coding share=0.01",), ("",), RANGES, (0.0,)),
+        (("microaggregation k=5", "microaggregation k=20"), ("",), RANGES, (0.0,)),
+        (("pram keep=0.9", "pram keep=0.6"), ("",), RANGES, (0.0,)),
+        (("rank-swapping distance=5", "record-swapping share=0.2"), ("",), RANGES, (0.0,)),
+        (("noise scale=0.2", "rounding base=5"), ("",), RANGES, (0.0,)),
+        (("cart",), ("",), RANGES, (0.0,)),
+        (tuple(f"mst epsilon={epsilon}" for epsilon in (0.1, 1, 10)), ("",), RANGES, (0.0,)),
+        (("aim epsilon=1 delta=1e-6",), ("",), RANGES, (0.0,)),
+        (("dp-privtree epsilon=1", "dp-grid epsilon=1", "dp-kd-tree epsilon=1 height=8"), ("",), RANGES, (0.0,)),
+    ),
+)
+PRESETS = {"everything": EVERYTHING}
+
+
+def with_preset(study: Study, name: str) -> Study:
+    """Return the study of the same table and scales with the candidates and axes of a preset."""
+    check_choice("preset", name, PRESETS)
+    preset, sensitive = PRESETS[name], study.table.roles.sensitive
+    grids = []
+    for makers, texts, forms, suppress in preset.rows:
+        wanted = [NOTHING if text == "" else requirement(text) for text in texts]
+        wanted = [_of_each(each, sensitive) for each in wanted if sensitive or not each.about_sensitive]
+        if wanted and (sensitive or forms == RANGES):
+            grids.append(Grid(tuple(map(anonymizer, makers)), tuple(wanted), tuple(forms), tuple(suppress)))
+    return replace(study, name=f"{study.name}-{name}", grids=tuple(grids), axes=preset.axes, search=None)
+
+
+def _of_each(wanted: Requirement, sensitive: Sequence[str]) -> Requirement:
+    """Ask the same of every sensitive attribute, where there are several."""
+    if not wanted.about_sensitive or len(sensitive) < 2:
+        return wanted
+    alike: Any = wanted
+    return All(tuple(replace(alike, on=name) for name in sensitive))

@@ -1,0 +1,182 @@
+"""Records in place of records: what is said of them, what is written, and what the certificates tell."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sfumato
+from sfumato.anonymizers import anonymizer
+from sfumato.anonymizers.perturbed.rounding import Rounding
+from sfumato.errors import BadInputError
+from sfumato.measures import Scales
+from sfumato.publish import certificate_files, publish_point
+from sfumato.release import read_as_records
+from sfumato.release.records import Records, boxed_records, replicated_uniques, unchanged_records
+from test_check_command import mapped
+
+AGES = {"age": {"type": "numeric", "lower": 0, "upper": 99}}
+STUDY = """
+name = "small"
+axes = ["empirical_breach", "query_error"]
+[table]
+source = "people.csv"
+quasi = ["age", "sex"]
+sensitive = ["ill"]
+[table.hierarchy.age]
+type = "numeric"
+lower = 0
+upper = 99
+[[candidates]]
+anonymizers = ["rounding base=10"]
+[scales]
+min_support = 0.2
+queries = "queries number=5"
+"""
+
+
+def people(seed: int = 0, number: int = 60) -> dict[str, list[str]]:
+    generator = np.random.default_rng(seed)
+    return {
+        "age": [str(age) for age in generator.integers(20, 60, number)],
+        "sex": [str(sex) for sex in generator.choice(["f", "m"], number)],
+        "ill": [str(ill) for ill in generator.choice(["cold", "flu", "gout"], number)],
+    }
+
+
+def table_of(columns: dict[str, list[str]]) -> Any:
+    return sfumato.read(pa.table(columns), quasi=["age", "sex"], sensitive=["ill"], hierarchies=AGES)
+
+
+def rows_of(path: Path) -> list[tuple[str, ...]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return [tuple(row.values()) for row in csv.DictReader(file)]
+
+
+def explored(folder: Path, columns: dict[str, list[str]]) -> str:
+    with (folder / "people.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+    (folder / "study.toml").write_text(STUDY, encoding="utf-8")
+    return mapped(folder)[0]
+
+
+def test_the_written_file_holds_the_rounded_records_and_no_others(tmp_path: Path) -> None:
+    columns = people()
+    sfumato.draw(table_of(columns), "rounding base=10").to_csv(tmp_path / "out.csv")
+    nearest = [str(10 * round(int(age) / 10)) for age in columns["age"]]  # Python and numpy round halves to even
+    wanted = Counter(zip(nearest, columns["sex"], columns["ill"], strict=True))
+    assert Counter(rows_of(tmp_path / "out.csv")) == wanted
+
+
+def test_what_is_counted_of_groups_is_what_the_rows_of_the_file_say(tmp_path: Path) -> None:
+    release = sfumato.draw(table_of(people()), "rounding base=20")
+    release.to_csv(tmp_path / "out.csv")
+    groups: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
+    for *quasi, ill in rows_of(tmp_path / "out.csv"):
+        groups[tuple(quasi)][ill] += 1
+    measures = sfumato.measure(release)
+    assert measures["k"] == min(sum(group.values()) for group in groups.values())
+    assert measures["l_distinct"] == min(map(len, groups.values()))
+    assert measures["average_group"] == pytest.approx(60 / len(groups), abs=1e-12)
+    assert "loss" not in measures.values  # points that are not true have no width to lose
+
+
+def test_a_copy_of_a_release_as_boxes_has_its_estimates(tmp_path: Path) -> None:
+    table = table_of(people(3))
+    release = sfumato.anonymize(table, "k-anonymity k=5")
+    cell, group = release.assignment.cell, release.assignment.group
+    values = table.cells.sensitive[0].leaves[table.cells.values[cell]]
+    copy = boxed_records(
+        table, release.boxes.lo[group], release.boxes.hi[group], values, people=True, truthful=True,
+        counts=release.assignment.count,
+    )  # fmt: skip
+    prepared = Scales(min_support=0.2).prepare(table)
+    ours, others = prepared.measure(release).values, prepared.measure(copy).values
+    assert others.keys() == ours.keys() - {"u_loss_em", "query_error_em", "definetti_accuracy", "definetti_gain"}
+    assert all(others[name] == pytest.approx(ours[name], abs=1e-9) for name in others)
+
+
+def test_a_reader_of_any_release_finds_records_inside_its_boxes_with_the_values_of_its_groups() -> None:
+    table, generator = table_of(people(1)), np.random.default_rng(0)
+    for form in ("generalization", "bucketization"):
+        release = sfumato.anonymize(table, "k-anonymity k=6", form=form)
+        codes = read_as_records(release, generator).codes
+        assert len(codes) == 60
+        values = Counter(codes[:, 2].tolist())
+        assert values == Counter(Records.of(table.cells).codes[:, 2].tolist())
+        if form == "bucketization":  # exact quasi-identifiers
+            assert Counter(map(tuple, codes[:, :2].tolist())) == Counter(
+                map(tuple, Records.of(table.cells).codes[:, :2].tolist())
+            )
+        else:
+            inside = (codes[:, None, :2] >= release.boxes.lo) & (codes[:, None, :2] <= release.boxes.hi)
+            assert inside.all(axis=2).any(axis=1).all()
+
+
+def test_how_many_records_are_published_as_they_are_is_counted() -> None:
+    columns = people(2)
+    release = sfumato.draw(table_of(columns), "rounding base=10")
+    assert unchanged_records(release) == sum(int(age) % 10 == 0 for age in columns["age"])
+    records = Counter(zip(*columns.values(), strict=True))
+    once = {record for record, number in records.items() if number == 1}
+    shown = {(str(10 * round(int(age) / 10)), sex, ill) for age, sex, ill in records}
+    assert replicated_uniques(release) == (len(once & shown), len(once))
+
+
+def test_two_tables_that_come_out_as_one_file_have_one_public_certificate(tmp_path: Path) -> None:
+    first = people(4)
+    second = {**first, "age": [str(10 * round(int(age) / 10) + 1) for age in first["age"]]}
+    texts = []
+    for name, columns in (("one", first), ("two", second)):
+        folder = tmp_path / name
+        folder.mkdir()
+        publish_point(folder / "map", explored(folder, columns), folder / "out.csv")
+        public = json.loads(certificate_files(folder / "out.csv")[2].read_text(encoding="utf-8"))
+        texts.append(json.dumps({**public, "made": ""}))
+        assert (folder / "out.csv").read_bytes() == (tmp_path / "one" / "out.csv").read_bytes()
+    assert texts[0] == texts[1]
+
+
+def test_a_list_of_columns_stands_in_a_text_and_comes_back() -> None:
+    for columns in ((), ("age",), ("a b", "c,d", 'e"f'), ("x=y", " z")):
+        maker = Rounding(5, columns)
+        assert anonymizer(str(maker)) == maker
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.floats(-50, 150), min_size=1, max_size=20))
+def test_the_nearest_leaf_is_found(numbers: list[float]) -> None:
+    table = table_of(people())
+    records = Records(table.cells, np.zeros((len(numbers), 3), np.int32))
+    found = records.nearest(0, np.array(numbers))
+    for code, number in zip(found, numbers, strict=True):
+        assert abs(code - number) <= min(abs(leaf - number) for leaf in range(100)) + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("rounding base=10 columns=sex", "column 'sex' has none"),
+        ("rounding base=10 columns=nobody", "there is no coded column 'nobody'"),
+        ("rounding base=0", "base must be a number of more than 0"),
+    ],
+)
+def test_columns_that_cannot_be_changed_are_refused(text: str, sentence: str) -> None:
+    with pytest.raises(BadInputError, match=sentence):
+        sfumato.draw(table_of(people()), text)
+
+
+def test_no_requirement_is_promised_by_changing_values() -> None:
+    with pytest.raises(BadInputError, match="cannot promise k-anonymity k=5"):
+        anonymizer("rounding base=5").anonymize(table_of(people()), sfumato.requirement("k-anonymity k=5"))
