@@ -21,9 +21,9 @@ from sfumato.measures.attacks.linkability import two_sources
 from sfumato.measures.attacks.membership import Suspects, area, best_threshold, membership, proved_bound
 from sfumato.measures.attacks.nearest import leaf_places, nearest, nearest_records, placed
 from sfumato.measures.attacks.record_linkage import record_linkage
+from sfumato.measures.attacks.shadow import ShadowAttack
 from sfumato.measures.attacks.singling_out import growth, multivariate, univariate
 from sfumato.measures.attacks.view import View
-from sfumato.release.noisy import Guarantee, Spent
 from sfumato.release.records import Records, cell_codes, record_release
 from sfumato.requirements import requirement
 from sfumato.table import flat, numeric, read
@@ -77,10 +77,10 @@ def attacked(table):
 def made(text, required=NOTHING):
     maker = anonymizer(text)
 
-    def make(table):
+    def make(table, turn=0):
         if maker.noisy:
-            return [maker.draw(table, UnsafeSeededNoise(seed)) for seed in range(3)]
-        return [maker.with_seed(1).anonymize(table, required)]
+            return [maker.draw(table, UnsafeSeededNoise(10 * turn + draw)) for draw in range(3)]
+        return [maker.with_seed(1 + turn).anonymize(table, required)]
 
     return make
 
@@ -493,10 +493,32 @@ def test_no_attack_beats_differential_privacy(attacked, table, text):
     assert not any("beats" in each for each in outcome.details["cautions"])
 
 
-def test_a_release_that_only_claims_differential_privacy_is_told_of(attacked, table):
-    guarantee = Guarantee((Spent("counts", 0, 0.2),), "one record more or less", ())
+def test_shadow_models_find_outliers_in_the_original_and_nobody_behind_noise(table):
+    options = Attacks(number=100, shadow=5, seed=1)
+    attacked = options.prepare(table)
+    told = attacked._shadowed(made("original"))[0].advantages[0]
+    hidden = attacked._shadowed(made("dp-grid epsilon=0.2"))[0].advantages[0]
+    assert told.attack.tries == 100 and told.value > 0.9
+    assert hidden.interval()[0] <= hidden.bound == proved_bound(0.2) and hidden.value < 0.35
+    lost = attacked._shadowed(made("mondrian", requirement("k-anonymity k=1000")))
+    assert not lost[0].advantages and "cannot be made" in lost[1][0]
 
-    def make(table):
+
+def test_outliers_are_those_farthest_from_anybody(table):
+    attacked = Attacks(shadow=3).prepare(table)
+    attack = ShadowAttack(table, attacked._hierarchies, attacked.lines, 3, 0)
+    codes, chosen = cell_codes(table.cells), attack.outliers()
+    places = placed(attacked.lines, codes)
+    apart = np.minimum(np.abs(places[:, None, :] - places[None, :, :]), 1).sum(axis=2) + 99 * np.eye(len(codes))
+    closest = apart.min(axis=1)
+    alone = table.cells.counts == 1
+    assert sorted(closest[chosen]) == pytest.approx(sorted(closest[alone])[-3:])
+
+
+def test_a_release_that_only_claims_differential_privacy_is_told_of(attacked, table):
+    guarantee = made("dp-grid epsilon=0.2")(table)[0].guarantee
+
+    def make(table, turn=0):
         return [
             replace(
                 points_of(table, np.repeat(cell_codes(table.cells), table.cells.counts, axis=0)), guarantee=guarantee
@@ -564,6 +586,17 @@ def test_axes_that_are_attacks_turn_them_on_and_a_map_has_them_with_intervals(tm
     assert one.points[0].measures["k"] >= 5
     [said] = [text for title, text in meanings(one) if title == "Attacks with a control"]
     assert "20 % of the records are held out (seed 0)" in said and "the other 80 %" in said
+
+
+def test_a_control_file_is_looked_for_beside_the_study_and_written_as_seen_from_it(tmp_path):
+    folder = tmp_path / "here"
+    folder.mkdir()
+    for name in ("people.csv", "control.csv"):
+        (folder / name).write_text("a\n1\n")
+    text = STUDY.replace("[[candidates]]", '[scales]\nattacks = "attacks file=control.csv"\n[[candidates]]', 1)
+    study = Study.from_toml(text, str(folder / "study.toml"))
+    assert study.scales.attacks.file == str(folder / "control.csv")
+    assert "file=control.csv" in study.to_toml(folder) or str(folder / "control.csv") in study.to_toml(folder)
 
 
 def test_other_studies_are_not_attacked():
