@@ -14,7 +14,8 @@ import numpy as np
 
 from common import compare_seconds, print_table, rowless, synthetic_cells, verdict
 from sfumato.measures import HALF_RANGES, Attack, Scales
-from sfumato.release.noisy import Guarantee, noisy_release
+from sfumato.release.guarantee import Budget, Guarantee
+from sfumato.release.noisy import noisy_release
 from sfumato.release.regions import overlap_estimates
 
 RECORDS, BOXES = 30_000, 10_000
@@ -53,11 +54,11 @@ def plain_attack(release, points, truth):
 def plain_estimates(release, regions):
     """The same estimates in numpy, one region after the other."""
     boxes, quasi = release.boxes, release.cells.quasi
-    found = np.empty((regions.size, release.content.shape[1]))
+    found, masks = np.empty((regions.size, release.content.shape[1])), [own.masks for own in regions.selections]
     for r in range(regions.size):
         weight = np.ones(len(boxes.lo))
         for a, own in enumerate(quasi):
-            chosen = regions.selections[a][regions.used[r, a]] * np.asarray(own.hierarchy.widths)
+            chosen = masks[a][regions.used[r, a]] * np.asarray(own.hierarchy.widths)
             selected, below = np.concatenate([[0.0], np.cumsum(chosen)]), own.hierarchy.cumulative
             lo, end = boxes.lo[:, a], boxes.hi[:, a] + 1
             weight *= (selected[end] - selected[lo]) / (below[end] - below[lo])
@@ -72,7 +73,7 @@ def main() -> None:
     cells, random = synthetic_cells(RECORDS), np.random.default_rng(0)
     lo, hi = halved_boxes([quasi.hierarchy.size for quasi in cells.quasi], BOXES, random)
     counts = random.poisson(2.0, (BOXES, cells.sensitive[0].hierarchy.size)).astype(np.float64)
-    release = noisy_release(rowless(cells), lo, hi, counts, Guarantee((), "", ()))
+    release = noisy_release(rowless(cells), lo, hi, counts, Guarantee(Budget(1.0), (), "", ()))
     prepared = Scales(queries=HALF_RANGES).prepare(release.table)
     points, truth, regions = prepared.points, prepared.truth, prepared.workloads[0].regions
     attack = Attack()

@@ -99,7 +99,13 @@ def _sensitive_tree(values: int) -> Hierarchy:
 
 def rowless(cells: Cells) -> Any:
     """Stand in for a table where only its cells are read, so that a release can be made without rows."""
-    return SimpleNamespace(cells=cells, shared=(), memberships=None, grown=())
+    roles = SimpleNamespace(sensitive=tuple(attribute.name for attribute in cells.sensitive))
+    return SimpleNamespace(cells=cells, roles=roles, shared=(), memberships=None, grown=(), fine={})
+
+
+def forget_groups(cells: Cells) -> None:
+    """Let the next release find its groups itself: one of the same requirement would be handed those of the last."""
+    vars(cells).pop("once", None)
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

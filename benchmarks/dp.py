@@ -9,11 +9,10 @@ walking the tree level by level in numpy. Both work without noise, so they must 
 from __future__ import annotations
 
 import time
-from types import SimpleNamespace
 
 import numpy as np
 
-from common import compare_seconds, print_table, synthetic_cells, verdict
+from common import compare_seconds, print_table, rowless, synthetic_cells, verdict
 from sfumato.anonymizers import DPKdTree, DPQuadtree, Noise
 from sfumato.anonymizers.dp.decomposition import next_attributes, shares
 from sfumato.anonymizers.dp.noise import OpenDPNoise, variance
@@ -99,7 +98,7 @@ def _consistent(noisy, starts, own):
 
 
 def main() -> None:
-    table = SimpleNamespace(cells=synthetic_cells(RECORDS), grown=())
+    table = rowless(synthetic_cells(RECORDS))
     rows = []
     for maker in (DPQuadtree(1.0, HEIGHT, counts="unbiased"), DPKdTree(1.0, HEIGHT, counts="unbiased")):
         medians = isinstance(maker, DPKdTree)

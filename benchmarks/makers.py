@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from common import median_seconds, print_table, synthetic_cells, verdict
+from common import median_seconds, print_table, rowless, synthetic_cells, verdict
 from sfumato import Scales, anonymizer, load, requirement
 from sfumato.anonymizers.anatomy import drawn_buckets
 from sfumato.anonymizers.curve import points_on_curve
@@ -27,7 +27,6 @@ from sfumato.anonymizers.mondrian.cut_kernels import problem_of
 from sfumato.anonymizers.redistribution import halved, take_nearest, worst_of
 from sfumato.requirements.predicates import EQUAL
 from sfumato.requirements.requirement import sensitive_levels
-from sfumato.table import Cells
 
 TARGET = 2.0
 JOBS = (
@@ -79,17 +78,6 @@ COMPARED = (
         ("hilbert", "burel seed=1"),
     ),
 )
-
-
-class Rowless:
-    """A table of which only the cells are read."""
-
-    shared = ()
-    memberships = None
-
-    def __init__(self, cells: Cells) -> None:
-        self.cells = cells
-        self.roles = type("Roles", (), {"sensitive": ("s",)})
 
 
 def plain_cuts(codes: Any, starts: Any, hierarchies: Any, k: int) -> float:
@@ -203,7 +191,7 @@ def cpu_seconds(job: Callable[[], Any]) -> float:
 
 def measure_growth(sizes: Sequence[int], only: Sequence[str]) -> None:
     """Measure processor time once, after a run on few cells; each row is printed as soon as it is there."""
-    few, tables = Rowless(synthetic_cells(1_000)), [Rowless(synthetic_cells(n)) for n in sizes]
+    few, tables = rowless(synthetic_cells(1_000)), [rowless(synthetic_cells(n)) for n in sizes]
     grown = ", ".join(f"x{b / a:.1f}" for a, b in pairwise(sizes))
     print(f"synthetic cells, 6 quasi-identifiers; processor time; cells grow by {grown}\n")
     for maker, require, form in JOBS:

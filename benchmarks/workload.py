@@ -22,7 +22,7 @@ from sfumato.measures.classification.classifiers import CLASSIFIERS, trained
 from sfumato.measures.classification.features import features
 from sfumato.measures.classification.records import deal
 from sfumato.measures.classification.validation import Validation
-from sfumato.papers.brickell_shmatikov_2008.reproduction import PANELS, BrickellShmatikov2008
+from sfumato.papers.brickell_shmatikov_2008.reproduction import PANELS, BrickellShmatikov2008, opened
 
 GROUPS, VALUES = 10_000, 14
 TARGET_MILLISECONDS = 1.0
@@ -63,7 +63,7 @@ def adversary() -> None:
 
 def rows_against_records() -> None:
     panel, rows = PANELS[2], []
-    table = panel.open()
+    table = opened(panel.quasi, panel.sensitive)
     task = Classification(panel.target, sample=0).prepare(table)
     for k in (10, 100, 1000):
         release = anonymize(table, f"k-anonymity k={k}", f"mondrian cut=information-gain target={panel.target}")

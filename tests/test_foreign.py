@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import math
 from collections import Counter
+from itertools import permutations
 
 import numpy as np
 import pyarrow as pa
@@ -256,6 +257,15 @@ def test_sets_and_members_that_are_no_neighbours_are_told_and_groups_stay_those_
     assert any("no neighbours" in notice for notice in found(release)["notices"])
 
 
+def test_texts_that_mean_the_same_but_differ_are_two_groups_as_a_reader_sees_them():
+    table, rows = people()
+    shown = [(f"{age}.0" if i % 2 else f"{age}", "*", "*", ill) for i, (age, _, _, ill) in enumerate(rows)]
+    release = brought(table, shown, claim="k-anonymity k=2")
+    assert found(release)["truthful"]
+    sizes = Counter(row[0] for row in shown)
+    assert measure(release).values["k"] == min(sizes.values()) and release.groups == len(sizes)
+
+
 # -- perturbed and synthetic -------------------------------------------------------------------------------------------
 
 
@@ -500,3 +510,50 @@ def test_the_text_of_a_brought_file_reads_back():
     maker = BroughtFile(file="a b.csv", label="ARX 3.9", claim="k-anonymity k=5", aligned="yes", na="?,-")
     assert anonymizer(str(maker)) == maker
     assert sfumato.anonymizer("brought file=x.csv epsilon=1").people is False
+
+
+# -- who stands where, against all ways of matching --------------------------------------------------------------------
+
+
+def ways(persons, rows):
+    """All ways to match rows one to one with persons whom they cover: for each, who stands in which group."""
+    found_ways = set()
+    for chosen in permutations(range(len(persons)), len(rows)):
+        if all(
+            low <= persons[p][0] <= high and persons[p][1] == ill
+            for p, (low, high, ill) in zip(chosen, rows, strict=True)
+        ):
+            placed = Counter((persons[p], rows[i][:2]) for i, p in enumerate(chosen))
+            found_ways.add(frozenset(placed.items()))
+    return found_ways
+
+
+def test_people_are_placed_where_there_is_one_way_and_a_file_is_truthful_where_there_is_any():
+    persons = [(1, "x"), (1, "y"), (2, "x"), (3, "y"), (3, "y"), (4, "x")]
+    columns = {"age": [p[0] for p in persons], "ill": [p[1] for p in persons]}
+    table = read(pa.table(columns), quasi=["age"], sensitive=["ill"], hierarchies={"age": numeric(1, 4)})
+    generator = np.random.default_rng(11)
+    seen = Counter()
+    for _ in range(30):
+        rows = []
+        for person in generator.permutation(6)[: generator.integers(3, 7)]:
+            age, ill = persons[person]
+            low, high = int(generator.integers(1, age + 1)), int(generator.integers(age, 5))
+            rows.append((low, high, ill if generator.random() < 0.95 else "x"))
+        shown = [(f"{low}-{high}" if low < high else f"{low}", ill) for low, high, ill in rows]
+        release = brought(table, shown, ("age", "ill"))
+        possible = ways(persons, rows)
+        assert found(release)["truthful"] == bool(possible)
+        seen[len(possible) > 1, isinstance(release, Release)] += 1
+        if isinstance(release, Release):
+            cells, boxes, entries = table.cells, release.boxes, release.assignment
+            labels = cells.sensitive[0].labels
+            placed = {
+                (
+                    (int(cells.codes[c, 0]) + 1, labels[cells.values[c, 0]]),
+                    (int(boxes.lo[g, 0]) + 1, int(boxes.hi[g, 0]) + 1),
+                ): int(n)
+                for c, g, n in zip(entries.cell, entries.group, entries.count, strict=True)
+            }
+            assert possible == {frozenset(placed.items())}
+    assert seen[False, True] > 1 and seen[True, False] > 1 and seen[True, True] == 0

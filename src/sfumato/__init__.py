@@ -33,7 +33,9 @@ _ROOMS = (
     "publish",
 )
 __all__ = [
+    "AIM",
     "MEASURES",
+    "MST",
     "NSGA2",
     "AlphaK",
     "Anatomy",
@@ -149,6 +151,8 @@ __all__ = [
 
 if TYPE_CHECKING:
     from sfumato.anonymizers import (
+        AIM,
+        MST,
         Anatomy,
         Anonymizer,
         Burel,

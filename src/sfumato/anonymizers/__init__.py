@@ -74,13 +74,13 @@ Maker = Anonymizer | Mechanism | RecordMaker | Brought
 
 
 def makers() -> tuple[type[Maker], ...]:
-    """Return all kinds of makers there are."""
-    return (*ANONYMIZERS, *MECHANISMS, *RECORD_MAKERS, *FOREIGN)
+    """Return all kinds of makers of our own."""
+    return (*ANONYMIZERS, *MECHANISMS, *RECORD_MAKERS)
 
 
 def anonymizer(text: str) -> Maker:
     """Read an anonymizer from its text form, such as `mondrian mode=relaxed` or `dp-kd-tree epsilon=1 height=8`."""
-    return parse(text, makers(), "anonymizer")
+    return parse(text, (*makers(), *FOREIGN), "anonymizer")
 
 
 def anonymize(

@@ -8,9 +8,9 @@
 A blank is the whole domain of its column, so this is local recoding in hierarchies that have nothing between the
 values and the root, and that is how it is searched (`local_recoding`: a sweep over which columns are blanked, from few
 to many; then groups are dissolved and their records placed anew where that costs least). The number of blanks is a
-heuristic's: on tables small enough to try everything it stays within half as many again of the least (a test). The
-weights are the table's, or those given here: a blank in a column of weight 2 costs as much as two in a column of
-weight 1.
+heuristic's: on tables small enough to try everything it is never more than twice the least, and a twentieth more in
+all (a test). The weights are the table's, or those given here: a blank in a column of weight 2 costs as much as two in
+a column of weight 1.
 
 What it promises: the requirement, of the texts as they are published. A blank is a text like any other here: two
 records are in one group if they show the same values and the same blanks. (In sdcMicro a blank matches every value, so

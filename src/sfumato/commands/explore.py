@@ -49,6 +49,13 @@ def explore(
             "what it has measured of the same data on the same scales is taken over; repeat.",
         ),
     ] = [],  # noqa: B006
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            help="Candidates and axes that are ready made, in place of the study's own: 'everything' has every family of "
+            "makers, on the worst attack and the error of all pairs of columns."
+        ),
+    ] = None,
     reader: Annotated[
         str | None,
         typer.Option(
@@ -69,12 +76,15 @@ def explore(
     from sfumato.tradeoff.exploration.cache import mend_cache
     from sfumato.tradeoff.exploration.merge import add_cache, with_added
     from sfumato.tradeoff.search.tuner import read_budget
+    from sfumato.tradeoff.study.presets import with_preset
     from sfumato.tradeoff.study.study import read_reader
     from sfumato.words.frontier import frontier_lines
     from sfumato.words.map import leaving, map_lines, map_values
 
     given = read_study(study)
     seconds = None if budget is None else read_budget(budget)
+    if preset is not None:
+        given = with_preset(of_table(given), preset)
     if seed is not None:
         given = given.with_seed(seed)
     if reader is not None:

@@ -169,6 +169,14 @@ MEASURES: dict[str, Measure] = {
         ),
         _without_sensitive("suppressed", "utility", "lower", "records that are not published", 0),
         *OF_ATTACKS,
+        Measure(
+            "epsilon",
+            "risk",
+            "lower",
+            "budget of differential privacy: e^epsilon bounds what any one record does to the release",
+            needs_sensitive=False,
+            reads_noisy=True,
+        ),
         *OF_BASKETS,
     )
 }

@@ -31,7 +31,7 @@ from sfumato.measures.groups import Measured, measure
 from sfumato.measures.queries import Queries, Workload
 from sfumato.measures.reconstruction import EmReader, Entries, Reader, weighted_estimates
 from sfumato.process.interrupts import look
-from sfumato.release import Grouped, Published, Release, counts_people
+from sfumato.release import Grouped, Guarantee, Published, Release, counts_people
 from sfumato.release.populations import MOST_MEMBERS, Populations, large_populations
 from sfumato.release.regions import Members, are_points, estimated_histograms, overlap_estimates
 from sfumato.table import Points, Table
@@ -201,7 +201,7 @@ class Prepared:
 
     def _estimated(self, release: Published) -> Measured:
         """Measure what follows from groups, boxes and the estimates that they allow."""
-        measured = measure(release) if counts_people(release) else Measured({}, {})
+        measured = measure(release) if counts_people(release) else Measured(promised(release), {})
         if isinstance(release, Grouped) and release.histograms is None:
             return measured
         look()
@@ -320,3 +320,9 @@ class Prepared:
         else:
             histograms = workload.members.sums(points[:, span])
         return workload.errors(histograms, queries.sanity * cells.records)
+
+
+def promised(release: Published) -> dict[str, float]:
+    """Return the budget of a release that is differentially private."""
+    guarantee: Guarantee | None = getattr(release, "guarantee", None)
+    return {} if guarantee is None else {"epsilon": guarantee.epsilon}

@@ -3,7 +3,7 @@
 
 from sfumato.release.guarantee import Budget, Guarantee, Spent, Unit
 from sfumato.release.noisy import NoisyRelease, noisy_release
-from sfumato.release.records import RecordRelease, Records, read_as_records, record_release
+from sfumato.release.records import RecordRelease, Records, coded_columns, read_as_records, record_release
 from sfumato.release.release import (
     FORMS,
     Form,

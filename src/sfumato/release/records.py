@@ -66,7 +66,7 @@ class Records(Quiet):
     @cached_property
     def attributes(self) -> tuple[Quasi | Sensitive, ...]:
         """What the columns are."""
-        return (*self.cells.quasi, *self.cells.sensitive)
+        return coded_columns(self.cells)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -109,6 +109,11 @@ class Records(Quiet):
         middles = (values[1:] + values[:-1]) / 2
         found = np.searchsorted(middles, np.nan_to_num(numbers), side="left")
         return np.where(np.isnan(numbers), self.codes[:, place], found).astype(np.int32)
+
+
+def coded_columns(cells: Cells) -> tuple[Quasi | Sensitive, ...]:
+    """Return the columns that a table is coded by: quasi-identifiers, then sensitive attributes."""
+    return (*cells.quasi, *cells.sensitive)
 
 
 def cell_codes(cells: Cells) -> Codes:

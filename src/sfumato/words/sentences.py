@@ -402,6 +402,11 @@ SAYINGS: Mapping[str, Saying] = {
     ),
     "utility_gain": Saying("a classifier learns {target} right {more_often} from the better trivial release"),
     "suppressed": Saying("{records}{of_records} {left} left out", "no record is suppressed"),
+    "epsilon": Saying(
+        "one person's record makes any outcome at most {ratio} times as likely, apart from delta where there is one",
+        "nothing that is published depends on any one person's record",
+        infinite="nothing bounds what one person's record does to the release",
+    ),
     "itemset_risk": _found_by(""),
     "itemset_risk_99": _found_by(", by 99 % of such sets of items"),
     "itemset_risk_95": _found_by(", by 95 % of such sets of items"),

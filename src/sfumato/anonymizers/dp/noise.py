@@ -139,7 +139,8 @@ def _discrete_gaussian(number: int, rho: float, generator: np.random.Generator) 
     reach = math.ceil(math.sqrt(40 / rho)) + 1
     weights = np.exp(-rho * np.arange(-reach, reach + 1.0) ** 2)
     cumulative = np.cumsum(weights)
-    return np.searchsorted(cumulative, generator.random(number) * cumulative[-1], side="right") - reach
+    noise: Counts = np.searchsorted(cumulative, generator.random(number) * cumulative[-1], side="right") - reach
+    return noise
 
 
 @cache

@@ -18,7 +18,7 @@ from sfumato.anonymizers.dp.noise import Noise
 from sfumato.arrays import Codes, Counts
 from sfumato.errors import BadInputError
 from sfumato.kernels import kernel
-from sfumato.release import Budget
+from sfumato.release import Budget, coded_columns
 from sfumato.table import Cells, Hierarchy, Table
 
 
@@ -71,7 +71,7 @@ def declared_domain(table: Table) -> Domain:
 
 def check_declared(table: Table) -> None:
     """Raise where the domain of a coded column was taken from the records, for then it would not be public."""
-    for attribute in (*table.cells.quasi, *table.cells.sensitive):
+    for attribute in coded_columns(table.cells):
         _check_declared(attribute.name, attribute.hierarchy)
     for name in table.fine:
         raise BadInputError(

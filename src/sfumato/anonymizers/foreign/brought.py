@@ -90,6 +90,7 @@ class Brought(ReleaseMaker, ABC):
     ] = ""
 
     foreign: ClassVar[bool] = True
+    takes_requirements: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_options(self)

@@ -23,7 +23,6 @@ from sfumato.evidence.notation import Mask, Meaning, Notation, Stretch, ValueDom
 from sfumato.phrases import counted
 from sfumato.quiet import Quiet
 from sfumato.table import Hierarchy
-from sfumato.table.hierarchies.hierarchy import write_number
 
 USUAL_NA = ("NA", "<NA>", "NaN", "nan", "NULL", "null", "None")
 """How programs write a missing value; so they are read where the table has no such value."""
@@ -39,7 +38,7 @@ class Column(Quiet):
 
     name: str
     column: TextColumn
-    """With texts that mean the same made one: `39` and `39.0`, `NA` and the empty one."""
+    """With everything that means missing made one: `NA` and the empty text."""
 
     notices: tuple[str, ...]
     moved: int
@@ -167,18 +166,11 @@ def _meets(stretch: Stretch, firsts: NDArray[np.float64], lasts: NDArray[np.floa
 
 
 def _canonical(name: str, column: TextColumn, hierarchy: Hierarchy, na: Sequence[str]) -> tuple[TextColumn, list[str]]:
-    """Write equal numbers and everything that is missing alike; say where `NA` was taken for missing unasked."""
+    """Write everything that is missing alike; say where `NA` was taken for missing unasked."""
     usual = [text for text in USUAL_NA if text in column.texts and text not in na and text not in hierarchy.intervals]
-    texts = [_written(text, hierarchy, {*na, *usual, EMPTY}) for text in column.texts]
+    missing = {*na, *usual, EMPTY}
     said = [f"column {name!r}: {usual[0]!r} is read as missing"] if usual else []
-    return column.called(texts), said
-
-
-def _written(text: str, hierarchy: Hierarchy, missing: set[str]) -> str:
-    if text in missing:
-        return ""
-    number = read_number(text) if hierarchy.scale == "number" and text not in hierarchy.intervals else np.nan
-    return text if isnan(number) or not np.isfinite(number) else write_number(number)
+    return column.called(["" if text in missing else text for text in column.texts]), said
 
 
 def _rows(column: TextColumn, weights: Counts) -> Counts:

@@ -29,7 +29,6 @@ import pyarrow as pa
 from sfumato.anonymizers.foreign.brought import DIGITS, Brought, BroughtFile, Content
 from sfumato.arrays import Counts
 from sfumato.configuration import Option
-from sfumato.engines import Reading
 from sfumato.engines.text_files import csv_line
 from sfumato.errors import BadInputError
 from sfumato.process.interrupts import interruptible, look, unfinished
@@ -146,12 +145,10 @@ class BroughtCommand(Brought):
                 run_program(self._words(str(given), str(out), seed), folder, self.timeout, self.run)
                 if not out.is_file():
                     raise BadInputError(f"command {self.run!r}: it ended well but wrote nothing to {{out}}")
-                yield Content(str(out), cells)
-
-    @property
-    def reading(self) -> Reading:
-        """A CSV file with a header, which is called by the command."""
-        return Reading(origin=f"what {self.made_of} wrote")
+                try:
+                    yield Content(str(out), cells)
+                except BadInputError as error:  # the folder is gone when somebody reads this
+                    raise BadInputError(str(error).replace(str(out), f"what {self.made_of} wrote")) from None
 
 
 @dataclass(frozen=True, kw_only=True)

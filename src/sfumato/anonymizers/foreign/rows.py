@@ -66,7 +66,7 @@ class ReadRows(Quiet):
 
     @cached_property
     def texts(self) -> Counted:
-        """The combinations in texts of which equal ones mean the same."""
+        """The combinations, with everything that means missing written alike."""
         read = {name: column.column for name, column in (*self.quasi.items(), *self.sensitive.items())}
         return Counted({**self.counted.columns, **read}, self.counted.counts)
 
@@ -93,7 +93,7 @@ class ReadRows(Quiet):
     @cached_property
     def group(self) -> tuple[Counts, Counts]:
         """The groups that a reader sees, those of equal texts: a combination that shows each, and each one's group."""
-        return self.texts.number(list(self.quasi))
+        return self.counted.number(list(self.quasi))
 
 
 def read_rows(

@@ -12,7 +12,7 @@
 
 `average` says what an average is: of numbers and dates the mean, the median or the mode; of categories the mode, of
 `ordered` ones the median. A missing value is a category of its own: it is as far from a number as numbers are from each
-other at most, and a group shows it where more than half of its records do.
+other at most, and a group shows it where more than half of its records do (a mode: where it is the commonest).
 
 Every column is scaled so that two records drawn at random differ in it by 1 on average (of squares): for numbers that
 is the usual standardization, and categories, which are equal or not, weigh as much. The table's weights multiply it.

@@ -35,11 +35,11 @@ class Rounding(RecordMaker):
     """Publish a multiple of a base in place of every number."""
 
     base: Annotated[float, Option("Numbers become multiples of it; of dates it is a number of days.", more_than=0)]
+    columns: InColumns = ()
     method: Annotated[
         Literal["nearest", "random"],
         Option("To the nearest multiple, or to one of the two around it, at random and right on average."),
     ] = "nearest"
-    columns: InColumns = ()
     seed: Annotated[int | None, seed_option("Which way is rounded.", when=("method", "random"))] = None
 
     name: ClassVar[str] = "rounding"

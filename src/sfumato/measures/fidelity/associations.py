@@ -153,10 +153,11 @@ def _correlation_ratio(block: Numbers) -> float:
     weight, number, square = block.sum(axis=0)
     if not weight > TINY:
         return 0.0
-    variance = square / weight - (number / weight) ** 2
+    mean = number / weight
+    variance = square / weight - mean**2
     if not variance > TINY:
         return 0.0
-    between = float((block[:, 1] ** 2 / block[:, 0]).sum()) / weight - (number / weight) ** 2
+    between = float((block[:, 0] * (block[:, 1] / block[:, 0] - mean) ** 2).sum()) / weight
     return sqrt(float(np.clip(between / variance, 0, 1)))
 
 

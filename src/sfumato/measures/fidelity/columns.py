@@ -68,7 +68,7 @@ def _column(name: str, hierarchy: Hierarchy, codes: Codes, counts: Counts, bins:
         known = (codes >= 0) & (codes < inside)
         records = weighted_counts(codes[known], counts[known], inside)
         middles = np.cumsum(records) - records / 2
-        cut = (middles * (bins / max(records.sum(), 1))).astype(np.int64)
+        cut = np.minimum((middles * (bins / max(records.sum(), 1))).astype(np.int64), bins - 1)
         bin_of[:inside] = np.unique(cut, return_inverse=True)[1]
         bin_of[inside:] += bin_of[inside - 1] + 1 - inside
     outside = bool((codes < 0).any())

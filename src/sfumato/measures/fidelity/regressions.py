@@ -189,7 +189,7 @@ def logistic(codes: Codes, model: Model, of: Products, scaled: Sequence[Unit]) -
     )
     column = of.columns[model.target]
     chosen = column.bin_of[leaves[model.target]] == bins_of(of, model.target)[0]
-    return _newton(design, chosen.astype(np.float64), points.counts.astype(np.float64)) or unknown
+    return newton(design, chosen.astype(np.float64), points.counts.astype(np.float64)) or unknown
 
 
 def _values(term: Term, leaves: Codes, of: Products, scaled: Sequence[Unit]) -> Numbers:
@@ -203,7 +203,7 @@ def _values(term: Term, leaves: Codes, of: Products, scaled: Sequence[Unit]) -> 
     return numbers
 
 
-def _newton(design: Numbers, chosen: Numbers, weight: Numbers) -> Fitted | None:
+def newton(design: Numbers, chosen: Numbers, weight: Numbers) -> Fitted | None:
     """Maximize the likelihood; None where it has no maximum, because some term decides the target."""
     gram = (design * weight[:, None]).T @ design / weight.sum()
     _, told = _swept(np.pad(gram, ((0, 1), (0, 1))))

@@ -17,7 +17,8 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from sfumato.anonymizers import Mechanism, UnsafeSeededNoise, anonymizer
+from sfumato.anonymizers import UnsafeSeededNoise, anonymizer
+from sfumato.anonymizers.dp.mechanism import BoxMechanism
 from sfumato.measures import CLOSED_HALF_RANGES, HALF_RANGES, Attack, Prepared, Queries, Scales, UniformReader
 from sfumato.papers.cormode_2013.outcomes import Outcome
 from sfumato.papers.results import Progress
@@ -249,7 +250,7 @@ class Cormode2013:
     def measured(self, prepared: Prepared, series: Series, value: float) -> Outcome:
         """Make one release, or several draws of a noisy one, and attack and query it."""
         maker, wanted = anonymizer(series.maker.format(value)), requirement(series.requirement.format(value))
-        if isinstance(maker, Mechanism):
+        if isinstance(maker, BoxMechanism):
             seeds = np.random.SeedSequence([SEED, round(1000 * value)]).generate_state(self.grid.draws, np.uint64)
             draws = [maker.draw(prepared.table, UnsafeSeededNoise(int(seed))) for seed in seeds]
             accuracies = tuple(attacked(prepared, draw) for draw in draws)

@@ -16,7 +16,7 @@ from sfumato.anonymizers.dp.noise import variance
 from sfumato.anonymizers.dp.synthesis.private_records import Counted
 from sfumato.phrases import counted, listed, percent
 from sfumato.publish.cautions import Caution
-from sfumato.release import Budget, NoisyRelease, RecordRelease
+from sfumato.release import Budget, NoisyRelease, RecordRelease, coded_columns
 from sfumato.table import Table
 
 Drawn = NoisyRelease | RecordRelease
@@ -123,7 +123,7 @@ def _spread(release: Drawn) -> tuple[str, float, str]:
         boxes = counted(release.groups, "box", "boxes")
         counts = f"{release.counts.size:,} counts ({boxes} x {release.counts.shape[1]} values)"
         return counts, release.synthetic_counts.mean(), "fewer boxes (a lower height)"
-    sizes = {attribute.name: attribute.hierarchy.size for attribute in (*release.cells.quasi, *release.cells.sensitive)}
+    sizes = {attribute.name: attribute.hierarchy.size for attribute in coded_columns(release.cells)}
     tables = _tables(release)
     cells = sum(math.prod(sizes[name] for name in table.names) for table in tables)
     counts = f"{cells:,} counts of {counted(len(tables), 'table')}"

@@ -32,7 +32,7 @@ from sfumato.publish.noisy.certificate import (
     public_noisy_certificate,
 )
 from sfumato.publish.plain_words import PlainWords, draw_in_plain_words
-from sfumato.release import NoisyRelease, format_of
+from sfumato.release import NoisyRelease, coded_columns, format_of
 
 ONE_DRAW = (
     "Publish one draw only: each further one adds its epsilon. If you settled on these settings by looking at\n"
@@ -112,7 +112,7 @@ def check_draft(release: Drawn, draft: Path, escape_formulas: bool = False) -> N
     This proves nothing of the promise, which rests on the mechanism; it finds a file that came out wrong.
     """
     written = open_rows(draft, replace(OWN_FILE, escaped=escape_formulas))
-    attributes = (*release.cells.quasi, *release.cells.sensitive)
+    attributes = coded_columns(release.cells)
     domains = {attribute.name: attribute.hierarchy.leaves for attribute in attributes}
     if sorted(written.columns) != sorted(domains):
         raise AssertionError(f"the written file has the columns {list(written.columns)}, not {sorted(domains)}")
@@ -132,7 +132,7 @@ def _drawn_counts(release: Drawn) -> dict[str, Counts]:
     if isinstance(release, NoisyRelease):
         return {release.cells.sensitive[0].name: release.synthetic_counts.sum(axis=0)}
     columns = np.column_stack([release.lo, release.values])
-    attributes = (*release.cells.quasi, *release.cells.sensitive)
+    attributes = coded_columns(release.cells)
     return {
         attribute.name: np.bincount(columns[:, place], release.counts, attribute.hierarchy.size).astype(np.int64)
         for place, attribute in enumerate(attributes)

@@ -147,7 +147,9 @@ def table_proposals(study: Study, table: Table, aim: Aim, workers: int | None) -
     exact = () if ABOUT_HIDING.isdisjoint(aim.names) else ("bucketization",)
     return Proposals(
         tuple(baselines().candidates),
-        tuple(family for family in families_of(study, table) if family.example.form not in exact),
+        tuple(
+            family for family in families_of(study, table, "epsilon" in aim.names) if family.example.form not in exact
+        ),
         tuple(straight(aim, table, plan)),
         lambda: cuts_of(study, table, aim.names, workers),
         plan.points,
@@ -184,11 +186,15 @@ OFFERED: tuple[tuple[str, str], ...] = (
 """What a tuner tries beside the families of the study: makers with the requirement they serve best."""
 
 
-def families_of(study: Study, table: Table) -> list[Family]:
+PRIVATE = "mst epsilon=1"
+"""The mechanism that is offered where a question is about epsilon."""
+
+
+def families_of(study: Study, table: Table, private: bool = False) -> list[Family]:
     """List the families of a study's own candidates, then what is offered in the forms and limits of the study.
 
-    What its plan does not propose is left out; where it requires anything, so are noisy, perturbed and synthetic
-    releases, which it cannot bind.
+    Where it is asked for epsilon (`private`), a mechanism is offered too, before all others. What its plan does not
+    propose is left out; where it requires anything, so are noisy, perturbed and synthetic releases, which it cannot bind.
     """
     plan = study.search or SearchPlan()
     own = [candidate for candidate in study.candidates_of(table) if _varies(candidate.anonymizer)]
@@ -201,7 +207,8 @@ def families_of(study: Study, table: Table) -> list[Family]:
         for share in suppress
     )
     found: dict[str, Family] = {}
-    for family in _families([*own, *offered], table):
+    mechanism = [Candidate(anonymizer(PRIVATE), KAnonymity(1))] if private else []
+    for family in _families([*own, *mechanism, *offered], table):
         maker = family.example.anonymizer
         if plan.proposes(maker.name) and (maker.takes_requirements or plan.required is None):
             found.setdefault(family.requiring(plan).key, family.requiring(plan))

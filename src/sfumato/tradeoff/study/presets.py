@@ -51,7 +51,7 @@ EVERYTHING = Preset(
         (("top-coding share=0.01",), ("",), RANGES, (0.0,)),
         (("microaggregation k=5", "microaggregation k=20"), ("",), RANGES, (0.0,)),
         (("pram keep=0.9", "pram keep=0.6"), ("",), RANGES, (0.0,)),
-        (("rank-swapping distance=5", "record-swapping share=0.2"), ("",), RANGES, (0.0,)),
+        (("rank-swapping distance=0.05", "record-swapping share=0.2"), ("",), RANGES, (0.0,)),
         (("noise scale=0.2", "rounding base=5"), ("",), RANGES, (0.0,)),
         (("cart",), ("",), RANGES, (0.0,)),
         (tuple(f"mst epsilon={epsilon}" for epsilon in (0.1, 1, 10)), ("",), RANGES, (0.0,)),

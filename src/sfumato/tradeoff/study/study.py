@@ -221,7 +221,7 @@ class Study:
         """Return the same study with further candidates, in as few blocks as there are makers, forms and limits."""
         blocks: dict[tuple[object, ...], list[Candidate]] = {}
         for one in candidates:
-            several = not one.anonymizer.takes_requirements or one.anonymizer.is_found or one.anonymizer.foreign
+            several = not one.anonymizer.takes_requirements or one.anonymizer.is_found
             maker: object = (one.anonymizer.name, one.requirement) if several else one.anonymizer
             blocks.setdefault((maker, one.form, one.suppress), []).append(one)
         grids = (

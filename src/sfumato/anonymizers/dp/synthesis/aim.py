@@ -16,7 +16,8 @@ small enough if its junction tree has at most `most_counts` numbers, times the s
 the round: early tables may not use up the room. The estimate is a graphical model (`graphical_model`), as in the paper.
 
 What is promised: epsilon and delta, for all columns together; the budget is kept in rho of zCDP. What is not: that what
-three columns have in common is kept beyond the tables that were counted. It takes seconds where MST takes a tenth of one.
+three columns have in common is kept beyond the tables that were counted. It takes seconds where MST takes a tenth of
+one.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations
 from typing import Annotated, ClassVar
 
@@ -129,7 +131,7 @@ def _noise(amount: float) -> float:
     return math.sqrt(2 / math.pi * variance(amount, "rho"))
 
 
-def _below(left: float) -> float:
+def _below(left: Fraction) -> float:
     """Return the largest number that is not more than an exact one."""
     number = float(left)
     return number if number <= left else math.nextafter(number, 0)

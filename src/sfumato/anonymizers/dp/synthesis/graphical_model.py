@@ -1,9 +1,9 @@
-"""A graphical model of noisy tables (McKenna, Sheldon & Miklau 2019): of all that fit them best, the one of most entropy.
+"""A graphical model of noisy tables (McKenna, Sheldon & Miklau 2019): the one of most entropy that fits them best.
 
     P(x) in proportion to exp(sum of the potentials of the counted tables, each at x's values)
     repeat: tables of the model, by belief propagation along a junction tree
             loss = sum over the tables of |model - noisy counts|^2 / (2 variance)
-            every potential less a step along the gradient of the loss (mirror descent); steps that do not pay are halved
+            every potential less a step along the loss's gradient (mirror descent), halved until it pays
 
 Several counts of the same table are first averaged by inverse variance, which changes nothing of the loss but a
 constant. Potentials are kept from one estimate to the next, so one more table costs few rounds.
@@ -45,19 +45,18 @@ class JunctionTree:
 
     @staticmethod
     def of(sizes: tuple[int, ...], tables: Iterable[Places]) -> JunctionTree:
-        """Join columns one after the other with all they are counted with, the one that makes the least clique first."""
+        """Join columns one after the other with all they are counted with, that of the smallest clique first."""
         waiting = {frozenset(table) for table in tables} | {frozenset((place,)) for place in range(len(sizes))}
-        left, joined = set(range(len(sizes))), list[frozenset[int]]()
+        left = set(range(len(sizes)))
+        joined: list[frozenset[int]] = []
         while left:
-            around = {place: frozenset().union(*(c for c in waiting if place in c)) for place in left}
+            around = {place: frozenset[int]().union(*(c for c in waiting if place in c)) for place in left}
             place = min(left, key=lambda a: (prod(sizes[b] for b in around[a]), a))
             joined.append(around[place])
             waiting = {clique for clique in waiting if place not in clique} | {around[place] - {place}}
             left.remove(place)
-        largest = [
-            c for i, c in enumerate(joined) if not any(c < d or (c == d and j < i) for j, d in enumerate(joined))
-        ]
-        return JunctionTree(sizes, *_hung(largest))
+        distinct = list(dict.fromkeys(joined))
+        return JunctionTree(sizes, *_hung([clique for clique in distinct if not any(clique < d for d in distinct)]))
 
     @property
     def counts(self) -> int:
@@ -118,14 +117,8 @@ def _log_sum(table: Numbers, clique: Places, kept: Places) -> Numbers:
     """Sum over the columns that are not kept, of logarithms."""
     axes = tuple(axis for axis, place in enumerate(clique) if place not in kept)
     most = table.max(axis=axes, keepdims=True)
-    sums: Numbers = np.log(np.exp(table - most).sum(axis=axes)) + most.reshape(
-        [table.shape[a] for a in _others(clique, kept)]
-    )
+    sums: Numbers = np.log(np.exp(table - most).sum(axis=axes)) + most.squeeze(axis=axes)
     return sums
-
-
-def _others(clique: Places, kept: Places) -> list[int]:
-    return [axis for axis, place in enumerate(clique) if place in kept]
 
 
 def table_of(belief: Numbers, clique: Places, places: Places) -> Numbers:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -100,7 +101,7 @@ class Model:
 def _product(factors: Sequence[Table], wanted: Places) -> Numbers:
     """Multiply factors and sum over all axes but the wanted ones."""
     axes = {place: i for i, place in enumerate(dict.fromkeys(place for own, _ in factors for place in own))}
-    operands = [part for own, numbers in factors for part in (numbers, [axes[place] for place in own])]
+    operands: list[Any] = [part for own, numbers in factors for part in (numbers, [axes[place] for place in own])]
     product: Numbers = np.einsum(*operands, [axes[place] for place in wanted], optimize="greedy")
     return product
 
@@ -115,8 +116,9 @@ def _drawn(step: Step, codes: Codes, generator: np.random.Generator) -> Counts:
     counts = np.bincount(group)
     rank = np.empty(rows)
     rank[order] = np.arange(rows) - np.repeat(np.cumsum(counts) - counts, counts)
-    place = (rank + generator.random(rows)) / counts[group]
+    place = (rank + generator.random(len(present))[group]) / counts[group]
     ends = np.cumsum(step.conditional.reshape(-1, size)[present], axis=1)
     ends /= ends[:, -1:]
     found = np.searchsorted((ends + np.arange(len(present))[:, None]).ravel(), group + place, side="right")
-    return np.clip(found - group * size, 0, size - 1)
+    drawn: Counts = np.clip(found - group * size, 0, size - 1)
+    return drawn

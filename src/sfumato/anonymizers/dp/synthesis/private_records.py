@@ -22,7 +22,7 @@ from sfumato.anonymizers.dp.account import Account
 from sfumato.anonymizers.dp.noise import Noise, variance
 from sfumato.anonymizers.dp.private_cells import check_declared
 from sfumato.arrays import Counts, Numbers
-from sfumato.release import Budget, Unit
+from sfumato.release import Budget, Unit, coded_columns
 from sfumato.release.records import cell_codes
 from sfumato.table import Cells, Table
 
@@ -59,7 +59,7 @@ class RecordDomain:
 def record_domain(table: Table) -> RecordDomain:
     """Return the declared domain of all coded columns of a table; one that was taken from the records is refused."""
     check_declared(table)
-    attributes = (*table.cells.quasi, *table.cells.sensitive)
+    attributes = coded_columns(table.cells)
     names = tuple(attribute.name for attribute in attributes)
     return RecordDomain(names, tuple(each.hierarchy.size for each in attributes), len(table.cells.quasi))
 

@@ -87,7 +87,8 @@ def nearest_counts(counts: Numbers, total: float) -> Numbers:
     falling = np.sort(counts)[::-1]
     excess = (np.cumsum(falling) - total) / np.arange(1, len(counts) + 1)
     taken = excess[np.flatnonzero(falling > excess)[-1]]
-    return np.maximum(counts - taken, 0.0)
+    nearest: Numbers = np.maximum(counts - taken, 0.0)
+    return nearest
 
 
 def scaled(table: Numbers, rows: Numbers, columns: Numbers) -> Numbers:

@@ -1,0 +1,351 @@
+"""What was made elsewhere in a study: on the map, in the cache, asked for, published; programs and functions too."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import sfumato
+from command_line import run
+from sfumato.anonymizers import BroughtCommand, BroughtFile, anonymizer
+from sfumato.errors import BadInputError, StoppedError
+from sfumato.process.interrupts import Cancel, stops_at
+from sfumato.requirements import requirement
+from sfumato.tradeoff import read_map
+from sfumato.tradeoff.study.study import Study
+from test_foreign import COLUMNS, people, write
+
+NOTHING = requirement("k-anonymity k=1")
+STUDY = """
+name = "small"
+axes = ["empirical_breach", "query_error_median"]
+[table]
+source = "people.csv"
+quasi = ["age", "sex", "town"]
+sensitive = ["illness"]
+hierarchy = {town = [["North", "a", "b"], ["South", "c", "d"]]}
+[scales]
+queries = "queries number=20"
+reader = "uniform"
+[[candidates]]
+anonymizers = ["without-quasi"]
+"""
+CLAIMED = """
+[[candidates]]
+file = "arx.csv"
+name = "ARX"
+claim = "k-anonymity k=3"
+"""
+
+
+def folder_with(tmp_path, *blocks):
+    """A folder with a table, a file that was made of it, and a study with some blocks."""
+    _, rows = people()
+    write(tmp_path / "people.csv", rows)
+    write(tmp_path / "arx.csv", [("*", sex, "North" if town in "ab" else "South", ill) for _, sex, town, ill in rows])
+    (tmp_path / "study.toml").write_text(STUDY + "".join(blocks), encoding="utf-8")
+    return rows
+
+
+def explore(tmp_path, *words):
+    done = run("explore", "study.toml", "--out", "map", "--workers", "1", *words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def point_of(tmp_path, name):
+    """The point that was made elsewhere under a name."""
+    points = json.loads((tmp_path / "map" / "points.json").read_text(encoding="utf-8"))["points"]
+    return next(point for point in points if name in point["anonymizer"])
+
+
+def release(tmp_path, id, to, *words):
+    return run("release", "map", "--point", id, "--to", to, *words, cwd=tmp_path)
+
+
+def test_a_brought_file_is_a_point_with_its_verdict_that_reads_back_and_can_be_published(tmp_path):
+    rows = folder_with(tmp_path, CLAIMED)
+    done = explore(tmp_path)
+    assert "made elsewhere: ARX (arx.csv)" in done.stdout and "it holds of the file" in done.stdout
+    point = point_of(tmp_path, "arx.csv")
+    assert point["brought"]["verdict"] == "holds" and point["brought"]["truthful"]
+    assert point["family"] == "made elsewhere"
+    assert read_map(tmp_path / "map")[point["id"]].brought == point["brought"]
+    out = release(tmp_path, point["id"], "out.csv")
+    assert out.returncode == 0, out.stderr
+    published = (tmp_path / "out.csv").read_text(encoding="utf-8").splitlines()
+    brought = (tmp_path / "arx.csv").read_text(encoding="utf-8").splitlines()
+    assert sorted(published) == sorted(brought) and len(published) == len(rows) + 1
+    outside = json.loads((tmp_path / "out.csv.certificate-public.json").read_text(encoding="utf-8"))
+    assert outside["promise"]["claimed"] == "k-anonymity k=3"
+    assert outside["promise"]["parts"][0]["confirmed_by_the_file"] is True
+    assert "ARX" in outside["anonymizer"] and "promises nothing" in outside["warnings"][0]["text"]
+    inside = json.loads((tmp_path / "out.csv.certificate.json").read_text(encoding="utf-8"))
+    assert inside["for_your_eyes"]["verdict"]["verdict"] == "holds"
+    assert inside["for_your_eyes"]["coverage"]["holds"] is True
+    again = run(*outside["verify"][1:], cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+
+
+def test_nothing_public_names_the_file_or_tells_what_the_table_alone_tells(tmp_path):
+    folder_with(tmp_path, CLAIMED)
+    explore(tmp_path)
+    id = point_of(tmp_path, "arx.csv")["id"]
+    assert release(tmp_path, id, "out.csv").returncode == 0
+    for name in ("map/report-public.html", "out.csv.certificate-public.json", "out.csv.certificate-public.html"):
+        assert "arx.csv" not in (tmp_path / name).read_text(encoding="utf-8"), name
+    public = read_map(tmp_path / "map").public()
+    [theirs] = [point for point in public.points if point.candidate.anonymizer.foreign]
+    assert theirs.measures == {} and theirs.brought is None and theirs.words.startswith("made elsewhere: ARX;")
+    outside = json.loads((tmp_path / "out.csv.certificate-public.json").read_text(encoding="utf-8"))
+    assert "for_your_eyes" not in outside and "digest" not in json.dumps(outside["promise"])
+
+
+def test_a_public_certificate_depends_on_the_file_alone(tmp_path):
+    """Another table of which the same file could have been made: nothing that leaves the house differs."""
+    outsides = []
+    for number in range(2):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        folder_with(folder, CLAIMED)
+        if number:  # somebody who is not in the file
+            with (folder / "people.csv").open("a", encoding="utf-8") as stream:
+                stream.write("20,f,a,flu\n")
+        explore(folder)
+        assert release(folder, point_of(folder, "arx.csv")["id"], "out.csv").returncode == 0
+        outside = json.loads((folder / "out.csv.certificate-public.json").read_text(encoding="utf-8"))
+        outsides.append({key: value for key, value in outside.items() if key != "made"})
+    assert outsides[0] == outsides[1]
+
+
+def test_an_edited_file_is_measured_anew_and_the_old_point_is_not_published(tmp_path):
+    rows = folder_with(tmp_path, CLAIMED)
+    explore(tmp_path)
+    first = point_of(tmp_path, "arx.csv")
+    write(tmp_path / "arx.csv", [("*", "*", "North" if town in "ab" else "South", ill) for _, _, town, ill in rows])
+    refused = release(tmp_path, first["id"], "out.csv")
+    assert refused.returncode == 2 and "arx.csv has changed since it was explored" in refused.stderr
+    explore(tmp_path)
+    second = point_of(tmp_path, "arx.csv")
+    assert second["id"] != first["id"] and second["measures"]["k"] > first["measures"]["k"]
+
+
+def test_a_study_with_files_reads_back_from_where_it_was_written(tmp_path):
+    folder_with(tmp_path, CLAIMED, '[[candidates]]\nfile = "arx.csv"\nepsilon = 1\nrecords = "synthetic"\nna = ["?"]\n')
+    study = sfumato.read_study(str(tmp_path / "study.toml"))
+    (tmp_path / "elsewhere").mkdir()
+    written = tmp_path / "elsewhere" / "study.toml"
+    written.write_text(study.to_toml(tmp_path / "elsewhere"), encoding="utf-8")
+    again = sfumato.read_study(str(written))
+    makers = [[candidate.anonymizer for candidate in each.candidates] for each in (study, again)]
+    assert [Path(maker.file).resolve() for maker in makers[0][1:]] == [Path(m.file).resolve() for m in makers[1][1:]]
+    assert [replace(m, file="") for m in makers[0][1:]] == [replace(m, file="") for m in makers[1][1:]]
+
+
+def test_points_of_a_study_without_such_files_are_kept_as_they_were(tmp_path):
+    folder_with(tmp_path)
+    explore(tmp_path)
+    assert "brought" not in (tmp_path / "map" / "points.json").read_text(encoding="utf-8")
+
+
+def test_a_file_is_added_on_the_command_line_with_or_without_a_claim(tmp_path):
+    folder_with(tmp_path)
+    explore(tmp_path, "--add", "arx.csv", "--add", 'brought file=arx.csv claim="k-anonymity k=1000" label=bold')
+    assert point_of(tmp_path, "brought digest")["status"] == "measured"
+    bold = point_of(tmp_path, "bold")
+    assert bold["brought"]["verdict"] == "fails"
+    refused = release(tmp_path, bold["id"], "out.csv")
+    assert refused.returncode == 2 and "is claimed to be k-anonymity k=1000, and is not" in refused.stderr
+    missing = run("explore", "study.toml", "--out", "map", "--add", "none.csv", cwd=tmp_path)
+    assert missing.returncode == 2 and "none.csv: there is no such file" in missing.stderr
+
+
+def test_a_file_that_shows_people_alone_and_truthfully_is_not_published(tmp_path):
+    rows = folder_with(tmp_path, '[[candidates]]\nfile = "raw.csv"\n')
+    write(tmp_path / "raw.csv", rows)
+    explore(tmp_path)
+    refused = release(tmp_path, point_of(tmp_path, "raw.csv")["id"], "out.csv")
+    assert refused.returncode == 2 and "look like no other (k is 1)" in refused.stderr
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_what_is_published_has_neither_the_order_of_the_table_nor_other_columns(tmp_path):
+    rows = folder_with(tmp_path, '[[candidates]]\nfile = "noisy.csv"\naligned = true\n')
+    noisy = [(min(row[0] + 1 + i % 2, 39), *row[1:], f"note {i}") for i, row in enumerate(rows)]
+    write(tmp_path / "noisy.csv", noisy, (*COLUMNS, "note"))
+    explore(tmp_path)
+    done = release(tmp_path, point_of(tmp_path, "noisy.csv")["id"], "out.csv")
+    assert done.returncode == 0, done.stderr
+    assert "WARNING: It is not truthful" in done.stdout
+    lines = (tmp_path / "out.csv").read_text(encoding="utf-8").splitlines()
+    plain = [",".join(map(str, row[:4])) for row in noisy]
+    assert lines[0] == ",".join(COLUMNS) and sorted(lines[1:]) == sorted(plain) and lines[1:] != plain
+
+
+@pytest.mark.parametrize(
+    ("block", "message"),
+    [
+        ('[[candidates]]\nfile = "arx.csv"\nclaim = "k-anonymity"\n', "k is not given"),
+        ('[[candidates]]\nfile = "arx.csv"\nanonymizers = ["mondrian"]\n', "unknown key 'anonymizers'"),
+        ('[[candidates]]\nfile = "arx.csv"\ncommand = "x {table} {out}"\n', "make two blocks"),
+        ("[[candidates]]\nfile = 5\n", "file must be a text, not 5"),
+        ('[[candidates]]\nfile = "arx.csv"\nepsilon = -1\n', "epsilon must be a number"),
+        ('[[candidates]]\nfile = "none.csv"\n', "none.csv: there is no such file"),
+        ('[[candidates]]\ncommand = "python make.py"\n', "does not say where {table} stands"),
+        ('[[candidates]]\ncommand = "python \'make.py {table} {out}"\n', "cannot be read as words"),
+    ],
+)
+def test_a_wrong_block_is_refused_in_a_sentence(tmp_path, block, message):
+    folder_with(tmp_path, block)
+    done = run("explore", "study.toml", "--out", "map", cwd=tmp_path)
+    assert done.returncode == 2 and message in done.stderr
+
+
+# -- programs --------------------------------------------------------------------------------------------------------
+
+SCRIPT = """
+import csv, random, sys, pathlib
+table, out, seed = sys.argv[1], sys.argv[2], int(sys.argv[3])
+rows = list(csv.reader(open(table, newline="")))
+assert rows[0] == ["age", "sex", "town", "illness"] and sys.stdin.read() == ""
+assert pathlib.Path.cwd() == pathlib.Path(table).parent
+print("secret", rows[1])
+random.seed(seed)
+random.shuffle(rows_ := rows[1:])
+with open(out, "w", newline="") as stream:
+    csv.writer(stream).writerows([rows[0], *rows_[:50]])
+"""
+
+
+def command(tmp_path, script, **said):
+    (tmp_path / "make.py").write_text(script, encoding="utf-8")
+    return BroughtCommand(run=f"{sys.executable} {tmp_path / 'make.py'} {{table}} {{out}} {{seed}}", **said)
+
+
+def test_a_program_is_given_the_published_columns_alone_and_its_output_is_a_point(tmp_path, capfd):
+    (tmp_path / "make.py").write_text(SCRIPT, encoding="utf-8")
+    block = f'[[candidates]]\ncommand = "{sys.executable} make.py {{table}} {{out}} {{seed}}"\nname = "sample"\n'
+    folder_with(tmp_path, block)
+    explore(tmp_path)
+    point = point_of(tmp_path, "sample")
+    assert point["status"] == "measured", point["reason"]
+    assert point["brought"]["rows"] == 50 and point["brought"]["truthful"]
+    first = (tmp_path / "map" / "points.json").read_bytes()
+    (tmp_path / "map" / "cache.jsonl").unlink()
+    explore(tmp_path)
+    assert (tmp_path / "map" / "points.json").read_bytes() == first
+    assert "secret" not in "".join(capfd.readouterr())
+
+
+def test_what_a_program_does_wrong_is_a_sentence_without_data(tmp_path):
+    table, _ = people()
+    for script, message in (
+        ("import sys; print('secret', file=sys.stderr); sys.exit(3)", "ended with exit code 3"),
+        ("pass", "wrote nothing to {out}"),
+        ("import sys; open(sys.argv[2], 'w').write('')", "what make.py wrote"),
+        ("import sys; open(sys.argv[2], 'w').write('a,b\\n1,2\\n')", "it has none of the table's columns"),
+    ):
+        with pytest.raises(BadInputError) as raised:
+            command(tmp_path, script).anonymize(table, NOTHING)
+        assert message in str(raised.value) and "secret" not in str(raised.value)
+    with pytest.raises(BadInputError, match="no-such-program cannot be started"):
+        BroughtCommand(run="no-such-program {table} {out}").anonymize(table, NOTHING)
+
+
+LINGERING = """
+import subprocess, sys, time
+subprocess.Popen([sys.executable, "-c", "import time, pathlib; time.sleep(2); pathlib.Path({!r}).touch()"])
+time.sleep(60)
+"""
+
+
+def test_a_program_that_takes_too_long_is_ended_with_all_that_it_started(tmp_path):
+    table, _ = people()
+    left = tmp_path / "left"
+    started = time.monotonic()
+    with pytest.raises(BadInputError, match=r"did not end within 0\.5 seconds"):
+        command(tmp_path, LINGERING.format(str(left)), timeout=0.5).anonymize(table, NOTHING)
+    assert time.monotonic() - started < 10
+    time.sleep(2.2)
+    assert not left.exists()
+
+
+def test_a_program_is_ended_when_the_work_is_cancelled(tmp_path):
+    table, _ = people()
+    cancel = Cancel()
+    threading.Timer(0.5, cancel.set).start()
+    started = time.monotonic()
+    with stops_at(cancel), pytest.raises((StoppedError, BadInputError)):
+        command(tmp_path, "import time; time.sleep(60)").anonymize(table, NOTHING)
+    assert time.monotonic() - started < 10
+
+
+def test_rows_of_a_program_that_keeps_the_order_are_linked_to_people(tmp_path):
+    table, _ = people()
+    copied = command(tmp_path, "import shutil, sys; shutil.copy(*sys.argv[1:3])", aligned="yes").anonymize(
+        table, NOTHING
+    )
+    assert copied.details["brought"]["linked"] and copied.details["brought"]["certain"]
+    assert (copied.boxes.lo[copied.assignment.group] == table.cells.codes[copied.assignment.cell]).all()
+
+
+# -- in Python -------------------------------------------------------------------------------------------------------
+
+
+def small_study(tmp_path):
+    folder_with(tmp_path)
+    study = sfumato.read_study(str(tmp_path / "study.toml"))
+    assert isinstance(study, Study)
+    return study
+
+
+def test_a_map_takes_a_file_a_frame_and_a_function(tmp_path):
+    study = small_study(tmp_path)
+    map_ = sfumato.explore(study, workers=1)
+    by_file = map_.add(tmp_path / "arx.csv", "ARX", claim="k-anonymity k=3")
+    assert by_file.points[-1].brought["verdict"] == "holds" and len(by_file.points) == len(map_.points) + 1
+    assert len(by_file.add(tmp_path / "arx.csv", "ARX", claim="k-anonymity k=3").points) == len(by_file.points)
+    frame = pa.table({"sex": ["f", "m"] * 30, "illness": ["flu", "cold"] * 30})
+    by_frame = by_file.add(frame, "synthetic", epsilon=2, delta=1e-6)
+    claimed = by_frame.points[-1].brought["claim"]
+    assert claimed == "differential privacy epsilon=2 delta=1e-06" and "k" not in by_frame.points[-1].measures
+
+    def half(people, seed):
+        return people.sample(frac=0.5, random_state=seed)
+
+    by_function = by_frame.add(half, "half", seed=3)
+    assert by_function.points[-1].brought["rows"] == 60 and by_function.points[-1].brought["truthful"]
+    rows = by_function.release(by_file.points[-1].id).to_pandas()
+    assert len(rows) == 120
+    with pytest.raises(BadInputError, match="is in memory, which no file can name"):
+        by_frame.study.to_toml()
+
+
+def test_a_function_that_fails_is_a_failed_point_with_one_sentence_and_no_data(tmp_path):
+    study = small_study(tmp_path)
+
+    def broken(people):
+        raise ValueError(f"secret {people.iloc[0]}")
+
+    map_ = sfumato.explore(study.with_candidate(broken, name="broken", records="synthetic"), workers=1)
+    assert map_.points[-1].status == "failed" and "secret" not in map_.points[-1].reason
+    assert "broken() failed with ValueError" in map_.points[-1].reason
+
+
+def test_a_file_is_drawn_and_chosen_like_any_release(tmp_path):
+    study = small_study(tmp_path).with_candidate(str(tmp_path / "arx.csv"), name="ARX", claim="k-anonymity k=3")
+    map_ = sfumato.explore(study, workers=1)
+    choice = map_.choose(by="best", prefer="query_error_median")
+    theirs = next(point for point in map_.points if point.candidate.anonymizer.foreign)
+    assert choice.point.id in {point.id for point in map_.points}
+    assert theirs.id in {point.id for point in map_.frontier()} or theirs.has(study.axes)
+    drawn = sfumato.draw(study.table.open(), BroughtFile(file=str(tmp_path / "arx.csv")))
+    assert drawn.records == 120
+    assert anonymizer(str(theirs.candidate.anonymizer)) == theirs.candidate.anonymizer
