@@ -16,6 +16,7 @@ import sfumato
 from sfumato.anonymizers import UnsafeSeededNoise, anonymizer
 from sfumato.errors import BadInputError
 from sfumato.measures import ATTACK_MEASURES, MEASURES, Attacks, Scales
+from sfumato.measures.attacks import shadow
 from sfumato.measures.attacks.advantage import Advantage, Rate, worst_of
 from sfumato.measures.attacks.linkability import two_sources
 from sfumato.measures.attacks.membership import Suspects, area, best_threshold, membership, proved_bound
@@ -493,13 +494,14 @@ def test_no_attack_beats_differential_privacy(attacked, table, text):
     assert not any("beats" in each for each in outcome.details["cautions"])
 
 
-def test_shadow_models_find_outliers_in_the_original_and_nobody_behind_noise(table):
+def test_shadow_models_find_outliers_in_the_original_and_nobody_behind_noise(table, monkeypatch):
+    monkeypatch.setattr(shadow, "PAIRS", 12)
     options = Attacks(number=100, shadow=5, seed=1)
     attacked = options.prepare(table)
     told = attacked._shadowed(made("original"))[0].advantages[0]
     hidden = attacked._shadowed(made("dp-grid epsilon=0.2"))[0].advantages[0]
-    assert told.attack.tries == 100 and told.value > 0.9
-    assert hidden.interval()[0] <= hidden.bound == proved_bound(0.2) and hidden.value < 0.35
+    assert told.attack.tries == 60 and told.value > 0.9
+    assert hidden.interval()[0] <= hidden.bound == proved_bound(0.2) and hidden.value < 0.4
     lost = attacked._shadowed(made("mondrian", requirement("k-anonymity k=1000")))
     assert not lost[0].advantages and "cannot be made" in lost[1][0]
 
@@ -554,7 +556,7 @@ name = "people"
 axes = ["attack_worst", "query_error_median"]
 [table]
 source = "people.csv"
-quasi = ["home town", "income", "work now"]
+quasi = ['age "in years"', "home town", "work now"]
 sensitive = ["the illness"]
 [[candidates]]
 anonymizers = ["mondrian"]
@@ -566,7 +568,7 @@ anonymizers = ["original", "without-sensitive", "rounding base=5"]
 
 def test_axes_that_are_attacks_turn_them_on_and_a_map_has_them_with_intervals(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    pa.csv.write_csv(pa.table(people(500)), tmp_path / "people.csv")
+    pa.csv.write_csv(pa.table(people(1200)), tmp_path / "people.csv")
     study = Study.from_toml(STUDY)
     assert study.scales.attacks == Attacks()
     assert Study.from_toml(study.to_toml()) == study and "attacks control=0.2" in study.to_toml()
@@ -575,7 +577,7 @@ def test_axes_that_are_attacks_turn_them_on_and_a_map_has_them_with_intervals(tm
     for point, other in zip(one.points, two.points, strict=True):
         assert point.status == "measured", point.reason
         assert point.measures == other.measures and point.intervals == other.intervals
-        assert {"attack_worst", "membership", "singling_out", "linkability", "record_linkage"} <= {*point.measures}
+        assert {"attack_worst", "singling_out", "linkability", "record_linkage"} <= {*point.measures}
         for name in ATTACK_MEASURES:
             if name in point.measures:
                 low, high = point.intervals[name]

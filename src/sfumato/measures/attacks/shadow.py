@@ -5,7 +5,7 @@ his own, with and without a target, learn what the target does to them, and then
 
     targets: the records that are farthest from any other
     halve the other records: the attacker's, and the publisher's
-    for every target, often: draw records of the attacker's half, put the target in place of one or not, make the release
+    for every target, often: draw records of the attacker's half, put the target in place of one or not, make a release
     learn (a random forest) from features of these releases whether the target was in
     do the same with the publisher's half, and let the forest judge
     advantage = TPR - FPR over all targets
@@ -16,9 +16,9 @@ randomness of its own, and both kinds have the same number of records, so that n
 
 **What a guarantee says**: the same as of every membership attack (`membership.py`).
 
-It is run on draws of half of a half of the records, and of 2,000 at most, because it makes hundreds of releases. What a
-record does to a release of few is more than what it does to one of all, so it errs on the side of caution; a requirement
-that needs more records than that cannot be judged by it.
+It is run on draws of half of a half of the records, and of 2,000 at most, because it makes hundreds of releases. What
+a record does to a release of few is more than what it does to one of all, so it errs on the side of caution; a
+requirement that needs more records than that cannot be judged by it.
 """
 
 from __future__ import annotations
