@@ -15,7 +15,7 @@ import plain_fidelity as plain
 import sfumato
 from sfumato.anonymizers import anonymizer
 from sfumato.errors import BadInputError
-from sfumato.measures import FIDELITY, Classification, Fidelity, Scales
+from sfumato.measures import FIDELITY, MEASURES, Classification, Fidelity, Scales
 from sfumato.measures.fidelity.columns import coded_columns
 from sfumato.measures.fidelity.distances import column_distances
 from sfumato.measures.fidelity.marginals import Truth, sets_of_columns
@@ -23,7 +23,7 @@ from sfumato.measures.fidelity.propensity import expected_saturated, saturated
 from sfumato.measures.fidelity.regressions import newton
 from sfumato.measures.fidelity.samples import Sampled
 from sfumato.release import Budget, Guarantee, Records, bucketization, generalization, noisy_release, record_release
-from sfumato.release.records import boxed_records, leaf_numbers
+from sfumato.release.records import boxed_records, cell_codes, leaf_numbers
 from sfumato.requirements import KAnonymity
 from sfumato.table import Quasi, flat, numeric, read
 from sfumato.table.cells import sorted_cells
@@ -139,6 +139,49 @@ def test_the_original_is_true_to_itself_and_a_release_of_nothing_is_uniform(tabl
         np.add.at(before, [key[a] for key in plain.original(cells)], list(plain.original(cells).values()))
         shares.append(np.abs(before / before.sum() - np.array(tree.widths) / sum(tree.widths)).sum() / 2)
     assert portrait.compared(nothing).values["marginal_error_1"] == pytest.approx(np.mean(shares))
+
+
+@tries(25)
+@given(releases(("noisy",)), st.integers(0, 1000), st.floats(0, 8))
+def test_any_noise_has_measures_within_their_ranges(release, seed, shift):
+    drawn = release.drawn + np.random.default_rng(seed).normal(-shift, 4, release.drawn.shape)
+    noisy = noisy_release(release.table, release.boxes.lo, release.boxes.hi, drawn, GUARANTEE)
+    values = Fidelity(ways=2, propensity="tree").prepare(release.table).compared(noisy).values
+    for name, value in values.items():
+        assert MEASURES[name].least <= value <= MEASURES[name].most, name
+    if (drawn <= 0).all():
+        lo, hi = (ends[None, :] for ends in release.cells.whole)
+        nothing = boxed_records(release.table, lo, hi, np.full((1, 1), -1, np.int32), people=False, truthful=False)
+        expected = Fidelity(ways=2).prepare(release.table).compared(nothing).values["marginal_error_2"]
+        assert values["marginal_error_2"] == pytest.approx(expected)
+
+
+def test_one_column_and_a_resample_with_empty_cells_are_measured():
+    rows = pa.table({"age": [1, 2, 2, 3, 5, 5, 5, 9]})
+    table = read(rows, quasi=["age"], hierarchies={"age": numeric(1, 9)})
+    release = sfumato.anonymize(table, "k-anonymity k=3", "mondrian")
+    values = Scales(fidelity=Fidelity()).prepare(table).measure(release).values
+    assert {"marginal_error_1", "sample_equivalent", "pmse"} == set(values) & set(FIDELITY)
+    counts = np.array([2, 0, 0, 3, 3])
+    again = Scales(fidelity=Fidelity()).prepare(table).recounted(counts).ready()
+    whole = again.table.cells.assigned(np.zeros(5, np.int64))
+    spread = generalization(again.table, whole, np.array([[0]], np.int32), np.array([[8]], np.int32), whole=True)
+    found = again.measure(spread).values
+    shares = np.array([2, 0, 0, 0, 3, 0, 0, 0, 3]) / 8
+    assert found["marginal_error_1"] == pytest.approx(np.abs(shares - 1 / 9).sum() / 2)
+    assert found["pmse"] == pytest.approx(((shares - 1 / 9) ** 2 / (shares + 1 / 9)).sum() / 8)
+
+
+def test_an_external_copy_of_a_release_measures_as_the_release():
+    table = small_table(records=200)
+    release = sfumato.anonymize(table, "k-anonymity k=10", "mondrian")
+    entries, boxes = release.assignment, release.boxes
+    values = Records(table.cells, cell_codes(table.cells)).codes[entries.cell][:, 3:]
+    lo, hi = boxes.lo[entries.group], boxes.hi[entries.group]
+    copy = boxed_records(table, lo, hi, values, people=True, truthful=True, counts=entries.count)
+    portrait = Fidelity().prepare(table)
+    one, other = portrait.compared(release), portrait.compared(copy)
+    assert one.values == pytest.approx(other.values, abs=1e-12) and one.picture == other.picture
 
 
 def test_a_shuffled_column_shows_in_the_pairs_and_not_in_the_columns():

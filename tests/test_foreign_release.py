@@ -8,6 +8,7 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 import pyarrow as pa
 import pytest
@@ -54,8 +55,10 @@ def folder_with(tmp_path, *blocks):
     return rows
 
 
-def explore(tmp_path, *words):
-    done = run("explore", "study.toml", "--out", "map", "--workers", "1", *words, cwd=tmp_path)
+def explore(tmp_path, *words, drawn=()):
+    """Explore the study; pages and pictures are drawn only where they are looked at."""
+    with mock.patch("sfumato.report.folder.DRAWN", drawn):
+        done = run("explore", "study.toml", "--out", "map", "--workers", "1", *words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     return done
 
@@ -96,7 +99,7 @@ def test_a_brought_file_is_a_point_with_its_verdict_that_reads_back_and_can_be_p
 
 def test_nothing_public_names_the_file_or_tells_what_the_table_alone_tells(tmp_path):
     folder_with(tmp_path, CLAIMED)
-    explore(tmp_path)
+    explore(tmp_path, drawn=("report-public.html",))
     id = point_of(tmp_path, "arx.csv")["id"]
     assert release(tmp_path, id, "out.csv").returncode == 0
     for name in ("map/report-public.html", "out.csv.certificate-public.json", "out.csv.certificate-public.html"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 import sfumato
 from sfumato.anonymizers import RECORD_MAKERS, anonymizer
-from sfumato.anonymizers.perturbed.pram import invariant_matrix, randomised
+from sfumato.anonymizers.perturbed.pram import randomised
 from sfumato.anonymizers.perturbed.rank_swapping import partners
 from sfumato.anonymizers.perturbed.record_swapping import pairs
 from sfumato.anonymizers.synthetic.cart import drawn_from
@@ -67,26 +68,47 @@ def joint(columns: dict[str, np.ndarray], *names: str) -> Counter[tuple[int, ...
 # ---------------------------------------------------------------- PRAM
 
 
-@tries(50)
-@given(st.lists(st.integers(1, 1000), min_size=1, max_size=8), st.floats(0, 1))
-def test_the_matrix_of_pram_keeps_the_shares_of_all_categories(counts: list[int], keep: float) -> None:
-    matrix = invariant_matrix(np.array(counts), keep)
-    shares = np.array(counts) / sum(counts)
-    assert np.allclose(matrix.sum(axis=1), 1, atol=1e-12) and (matrix >= 0).all()
-    assert np.allclose(shares @ matrix, shares, atol=1e-12)
-    assert (np.diag(matrix) >= keep - 1e-12).all()
+class Told:
+    """A generator that redraws every value, or none, and then takes the same record for all."""
+
+    def __init__(self, redraws: bool, record: int) -> None:
+        self.redraws, self.record = redraws, record
+
+    def random(self, size: int) -> np.ndarray:
+        return np.full(size, 1.0 - 1e-12 if self.redraws else 0.0)
+
+    def integers(self, low: int, high: int, size: int) -> np.ndarray:
+        assert low <= self.record < high
+        return np.full(size, self.record)
+
+
+@tries(30)
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=12), st.integers(0, 10))
+def test_the_matrix_of_pram_keeps_the_shares_of_all_categories(values: list[int], tenths: int) -> None:
+    """Its entries are counted over everything that can be drawn, each as likely as it is, in fractions: p R = p."""
+    codes, keep, n = np.array(values, np.int32), Fraction(tenths, 10), len(values)
+    matrix: dict[tuple[int, int], Fraction] = Counter()
+    for redraws, chance in ((False, keep), (True, 1 - keep)):
+        for record in range(n):
+            drawn = randomised(codes, min(max(tenths / 10, 1e-9), 1 - 1e-9), Told(redraws, record))  # type: ignore[arg-type]
+            for before, after in {*zip(values, drawn.tolist(), strict=True)}:
+                matrix[before, after] += chance / n
+    shares = {value: Fraction(count, n) for value, count in Counter(values).items()}
+    for value, share in shares.items():
+        assert sum(matrix[value, other] for other in shares) == 1
+        assert sum(shares[other] * matrix[other, value] for other in shares) == share
+        assert matrix[value, value] == keep + (1 - keep) * share
 
 
 def test_pram_draws_by_its_matrix() -> None:
-    counts, keep, draws = np.array([600, 300, 100]), 0.6, 40
-    codes = np.repeat(np.array([2, 5, 9], np.int32), counts * draws)
+    shares, keep, number = np.array([0.6, 0.3, 0.1]), 0.6, 40_000
+    codes = np.repeat(np.array([2, 5, 9], np.int32), (shares * number).astype(int))
     drawn = randomised(codes, keep, np.random.default_rng(0))
-    matrix = invariant_matrix(counts, keep)
     for a, code in enumerate((2, 5, 9)):
-        number = counts[a] * draws
+        wanted = keep * (np.arange(3) == a) + (1 - keep) * shares
         found = np.array([np.sum(drawn[codes == code] == other) for other in (2, 5, 9)])
-        spread = np.sqrt(number * matrix[a] * (1 - matrix[a]))
-        assert (abs(found - number * matrix[a]) < 5 * spread).all()
+        many = np.sum(codes == code)
+        assert (abs(found - many * wanted) < 5 * np.sqrt(many * wanted * (1 - wanted))).all()
 
 
 def test_pram_changes_categories_alone_and_keeps_what_it_is_told_to() -> None:

@@ -91,6 +91,19 @@ def test_the_audit_reads_open_ends_as_they_are_meant(tmp_path: Path) -> None:
         assert name not in measured or value == pytest.approx(measured[name], abs=1e-9), name
 
 
+def test_the_audit_reads_open_ends_of_dates(tmp_path: Path) -> None:
+    days = [f"2020-{month:02}-{day:02}" for month in range(1, 13) for day in (3, 14, 25)]
+    year = {"day": {"type": "dates", "first": "2020-01-01", "last": "2020-12-31"}}
+    columns = {"day": days, "ill": ["cold", "flu"] * 18}
+    table = sfumato.read(pa.table(columns), quasi=["day"], sensitive=["ill"], hierarchies=year)
+    release = sfumato.anonymize(table, "k-anonymity k=1", 'top-coding upper="day=2020-10-01" lower="day=2020-02-01"')
+    path = release.to_csv(tmp_path / "out.csv")[0]
+    texts = Counter(row["day"] for row in read_rows(path))
+    assert texts["2020-10-01+"] == 9 and texts["<2020-02-02"] == 3
+    found = sfumato.audit(path, ["day"], ["ill"], original=table, require="k-anonymity k=1")
+    assert found.holds and found.measures["loss"] == pytest.approx(sfumato.measure(release)["loss"], abs=1e-9)
+
+
 def test_top_coding_alone_promises_no_groups() -> None:
     with pytest.raises(InfeasibleError, match=r"with these ends .* records are in groups that fail k-anonymity k=5"):
         sfumato.anonymize(table_of(people()), "k-anonymity k=5", 'top-coding upper="age=90"')

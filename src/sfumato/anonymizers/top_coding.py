@@ -28,7 +28,7 @@ from sfumato.arrays import Counts
 from sfumato.configuration import Option, named_entries
 from sfumato.errors import BadInputError
 from sfumato.release import Form, Release
-from sfumato.release.dial import Dial
+from sfumato.release.maker import Dial
 from sfumato.requirements import Requirement
 from sfumato.table import Cells, Quasi, Table
 

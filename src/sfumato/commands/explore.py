@@ -52,8 +52,8 @@ def explore(
     preset: Annotated[
         str | None,
         typer.Option(
-            help="Candidates and axes that are ready made, in place of the study's own: 'everything' has every family of "
-            "makers, on the worst attack and the error of all pairs of columns."
+            help="Ready-made candidates and axes in place of the study's own: 'everything' has all families of makers, "
+            "on the worst attack and the error of all pairs of columns."
         ),
     ] = None,
     reader: Annotated[

@@ -4,11 +4,45 @@ their names.
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+import math
+from dataclasses import dataclass, fields, replace
 from typing import ClassVar, Self
 
 from sfumato.configuration import Configured, without_seed
-from sfumato.release.dial import Dial
+
+DIGITS = 4
+"""Significant digits of a dial's values: they are read by people."""
+
+
+@dataclass(frozen=True)
+class Dial:
+    """The number in which the candidates of a family differ, which a search turns.
+
+    It turns on a logarithmic scale, because that is how people choose: k = 5, 10, 20 are as far apart as 50, 100, 200.
+    """
+
+    field: str
+    least: float
+    most: float
+    whole: bool = False
+
+    def at(self, share: float) -> float:
+        """Return the value at a share of the way, rounded to what people would type."""
+        return self.rounded(self.least * (self.most / self.least) ** share)
+
+    def between(self, low: float, high: float) -> float | None:
+        """Return the value half way between two others, or nothing where none is left."""
+        middle = self.rounded(math.sqrt(low * high))
+        return middle if low < middle < high else None
+
+    def rounded(self, value: float) -> float:
+        """Round to a whole number, or to a few significant digits."""
+        return round(value) if self.whole else float(f"{value:.{DIGITS}g}")
+
+
+def size_dial(field: str, records: int) -> Dial | None:
+    """Return the dial of how many records stand together at least; none where there are too few for a choice."""
+    return Dial(field, 2, max(records // 2, 2), whole=True) if records >= 4 else None
 
 
 class ReleaseMaker(Configured):
@@ -55,6 +89,9 @@ class ReleaseMaker(Configured):
 
     foreign: ClassVar[bool] = False
     """Whether it was made elsewhere, so that nothing is promised of it."""
+
+    remakes: ClassVar[bool] = True
+    """Whether it makes a release of another table as well: a file that was brought stays what it is."""
 
     @property
     def described_in_words(self) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sfumato.release.dial import size_dial
+from sfumato.release.maker import size_dial
 from sfumato.tradeoff.search.families import Family, Proposals
 from sfumato.transactions.anonymizers.registry import DEFAULT_MAKER, candidate_maker
 from sfumato.transactions.baskets import Baskets

@@ -19,8 +19,7 @@ from sfumato.configuration import Option
 from sfumato.errors import BadInputError
 from sfumato.phrases import listed
 from sfumato.release import Budget, Form, NoisyRelease, Published, RecordRelease, Release, noisy_release
-from sfumato.release.dial import Dial
-from sfumato.release.maker import ReleaseMaker
+from sfumato.release.maker import Dial, ReleaseMaker
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.table import Table
 

@@ -90,6 +90,7 @@ class Brought(ReleaseMaker, ABC):
     ] = ""
 
     foreign: ClassVar[bool] = True
+    remakes: ClassVar[bool] = False
     takes_requirements: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

@@ -40,7 +40,7 @@ from sfumato.arrays import Codes, Counts, Flags, Numbers
 from sfumato.configuration import Option
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.release import Records
-from sfumato.release.dial import Dial, size_dial
+from sfumato.release.maker import Dial, size_dial
 from sfumato.release.records import leaf_numbers
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.table import Points
@@ -73,7 +73,7 @@ class Microaggregation(RecordMaker):
     name: ClassVar[str] = "microaggregation"
     title: ClassVar[str] = "Microaggregation"
     example: ClassVar[str | None] = "microaggregation k=5"
-    effort: ClassVar[float] = 10.0
+    effort: ClassVar[float] = 3.0
     caution: ClassVar[str] = (
         "Values look exact and are averages of groups. It hides who is who among the records of a group where all "
         "quasi-identifiers are averaged; a group whose members share a sensitive value still tells it."

@@ -31,7 +31,7 @@ from sfumato.anonymizers.record_maker import InColumns, RecordMaker, Seed
 from sfumato.arrays import Numbers
 from sfumato.configuration import Option
 from sfumato.release import Records
-from sfumato.release.dial import Dial
+from sfumato.release.maker import Dial
 
 
 @dataclass(frozen=True)

@@ -32,11 +32,11 @@ import numpy as np
 
 from sfumato.anonymizers.perturbed.columns import category_places
 from sfumato.anonymizers.record_maker import InColumns, RecordMaker, Seed
-from sfumato.arrays import Codes, Counts, Numbers
+from sfumato.arrays import Codes
 from sfumato.configuration import Option
 from sfumato.errors import BadInputError
 from sfumato.release import Records
-from sfumato.release.dial import Dial
+from sfumato.release.maker import Dial
 
 
 @dataclass(frozen=True)
@@ -98,17 +98,6 @@ class Pram(RecordMaker):
 
 
 def randomised(codes: Codes, keep: float, generator: np.random.Generator) -> Codes:
-    """Draw for every record of a stratum what it shows, by the invariant matrix of the categories that occur."""
-    values, where, counts = np.unique(codes, return_inverse=True, return_counts=True)
-    cumulative = np.cumsum(invariant_matrix(counts, keep), axis=1)
-    drawn = np.empty(len(codes), np.int64)
-    for a in range(len(values)):
-        rows = np.flatnonzero(where == a)
-        drawn[rows] = np.searchsorted(cumulative[a], generator.random(len(rows)) * cumulative[a, -1], side="right")
-    return values[np.minimum(drawn, len(values) - 1)]
-
-
-def invariant_matrix(counts: Counts, keep: float) -> Numbers:
-    """Return R = keep I + (1 - keep) 1 p' for categories with these counts."""
-    shares = counts / counts.sum()
-    return keep * np.eye(len(counts)) + (1 - keep) * np.tile(shares, (len(counts), 1))
+    """Draw for every record of a stratum what it shows: its own value, or that of any record, each equally likely."""
+    stays = generator.random(len(codes)) < keep
+    return np.where(stays, codes, codes[generator.integers(0, len(codes), len(codes))])

@@ -28,7 +28,7 @@ from sfumato.configuration import Option
 from sfumato.kernel_helpers import uniform
 from sfumato.kernels import kernel
 from sfumato.release import Records
-from sfumato.release.dial import Dial
+from sfumato.release.maker import Dial
 
 TRIES = 32
 """How often a partner is drawn before those that are free are looked through: equally likely either way."""

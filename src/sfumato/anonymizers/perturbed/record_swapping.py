@@ -25,7 +25,7 @@ from sfumato.arrays import Counts, Numbers
 from sfumato.configuration import Option
 from sfumato.errors import BadInputError
 from sfumato.release import Records
-from sfumato.release.dial import Dial
+from sfumato.release.maker import Dial
 from sfumato.table import Points
 
 

@@ -26,7 +26,7 @@ from sfumato.arrays import Codes, Numbers
 from sfumato.configuration import Option, seed_option
 from sfumato.errors import BadInputError
 from sfumato.release import Records
-from sfumato.release.dial import Dial
+from sfumato.release.maker import Dial
 from sfumato.release.records import leaf_numbers
 
 

@@ -27,7 +27,7 @@ from sfumato.arrays import Codes, Counts
 from sfumato.configuration import Option
 from sfumato.errors import BadInputError
 from sfumato.release import Records
-from sfumato.release.dial import Dial, size_dial
+from sfumato.release.maker import Dial, size_dial
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,6 @@ class Cart(RecordMaker):
 
     name: ClassVar[str] = "cart"
     title: ClassVar[str] = "Sequential trees"
-    effort: ClassVar[float] = 10.0
     drawn_as: ClassVar[str] = "synthetic records"
     shown_as: ClassVar[str] = "synthetic records, which stand for nobody"
     aligned: ClassVar[bool] = False

@@ -43,7 +43,9 @@ LEAVES = 400
 
 def saturated(original: Numbers, released: Numbers) -> float:
     """Return the pMSE of the saturated model from shares of combinations, where the original has anybody."""
-    inside = float(((released - original) ** 2 / (released + original)).sum())
+    there = original > 0  # a resample may have nobody in a cell
+    inside = float(((released - original)[there] ** 2 / (released + original)[there]).sum())
+    inside += float(released[~there].sum())
     return (inside + max(1.0 - float(released.sum()), 0.0)) / 8
 
 
@@ -66,8 +68,7 @@ def released_shares(reading: Reading, cells: Cells) -> Numbers:
         )
         mine = known & (number >= start) & (number < start + step)
         shares[mine] = at_points[points.number[mine[known]], number[mine] - start]
-    total = float(np.maximum(reading.boxes.mass, 0.0).sum())
-    return shares / total
+    return shares / float(np.maximum(reading.values.mass, 0.0).sum())
 
 
 def _ends(reading: Reading, place: int) -> tuple[Codes, Codes]:
@@ -76,7 +77,10 @@ def _ends(reading: Reading, place: int) -> tuple[Codes, Codes]:
 
 
 def _content(reading: Reading, cells: Cells, tuples: Codes) -> Numbers:
-    """Return for every box how many of its records have each of some combinations of sensitive values."""
+    """Return for every box how many of its records have each of some combinations of sensitive values.
+
+    Noise that makes a count negative is read as none.
+    """
     per_group = np.zeros((len(reading.sizes), len(tuples)))
     held = reading.values
     for t, values in enumerate(tuples):
@@ -86,10 +90,9 @@ def _content(reading: Reading, cells: Cells, tuples: Codes) -> Numbers:
         ):
             leaf = int(attribute.leaves[value])
             share *= _share_of_leaf(column, shown.lo, shown.hi, leaf)[shown.place]
-        np.add.at(per_group[:, t], held.group, held.mass * share)
+        np.add.at(per_group[:, t], held.group, np.maximum(held.mass, 0.0) * share)
     boxes = reading.boxes
-    sizes = np.where(reading.sizes > 0, reading.sizes, 1.0)
-    return np.maximum(per_group[boxes.group] * (boxes.mass / sizes[boxes.group])[:, None], 0.0)
+    return per_group[boxes.group] * reading.group_shares(boxes.group, boxes.mass)[:, None]
 
 
 def _share_of_leaf(column: Column, lo: Codes, hi: Codes, leaf: int) -> Numbers:
@@ -109,7 +112,7 @@ def expected_saturated(counts: Counts) -> float:
 
     records = float(counts.sum())
     total = 0.0
-    for inside, cells in zip(*np.unique(counts, return_counts=True), strict=True):
+    for inside, cells in zip(*np.unique(counts[counts > 0], return_counts=True), strict=True):
         share, reach = inside / records, 10 * math.sqrt(inside) + 10
         x = np.arange(max(0, math.floor(inside - reach)), min(records, math.ceil(inside + reach)) + 1)
         if share >= 1:

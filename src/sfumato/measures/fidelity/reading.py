@@ -85,10 +85,10 @@ class Reading:
             return beside, self.values.mass
         left, right = _fewer(self.boxes, inside), _fewer(self.values, beside)
         one, other = _pairs(left[0], right[0], len(self.sizes))
-        mass = self._shares(left[0], left[2])[one] * right[2][other]
+        mass = self.group_shares(left[0], left[2])[one] * right[2][other]
         return [*(column[one] for column in left[1]), *(column[other] for column in right[1])], mass
 
-    def _shares(self, group: Counts, mass: Numbers) -> Numbers:
+    def group_shares(self, group: Counts, mass: Numbers) -> Numbers:
         """Return the share of rows in their groups; one that is alone there is all of it, whatever noise says."""
         alone = np.bincount(group, minlength=len(self.sizes))[group] == 1
         sizes = np.where(self.sizes == 0, 1.0, self.sizes)[group]

@@ -9,7 +9,7 @@ hierarchy, a bit of a selection and the counts of boxes by value take. The costs
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import floor, log10
+from math import comb, floor, log10
 
 import numpy as np
 
@@ -49,6 +49,9 @@ SECONDS_PER_SPREAD = 7e-9
 
 SECONDS_PER_COMPARED = 4e-8
 """To compare one record that is attacked with one released record, in all attacks."""
+
+SECONDS_PER_COUNTED = 1.2e-7
+"""To count one cell for one set of columns, where releases are compared with the original."""
 
 SHARE_OF_READER = 0.5
 """How much of all answers the reader that learns takes."""
@@ -126,7 +129,7 @@ class Load:
             answers *= 1 - SHARE_OF_READER
         searching = getattr(candidate.anonymizer, "seconds", None) or 0.0
         draws = self.scales.draws if candidate.anonymizer.noisy else 1
-        each = SECONDS_PER_CANDIDATE + SECONDS_PER_CELL * self.cells.size + answers + spread
+        each = SECONDS_PER_CANDIDATE + SECONDS_PER_CELL * self.cells.size + answers + spread + self.compared
         return draws * each + float(searching) + self.attacks(candidate)
 
     def attacks(self, candidate: Candidate) -> float:
@@ -136,6 +139,15 @@ class Load:
             return 0.0
         draws = options.draws if candidate.anonymizer.noisy else 1
         return draws * options.number * self.cells.records * SECONDS_PER_COMPARED
+
+    @property
+    def compared(self) -> float:
+        """The seconds that comparing one release with the original takes."""
+        wanted, columns = self.scales.fidelity, len(self.cells.quasi) + len(self.cells.sensitive)
+        if wanted is None:
+            return 0.0
+        sets = sum(min(comb(columns, ways), wanted.most) for ways in range(1, wanted.ways + 1))
+        return SECONDS_PER_COUNTED * sets * self.cells.size
 
     def effort(self, candidates: list[Candidate], threads: int) -> Effort:
         """Estimate what making and measuring all candidates takes."""

@@ -238,7 +238,7 @@ def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
         look()
         measured = prepared.measure(release)
         worth = measured.worth
-        again = None if maker.foreign else lambda table, turn: [made(table, turn)]
+        again = None if not maker.remakes else lambda table, turn: [made(table, turn)]
         attacks = partial(with_attacks, prepared=prepared, releases=[release], again=again)
         found = {
             "measures": dict(measured.values),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from sfumato.anonymizers import CutSpace, CutVector, Maker
+from sfumato.anonymizers import CutSpace, CutVector
 from sfumato.anonymizers.cut_vector.space import Bits
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.table import Table
@@ -175,11 +175,6 @@ def cuts_of(study: Study, table: Table, axes: Sequence[str], workers: int | None
         return CountedCuts(Search(table, problem, space, solver, workers, stages=plan.solver is not None), plan, axes)
     made = seeds(table, space, suppress)
     return SteppedCuts(space, wanted, suppress, list(made))
-
-
-def _is_recoding(maker: Maker) -> bool:
-    """Say whether a maker recodes records here, so that what is asked of it may be asked of cut vectors."""
-    return not (maker.baseline or maker.noisy or maker.foreign)
 
 
 def is_counted(axes: Sequence[str]) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 
 from sfumato.anonymizers import Hilbert, Maker, anonymizer
 from sfumato.release import FORMS
-from sfumato.release.dial import Dial, size_dial
+from sfumato.release.maker import Dial, size_dial
 from sfumato.requirements import (
     AlphaK,
     BetaLikeness,
@@ -194,7 +194,7 @@ def families_of(study: Study, table: Table, private: bool = False) -> list[Famil
     """List the families of a study's own candidates, then what is offered in the forms and limits of the study.
 
     Where it is asked for epsilon (`private`), a mechanism is offered too, before all others. What its plan does not
-    propose is left out; where it requires anything, so are noisy, perturbed and synthetic releases, which it cannot bind.
+    propose is left out; if it requires anything, so are noisy, perturbed and synthetic releases, which it cannot bind.
     """
     plan = study.search or SearchPlan()
     own = [candidate for candidate in study.candidates_of(table) if _varies(candidate.anonymizer)]
