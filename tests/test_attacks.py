@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from math import exp, inf, isclose
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 import sfumato
 from sfumato.anonymizers import UnsafeSeededNoise, anonymizer
+from sfumato.anonymizers.foreign.programs import BroughtFunction
 from sfumato.errors import BadInputError
 from sfumato.measures import ATTACK_MEASURES, MEASURES, Attacks, Scales
 from sfumato.measures.attacks import shadow
@@ -541,6 +543,27 @@ def test_a_release_that_cannot_be_made_again_is_told_what_needs_no_control(attac
     outcome = attacked.attacked(made("rounding base=5")(table))
     assert {*outcome.measures} == {"record_linkage", "replicated_uniques", "attack_worst"}
     assert "it cannot be made a second time" in outcome.details["cautions"][0]
+
+
+def test_a_program_is_run_again_on_the_records_that_are_left_and_sees_no_other(table):
+    handed = []
+
+    def copied(frame):
+        handed.append(frame)
+        return frame
+
+    maker = BroughtFunction(function=copied, records="synthetic")
+    attacked = Attacks(number=100, seed=5).prepare(table)
+    outcome = attacked.attacked([maker.anonymize(table, NOTHING)], lambda part, turn: [maker.anonymize(part, NOTHING)])
+    assert maker.remakes and not replace(maker, id="income", records="people").remakes
+    assert [len(frame) for frame in handed] == [1500, 1200] and outcome.measures["membership"] == 1
+    names = [*(quasi.name for quasi in table.cells.quasi), "the illness"]
+    texts = [table.hierarchies[name].leaves for name in names]
+    given = Counter(tuple(map(str, row)) for row in handed[1][names].itertuples(index=False))
+    left = Counter(
+        tuple(leaf[c] for leaf, c in zip(texts, row, strict=True)) for row in attacked.whole.training.tolist()
+    )
+    assert given == left
 
 
 def test_a_release_that_is_infeasible_without_the_control_keeps_its_other_measures(attacked, table):

@@ -66,7 +66,7 @@ class BroughtCommand(Brought):
         Option("What {seed} is; without one a map draws it from the settings, and what is published afresh.", least=0),
     ] = None
 
-    remakes: ClassVar[bool] = True
+    runs: ClassVar[bool] = True
     name: ClassVar[str] = "command"
     title: ClassVar[str] = "Made by a program"
     example: ClassVar[str | None] = 'command run="python make.py {table} {out}"'
@@ -163,7 +163,7 @@ class BroughtFunction(Brought):
         Option("Handed to the function, where it takes a seed; without one drawn as for a command.", least=0),
     ] = None
 
-    remakes: ClassVar[bool] = True
+    runs: ClassVar[bool] = True
     name: ClassVar[str] = "function"
     title: ClassVar[str] = "Made by a function"
     unwritten: ClassVar[tuple[str, ...]] = ("function",)

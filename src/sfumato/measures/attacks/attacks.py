@@ -191,7 +191,7 @@ class AttackedTable(Quiet):
         attack = ShadowAttack(self.table, self._hierarchies, self.lines, self.options.shadow, self.options.seed)
         try:
             return Findings((attack.against(lambda table, turn: next(iter(again(table, turn)))),)), []
-        except InfeasibleError as error:
+        except (InfeasibleError, BadInputError) as error:
             return Findings(), [f"shadow models are made of fewer records, of which it cannot be made: {error}"]
 
     def _attackable(self, releases: Sequence[Published], again: Remake | None) -> tuple[Sequence[Published], list[str]]:
@@ -205,7 +205,7 @@ class AttackedTable(Quiet):
             ]
         try:
             return list(islice(again(self.training, 0), self.options.draws)), []
-        except InfeasibleError as error:
+        except (InfeasibleError, BadInputError) as error:
             return [], [f"it cannot be made of the records that are left without the control: {error}"]
 
     def _alone(self, release: Published, generator: np.random.Generator) -> Findings:
