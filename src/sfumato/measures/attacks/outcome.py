@@ -36,7 +36,7 @@ class Findings:
         """Every measure with its interval; of several attacks of one name the worst."""
         numbers: dict[str, tuple[float, Interval]] = {}
         for advantage in self.advantages:
-            if not advantage.attack.tries:
+            if not advantage.is_measure:
                 continue
             if advantage.name not in numbers or advantage.value > numbers[advantage.name][0]:
                 numbers[advantage.name] = advantage.value, advantage.interval()
