@@ -35,7 +35,9 @@ from sfumato.publish.noisy.publication import check_draft
 from sfumato.release import Budget
 from sfumato.report import save_map
 from sfumato.requirements import KAnonymity
+from sfumato.tradeoff.choice.question import read_question
 from sfumato.tradeoff.search.families import families_of
+from sfumato.tradeoff.search.tuner import tune
 
 RECORDS = 1213
 DOMAINS = {
@@ -669,3 +671,14 @@ def test_a_search_for_epsilon_turns_the_dial_of_mechanisms(explored):
     offered = [family.example.anonymizer for family in families_of(bare, table, private=True)]
     assert sfumato.MST(1.0) in offered
     assert sfumato.MST(1.0) not in [family.example.anonymizer for family in families_of(bare, table)]
+
+
+def test_a_search_finds_a_smaller_epsilon_within_the_bounds(explored):
+    study = sfumato.read_map(explored / "map").study
+    grid = replace(study.grids[0], anonymizers=(sfumato.MST(5.0),))
+    bare = replace(study, grids=(grid,), scales=replace(study.scales, draws=1))
+    question = read_question("epsilon within query_error 0.5")
+    found = tune(bare, tries=6, best=question.asked, bounds=question.bounds, workers=1)
+    answer = found.ask(question).answer
+    assert answer.measures["epsilon"] < 5 and answer.measures["query_error"] <= 0.5
+    assert all(point.is_noisy for point in found.points)
