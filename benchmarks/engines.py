@@ -3,6 +3,7 @@
     python benchmarks/engines.py --rows 1000000 10000000              # two minutes
     python benchmarks/engines.py --rows 50000000 --memory 4GB         # the target; ten minutes, 2 GB of disk
     python benchmarks/engines.py --rows 1000000 10000000 100000000 --memory 4GB
+    python benchmarks/engines.py --rows 1000000 --copies 10 --only explore    # the same cells, ten times the records
 
 Every step of a size runs in a process of its own, so that peaks of memory are its own. Ratios are of processor time,
 which other work on the machine disturbs least; wall time stands beside it.
@@ -31,6 +32,7 @@ HIERARCHIES = {
     "district": {"type": "prefixes"},
 }
 COLUMNS = (*sorted(QUASI), *SENSITIVE)
+COPIES = "-copies-"
 TARGETS = {"cells": 1.3, "release": 1.5, "release with neutral columns": 1.5, "audit": 2.0}
 
 
@@ -90,11 +92,7 @@ def released(path: Path, memory: str | None, folder: Path, neutral: tuple[str, .
     release = sfumato.anonymize(table, "k-anonymity k=10", "full-domain")
     write_drafts(release, [folder / "warm.csv"], "rows", "csv") if table.cells.records < 100_000 else None
     _, took = timed(lambda: write_drafts(release, [folder / "out.parquet"], "rows", "parquet"))
-    shown = {}
-    for i, quasi in enumerate(table.cells.quasi):
-        texts, codes = release.quasi_texts(i)
-        labels = {text: texts[codes[group]] for text, group in _groups_of(table, release, i, quasi.name).items()}
-        shown[quasi.name] = labels
+    shown = shown_labels(table, release)
     with bare_connection(memory) as connection:
         joins = []
         for name, labels in shown.items():
@@ -109,6 +107,16 @@ def released(path: Path, memory: str | None, folder: Path, neutral: tuple[str, .
             ).fetchall()
         )[1]
     return {"bare": bare, "records": release.assignment.records, **took}
+
+
+def shown_labels(table: Any, release: Any) -> dict[str, dict[str, str]]:
+    """Say for every quasi-identifier of a full-domain release as what each of its texts is shown."""
+    shown = {}
+    for i, quasi in enumerate(table.cells.quasi):
+        texts, codes = release.quasi_texts(i)
+        groups = _groups_of(table, release, i, quasi.name)
+        shown[quasi.name] = {text: texts[codes[group]] for text, group in groups.items()}
+    return shown
 
 
 def _groups_of(table: Any, release: Any, place: int, name: str) -> dict[str, int]:
@@ -146,7 +154,10 @@ def audit(path: Path, memory: str | None, folder: Path) -> dict[str, Any]:
 
 
 def explore(path: Path, memory: str | None, folder: Path) -> dict[str, Any]:
-    """Explore 20 candidates by p_loss, loss and query_error; other readers and small populations are not asked for."""
+    """Explore 20 candidates by p_loss, loss and query_error; other readers and small populations are not asked for.
+
+    Of a census in several copies the same groups are asked for: k as many times as large.
+    """
     from sfumato.anonymizers import anonymizer
     from sfumato.measures import Scales, UniformReader
     from sfumato.requirements import requirement
@@ -155,7 +166,8 @@ def explore(path: Path, memory: str | None, folder: Path) -> dict[str, Any]:
     from sfumato.tradeoff.exploration.exploration import explore as run
     from sfumato.tradeoff.study.study import Grid
 
-    wanted = tuple(requirement(f"k-anonymity k={k}") for k in (2, 3, 5, 8, 10, 20, 50, 100, 200, 500))
+    copies = copies_in(path)
+    wanted = tuple(requirement(f"k-anonymity k={copies * k}") for k in (2, 3, 5, 8, 10, 20, 50, 100, 200, 500))
     makers = (anonymizer("mondrian"), anonymizer("mondrian mode=relaxed"))
     declared = TableDeclaration(str(path), QUASI, SENSITIVE, hierarchy=HIERARCHIES, memory=memory)
     study = Study(
@@ -167,11 +179,15 @@ def explore(path: Path, memory: str | None, folder: Path) -> dict[str, Any]:
     )
     table, opening = timed(declared.open)
     _, counting = timed(lambda: table.cells)
+    _, digest = timed(lambda: study.digest_of(table))
     points, took = timed(lambda: run(study, table=table))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     coarse = {name: tree.size for name, tree in table.hierarchies.items() if name in table.fine}
     about = {"cells": table.cells.size, "points": len(points.points), "coarsened": coarse}
-    return {"peak": peak, "opening": opening, "counting": counting, **about, **took}
+    made = {point.status: sum(p.status == point.status for p in points.points) for point in points.points}
+    search = {name: took[name] - digest[name] for name in took}  # a digest of all rows is part of exploring
+    parts = {"opening": opening, "counting": counting, "digest": digest, "search": search}
+    return {"peak": peak, **parts, **about, "made": made, **took}
 
 
 STEPS: dict[str, Callable[[Path, str | None, Path], dict[str, Any]]] = {
@@ -205,10 +221,26 @@ def row(name: str, took: dict[str, Any], bare: dict[str, Any] | None) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def report(rows: int, folder: Path, memory: str | None, only: list[str]) -> None:
+def copied(path: Path, copies: int) -> Path:
+    """Write a census several times into one file: the same cells, with more records."""
+    target = path.with_name(f"{path.stem}{COPIES}{copies}.parquet")
+    if not target.exists():
+        with duckdb.connect() as connection:
+            query = f"SELECT census.* FROM '{path}' AS census, range({copies})"
+            connection.execute(f"COPY ({query}) TO '{target}' (FORMAT parquet, COMPRESSION zstd)")
+    return target
+
+
+def copies_in(path: Path) -> int:
+    """Say how often a census stands in a file."""
+    return int(path.stem.partition(COPIES)[2] or 1)
+
+
+def report(rows: int, copies: int, folder: Path, memory: str | None, only: list[str]) -> None:
     """Measure one size and print what was found."""
     path = make_census(folder / f"census-{rows}.parquet", rows)
-    print(f"\n### {rows:,} records, {path.stat().st_size / 1e6:,.0f} MB of Parquet\n")
+    path = path if copies == 1 else copied(path, copies)
+    print(f"\n### {copies * rows:,} records, {path.stat().st_size / 1e6:,.0f} MB of Parquet\n")
     print("| step | processor | wall | bare DuckDB | ratio | target | peak memory |\n|" + " --- |" * 7)
     known: dict[str, Any] = {}
     for step in STEPS:
@@ -226,6 +258,7 @@ def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000_000, 10_000_000])
+    parser.add_argument("--copies", type=int, default=1, help="How often every record stands.")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "census")
     parser.add_argument("--memory", help="For the engine and for bare DuckDB alike, such as 4GB.")
     parser.add_argument("--only", nargs="+", default=[], choices=[*STEPS])
@@ -235,7 +268,7 @@ def main() -> None:
     if given.step is None:
         given.folder.mkdir(exist_ok=True)
         for rows in given.rows:
-            report(rows, given.folder, given.memory, given.only)
+            report(rows, given.copies, given.folder, given.memory, given.only)
         return
     with tempfile.TemporaryDirectory() as folder:
         found = STEPS[given.step](given.path, given.memory, Path(folder))

@@ -21,12 +21,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 import sfumato
 from census import NEUTRAL, QUASI, SENSITIVE, make_census
+from engines import HIERARCHIES, shown_labels
 from sfumato.engines.spark.sources import collected
-from sfumato.release.writing import row_layout
 
 SETTINGS = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
 SETTINGS |= {"spark.driver.memory": "6g", "spark.driver.host": "127.0.0.1", "spark.sql.shuffle.partitions": "4"}
-TURNS = 3
 TARGETS = {"cells": 1.3, "release": 1.5, "release without neutral columns": 1.5}
 
 
@@ -44,10 +43,10 @@ def processor_seconds(spark: SparkSession) -> float:
     return sum(os.times()[:2]) + (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def timed(spark: SparkSession, jobs: dict[str, Callable[[], object]]) -> dict[str, tuple[float, float]]:
+def timed(spark: SparkSession, jobs: dict[str, Callable[[], object]], turns: int) -> dict[str, tuple[float, float]]:
     """Run jobs in turn; of each the least seconds of the clock, and of processors."""
     least = {name: (float("inf"), float("inf")) for name in jobs}
-    for _ in range(TURNS):
+    for _ in range(turns):
         for name, job in jobs.items():
             clock, used = time.perf_counter(), processor_seconds(spark)
             job()
@@ -56,37 +55,31 @@ def timed(spark: SparkSession, jobs: dict[str, Callable[[], object]]) -> dict[st
     return least
 
 
-def bare_release(frame: DataFrame, table: sfumato.Table, release: sfumato.Release, neutral: list[str]) -> DataFrame:
-    """Join every row to the texts of its cell, by its values: the least that writing a release can be."""
-    layout, names = row_layout(release), [*QUASI, *SENSITIVE]
-    cell, group = release.assignment.cell, release.assignment.group
-    texts = {f"out_{t.name}": [t.texts[code] for code in t.codes[group]] for t in layout.by_group}
-    texts |= {f"out_{t.name}": [t.texts[code] for code in t.codes[cell]] for t in layout.by_cell}
-    cells = table.cells
-    keys = {a.name: [a.hierarchy.leaves[c] for c in cells.codes[cell, i]] for i, a in enumerate(cells.quasi)}
-    for j, a in enumerate(cells.sensitive):
-        keys[a.name] = [a.labels[v] for v in cells.values[cell, j]]
-    lookup = frame.sparkSession.createDataFrame(pa.table({**{f"in_{k}": v for k, v in keys.items()}, **texts}))
-    texts_of_rows = frame.selectExpr(*(f"CAST({name} AS STRING) AS in_{name}" for name in names), *neutral)
-    joined = texts_of_rows.join(lookup.hint("broadcast"), [f"in_{name}" for name in names])
-    return joined.selectExpr(*(f"out_{name} AS {name}" for name in names), *neutral)
+def bare_release(frame: DataFrame, shown: dict[str, dict[str, str]], neutral: list[str]) -> DataFrame:
+    """Join every row to the label of each of its values, column by column: the least that writing a release can be."""
+    for name, labels in shown.items():
+        pairs = pa.table({f"in_{name}": list(labels), f"out_{name}": list(labels.values())})
+        lookup = frame.sparkSession.createDataFrame(pairs)
+        frame = frame.join(lookup.hint("broadcast"), frame[name].cast("string") == lookup[f"in_{name}"])
+    return frame.selectExpr(*(f"out_{name} AS {name}" for name in shown), *SENSITIVE, *neutral)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("rows", type=int)
     parser.add_argument("path", type=Path)
+    parser.add_argument("--turns", type=int, default=3)
     given = parser.parse_args()
     make_census(given.path, given.rows)
     spark = session()
     frame = spark.read.parquet(str(given.path))
     clock = time.perf_counter()
-    columns = {"quasi": QUASI, "sensitive": SENSITIVE}
+    columns = {"quasi": QUASI, "sensitive": SENSITIVE, "hierarchies": HIERARCHIES, "most_cells": 1 << 60}
     tables = {"release": sfumato.read(frame, **columns, neutral=NEUTRAL)}
     opened = time.perf_counter() - clock
     tables["release without neutral columns"] = sfumato.read(frame, **columns)
     table = tables["release"]
-    print(f"{given.rows:,} rows, {table.cells.size:,} cells; opened in {opened:.1f} s")
+    print(f"{given.rows:,} rows, {table.cells.size:,} cells; opened in {opened:.1f} s", flush=True)
     engine = table.engine
     codings = engine._links[int(table.link)].codings  # type: ignore[attr-defined]
     names = [*QUASI, *SENSITIVE]
@@ -94,18 +87,18 @@ def main() -> None:
         "bare GROUP BY": lambda: collected(frame.groupBy(*names).count()),
         "cells": lambda: engine.count_cells(codings),
     }
-    report(timed(spark, counted), "bare GROUP BY", "cells")
+    report(timed(spark, counted, given.turns), "bare GROUP BY", "cells")
     folder = Path(tempfile.mkdtemp(prefix="spark-benchmark-"))
     try:
         for what, one in tables.items():
-            release = sfumato.anonymize(one, "k-anonymity k=10", "mondrian")
+            release = sfumato.anonymize(one, "k-anonymity k=10", "full-domain")
             neutral = list(NEUTRAL) if one is table else []
-            bare = bare_release(frame, one, release, neutral)
+            bare = bare_release(frame, shown_labels(one, release), neutral)
             written = {
                 "bare join-and-write": lambda bare=bare: bare.write.mode("overwrite").parquet(str(folder / "bare")),
                 what: lambda release=release: release.to_parquet(folder / "release.parquet", force=True),
             }
-            report(timed(spark, written), "bare join-and-write", what)
+            report(timed(spark, written, given.turns), "bare join-and-write", what)
     finally:
         shutil.rmtree(folder)
         spark.stop()
@@ -115,7 +108,10 @@ def report(least: dict[str, tuple[float, float]], bare: str, ours: str) -> None:
     for name, (clock, used) in least.items():
         print(f"{name}: {clock:.1f} s, {used:.1f} s of processors")
     clock, used = (ours_ / bare_ for ours_, bare_ in zip(least[ours], least[bare], strict=True))
-    print(f"-> {ours}: {clock:.2f} of {bare} by the clock, {used:.2f} of its processors (target {TARGETS[ours]})")
+    print(
+        f"-> {ours}: {clock:.2f} of {bare} by the clock, {used:.2f} of its processors (target {TARGETS[ours]})",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

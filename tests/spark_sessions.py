@@ -29,6 +29,14 @@ SETTINGS = {
 
 
 @cache
+def connect_port() -> int:
+    """Find a port for Connect, that of this process."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+@cache
 def sessions():
     """Start the sessions, by name; skip on a machine without Java or pyspark, unless it is CI's."""
     lacking = [name for name in ("java", "pyspark") if not (shutil.which(name) or find_spec(name))]
@@ -38,9 +46,7 @@ def sessions():
     from pyspark.sql import SparkSession
     from pyspark.sql.connect.session import SparkSession as ConnectSession
 
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = connect_port()
     builder = SparkSession.builder.master("local[2]").config("spark.connect.grpc.binding.port", str(port))
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)

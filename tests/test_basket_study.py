@@ -8,6 +8,9 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -455,3 +458,18 @@ def test_bundled_baskets_with_a_tree_of_ones_own(tmp_path: Path) -> None:
         csv.writer(stream).writerows((item, f"initial {item[0]}", "*") for item in items)
     found = BasketsDeclaration("online-retail", tree=str(path)).open()
     assert found.tree is not None and set(found.tree.leaves) == set(items) and found.origin == "online-retail"
+
+
+def test_baskets_are_counted_within_the_memory_and_in_the_folder_that_are_declared(tmp_path: Path) -> None:
+    (tmp_path / "scratch").mkdir()
+    owner, item = np.divmod(np.arange(200_000), 4)
+    pq.write_table(pa.table({"who": owner, "what": owner * 7 + item}), tmp_path / "rows.parquet")
+    entries = {"source": "rows.parquet", "id": "who", "item": "what", "spill": "scratch", "memory": "5MB"}
+    declared = BasketsDeclaration.of(entries, tmp_path)
+    assert (tmp_path / declared.entries(tmp_path)["spill"]).samefile(tmp_path / "scratch")
+    with pytest.raises((MemoryError, BadInputError)):
+        declared.open()
+    assert list((tmp_path / "scratch").glob("sfumato-spill-*"))  # the private folder is made where the study says
+    assert replace(declared, memory="2GB").open().size == 50_000
+    with pytest.raises(BadInputError, match="memory"):
+        BasketsDeclaration("x", memory="plenty")

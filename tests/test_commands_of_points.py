@@ -85,6 +85,8 @@ BASKETS = {
     "separator": {"source": "dashes.txt", "separator": "-"},
     "tree": {"tree": "tree.csv"},
     "encoding": {"encoding": "latin-1"},
+    "memory": {"memory": "1GB"},
+    "spill": {"spill": "h"},
 }
 BASKET_CANDIDATES = {
     "anonymizer": {"anonymizers": ["pcta", "aa"]},

@@ -10,7 +10,11 @@ import csv
 import datetime
 import itertools
 import json
+import os
 import re
+import subprocess
+import sys
+import textwrap
 from collections import Counter
 from decimal import Decimal
 from importlib import import_module
@@ -30,7 +34,7 @@ from sfumato.engines.spark import SparkEngine, sources
 from sfumato.errors import BadInputError
 from sfumato.publish import publish_point
 from sfumato.report.folder import save_map
-from spark_sessions import sessions
+from spark_sessions import connect_port, sessions
 
 NUMBER = 60
 HOSTILE = ['say "hi"', "a,b", "two\nlines", " blank ", "'", "\\", "{x}", None, "é", "7:7", "-", "#", "\U0001f600"]
@@ -314,6 +318,71 @@ def test_a_session_that_ends_is_said_in_a_sentence_and_leaves_nothing_half_writt
     assert sorted(file.name for file in tmp_path.iterdir()) == ["people.parquet"]
     with pytest.raises(BadInputError, match="the Spark session ended"):
         table.engine.digest()
+
+
+WRITING = """
+    import os, signal, sys, threading, time
+    from pathlib import Path
+    import sfumato
+    from sfumato.errors import BadInputError
+    from spark_sessions import sessions
+
+    folder, server = Path(sys.argv[1]), sys.argv[2]
+    if server:
+        from pyspark.sql.connect.session import SparkSession
+        used = {"process": SparkSession.builder.remote(server).create()}
+        killed = os.getpid()
+    else:
+        used = sessions()
+        used["connect"].client.set_retry_policies([])  # else it waits ten minutes for the server to come back
+        killed = used["classic"].sparkContext._gateway.proc.pid
+
+    def watch():
+        while len(list(folder.glob(".*/_temporary"))) < len(used):
+            time.sleep(0.001)
+        os.kill(killed, signal.SIGKILL)
+
+    def write(name):
+        try:
+            releases[name].to_parquet(folder / f"{name}.parquet")
+        except BadInputError as error:
+            print(f"{name}: {error}")
+
+    people = "id % 90 AS age", "sha2(CAST(id AS STRING), 512) AS note"
+    frames = {name: session.range(20_000).selectExpr(*people) for name, session in used.items()}
+    tables = {name: sfumato.read(frame, quasi=["age"], neutral=["note"]) for name, frame in frames.items()}
+    releases = {name: sfumato.anonymize(table, "k-anonymity k=6") for name, table in tables.items()}
+    threads = [threading.Thread(target=watch, daemon=True)]
+    threads += [threading.Thread(target=write, args=(name,)) for name in releases]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+"""
+
+
+@pytest.mark.parametrize(
+    "killed", ["the JVM, of a classic session and of Connect", "the process, while the server lives"]
+)
+def test_what_is_killed_in_the_middle_of_a_release_leaves_nothing_that_is_taken_for_one(killed, spark, tmp_path):
+    server = f"sc://127.0.0.1:{connect_port()}" if killed.startswith("the process") else ""
+    code, here = textwrap.dedent(WRITING), str(Path(__file__).parent)
+    given = [sys.executable, "-c", code, str(tmp_path), server]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([here, *sys.path])}
+    done = subprocess.run(given, capture_output=True, text=True, env=environment, timeout=300)
+    assert [path for path in tmp_path.iterdir() if not path.name.startswith(".")] == []
+    if server:
+        assert done.returncode == -9 and not done.stdout
+    else:
+        assert done.returncode == 0, done.stderr
+        told = sorted(done.stdout.splitlines())
+        assert [line.partition(":")[0] for line in told] == ["classic", "connect"]
+        assert all("the Spark session ended while it worked on" in line for line in told)
+    frame = spark.range(100).selectExpr("id % 9 AS age", "CAST(id AS STRING) AS note")
+    again = sfumato.anonymize(sfumato.read(frame, quasi=["age"], neutral=["note"]), "k-anonymity k=6")
+    for name in ("process", "classic", "connect"):
+        (folder,) = again.to_parquet(tmp_path / f"{name}.parquet")  # the same name, as if nothing had been there
+        assert sum(pq.read_metadata(part).num_rows for part in folder.glob("part-*")) == 100
 
 
 def test_text_files_are_read_as_duckdb_reads_them(spark, tmp_path):

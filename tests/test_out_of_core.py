@@ -12,6 +12,7 @@ import random
 import subprocess
 import sys
 import textwrap
+from collections import Counter
 from pathlib import Path
 
 import duckdb
@@ -293,6 +294,20 @@ def test_the_private_folder_holds_large_text_as_long_as_it_is_used(tmp_path, mon
     assert rows._connection.execute("SELECT current_setting('memory_limit')").fetchall()[0][0] == "200.0 MiB"
     del rows
     assert not stores[0].exists()
+
+
+@pytest.mark.parametrize("neutral", [(), ("day",)])
+def test_a_release_lists_no_text_of_a_record_that_is_left_out_and_its_texts_are_texts(neutral, tmp_path, monkeypatch):
+    monkeypatch.setattr("sfumato.engines.duckdb.engine.MANY_ROWS", 0)
+    rows = open_rows(pa.table({"town": ["b", "a", "secret", None], "day": [4, 3, 2, 1]}))
+    cells = rows.count_cells([Coding("town", {"a": 0, "b": 1, "secret": 2, None: 3})])
+    place, shown = np.array([0, 1, 3]), Texts("town", ["a", "b", "secret", None], np.arange(4, dtype=np.int32))
+    placement = Placement(place, np.zeros(3, np.int64), np.ones(3, np.int64), cells.link)
+    rows.write(placement, Layout(["town", *neutral], [], [shown], list(neutral)), tmp_path / "out.parquet", "parquet")
+    assert b"secret" not in (tmp_path / "out.parquet").read_bytes()
+    written = pq.read_table(tmp_path / "out.parquet")
+    assert written.schema.field("town").type == pa.string()
+    assert Counter(written["town"].to_pylist()) == Counter(["a", "b", None])
 
 
 # -- what goes wrong in the middle -----------------------------------------------------------------------------

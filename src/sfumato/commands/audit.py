@@ -185,12 +185,13 @@ def _of_baskets(
     against = None
     text.refuse_for_baskets()
     if original.original is not None:
-        against = baskets.declared_in(original.original).open()
+        against = baskets.declared_in(original.original, text).open()
     elif baskets.tree is not None:
         raise BadInputError("--tree says which items a published node stands for: give the original too (--original)")
     legend = None if about.legend is None else read_legend(about.legend)
     at = baskets.id, baskets.item, baskets.column, baskets.separator or text.delimiter, text.encoding
-    return audit_baskets(Path(file), wanted, against, about.known, legend, about.local, *at, escaped)
+    within = text.memory, text.spill
+    return audit_baskets(Path(file), wanted, against, about.known, legend, about.local, *at, escaped, *within)
 
 
 def _certified(file: Path, certificate: Path, wanted: str | None, as_json: bool) -> bool:

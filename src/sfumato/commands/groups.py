@@ -146,8 +146,8 @@ class TextFile(Group):
 
     def refuse_for_baskets(self) -> None:
         """Raise where something was given that is about tables only."""
-        others = {name: value for name, value in self.given().items() if name not in ("--delimiter", "--encoding")}
-        refuse(dict.fromkeys(others, True), ABOUT_TABLES)
+        shared = ("--delimiter", "--encoding", "--memory", "--spill")
+        refuse(dict.fromkeys((name for name in self.given() if name not in shared), True), ABOUT_TABLES)
 
     def declared(self) -> dict[str, Any]:
         """Return what a declaration of a table says of how it is read."""
@@ -235,9 +235,10 @@ class OfBaskets(Group):
 
         reading.refuse_for_baskets()
         separator = self.separator or reading.delimiter
-        return BasketsDeclaration(source, self.id, self.item, self.column, separator, self.tree, reading.encoding)
+        at = self.id, self.item, self.column, separator, self.tree
+        return BasketsDeclaration(source, *at, reading.encoding, reading.memory, reading.spill)
 
-    def declared_in(self, name: str) -> BasketsDeclaration:
+    def declared_in(self, name: str, reading: TextFile) -> BasketsDeclaration:
         """Find out where baskets are: in a study, bundled, or in a file."""
         from sfumato.publish.audit.question import study_file
         from sfumato.tradeoff import read_study
@@ -246,7 +247,7 @@ class OfBaskets(Group):
 
         path = study_file(name)
         if path is None:
-            return BasketsDeclaration(name, tree=self.tree)
+            return BasketsDeclaration(name, tree=self.tree, memory=reading.memory, spill=reading.spill)
         study = read_study(str(path))
         if not isinstance(study, BasketStudy):
             raise BadInputError(f"{name}: this study is about a table, not about baskets")

@@ -37,6 +37,11 @@ DIGITS = 15
 BYTES = "BLOB"
 """What an engine calls the type of a column of bytes."""
 
+LONG_FLOAT = (
+    "a 32-bit number of more than 6 digits, or above 10 million; engines write it differently: cast it to double"
+)
+"""What is said of such a value by an engine that meets it, DuckDB apart, whose texts are the definition."""
+
 SourceLayout = Literal["table", "lists", "lines"]
 
 

@@ -203,9 +203,12 @@ def text_column(texts: Any) -> TextColumn:
 def _column(known: Mapping[str | None, int], parts: Sequence[Codes]) -> TextColumn:
     """Make a column of texts with numbers and of its parts; engines list texts in any order, a column in theirs."""
     order = sorted(known, key=lambda text: (text is None, text or ""))
-    place = np.empty(len(known), np.int32)
-    place[[known[text] for text in order]] = np.arange(len(known))
-    return TextColumn(_named(order), place[np.concatenate(parts)] if parts else np.zeros(0, np.int32))
+    codes = np.concatenate(parts) if parts else np.zeros(0, np.int32)
+    if order != list(known):
+        place = np.empty(len(known), np.int32)
+        place[[known[text] for text in order]] = np.arange(len(known))
+        codes = place[codes]
+    return TextColumn(_named(order), codes)
 
 
 def _named(texts: Iterable[str | None]) -> tuple[str, ...]:
@@ -229,6 +232,10 @@ def number_combinations(columns: Sequence[TextColumn], length: int) -> tuple[Cou
 
 def number_keys(key: Counts, size: int) -> tuple[Counts, Counts]:
     """Number the distinct keys below `size` in rising order: the position of one of each, and every key's number."""
+    if (key[1:] >= key[:-1]).all():
+        new = np.ones(len(key), np.bool_)
+        new[1:] = key[1:] != key[:-1]
+        return np.flatnonzero(new), np.cumsum(new) - 1
     if size > max(MOST_KEYS, 4 * len(key)):
         _, first, number = np.unique(key, return_index=True, return_inverse=True)
         return first, number.astype(np.int64)

@@ -9,8 +9,8 @@ import numpy as np
 
 from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.kernels import kernel
+from sfumato.measures.box_tree import FEW_FOUND, BoxTree, covering
 from sfumato.release import Published, counts_people
-from sfumato.release.stretches import Stretches
 from sfumato.table import Cells, Hierarchy, Points, laid_out
 
 
@@ -78,35 +78,9 @@ def box_densities(release: Published, points: Points) -> Numbers:
 def densities_at(codes: Codes, lo: Codes, hi: Codes, content: Numbers, hierarchies: Sequence[Hierarchy]) -> Numbers:
     """Estimate the counts at points from boxes and their content over the same attributes: points x values."""
     cumulative, starts = laid_out([hierarchy.cumulative for hierarchy in hierarchies])
-    narrow = narrowest(lo, hi, hierarchies)
-    cut = Stretches.of(hierarchies[narrow], lo[:, narrow], hi[:, narrow])
-    offsets, listed = boxes_by_leaf(cut.of_leaves(lo[:, narrow]), cut.of_leaves(hi[:, narrow]), cut.size)
-    place = cut.of_leaves(codes[:, narrow])
-    return densities(codes, lo, hi, np.ascontiguousarray(content), cumulative, starts[:-1], place, offsets, listed)
-
-
-def narrowest(lo: Codes, hi: Codes, hierarchies: Sequence[Hierarchy]) -> int:
-    """Find the attribute of which boxes cover the smallest part on average, to look boxes up by."""
-    spans = (hi - lo + 1).mean(axis=0)
-    return int(np.argmin(spans / np.array([hierarchy.size for hierarchy in hierarchies])))
-
-
-@kernel
-def boxes_by_leaf(lo: Codes, hi: Codes, leaves: int) -> tuple[Counts, Counts]:
-    """List for every leaf of an attribute the boxes that cover it."""
-    offsets = np.zeros(leaves + 1, np.int64)
-    for b in range(len(lo)):
-        for leaf in range(lo[b], hi[b] + 1):
-            offsets[leaf + 1] += 1
-    for leaf in range(leaves):
-        offsets[leaf + 1] += offsets[leaf]
-    filled = offsets[:-1].copy()
-    listed = np.empty(offsets[-1], np.int64)
-    for b in range(len(lo)):
-        for leaf in range(lo[b], hi[b] + 1):
-            listed[filled[leaf]] = b
-            filled[leaf] += 1
-    return offsets, listed
+    tree = BoxTree.of(lo, hi, np.array([hierarchy.size for hierarchy in hierarchies]))
+    nodes = tree.order, tree.lo, tree.hi, tree.depth
+    return densities(codes, lo, hi, np.ascontiguousarray(content), cumulative, starts[:-1], *nodes)
 
 
 @kernel
@@ -117,21 +91,19 @@ def densities(
     content: Numbers,
     cumulative: Numbers,
     starts: Counts,
-    place: Codes,
-    offsets: Counts,
-    listed: Counts,
+    order: Counts,
+    node_lo: Codes,
+    node_hi: Codes,
+    depth: int,
 ) -> Numbers:
-    """Add up for every point its share of each box that covers it, found by its place in the narrowest attribute."""
-    d = codes.shape[1]
+    """Add up for every point its share of each box that covers it, boxes in their order."""
     out = np.zeros((len(codes), content.shape[1]))
-    for i in range(len(codes)):
-        for entry in range(offsets[place[i]], offsets[place[i] + 1]):
-            b = listed[entry]
+    found, open_ = np.empty(FEW_FOUND, np.int64), np.empty(depth + 2, np.int64)
+    for i in range(len(codes) if len(lo) else 0):
+        found, number = covering(codes, i, lo, hi, order, node_lo, node_hi, depth, found, open_)
+        for b in found[:number]:
             share = 1.0
-            for a in range(d):
-                if codes[i, a] < lo[b, a] or codes[i, a] > hi[b, a]:
-                    share = 0.0
-                    break
+            for a in range(codes.shape[1]):
                 share *= leaf_share(cumulative, starts[a], codes[i, a], lo[b, a], hi[b, a])
             if share > 0.0:
                 for s in range(content.shape[1]):

@@ -107,7 +107,16 @@ class Packing:
 
 
 def in_order(counted: pa.Table, keys: int) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
-    """Sort counted numbers, so that the codes they stand for are in lexicographic order."""
-    columns = [numbers_in(counted.column(i)) for i in range(keys)]
+    """Sort counted numbers, so that the codes they stand for are in lexicographic order.
+
+    Where a number and its count fit into one together that is sorted, which takes half of the time.
+    """
+    columns, counts = [numbers_in(counted.column(i)) for i in range(keys)], numbers_in(counted.column(keys))
+    bits = int(counts.max(initial=0)).bit_length()
+    if keys == 1 and int(columns[0].max(initial=0)) < LARGEST >> bits:
+        both = columns[0] << bits
+        both |= counts
+        both.sort()
+        return [both >> bits], both & ((1 << bits) - 1)
     order = np.argsort(columns[0]) if keys == 1 else np.lexsort(columns[::-1])
-    return [column[order] for column in columns], numbers_in(counted.column(keys))[order]
+    return [column[order] for column in columns], counts[order]

@@ -26,13 +26,12 @@ from sfumato.engines.duckdb.coding import KEYED_BY_VALUE, CodedColumn, Packing, 
 from sfumato.engines.duckdb.connections import connect, readable
 from sfumato.engines.duckdb.publishing import (
     MANY_ROWS,
-    ROWS_AT_ONCE,
     numbered_rows,
     parts_of,
     shown_rows,
     text_tables,
 )
-from sfumato.engines.duckdb.saving import save
+from sfumato.engines.duckdb.saving import ROWS_AT_ONCE, plain, save
 from sfumato.engines.duckdb.settling import Settled, settle
 from sfumato.engines.duckdb.sources import WHOLE_KINDS, Loaded, load
 from sfumato.engines.duckdb.statements import (
@@ -69,6 +68,9 @@ MOST_ENUMERATED = 20_000
 
 MOST_TEXTS = 2_000_000
 """More distinct values of a column are not handed over to be coded."""
+
+TUPLES_AT_ONCE = 1 << 17
+"""So many of them are handed over with a batch."""
 
 MOST_NUMBERED = 1_000_000
 """Of more rows the first one with a value is not looked for, which costs as much as counting."""
@@ -171,7 +173,7 @@ class DuckDBEngine:
             return content_digest(names, self.row_count, int(total))
         packing, tables = self._texts_packing(names, "true")
         texts = [f"{table}.text" for table in tables]
-        number = f"('0x' || left(md5({framed(texts)}), {DIGITS}))::HUGEINT"
+        number = f"('0x' || left(md5({framed(texts)}), {DIGITS}))::BIGINT::HUGEINT"
         found = " ".join(
             f"JOIN {table} ON {table}.code = {code}" for table, code in zip(tables, packing.codes, strict=True)
         )
@@ -233,7 +235,8 @@ class DuckDBEngine:
     def count_texts(self, columns: Sequence[str], complete: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
         """Count the distinct tuples of texts of some columns (null: missing); the last column is the count.
 
-        Texts get codes, and rows are grouped by these; columns with few texts come as dictionaries.
+        Texts get codes, and rows are grouped by these; columns with few texts come as dictionaries. Tuples come in
+        the order of their texts, which spares whoever groups them a sort of his own, or several.
         """
         with readable(self.origin):
             kept = self._complete(complete)
@@ -241,10 +244,14 @@ class DuckDBEngine:
             texts = [self._connection.sql(f"SELECT text FROM {t} ORDER BY code").to_arrow_table() for t in tables]
             dictionaries = [listed.column(0).combine_chunks() for listed in texts]
             names = [*(f"t{i}" for i in range(len(columns))), "n"]
-            for batch in self._connection.sql(self._counted(packing, kept)).to_arrow_reader(1 << 17):
-                codes = packing.unpacked([numbers_in(batch.column(i)) for i in range(len(packing.names))])
+            counted = self._connection.sql(self._counted(packing, kept)).to_arrow_table()
+            keys, counts = in_order(counted, len(packing.names))
+            del counted
+            for start in range(0, len(counts), TUPLES_AT_ONCE):
+                some = slice(start, start + TUPLES_AT_ONCE)
+                codes = packing.unpacked([key[some] for key in keys])
                 listed = [_listed(codes[:, i], texts) for i, texts in enumerate(dictionaries)]
-                yield pa.RecordBatch.from_arrays([*listed, batch.column(len(packing.names))], names)
+                yield pa.RecordBatch.from_arrays([*listed, pa.array(counts[some])], names)
 
     @translated
     def texts_in_order(self, columns: Sequence[str]) -> pa.Table:
@@ -298,6 +305,7 @@ class DuckDBEngine:
         with self._lock:
             rows = self._published(placement, layout)
             table = self._connection.sql(rows).to_arrow_table() if isinstance(rows, str) else rows.read_all()
+            table = table.cast(plain(table.schema))
         return table.rename_columns(list(layout.order))
 
     @translated
@@ -434,9 +442,15 @@ class DuckDBEngine:
             self._connection.execute(f"DROP TABLE {self._last[2]}")
         self._last = None
 
-    def _linked(self, link: str) -> str:
-        """Write rows with the number of their cell, which is called `cell`."""
+    def _linked(self, link: str, parts: str | None = None) -> str:
+        """Write rows with the number of their cell, which is called `cell`, and what a table of parts says of cells.
+
+        The two tables of cells are joined first: there are fewer cells than rows.
+        """
         packing, _ = self._links[link]
+        if parts is not None:
+            self._connection.execute(f"CREATE OR REPLACE TEMP TABLE linked AS FROM {link} JOIN {parts} USING (cell)")
+            link = "linked"
         same = [f"{link}.{name} = {number}" for name, number in zip(packing.names, packing.numbers, strict=True)]
         return f"FROM rows {packing.joins} JOIN {link} ON {' AND '.join(same)}"
 
@@ -478,7 +492,7 @@ class DuckDBEngine:
         for table, content in parts.items():
             self._replace_table(table, pa.table({key: number_column(values) for key, values in content.items()}))
         listed = ", ".join(f"{self._value(name)} AS n{i}" for i, name in enumerate(neutral))
-        rows = f"SELECT {listed}, cell, grp {self._linked(placement.link)} JOIN whole USING (cell)"
+        rows = f"SELECT {listed}, cell, grp {self._linked(placement.link, 'whole')}"
         if not len(parts["split"]["cell"]):
             return rows
         texts = ", ".join(self._text(name) for name in neutral)

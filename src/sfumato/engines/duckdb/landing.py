@@ -44,6 +44,6 @@ class Landing(DuckDBEngine):
         landing._links[Landing.link] = Packing(()), sizes
         return landing
 
-    def _linked(self, link: str) -> str:
-        """Write rows with the number of their cell."""
-        return "FROM rows"
+    def _linked(self, link: str, parts: str | None = None) -> str:
+        """Write rows with the number of their cell, and what a table of parts says of it."""
+        return "FROM rows" if parts is None else f"FROM rows JOIN {parts} USING (cell)"

@@ -20,13 +20,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.engines.columns import number_column, numbers_in, text_column
+from sfumato.engines.duckdb.saving import ROWS_AT_ONCE
 from sfumato.engines.duckdb.statements import shuffled
 from sfumato.engines.protocol import Layout, Placement, Texts
 
 LARGEST = 1 << 62
-ROWS_AT_ONCE = 1 << 16
 MANY_ROWS = 100_000
 """Above so many rows they are ordered by a cheaper digest."""
+
+MOST_LISTED = 4096
+"""Up to so many distinct texts of a column are handed on as numbers with a list of them, which costs a third."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,16 @@ class Shown:
     def taken(self, places: NDArray[np.int64], counts: NDArray[np.int64]) -> Shown:
         """Return some of the distinct rows, with other counts."""
         return Shown({name: (texts, codes[places]) for name, (texts, codes) in self.columns.items()}, counts)
+
+    def lean(self) -> Shown:
+        """Forget texts that no row shows: a file that lists them would tell of records that it leaves out."""
+        columns = {}
+        for name, (texts, codes) in self.columns.items():
+            used = np.flatnonzero(np.bincount(codes, minlength=len(texts)))
+            place = np.zeros(len(texts), np.int32)
+            place[used] = np.arange(len(used))
+            columns[name] = texts.take(pa.array(used)), place[codes]
+        return replace(self, columns=columns)
 
     def joined(self) -> tuple[Shown, NDArray[np.int64]]:
         """Make equal rows one, and say which one every row became."""
@@ -66,13 +79,13 @@ class Shown:
 
     def batches(self, order: Sequence[str]) -> pa.RecordBatchReader:
         """Return all rows as a stream, columns in this order."""
-        schema = pa.schema([(f"o{i}", self.columns[name][0].type) for i, name in enumerate(order)])
+        schema = pa.schema([(f"o{i}", _kind(self.columns[name][0])) for i, name in enumerate(order)])
         return pa.RecordBatchReader.from_batches(schema, self._batches([self.columns[name] for name in order], schema))
 
     def beside(self, rows: pa.RecordBatchReader, others: Sequence[str], order: Sequence[str]) -> pa.RecordBatchReader:
         """Put what distinct rows show beside a stream of their numbers and of other columns, in this order."""
         kinds = {name: field.type for name, field in zip(others, list(rows.schema)[1:], strict=True)}
-        kinds |= {name: texts.type for name, (texts, _) in self.columns.items()}
+        kinds |= {name: _kind(texts) for name, (texts, _) in self.columns.items()}
         schema = pa.schema([(f"o{i}", kinds[name]) for i, name in enumerate(order)])
 
         def batches() -> Iterator[Any]:
@@ -96,8 +109,18 @@ class Shown:
             yield pa.record_batch([_texts(texts, codes[places]) for texts, codes in columns], schema)
 
 
+def _kind(texts: pa.Array) -> pa.DataType:
+    """Say as what a column of these texts is handed on."""
+    few = pa.types.is_string(texts.type) and len(texts) <= MOST_LISTED
+    return pa.dictionary(pa.int32(), texts.type) if few else texts.type
+
+
 def _texts(texts: pa.Array, codes: NDArray[np.int32]) -> pa.Array:
-    return texts.take(number_column(codes))
+    if not pa.types.is_dictionary(_kind(texts)):
+        return texts.take(number_column(codes))
+    there = texts.drop_null()  # Parquet's lists have no missing text: it is a missing number instead
+    numbers = pa.array(codes, mask=codes == len(there)) if len(there) < len(texts) else number_column(codes)
+    return pa.DictionaryArray.from_arrays(numbers, there)
 
 
 def shown_rows(connection: duckdb.DuckDBPyConnection, placement: Placement, layout: Layout) -> Shown:
@@ -107,7 +130,7 @@ def shown_rows(connection: duckdb.DuckDBPyConnection, placement: Placement, layo
         entries = _dealt(connection, entries, placement, layout)
     shown, _ = entries.joined()
     order = _ordered(connection, shown, {})
-    return shown.taken(order, shown.counts[order])
+    return shown.taken(order, shown.counts[order]).lean()
 
 
 def numbered_rows(
@@ -118,7 +141,7 @@ def numbered_rows(
     order = _ordered(connection, shown, {})
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
-    return shown.taken(order, shown.counts[order]), place[number]
+    return shown.taken(order, shown.counts[order]).lean(), place[number]
 
 
 def _entries(placement: Placement, layout: Layout) -> Shown:
@@ -128,7 +151,7 @@ def _entries(placement: Placement, layout: Layout) -> Shown:
         ((column, placement.group) for column in layout.by_group),
         ((column, placement.cell) for column in layout.by_cell),
     ):
-        texts = list(dict.fromkeys(column.texts))
+        texts = sorted(dict.fromkeys(column.texts), key=lambda text: text is None)  # the missing one last
         place = {text: i for i, text in enumerate(texts)}
         codes = np.array([place[text] for text in column.texts], np.int32)
         columns[column.name] = text_column(texts), codes[np.asarray(column.codes)[numbers]]
@@ -178,7 +201,8 @@ def parts_of(
     placement: Placement, entry: NDArray[np.int64], sizes: NDArray[np.int64]
 ) -> dict[str, dict[str, NDArray[np.int64]]]:
     """Say which rows of a cell belong to which entry: of cells that stay whole, and of split ones, by places."""
-    order = np.lexsort((placement.group, placement.cell))
+    in_order = (placement.cell[1:] > placement.cell[:-1]).all()
+    order = np.arange(len(placement.cell)) if in_order else np.lexsort((placement.group, placement.cell))
     cell, group, number = placement.cell[order], entry[order], placement.count[order]
     ends = np.cumsum(number)
     starts = np.flatnonzero(np.r_[True, cell[1:] != cell[:-1]]) if len(cell) else np.array([], int)

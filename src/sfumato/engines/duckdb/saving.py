@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from pathlib import Path
 from typing import TypeAlias
 
@@ -13,6 +14,17 @@ from sfumato.engines.duckdb.statements import literal
 
 Rows: TypeAlias = str | pa.RecordBatchReader
 """A query, or a stream."""
+
+ROWS_AT_ONCE = 1 << 16
+
+SCHEMA = b"ARROW:schema"
+"""Under this name a Parquet file says which types of Arrow its columns had."""
+
+
+def plain(schema: pa.Schema) -> pa.Schema:
+    """Return a schema in which texts are texts, not numbers with a list of texts: how they travel is nobody's type."""
+    kinds = [field.type.value_type if pa.types.is_dictionary(field.type) else field.type for field in schema]
+    return pa.schema(list(zip(schema.names, kinds, strict=True)))
 
 
 def save(connection: duckdb.DuckDBPyConnection, rows: Rows, names: list[str], path: Path, format: str) -> int:
@@ -47,10 +59,12 @@ def _save_parquet(connection: duckdb.DuckDBPyConnection, rows: Rows, names: list
     import pyarrow.parquet as pq  # slow to import, and needed for Parquet files alone
 
     written = 0
-    batches = connection.sql(rows).to_arrow_reader(1 << 16) if isinstance(rows, str) else rows
+    batches = connection.sql(rows).to_arrow_reader(ROWS_AT_ONCE) if isinstance(rows, str) else rows
     schema = pa.schema([field.with_name(name) for field, name in zip(batches.schema, names, strict=True)])
-    with pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
+    told = schema.with_metadata({SCHEMA: b64encode(plain(schema).serialize().to_pybytes())})
+    options = {"compression": "zstd", "write_batch_size": ROWS_AT_ONCE, "store_schema": False}
+    with pq.ParquetWriter(temporary, told, **options) as writer:
         for batch in batches:
-            writer.write_batch(pa.RecordBatch.from_arrays(batch.columns, schema=schema))
+            writer.write_batch(pa.RecordBatch.from_arrays(batch.columns, schema=told))
             written += batch.num_rows
     return written

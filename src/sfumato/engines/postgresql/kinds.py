@@ -6,9 +6,11 @@ groups faster than texts. Types whose texts other engines cannot have (intervals
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from sfumato.engines.postgresql.session import TOO_LONG, literal
 from sfumato.engines.protocol import BYTES
 
 MOST_DIGITS = 38
@@ -39,7 +41,7 @@ class Described(NamedTuple):
 
 @dataclass(frozen=True)
 class Kind:
-    """What a type is called here, and its values in SQL: `{}` stands for the column."""
+    """What a type is called here, and its values in SQL: `{}` stands for the column, `{name}` for its name."""
 
     name: str
     """DuckDB's name of the same type."""
@@ -55,7 +57,7 @@ class Kind:
 
     def key_of(self, value: str) -> str:
         """Write the key of a value."""
-        return self.key.replace("{}", value)
+        return re.sub(r"\{(name)?\}", lambda found: literal(value) if found[1] else value, self.key)
 
     def text_of(self, key: str) -> str:
         """Write the text of a key."""
@@ -67,15 +69,11 @@ class Kind:
         return self.name in ("FLOAT", "DOUBLE")
 
 
-def _float(name: str, kind: str, least: str, most: str, digits: range) -> Kind:
+def _float(name: str, short: str = "{}::text") -> Kind:
     """Describe floating point numbers: the fewest digits that give a number back, with a point or an exponent always.
 
-    The server's own shortest text has a digit too many where the shorter one lies exactly between two numbers. That is
-    so only among numbers from `least`, where not all whole ones are numbers, to `most`, where no half has few digits.
+    `short` writes them by these digits, where the server's own text does not.
     """
-    tried = [f"to_char({{}}, '9.{'9' * (number - 1)}EEEE')" for number in digits]
-    cases = " ".join(f"WHEN {text}::{kind} = {{}} THEN regexp_replace(btrim({text}), '\\.?0*e', 'e')" for text in tried)
-    short = f"CASE WHEN abs({{}}) BETWEEN {least} AND {most} THEN CASE {cases} ELSE {{}}::text END ELSE {{}}::text END"
     pointed = "CASE WHEN {0} LIKE '%.%' THEN {0} ELSE {0} || '.0' END"
     written = (
         f"CASE WHEN {{}}::text LIKE '%e+%' AND abs({{}}) < 1e16 "
@@ -84,6 +82,27 @@ def _float(name: str, kind: str, least: str, most: str, digits: range) -> Kind:
         f"ELSE {pointed.format('{}::text')} END"
     )
     return Kind(name, "({})", f'(({written}) COLLATE "C")', True)
+
+
+def _double() -> Kind:
+    """Describe numbers of 64 bits.
+
+    The server's own shortest text has a digit too many where the shorter one lies exactly between two numbers. That is
+    so only from where not all whole numbers are numbers to where no half has few digits.
+    """
+    tried = [f"to_char({{}}, '9.{'9' * (digits - 1)}EEEE')" for digits in (15, 16)]
+    cases = " ".join(f"WHEN {text}::float8 = {{}} THEN regexp_replace(btrim({text}), '\\.?0*e', 'e')" for text in tried)
+    whole = "abs({}) BETWEEN 9007199254740992 AND 1e40"
+    return _float("DOUBLE", f"CASE WHEN {whole} THEN CASE {cases} ELSE {{}}::text END ELSE {{}}::text END")
+
+
+def _single() -> Kind:
+    """Describe numbers of 32 bits: a long one is refused, by a cast that fails and says which column it is."""
+    digits = "length(btrim(replace(split_part(abs({})::text, 'e', 1), '.', ''), '0'))"
+    known = f"{{}} IN ('NaN', 'Infinity', '-Infinity') OR ({digits} <= 6 AND abs({{}}) < 1e7) OR {{}} IS NULL"
+    plain = _float("FLOAT")
+    refusal = f"((({{name}}) || '{TOO_LONG}' || {{}}::text)::int)::text"
+    return replace(plain, key=f'((CASE WHEN {known} THEN {plain.key} ELSE {refusal} END) COLLATE "C")')
 
 
 def _moment(name: str) -> Kind:
@@ -98,8 +117,8 @@ KINDS = {
     "int2": Kind("SMALLINT", crosses=True),
     "int4": Kind("INTEGER", crosses=True),
     "int8": Kind("BIGINT", crosses=True),
-    "float4": _float("FLOAT", "float4", "16777216", "1e20", range(6, 9)),
-    "float8": _float("DOUBLE", "float8", "9007199254740992", "1e40", range(15, 17)),
+    "float4": _single(),
+    "float8": _double(),
     "uuid": Kind("UUID"),
     "date": _moment("DATE"),
     "time": Kind("TIME"),

@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from sfumato.engines.protocol import LONG_FLOAT
 from sfumato.errors import BadInputError
 from sfumato.process.interrupts import interruptible
 
@@ -34,6 +35,9 @@ LOST = ("08", "57P")
 
 LOST_WORDS = ("terminating connection", "closed the connection", "no connection", "SSL SYSCALL", "could not receive")
 READ_ONLY = "25006"
+TOO_LONG = " holds a long 32-bit number: "
+"""Stands between a column and its number where one is refused: the server says so by failing to read that."""
+
 INSTALL = 'pip install "sfumato[postgresql]"'
 
 
@@ -139,6 +143,9 @@ class Session:
         """Say what a server or the way to it did."""
         if isinstance(error, pa.ArrowMemoryError):
             return MemoryError(str(error))
+        if (long := re.search(rf'(\w+|"(?:[^"]|"")*"){TOO_LONG}', str(error))) is not None:
+            name = long[1].removeprefix('"').removesuffix('"').replace('""', '"')
+            return BadInputError(f"{self.origin}: column {name!r} holds {LONG_FLOAT}")
         code, reason = getattr(error, "sqlstate", None) or "", _reason(error)
         if code.startswith(LOST) or any(words in str(error) for words in LOST_WORDS):
             return BadInputError(

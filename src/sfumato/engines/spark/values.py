@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from sfumato.engines.protocol import LONG_FLOAT
+
 SHORT = {"float": 6, "double": 15}
 """Up to so many digits all engines write a floating point number by the same ones."""
 
@@ -85,7 +87,6 @@ def text_of(column: str, kind: str, called: str = "") -> str:
 
 
 FAR = "a day before the year 1 or after 9999, which engines write in different ways; correct it"
-LONG = "a 32-bit number of more than 6 digits, or above 10 million, which engines write differently; cast it to double"
 """What is said of a value that is refused, once Spark has met it."""
 
 
@@ -142,7 +143,7 @@ def _laid_out(java: str, size: str, kind: str, called: str) -> str:
     bare = _parts("ltrim('0', r.d)", "r.p - length(r.d) + length(ltrim('0', r.d))")
     if kind == "float":
         short = f"length(rtrim('0', s.d)) <= {SHORT[kind]} AND s.p <= 7"
-        shortest = f"CASE WHEN {short} THEN s ELSE {_refusal(called, LONG)} END"
+        shortest = f"CASE WHEN {short} THEN s ELSE {_refusal(called, LONG_FLOAT)} END"
     else:
         whole = f"CAST(CAST({size} AS BIGINT) AS STRING)"  # where Java has rounded already
         parts = f"CASE WHEN {size} BETWEEN 9e15D AND 9.22e18D THEN {_parts(whole, f'length({whole})')} ELSE {parts} END"

@@ -33,6 +33,7 @@ from sfumato.evidence.decision import Failure, Findings, failures
 from sfumato.evidence.matching import Matching, misses_a_value
 from sfumato.evidence.notation import Notation
 from sfumato.evidence.profile import Profile, baseline, size_measures, suppression_measures, worst_of
+from sfumato.publish.audit.carried import carried_values
 from sfumato.publish.audit.households import Together, together
 from sfumato.publish.audit.intersection import Intersection, Seen, intersect
 from sfumato.publish.audit.losses import losses, observed_hierarchy, unreadable
@@ -61,7 +62,7 @@ from sfumato.table.weights import weights_in_words
 
 MOST_MATCHED = 1_000_000
 """Up to so many records rows are matched by neutral columns too: with these nearly every row is another one, and all
-would have to be brought here."""
+would have to be brought here. Of more, engines compare neutral columns by digests."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -333,8 +334,13 @@ def _coverage(asked: Question, domains: Mapping[str, Hierarchy], given: Mapping[
     if asked.original.engine.row_count <= MOST_MATCHED or not apart:
         return _covered(asked, domains, given, others)
     found = _covered(asked, domains, given, [name for name in others if name in asked.sensitive])
-    aside = f" ({', '.join(apart)} left aside, since there are more than {MOST_MATCHED:,} records)"
-    return replace(found, checked=found.checked + aside)
+    beside = carried_values(asked, apart)
+    return Coverage(
+        found.checked + beside.checked,
+        found.exact,
+        found.uncovered + beside.uncovered,
+        (*beside.examples, *found.examples),
+    )
 
 
 def _covered(

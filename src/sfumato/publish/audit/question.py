@@ -219,7 +219,9 @@ def worst_groups(
 def _least(values: NDArray[Any], sizes: Counts) -> list[int]:
     """Find the groups with the least values, the smallest first among equals."""
     last = min(MOST_WORST, len(values)) - 1
-    candidates = np.flatnonzero(values <= np.partition(values, last)[last])
+    candidates = np.flatnonzero(values == values.min())
+    if len(candidates) <= last:  # where many are equal, to look for the next ones would take long
+        candidates = np.flatnonzero(values <= np.partition(values, last)[last])
     order = np.lexsort((sizes[candidates], values[candidates]))
     return [int(place) for place in candidates[order[:MOST_WORST]]]
 

@@ -113,6 +113,8 @@ def audit_baskets(
     separator: str | None = None,
     encoding: str | None = None,
     escaped_formulas: bool = False,
+    memory: str | None = None,
+    spill: str | None = None,
 ) -> BasketAudit:
     """Measure any published file of baskets from what stands in it.
 
@@ -120,12 +122,13 @@ def audit_baskets(
     are the baskets it was made of (with their tree, where nodes of one are published). `legend` says which items a
     published text stands for where neither the text nor the tree does: that of a certificate or mapping. `local` says
     that an item may be published in one way here and in another there: then less can be checked.
-    `escaped_formulas` says that the file was written with formulas escaped.
+    `escaped_formulas` says that the file was written with formulas escaped. Beyond `memory` it is counted on disk, in
+    a private folder of `spill`.
     """
     read = (
         file
         if isinstance(file, PublishedBaskets)
-        else read_published(file, who, item, column, separator, encoding, escaped_formulas)
+        else read_published(file, who, item, column, separator, encoding, escaped_formulas, memory, spill)
     )
     wanted = None if require is None else basket_requirement(require)
     usual = wanted.m if isinstance(wanted, KMAnonymity) else USUAL_KNOWN

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, islice, pairwise
 from pathlib import Path
@@ -136,10 +136,13 @@ def read_published(
     separator: str | None = None,
     encoding: str | None = None,
     escaped_formulas: bool = False,
+    memory: str | None = None,
+    spill: str | None = None,
 ) -> PublishedBaskets:
     """Read a file of baskets, whoever made it: lines of items, rows of (`who`, `item`), or Parquet lists.
 
-    `escaped_formulas` says that formulas in a text file were escaped, and are to be read as they were.
+    `escaped_formulas` says that formulas in a text file were escaped, and are to be read as they were. Beyond `memory`
+    an engine counts on disk, in a private folder of `spill`.
     """
     if (who is None) != (item is None):
         raise BadInputError("rows of items need both columns: which record it is (--id) and the item (--item)")
@@ -149,7 +152,8 @@ def read_published(
     is_parquet = path.suffix.lower() in PARQUET
     layout: SourceLayout = "lists" if is_parquet else "table" if who is not None else "lines"
     escaped = escaped_formulas and not is_parquet
-    rows = open_rows(path, Reading((), separator, encoding, "", layout, as_it_stands=True, escaped=escaped, empty=True))
+    reading = Reading((), separator, encoding, "", layout, as_it_stands=True, empty=True, memory=memory, spill=spill)
+    rows = open_rows(path, replace(reading, escaped=escaped))
     if layout == "table":
         lists = _gathered(rows, str(who), str(item))
     else:

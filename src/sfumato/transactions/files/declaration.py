@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from sfumato.configuration import check_options
-from sfumato.engines.places import seen_from
+from sfumato.engines.places import beside, seen_from
 from sfumato.errors import BadInputError
+from sfumato.process.memory import read_size
 from sfumato.table.bundled import check_named
 from sfumato.tradeoff.study.texts import known_keys, option_words
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.files.bundled import BASKETS, load_baskets
 from sfumato.transactions.files.reading import read_baskets, with_tree
-from sfumato.vocabulary import BASKET_SOURCE, COLUMN, ENCODING, ID, ITEM, SEPARATOR, TREE
+from sfumato.vocabulary import BASKET_SOURCE, COLUMN, ENCODING, ID, ITEM, MEMORY, SEPARATOR, SPILL, TREE
 
 FILES = ("source", "tree")
+PLACES = (*FILES, "spill")
 
 
 @dataclass(frozen=True)
@@ -31,9 +33,13 @@ class BasketsDeclaration:
     separator: Annotated[str | None, SEPARATOR] = None
     tree: Annotated[str | None, TREE] = None
     encoding: Annotated[str | None, ENCODING] = None
+    memory: Annotated[str | None, MEMORY] = None
+    spill: Annotated[str | None, SPILL] = None
 
     def __post_init__(self) -> None:
         check_options(self)
+        if self.memory is not None:
+            read_size("memory", self.memory)
 
     @property
     def is_bundled(self) -> bool:
@@ -59,6 +65,8 @@ class BasketsDeclaration:
             separator=self.separator,
             encoding=self.encoding,
             tree=self.tree,
+            memory=self.memory,
+            spill=self.spill,
         )
 
     def options(self) -> list[str]:
@@ -69,13 +77,13 @@ class BasketsDeclaration:
         """Write the section of a study; files named as seen from a folder, if one is given."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         if folder is not None:
-            seen = ("tree",) if self.is_bundled else FILES
+            seen = ("tree", "spill") if self.is_bundled else PLACES
             given |= {key: seen_from(folder, given[key]) for key in seen if given[key] is not None}
         return {key: value for key, value in given.items() if value is not None}
 
     @staticmethod
     def of(entries: Mapping[str, Any], folder: Path) -> BasketsDeclaration:
-        """Read the section of a study; a file is looked for beside the study."""
+        """Read the section of a study; a file is looked for beside the study, and so is the folder to work in."""
         known_keys("[baskets]", entries, [field.name for field in fields(BasketsDeclaration)])
         if "source" not in entries:
             raise BadInputError("[baskets] needs source: a file, or the name of bundled baskets")
@@ -83,4 +91,6 @@ class BasketsDeclaration:
         for key in FILES:
             if isinstance(given.get(key), str) and (folder / given[key]).is_file():
                 given[key] = str(folder / given[key])
+        if isinstance(given.get("spill"), str):
+            given["spill"] = beside(folder, given["spill"])
         return BasketsDeclaration(**given)

@@ -30,24 +30,28 @@ def read_baskets(
     separator: str | None = None,
     encoding: str | None = None,
     tree: Hierarchy | Path | str | None = None,
+    memory: str | None = None,
+    spill: str | None = None,
 ) -> Baskets:
     """Read baskets from a file, a frame, or any collection of sets.
 
     With `who` and `item`: rows of a table, one per item, with the column that says whose it is. With `column`, or from
     a Parquet or JSON file: lists of items. Otherwise text, one basket per line, items separated by `separator` (found
-    out if not given: tab, semicolon, comma, else blanks). `tree` is a hierarchy over the items or a level table.
+    out if not given: tab, semicolon, comma, else blanks). `tree` is a hierarchy over the items or a level table. Beyond
+    `memory` (`"4GB"`) an engine counts on disk, in a private folder of `spill`.
     """
     if (who is None) != (item is None):
         raise BadInputError("rows of items need both columns: who has it (--id) and the item (--item)")
     is_file = isinstance(source, str | Path)
+    reading = Reading(encoding=encoding, empty=True, memory=memory, spill=spill)
     in_text = is_file and who is None and column is None and Path(source).suffix.lower() not in (*JSON, *PARQUET)
     if in_text:
-        rows = open_rows(source, Reading(delimiter=separator, encoding=encoding, layout="lines", empty=True))
+        rows = open_rows(source, replace(reading, delimiter=separator, layout="lines"))
         baskets = _counted(rows.lists("items"), rows.origin, "line", "items")
     elif is_file or isinstance(source, pa.Table) or hasattr(source, "__arrow_c_stream__"):
         origin = "" if is_file else "the frame"
         layout: SourceLayout = "table" if who is not None else "lists"
-        rows = open_rows(source, Reading(encoding=encoding, origin=origin, layout=layout, empty=True, notations=False))
+        rows = open_rows(source, replace(reading, origin=origin, layout=layout, notations=False))
         baskets = _from_table(rows, who, item, column)
     else:
         baskets = baskets_of(source)
