@@ -170,7 +170,7 @@ class AttackedTable(Quiet):
             view = self.whole if shows_sensitive(release) else self.without_sensitive
             versus.append(view.against(release, self.random(VERSUS, draw)))
         pairs = zip(own, versus, strict=False) if versus else ((findings, Findings()) for findings in own)
-        return Outcome.of([one.joined(other) for one, other in pairs], cautions)
+        return Outcome.of([one.joined(other) for one, other in pairs], cautions, all_tried=bool(versus))
 
     def _attackable(self, releases: Sequence[Published], again: Remake | None) -> tuple[Sequence[Published], list[str]]:
         """Return the releases to attack against the control; where there are none, why."""
