@@ -192,7 +192,7 @@ class AttackedTable(Quiet):
         if self.options.shadow and again is not None:
             shadow, why = self._shadowed(again)
             draws, cautions = [draw.joined(shadow) for draw in draws], [*cautions, *why]
-        return Outcome.of(draws, cautions)
+        return Outcome.of(draws, cautions, all_tried=bool(versus))
 
     def _shadowed(self, again: Remake) -> tuple[Findings, list[str]]:
         """Run the attack by shadow models; where releases of few records cannot be made, say so."""
