@@ -35,7 +35,9 @@ from sfumato.publish.noisy.publication import check_draft
 from sfumato.release import Budget
 from sfumato.report import save_map
 from sfumato.requirements import KAnonymity
+from sfumato.tradeoff.choice.question import read_question
 from sfumato.tradeoff.search.families import families_of
+from sfumato.tradeoff.search.tuner import tune
 
 RECORDS = 1213
 DOMAINS = {
@@ -600,7 +602,7 @@ def test_the_certificate_of_drawn_records_says_what_they_were_drawn_from(run, pu
         assert [table["columns"] for table in own["tables"]] == [
             list(table.names) for table in done.release.details["counted"]
         ]
-        assert own["drawn_from"].startswith("a model of the noisy counts of single columns and of ")
+        assert own["drawn_from"].startswith("a model of the noisy counts of single columns")
         assert "boxes" not in own["mechanism"]["procedure"] and "box" not in json.dumps(own["meanings"])
         assert "step" in certificate_files(path)[3].read_text(encoding="utf-8")
         delta = point.candidate.anonymizer.delta
@@ -615,10 +617,23 @@ def test_the_certificate_of_drawn_records_says_what_they_were_drawn_from(run, pu
             assert own["mechanism"]["noise"].startswith("Counts get discrete Gaussian noise")
 
 
+def test_anonymize_draws_records_of_a_model_in_one_line(run, explored, tmp_path):
+    table = [explored / "people.csv", *TABLE, "--hierarchies", explored / "domains.toml"]
+    code, out, err = run("anonymize", *table, "--with", "mst epsilon=1 delta=1e-6", "--to", tmp_path / "a.csv")
+    rows = read_rows(tmp_path / "a.csv")
+    assert code == 0 and f"{len(rows):,} synthetic records, drawn from a model of the noisy counts" in out, err
+    assert "epsilon 1 and delta 1e-06" in out and "Where rho went, by step" in out and "box" not in out
+    for name, domain in DOMAINS.items():
+        assert {row[name] for row in rows} <= set(domain)
+    refused(
+        run("anonymize", *table[:-2], "--with", "mst epsilon=1", "--to", tmp_path / "b.csv"), "taken from the records"
+    )
+
+
 def test_a_delta_too_large_for_the_rows_is_alarming():
     table = memory_table(people(400))
     for delta, expected in (("1e-6", []), ("1e-3", ["large delta"])):
-        maker = sfumato.anonymizer(f"mst epsilon=1 delta={delta}")
+        maker = sfumato.anonymizer(f"mst epsilon=4 delta={delta}")
         assert [own.about for own in alarms(maker.draw(table, UnsafeSeededNoise(1)), maker)] == expected
 
 
@@ -656,3 +671,14 @@ def test_a_search_for_epsilon_turns_the_dial_of_mechanisms(explored):
     offered = [family.example.anonymizer for family in families_of(bare, table, private=True)]
     assert sfumato.MST(1.0) in offered
     assert sfumato.MST(1.0) not in [family.example.anonymizer for family in families_of(bare, table)]
+
+
+def test_a_search_finds_a_smaller_epsilon_within_the_bounds(explored):
+    study = sfumato.read_map(explored / "map").study
+    grid = replace(study.grids[0], anonymizers=(sfumato.MST(5.0),))
+    bare = replace(study, grids=(grid,), scales=replace(study.scales, draws=1))
+    question = read_question("epsilon within query_error 0.5")
+    found = tune(bare, tries=6, best=question.asked, bounds=question.bounds, workers=1)
+    answer = found.ask(question).answer
+    assert answer.measures["epsilon"] < 5 and answer.measures["query_error"] <= 0.5
+    assert all(point.is_noisy for point in found.points)

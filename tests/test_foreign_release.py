@@ -17,9 +17,11 @@ import sfumato
 from command_line import run
 from sfumato.anonymizers import BroughtCommand, BroughtFile, anonymizer
 from sfumato.errors import BadInputError, StoppedError
+from sfumato.measures import Attacks, Queries, Scales, UniformReader
 from sfumato.process.interrupts import Cancel, stops_at
 from sfumato.requirements import requirement
-from sfumato.tradeoff import read_map
+from sfumato.tradeoff import Candidate, read_map
+from sfumato.tradeoff.exploration.exploration import measured_point
 from sfumato.tradeoff.study.study import Study
 from test_foreign import COLUMNS, people, write
 
@@ -352,3 +354,14 @@ def test_a_file_is_drawn_and_chosen_like_any_release(tmp_path):
     drawn = sfumato.draw(study.table.open(), BroughtFile(file=str(tmp_path / "arx.csv")))
     assert drawn.records == 120
     assert anonymizer(str(theirs.candidate.anonymizer)) == theirs.candidate.anonymizer
+
+
+def test_the_worst_of_fewer_attacks_is_not_set_beside_the_worst_of_all(tmp_path):
+    """A file cannot be made again without a control, so some attacks cannot be tried on it."""
+    table, rows = people()
+    noisy = write(tmp_path / "noisy.csv", [(min(row[0] + i % 2, 39), *row[1:]) for i, row in enumerate(rows)])
+    candidate = Candidate(BroughtFile(file=str(noisy), aligned="yes"), NOTHING)
+    scales = Scales(queries=Queries(number=5), reader=UniformReader(), attacks=Attacks(number=100))
+    point = measured_point(candidate, scales.prepare(table).ready())
+    assert point.status == "measured", point.reason
+    assert "record_linkage" in point.measures and "attack_worst" not in point.measures

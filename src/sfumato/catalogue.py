@@ -14,7 +14,7 @@ from typing import Any
 from sfumato.anonymizers import BroughtCommand, BroughtFile, makers
 from sfumato.configuration import Configured, Described, described
 from sfumato.errors import BadInputError
-from sfumato.measures import MEASURES, READERS, Attack, Classification, Fidelity, Measure, Queries, Scales
+from sfumato.measures import MEASURES, READERS, Attack, Attacks, Classification, Fidelity, Measure, Queries, Scales
 from sfumato.requirements import REQUIREMENTS
 from sfumato.table import TableDeclaration
 from sfumato.tradeoff.search.measured_problem import PROBLEMS
@@ -98,7 +98,7 @@ def sections() -> Mapping[str, tuple[Entry, ...]]:
         "anonymizers": makers(),
         "made elsewhere": (BroughtFile, BroughtCommand),
         "requirements": tuple(REQUIREMENTS),
-        "scales": (Queries, Attack, Classification, *READERS, Fidelity),
+        "scales": (Queries, Attack, Classification, *READERS, Fidelity, Attacks),
         "searches": (NSGA2, *PROBLEMS),
         "anonymizers of baskets": CANDIDATES,
         "requirements of baskets": (*BASKET_REQUIREMENTS, UtilityConstraints, SuppressionLimit),

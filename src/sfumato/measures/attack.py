@@ -22,8 +22,7 @@ from sfumato.kernels import kernel
 from sfumato.measures.classification.classifiers import LEAST_LEAF, Forest
 from sfumato.measures.divergence import densities_at
 from sfumato.release import Grouped, Published
-from sfumato.release.stretches import Stretches
-from sfumato.release.synthetic import uniform_leaves
+from sfumato.release.stretches import Stretches, uniform_leaves
 from sfumato.table import Points
 from sfumato.table.cells import find_sensitive
 

@@ -90,6 +90,9 @@ class ReleaseMaker(Configured):
     foreign: ClassVar[bool] = False
     """Whether it was made elsewhere, so that nothing is promised of it."""
 
+    remakes: ClassVar[bool] = True
+    """Whether it makes a release of another table as well: a file that was brought stays what it is."""
+
     @property
     def described_in_words(self) -> str:
         """Say in a sentence what it is, where its settings do not say it to everybody."""

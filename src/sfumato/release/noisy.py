@@ -5,10 +5,16 @@ things it knows are its boxes, which came out of the mechanism, and their counts
 
 Noise makes counts negative. One draw can be read in two ways: `unbiased`, as it is, so that sums over many boxes are
 right on average; or `cut`, with negative counts made 0, as nobody can draw fewer records than none from a box.
+
+It is written as synthetic records, a table that looks like the original. Every box gives as many records with a
+sensitive value as its noisy count of it says, rounded, none where that is negative; a record lies anywhere in its box,
+leaves in proportion to their width. Nobody's record is among them but by chance. Drawing looks at nothing but what the
+release publishes, so the guarantee is that of the release.
 """
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,15 +22,19 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from sfumato.arrays import Counts, Numbers
 from sfumato.configuration import check_choice
 from sfumato.errors import BadInputError
 from sfumato.release.guarantee import Guarantee
 from sfumato.release.release import Boxes
-from sfumato.release.synthetic import rounded, synthetic_table
+from sfumato.release.stretches import uniform_leaves
 from sfumato.release.written_records import WrittenRecords
-from sfumato.table import Table
+from sfumato.table import Hierarchy, Table
+
+MOST_ROWS = 100_000_000
+"""More rows are no table any more: then the noise has outgrown the records by far."""
 
 READINGS = ("cut", "unbiased")
 """How negative counts may be read: made 0, or as they are."""
@@ -107,3 +117,31 @@ def noisy_release(
     lo, hi = np.asarray(lo, np.int32), np.asarray(hi, np.int32)
     boxes = Boxes(lo, hi, counts.sum(axis=1), np.arange(len(lo)))
     return NoisyRelease(table, boxes, counts, guarantee, publishable=publishable)
+
+
+def synthetic_table(release: NoisyRelease) -> pa.Table:
+    """Draw records, as texts: quasi-identifiers and the sensitive attribute, columns in the order of the input."""
+    rows = release.synthetic_counts
+    if rows.sum() > MOST_ROWS:
+        raise BadInputError(
+            f"the noisy counts sum up to {rows.sum():,} records, nearly all of them noise; choose a larger epsilon or "
+            "a lower height"
+        )
+    generator = np.random.default_rng(secrets.randbits(256))
+    box, value = (np.repeat(index, rows.ravel()) for index in np.indices(rows.shape).reshape(2, -1))
+    columns = {}
+    for a, quasi in enumerate(release.cells.quasi):
+        lo, hi = release.boxes.lo[box, a], release.boxes.hi[box, a]
+        columns[quasi.name] = _texts(quasi.hierarchy, uniform_leaves(quasi.hierarchy, lo, hi, generator))
+    sensitive = release.cells.sensitive[0]
+    columns[sensitive.name] = _texts(sensitive.hierarchy, value)
+    return pa.table({name: columns[name] for name in release.table.published if name in columns})
+
+
+def rounded(counts: Numbers) -> Counts:
+    """Round counts to whole numbers of records, none below 0."""
+    return np.rint(np.maximum(counts, 0)).astype(np.int64)
+
+
+def _texts(hierarchy: Hierarchy, codes: NDArray[np.integer]) -> pa.Array:
+    return pa.array([label or None for label in hierarchy.leaves], pa.string()).take(pa.array(codes))

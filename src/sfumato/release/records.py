@@ -25,7 +25,7 @@ from sfumato.quiet import Quiet
 from sfumato.release.guarantee import Guarantee
 from sfumato.release.noisy import NoisyRelease
 from sfumato.release.release import Boxes, Form, Grouped, Published, Release
-from sfumato.release.synthetic import uniform_leaves
+from sfumato.release.stretches import uniform_leaves
 from sfumato.release.written_records import WrittenRecords
 from sfumato.table import (
     Assignment,

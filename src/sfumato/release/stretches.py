@@ -60,3 +60,11 @@ class Stretches:
         if self.size == self.leaves:
             return leaves.astype(np.int32)
         return (np.searchsorted(self.bounds, leaves, side="right") - 1).astype(np.int32)
+
+
+def uniform_leaves(hierarchy: Hierarchy, lo: Codes, hi: Codes, generator: np.random.Generator) -> Codes:
+    """Draw a leaf of every interval, each leaf in proportion to its width."""
+    widths = hierarchy.cumulative
+    point = widths[lo] + generator.random(len(lo)) * (widths[hi + 1] - widths[lo])
+    leaf = np.searchsorted(widths, point, side="right") - 1
+    return np.clip(leaf, lo, hi).astype(np.int32)  # rounding may reach the upper end

@@ -37,6 +37,16 @@ class RemainingTable(Table):
         assert self.kept is not None
         return np.flatnonzero(self.kept)
 
+    def remaining(self, cell: Counts) -> tuple[Counts, Counts]:
+        """Of rows with these cells of the whole table, in random order, say which are left, and of which cell here."""
+        assert self.whole is not None and self.kept is not None
+        order = np.argsort(cell, kind="stable")
+        starts = np.searchsorted(cell[order], np.arange(self.whole.cells.size))
+        rank = np.empty(len(cell), np.int64)
+        rank[order] = np.arange(len(cell)) - starts[cell[order]]
+        left = np.flatnonzero(rank < self.kept[cell])
+        return left, np.searchsorted(self.places, cell[left])
+
     @cached_property
     def _counted(self) -> tuple[Cells, int, str]:
         assert self.whole is not None and self.kept is not None

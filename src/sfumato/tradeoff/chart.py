@@ -22,7 +22,7 @@ from sfumato.tradeoff.verdicts import VERDICTS, mark_of
 Given = ParamSpec("Given")
 Built = TypeVar("Built")
 
-COLORS = ["#4477aa", "#dd7744", "#3a9a6c", "#aa4488", "#999933", "#55a9bd"]
+COLORS = ["#4477aa", "#dd7744", "#3a9a6c", "#aa4488", "#999933", "#55a9bd", "#c2404f", "#7a6a58", "#7d6bb5"]
 INK, QUIET, MIDDLE, RULE = "#26282b", "#62666b", "#85888c", "#e6e4df"
 FONT = '-apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, "Liberation Sans", sans-serif'
 LOOK: dict[str, Any] = {

@@ -90,6 +90,9 @@ class Brought(ReleaseMaker, ABC):
     ] = ""
 
     foreign: ClassVar[bool] = True
+    runs: ClassVar[bool] = False
+    """Whether it is a program that can be run again."""
+
     takes_requirements: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -107,6 +110,11 @@ class Brought(ReleaseMaker, ABC):
             raise BadInputError(f"{link} says for whom rows stand, and synthetic records stand for nobody; say one")
 
     # -- what it is ----------------------------------------------------------------------------------------------
+
+    @property
+    def remakes(self) -> bool:  # type: ignore[override]
+        """Whether it can be made of another table: programs can, but for ids, which are looked up in the table."""
+        return self.runs and self.id is None
 
     @property
     def people(self) -> bool:  # type: ignore[override]

@@ -34,6 +34,7 @@ from sfumato.errors import BadInputError
 from sfumato.process.interrupts import interruptible, look, unfinished
 from sfumato.release.frames import pandas_frame, typed
 from sfumato.table import Table
+from sfumato.table.held_out import RemainingTable
 
 PLACES = ("{table}", "{out}", "{seed}")
 LOOK_SECONDS = 0.05
@@ -65,6 +66,7 @@ class BroughtCommand(Brought):
         Option("What {seed} is; without one a map draws it from the settings, and what is published afresh.", least=0),
     ] = None
 
+    runs: ClassVar[bool] = True
     name: ClassVar[str] = "command"
     title: ClassVar[str] = "Made by a program"
     example: ClassVar[str | None] = 'command run="python make.py {table} {out}"'
@@ -161,6 +163,7 @@ class BroughtFunction(Brought):
         Option("Handed to the function, where it takes a seed; without one drawn as for a command.", least=0),
     ] = None
 
+    runs: ClassVar[bool] = True
     name: ClassVar[str] = "function"
     title: ClassVar[str] = "Made by a function"
     unwritten: ClassVar[tuple[str, ...]] = ("function",)
@@ -227,10 +230,14 @@ def handed_rows(table: Table) -> tuple[pa.Table, Counts]:
     tuples = table.engine.tuples(names, table.link)
     order = np.random.default_rng(ORDER_SEED).permutation(int(tuples.counts.sum()))
     row = np.repeat(np.arange(len(tuples.counts)), tuples.counts)[order]
+    cell = tuples.cell[row]
+    if isinstance(table, RemainingTable):
+        left, cell = table.remaining(cell)
+        row = row[left]
     columns = [
         pa.array(list(texts), pa.string()).take(pa.array(tuples.values[row, i])) for i, texts in enumerate(tuples.texts)
     ]
-    return pa.table(columns, names), tuples.cell[row]
+    return pa.table(columns, names), cell
 
 
 def _write_csv(rows: pa.Table, path: Path) -> None:

@@ -154,20 +154,18 @@ class Microaggregation(RecordMaker):
     def _averages(self, original: Records, place: int, group: Counts) -> Codes:
         """Find for every record the leaf that its group shows."""
         codes, hierarchy = original.codes[:, place], original.hierarchies[place]
-        counts = np.zeros((int(group.max()) + 1, 2), np.int64)
-        absent = codes == (hierarchy.size - 1 if hierarchy.missing else -1)
-        np.add.at(counts, (group, absent.astype(np.int64)), 1)
-        lacking = counts[:, 1] > counts[:, 0]
         kind = self._kind(original, place)
         if kind == MODE:
             return _modes(codes, group)[group]
+        numbers = _numbers(original, [place], self.ordered)[0][codes]
+        known = ~np.isnan(numbers)
+        sizes, present = np.bincount(group), np.bincount(group[known], minlength=int(group.max()) + 1)
+        lacking = 2 * present < sizes
         if kind == MEDIAN:
-            shown = _medians(codes, group, absent & ~lacking[group])[group]
+            shown = _medians(codes, group, ~known & ~lacking[group])[group]
         else:
-            known = ~absent
-            numbers = original.numbers(place)
-            sums = np.bincount(group[known], numbers[known], len(counts))
-            shown = original.nearest(place, (sums / np.maximum(counts[:, 0], 1))[group])
+            sums = np.bincount(group[known], numbers[known], len(sizes))
+            shown = original.nearest(place, (sums / np.maximum(present, 1))[group])
         return np.where(lacking[group], hierarchy.size - 1, shown).astype(np.int32)
 
 

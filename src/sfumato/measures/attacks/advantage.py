@@ -19,11 +19,13 @@ from functools import cached_property
 from math import hypot, sqrt
 from statistics import NormalDist
 
+from sfumato.phrases import counted
+
 LEVEL = 0.95
 """The confidence level of all intervals."""
 
-LEAST_TRIES = 100
-"""With fewer tries an attack's interval is too wide to be called the worst of any."""
+LEAST_TRIES = 50
+"""With fewer tries an attack's interval is too wide for a measure: its rates are told, and nothing else."""
 
 Interval = tuple[float, float]
 
@@ -102,6 +104,11 @@ class Advantage:
         return min(max(value - below, 0.0), 1.0), min(max(value + above, 0.0), 1.0)
 
     @property
+    def is_measure(self) -> bool:
+        """Whether it was tried often enough."""
+        return self.attack.tries >= LEAST_TRIES
+
+    @property
     def tells_nothing(self) -> bool:
         """Whether somebody who guesses without looking does as well."""
         return self.naive is not None and self.attack.tries > 0 and self.naive.share >= self.attack.share
@@ -116,9 +123,9 @@ class Advantage:
         """What must be known to read the number."""
         title = f"{self.name} ({self.on})" if self.on else self.name
         cautions = []
-        if self.attack.tries < LEAST_TRIES:
+        if not self.is_measure:
             cautions.append(
-                f"{title} could be tried {self.attack.tries} times only, so it does not count for attack_worst"
+                f"{title} could be tried {counted(self.attack.tries, 'time')} only, so it is no measure of this release"
             )
         if self.tells_nothing:
             cautions.append(f"{title} is no better than guessing without looking, so it tells nothing of this release")
@@ -133,9 +140,9 @@ class Advantage:
 
 def worst_of(advantages: Sequence[Advantage]) -> tuple[float, Interval] | None:
     """Return the largest advantage and an interval for it that allows for having chosen the largest (Bonferroni)."""
-    counted = [advantage for advantage in advantages if advantage.attack.tries >= LEAST_TRIES]
-    if not counted:
+    tried = [advantage for advantage in advantages if advantage.is_measure]
+    if not tried:
         return None
-    level = 1 - (1 - LEVEL) / len(counted)
-    ends = [advantage.interval(level) for advantage in counted]
-    return max(each.value for each in counted), (max(low for low, _ in ends), max(high for _, high in ends))
+    level = 1 - (1 - LEVEL) / len(tried)
+    ends = [advantage.interval(level) for advantage in tried]
+    return max(each.value for each in tried), (max(low for low, _ in ends), max(high for _, high in ends))

@@ -27,6 +27,7 @@ from sfumato.measures.attacks.nearest import leaf_places
 from sfumato.measures.attacks.outcome import Findings, Outcome
 from sfumato.measures.attacks.record_linkage import record_linkage
 from sfumato.measures.attacks.replicated import alone, exact_rows, replicated_uniques
+from sfumato.measures.attacks.shadow import ShadowAttack
 from sfumato.measures.attacks.view import View
 from sfumato.phrases import percent
 from sfumato.process.interrupts import look
@@ -36,8 +37,8 @@ from sfumato.release.records import cell_codes
 from sfumato.table import Hierarchy, Table
 from sfumato.table.held_out import RemainingTable, held_out
 
-Remake = Callable[[Table], Iterable[Published]]
-"""Makes a candidate of another table in the same way: one release, or one for every draw."""
+Remake = Callable[[Table, int], Iterable[Published]]
+"""Makes a candidate of another table in the same way, with the randomness of a turn: one release, or several draws."""
 
 SPLIT, OWN, VERSUS = 0, 11, 12
 """What is drawn at random, each from a seed of its own."""
@@ -66,8 +67,25 @@ class Attacks(Configured):
         int, Option("How many nearest records each of two sources takes to link a person.", least=1, most=100)
     ] = 1
     draws: Annotated[int, Option("How many draws of a noisy release are attacked.", least=1)] = 3
+    shadow: Annotated[
+        int,
+        Option(
+            "How many outlying records are attacked by shadow models as well, for which every candidate is made 80 "
+            "times each; 0 leaves it.",
+            least=0,
+            most=1000,
+        ),
+    ] = 0
     seed: Annotated[int, Option("Of the records that are held out, and of all that an attacker draws.", least=0)] = 0
     name: ClassVar[str] = "attacks"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.file is not None and self.control != type(self).control:
+            raise BadInputError(
+                f"control={self.control:g} holds records out, and file={self.file} is a control already; "
+                "give one of them"
+            )
 
     def prepare(self, table: Table) -> AttackedTable:
         """Make the attacks ready for a table."""
@@ -170,7 +188,19 @@ class AttackedTable(Quiet):
             view = self.whole if shows_sensitive(release) else self.without_sensitive
             versus.append(view.against(release, self.random(VERSUS, draw)))
         pairs = zip(own, versus, strict=False) if versus else ((findings, Findings()) for findings in own)
-        return Outcome.of([one.joined(other) for one, other in pairs], cautions)
+        draws = [one.joined(other) for one, other in pairs]
+        if self.options.shadow and again is not None:
+            shadow, why = self._shadowed(again)
+            draws, cautions = [draw.joined(shadow) for draw in draws], [*cautions, *why]
+        return Outcome.of(draws, cautions, all_tried=bool(versus))
+
+    def _shadowed(self, again: Remake) -> tuple[Findings, list[str]]:
+        """Run the attack by shadow models; where releases of few records cannot be made, say so."""
+        attack = ShadowAttack(self.table, self._hierarchies, self.lines, self.options.shadow, self.options.seed)
+        try:
+            return Findings((attack.against(lambda table, turn: next(iter(again(table, turn)))),)), []
+        except (InfeasibleError, BadInputError) as error:
+            return Findings(), [f"shadow models are made of fewer records, of which it cannot be made: {error}"]
 
     def _attackable(self, releases: Sequence[Published], again: Remake | None) -> tuple[Sequence[Published], list[str]]:
         """Return the releases to attack against the control; where there are none, why."""
@@ -182,8 +212,8 @@ class AttackedTable(Quiet):
                 'it; give the control as a file: attacks = "attacks file=control.csv"'
             ]
         try:
-            return list(islice(again(self.training), self.options.draws)), []
-        except InfeasibleError as error:
+            return list(islice(again(self.training, 0), self.options.draws)), []
+        except (InfeasibleError, BadInputError) as error:
             return [], [f"it cannot be made of the records that are left without the control: {error}"]
 
     def _alone(self, release: Published, generator: np.random.Generator) -> Findings:

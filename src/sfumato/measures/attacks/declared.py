@@ -43,6 +43,11 @@ OF_ATTACKS = (
     ),
     _advantage("membership_auc", "the same as the area under his curve: .5 is guessing"),
     _advantage(
+        "membership_shadow",
+        "how well an attacker who can make such releases himself tells who was in, by shadow models (Stadler et al. "
+        "2022)",
+    ),
+    _advantage(
         "record_linkage",
         "how often the nearest released record is a person's own, beyond guessing at random (Domingo-Ferrer & Torra "
         "2001)",

@@ -138,9 +138,8 @@ def bounded(advantage: Advantage, guarantee: Guarantee | None) -> Advantage:
     """Put beside a membership attack what differential privacy proves of it."""
     if guarantee is None:
         return advantage
-    delta = float(getattr(guarantee, "delta", 0.0))
     return replace(
         advantage,
-        bound=proved_bound(guarantee.epsilon, delta),
+        bound=proved_bound(guarantee.epsilon, guarantee.delta),
         bound_by=f"differential privacy with epsilon {guarantee.epsilon:g}",
     )

@@ -36,7 +36,7 @@ class Findings:
         """Every measure with its interval; of several attacks of one name the worst."""
         numbers: dict[str, tuple[float, Interval]] = {}
         for advantage in self.advantages:
-            if not advantage.attack.tries:
+            if not advantage.is_measure:
                 continue
             if advantage.name not in numbers or advantage.value > numbers[advantage.name][0]:
                 numbers[advantage.name] = advantage.value, advantage.interval()
@@ -54,9 +54,12 @@ class Outcome:
     """Every attack with its rates, and cautions: for the publisher's eyes."""
 
     @staticmethod
-    def of(draws: Sequence[Findings], cautions: Sequence[str] = ()) -> Outcome:
-        """Take the median of every measure; its interval reaches from the lowest end of any draw to the highest."""
-        numbers = [draw.numbers for draw in draws]
+    def of(draws: Sequence[Findings], cautions: Sequence[str] = (), all_tried: bool = True) -> Outcome:
+        """Take the median of every measure; its interval reaches from the lowest end of any draw to the highest.
+
+        The worst of some attacks would look better than the worst of all, so unless `all_tried` it is not said.
+        """
+        numbers = [{n: v for n, v in draw.numbers.items() if all_tried or n != WORST} for draw in draws]
         known = [name for name in numbers[0] if all(name in each for each in numbers)] if numbers else []
         ends = {name: [each[name][1] for each in numbers] for name in known}
         told = [sentence for advantage in draws[0].advantages for sentence in advantage.cautions] if draws else []

@@ -41,7 +41,7 @@ from sfumato.measures.fidelity.samples import Sampled
 from sfumato.process.interrupts import look
 from sfumato.release import Published, Records, read_as_records
 from sfumato.release.records import NOT_SHOWN
-from sfumato.release.synthetic import uniform_leaves
+from sfumato.release.stretches import uniform_leaves
 from sfumato.table import Table
 
 SHOWN_PAIRS = 60

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from sfumato.anonymizers import Maker, Mechanism, UnsafeSeededNoise
+from sfumato.configuration import without_seed
 from sfumato.errors import InfeasibleError, SfumatoError, StoppedError, lacks_memory
 from sfumato.kernels import source_digest
 from sfumato.measures import Prepared, Remake, published_risks
@@ -229,14 +230,15 @@ def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
             maker.check(prepared.table, candidate.requirement, candidate.form, candidate.suppress)
             return over_draws(maker, candidate, prepared)
 
-        def made(table: Table) -> Published:
-            return maker.anonymize(table, candidate.requirement, candidate.form, candidate.suppress)
+        def made(table: Table, turn: int = 0) -> Published:
+            again = repeatable(candidate, turn)
+            return again.anonymize(table, candidate.requirement, candidate.form, candidate.suppress)
 
         release = made(prepared.table)
         look()
         measured = prepared.measure(release)
         worth = measured.worth
-        again = None if maker.foreign else lambda table: [made(table)]
+        again = None if not maker.remakes else lambda table, turn: [made(table, turn)]
         attacks = partial(with_attacks, prepared=prepared, releases=[release], again=again)
         found = {
             "measures": dict(measured.values),
@@ -293,8 +295,9 @@ def over_draws(mechanism: Mechanism, candidate: Candidate, prepared: Prepared) -
         "details": noisy_details(releases[0]) | pictured(measured[0]),
     }
 
-    def again(table: Table) -> Iterator[Published]:
-        return (mechanism.draw(table, UnsafeSeededNoise(int(seed))) for seed in seeds)
+    def again(table: Table, turn: int) -> Iterator[Published]:
+        drawn = np.random.default_rng([int(candidate.id, 16), turn]).integers(2**63, size=len(seeds)) if turn else seeds
+        return (mechanism.draw(table, UnsafeSeededNoise(int(seed))) for seed in drawn)
 
     return with_attacks(found, prepared, releases, again)
 
@@ -315,10 +318,13 @@ def with_attacks(
     }
 
 
-def repeatable(candidate: Candidate) -> Maker:
+def repeatable(candidate: Candidate, turn: int = 0) -> Maker:
     """Return the candidate's anonymizer with a seed of its own where it draws at random and has none.
 
-    A map is for the publisher's eyes and must come out the same twice; a release that is published draws afresh.
+    A map is for the publisher's eyes and must come out the same twice; a release that is published draws afresh. Every
+    turn after the first has another seed, whatever the candidate's own is.
     """
     maker = candidate.anonymizer
-    return maker if isinstance(maker, Mechanism) else maker.with_seed(int(candidate.id, 16))
+    if isinstance(maker, Mechanism):
+        return maker
+    return (without_seed(maker) if turn else maker).with_seed(int(candidate.id, 16) + turn)

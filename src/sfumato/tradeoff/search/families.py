@@ -142,16 +142,21 @@ class Proposals:
 
 
 def table_proposals(study: Study, table: Table, aim: Aim, workers: int | None) -> Proposals:
-    """Propose what can be tried on a table, as far as the plan of the study allows it."""
-    plan = study.search or SearchPlan()
+    """Propose what can be tried on a table, as far as the plan of the study allows it.
+
+    Where it is asked for epsilon, mechanisms alone: nothing else has one.
+    """
+    plan, private = study.search or SearchPlan(), "epsilon" in aim.names
     exact = () if ABOUT_HIDING.isdisjoint(aim.names) else ("bucketization",)
     return Proposals(
         tuple(baselines().candidates),
         tuple(
-            family for family in families_of(study, table, "epsilon" in aim.names) if family.example.form not in exact
+            family
+            for family in families_of(study, table, private)
+            if family.example.form not in exact and (family.example.anonymizer.noisy or not private)
         ),
         tuple(straight(aim, table, plan)),
-        lambda: cuts_of(study, table, aim.names, workers),
+        no_cuts if private else lambda: cuts_of(study, table, aim.names, workers),
         plan.points,
     )
 

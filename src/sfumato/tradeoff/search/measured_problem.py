@@ -100,7 +100,7 @@ class MeasuredProblem(Problem):
         values = dict(prepared.measure(release).values)
         if prepared.attacks is not None:  # nothing is found where too few records are left without the control
             values |= dict.fromkeys(ATTACK_MEASURES, math.nan)
-            values |= prepared.attacks.attacked([release], lambda table: [made(table)]).measures
+            values |= prepared.attacks.attacked([release], lambda table, turn: [made(table)]).measures
         lacking = [name for name in self.objectives if name not in values]
         if lacking:
             raise BadInputError(f"minimize: {lacking[0]} cannot be measured on this table: {_why(lacking[0])}")

@@ -6,9 +6,9 @@ The value is what stands in `study.toml`, so it can be read, written, compared a
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from itertools import count, product
 from pathlib import Path
@@ -265,7 +265,8 @@ class Study:
     def to_toml(self, folder: Path | None = None) -> str:
         """Write the study with every default filled in; files named as seen from a folder, if one is given."""
         blocks = [block for grid in self.grids for block in _blocks(grid, folder)]
-        return study_text(self, _table_entries(self.table, folder), blocks)
+        scales = self.scales if folder is None else _with_control(self.scales, partial(seen_from, folder))
+        return study_text(replace(self, scales=scales), _table_entries(self.table, folder), blocks)
 
     @staticmethod
     def from_toml(text: str, origin: str = "study.toml") -> Study:
@@ -368,10 +369,23 @@ def study_of(content: dict[str, Any], origin: str) -> Study:
         str(content.get("name", Path(origin).stem)),
         _declaration(content["table"], origin),
         tuple(_grid(block, Path(origin).parent) for block in content["candidates"]) or only_ends,
-        Scales(**section_values("[scales]", content["scales"], Scales, SCALES)),
+        _scales(content["scales"], Path(origin).parent),
         tuple(content["axes"]),
         None if plan is None else SearchPlan(**plan),
     )
+
+
+def _scales(entries: Mapping[str, Any], folder: Path) -> Scales:
+    """Read the scales; a control file is named relative to the study's folder."""
+    return _with_control(Scales(**section_values("[scales]", entries, Scales, SCALES)), partial(beside, folder))
+
+
+def _with_control(scales: Scales, place: Callable[[str], str]) -> Scales:
+    """Return the same scales with the control file, where there is one, named as seen from somewhere else."""
+    attacks = scales.attacks
+    if attacks is None or attacks.file is None:
+        return scales
+    return replace(scales, attacks=replace(attacks, file=place(attacks.file)))
 
 
 def _declaration(entries: Mapping[str, Any], origin: str) -> TableDeclaration:

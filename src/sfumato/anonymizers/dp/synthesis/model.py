@@ -21,7 +21,7 @@ from sfumato.anonymizers.dp.synthesis.private_records import Places
 from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.configuration import check_choice
 from sfumato.errors import BadInputError
-from sfumato.release.synthetic import MOST_ROWS
+from sfumato.release.noisy import MOST_ROWS
 
 Table = tuple[Places, Numbers]
 """Numbers by the values of some columns, one axis each."""
