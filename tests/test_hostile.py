@@ -545,10 +545,10 @@ def test_a_point_that_lacked_memory_is_tried_again(tmp_path, monkeypatch):
     study, cache = sfumato.Study.from_toml(STUDY), tmp_path / "cache.jsonl"
     real = exploring.repeatable
 
-    def poor(candidate):
+    def poor(candidate, *turn):
         if "k=4" in str(candidate.requirement):
             raise MemoryError
-        return real(candidate)
+        return real(candidate, *turn)
 
     monkeypatch.setattr(exploring, "repeatable", poor)
     failed = [point for point in sfumato.explore(study, cache).points if point.status == "failed"]

@@ -100,6 +100,7 @@ __all__ = [
     "Queries",
     "Question",
     "RankSwapping",
+    "RecordRelease",
     "RecordSwapping",
     "Release",
     "Reply",
@@ -201,7 +202,7 @@ if TYPE_CHECKING:
     from sfumato.measures import MEASURES, Measure, Measured, Queries, Scales, measure
     from sfumato.process.interrupts import Cancel
     from sfumato.publish import Audit, audit, audit_baskets
-    from sfumato.release import NoisyRelease, Release
+    from sfumato.release import NoisyRelease, RecordRelease, Release
     from sfumato.requirements import (
         AlphaK,
         BetaLikeness,

@@ -296,6 +296,15 @@ def _marginal(columns: str) -> Saying:
     )
 
 
+def _advantage(attack: str) -> Saying:
+    """Speak of an attack: the part of its failures against people outside the table that it turns into successes."""
+    strangers = "against people who are not in the table"
+    return Saying(
+        f"{attack} succeeds {{share}} of the way from what it reaches {strangers} to certainty",
+        f"{attack} does no better than {strangers}",
+    )
+
+
 def _told_apart(who: str) -> Saying:
     """Speak of a pMSE: its most is 1/4."""
     return Saying(f"{who} to {{share}} of the most there can be", f"{who} not at all", turned=lambda pmse: 4 * pmse)
@@ -406,6 +415,30 @@ SAYINGS: Mapping[str, Saying] = {
         "one person's record makes any outcome at most {ratio} times as likely, apart from delta where there is one",
         "nothing that is published depends on any one person's record",
         infinite="nothing bounds what one person's record does to the release",
+    ),
+    "attack_worst": _advantage("the worst attack that was tried"),
+    "singling_out": _advantage("describing a person by several columns, so that the description fits nobody else,"),
+    "singling_out_univariate": _advantage(
+        "describing a person by one column, so that the description fits nobody else,"
+    ),
+    "linkability": _advantage("joining what two sources know of a person by way of the release"),
+    "inference": _advantage("guessing {column} of a person from the nearest record of the release"),
+    "membership": Saying(
+        "who knows a person's record tells whether it was in the table {share} of the way from guessing to certainty",
+        "who knows a person's record cannot tell better than by guessing whether it was in the table",
+    ),
+    "membership_auc": Saying("of a person in the table and one who is not, an attacker tells {times} which is which"),
+    "membership_shadow": Saying(
+        "whether an unusual person was in the table is told {share} of the way from guessing to certainty",
+        "whether an unusual person was in the table is told no better than by guessing",
+    ),
+    "record_linkage": Saying(
+        "beyond guessing, the nearest record of the release is a person's own {times}",
+        "the nearest record of the release is a person's own no more often than by guessing",
+    ),
+    "replicated_uniques": Saying(
+        "{share} of the records that one person alone has stand in the release as they are",
+        "no record that one person alone has stands in the release as it is",
     ),
     "itemset_risk": _found_by(""),
     "itemset_risk_99": _found_by(", by 99 % of such sets of items"),
