@@ -355,6 +355,22 @@ def test_a_copy_of_which_everybody_is_known_anyway_is_no_crash_and_no_risk():
     outcome = Attacks(number=100).prepare(table).attacked(made("original")(table), made("original"))
     assert outcome.measures["inference"] == 0 and outcome.intervals["inference"] == (0, 1)
     assert any("always succeeds against the control as well" in each for each in outcome.details["cautions"])
+    assert not {"membership", "membership_auc"} & {*outcome.measures}, "nobody could be asked about"
+
+
+def test_a_control_of_a_few_records_measures_nothing():
+    table = table_of(people(200))
+    outcome = Attacks(control=0.05, number=100).prepare(table).attacked(made("original")(table), made("original"))
+    assert not {"attack_worst", "linkability", "inference", "membership_auc"} & {*outcome.measures}
+    assert any("the control has 10 records only" in each for each in outcome.details["cautions"])
+
+
+def test_a_control_that_was_taken_from_the_table_is_refused(table, tmp_path):
+    file = tmp_path / "control.csv"
+    columns = people()
+    pa.csv.write_csv(pa.table({name: values[:300] for name, values in columns.items()}), file)
+    with pytest.raises(BadInputError, match=r"only 0 of 300 records are not in the table as they are"):
+        _ = Attacks(file=str(file)).prepare(table).control
 
 
 # -- membership ----------------------------------------------------------------------------------------------

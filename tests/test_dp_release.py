@@ -637,6 +637,16 @@ def test_a_delta_too_large_for_the_rows_is_alarming():
         assert [own.about for own in alarms(maker.draw(table, UnsafeSeededNoise(1)), maker)] == expected
 
 
+def test_of_somebody_with_several_records_the_delta_grows_too():
+    """Group privacy: n records are (n epsilon, n e^((n - 1) epsilon) delta), not (n epsilon, delta)."""
+    table = memory_table(people(400))
+    for text, grows in (("mst epsilon=1", False), ("mst epsilon=1 delta=1e-6", True)):
+        maker = sfumato.anonymizer(text)
+        cautions = noisy_cautions(maker.draw(table, UnsafeSeededNoise(1)), maker)
+        [several] = [each.text for each in cautions if each.about == "several records"]
+        assert ("n times epsilon and a delta of n e^((n - 1) epsilon) times delta" in several) == grows
+
+
 def test_records_that_came_out_wrong_are_not_published(tmp_path):
     release = sfumato.draw(memory_table(people(300)), "mst epsilon=5")
     path = tmp_path / "out.csv"

@@ -17,9 +17,11 @@ from hypothesis import strategies as st
 import sfumato
 from sfumato.anonymizers import anonymizer
 from sfumato.anonymizers.perturbed.rounding import Rounding
+from sfumato.anonymizers.record_maker import NOTHING
 from sfumato.errors import BadInputError
-from sfumato.measures import Scales
+from sfumato.measures import Scales, measure
 from sfumato.publish import certificate_files, publish_point
+from sfumato.publish.records.cautions import record_cautions
 from sfumato.release import read_as_records
 from sfumato.release.records import Records, boxed_records, replicated_uniques, unchanged_records
 from test_check_command import mapped
@@ -180,3 +182,33 @@ def test_columns_that_cannot_be_changed_are_refused(text: str, sentence: str) ->
 def test_no_requirement_is_promised_by_changing_values() -> None:
     with pytest.raises(BadInputError, match="cannot promise k-anonymity k=5"):
         anonymizer("rounding base=5").anonymize(table_of(people()), sfumato.requirement("k-anonymity k=5"))
+
+
+def test_the_worst_of_some_sensitive_attributes_is_not_said_for_the_worst_of_all() -> None:
+    columns = people() | {"pay": ["10", "30"] * 30}
+    domains = AGES | {"pay": {"type": "numeric", "lower": 0, "upper": 50}}
+    table = sfumato.read(pa.table(columns), quasi=["age", "sex"], sensitive=["ill", "pay"], hierarchies=domains)
+    moved = Rounding(50.0, columns=("pay",)).draw(table)  # 0 and 50, which nobody has
+    measured = measure(moved)
+    assert {*measured.by_sensitive} == {"ill"} and "l_distinct" in measured.by_sensitive["ill"]
+    assert not {"l_distinct", "l_frequency", "t_equal", "p_loss", "a_know"} & {*measured.values}
+    assert measured.values["k"] == 1
+
+
+def test_a_maker_that_changed_nothing_cannot_publish_the_table(tmp_path: Path) -> None:
+    columns = people()
+    id = explored(tmp_path, columns | {"age": [str(int(age) // 10 * 10) for age in columns["age"][:-1]] + ["90"]})
+    with pytest.raises(BadInputError, match="shows the table as it is: with these settings not one of 60 records"):
+        publish_point(tmp_path / "map", id, tmp_path / "out.csv")
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_the_publisher_alone_is_told_of_a_seed() -> None:
+    table = table_of(people())
+    seeded, fresh = (anonymizer(text) for text in ("noise scale=0.3 seed=7", "noise scale=0.3"))
+    told = [
+        {each.about: each for each in record_cautions(maker.anonymize(table, NOTHING), maker)}["chance"]
+        for maker in (seeded, fresh)
+    ]
+    assert told[0].text == told[1].text and "seed" not in told[0].text
+    assert "drawn with a seed" in told[0].count and not told[1].count

@@ -78,12 +78,13 @@ def measure(release: Grouped) -> Measured:
     Where there are several sensitive attributes, a measure about sensitive values is that of the worst attribute.
     """
     need_records(release)
-    by_sensitive, losses = {}, None
+    by_sensitive, losses, unread = {}, None, False
     if release.histograms is not None:
         for position, attribute in enumerate(release.histograms.sensitive):
             counts = release.histograms.of(position)
             if not release.truthful and (counts.sum(axis=1) != release.sizes).any():
-                continue  # values that nobody in the table has: Q says nothing of them
+                unread = True  # values that nobody in the table has: Q says nothing of them
+                continue
             per_group = of_groups(counts, release.sizes, attribute)
             losses = per_group[:, JS] if losses is None else losses
             by_sensitive[attribute.name] = (
@@ -94,7 +95,7 @@ def measure(release: Grouped) -> Measured:
     values = {**_sizes(release), **(_losses(release) if release.truthful else {})}
     for name in (*COLUMNS, *AVERAGES):
         by_attribute = [measures[name] for measures in by_sensitive.values()]
-        if by_attribute:
+        if by_attribute and not unread:  # the worst of some attributes may be better than the worst of all
             values[name] = min(by_attribute) if MEASURES[name].better == "higher" else max(by_attribute)
     for name, declared in MEASURES.items():
         if declared.function is not None and not (declared.needs_sensitive and release.histograms is None):

@@ -22,6 +22,7 @@ import numpy as np
 from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.configuration import Configured, Option
 from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.measures.attacks.advantage import LEAST_TRIES
 from sfumato.measures.attacks.control_file import control_records, digest_of
 from sfumato.measures.attacks.nearest import leaf_places
 from sfumato.measures.attacks.outcome import Findings, Outcome
@@ -29,7 +30,7 @@ from sfumato.measures.attacks.record_linkage import record_linkage
 from sfumato.measures.attacks.replicated import alone, exact_rows, replicated_uniques
 from sfumato.measures.attacks.shadow import ShadowAttack
 from sfumato.measures.attacks.view import View
-from sfumato.phrases import percent
+from sfumato.phrases import counted, percent
 from sfumato.process.interrupts import look
 from sfumato.quiet import Quiet
 from sfumato.release import Grouped, Published
@@ -204,6 +205,11 @@ class AttackedTable(Quiet):
 
     def _attackable(self, releases: Sequence[Published], again: Remake | None) -> tuple[Sequence[Published], list[str]]:
         """Return the releases to attack against the control; where there are none, why."""
+        if len(self.control) < LEAST_TRIES:
+            return [], [
+                f"the control has {counted(len(self.control), 'record')} only, too few to say how often an attack "
+                "succeeds anyway, so only what needs none is said of it"
+            ]
         if self.options.file is not None:
             return releases, []
         if again is None:

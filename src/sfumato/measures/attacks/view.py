@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.arrays import Codes, Counts, Numbers
-from sfumato.measures.attacks.advantage import Advantage
+from sfumato.measures.attacks.advantage import LEAST_TRIES, Advantage
 from sfumato.measures.attacks.inference import inference
 from sfumato.measures.attacks.linkability import linkability, two_sources
 from sfumato.measures.attacks.membership import Suspects, area, bounded, membership
@@ -124,7 +124,8 @@ class View(Quiet):
             "replicated_of_table": rate_entry(replicated_uniques(self.uniques[0], exact)),
             "replicated_of_control": rate_entry(replicated_uniques(self.uniques[1], exact)),
         }
-        described = {"membership_auc": area(to_release, self.to_reference, members)}
+        asked = min(members, len(suspects) - members)  # of nobody, .5 would look like a finding
+        described = {"membership_auc": area(to_release, self.to_reference, members)} if asked >= LEAST_TRIES else {}
         return Findings(tuple(advantages), described, beside)
 
     def _singled_out(self, released: Codes, generator: np.random.Generator) -> list[Advantage]:

@@ -146,6 +146,7 @@ def noise_of_counts(release: Drawn) -> float:
 
 
 def _always(release: Drawn, maker: Mechanism) -> Iterator[Caution]:
+    grown = " and a delta of n e^((n - 1) epsilon) times delta" if maker.budget.delta else ""
     yield Caution(
         "synthetic records",
         "The rows look like people, but nobody is behind them: they were drawn from noisy counts. A row that fits "
@@ -174,7 +175,7 @@ def _always(release: Drawn, maker: Mechanism) -> Iterator[Caution]:
     yield Caution(
         "several records",
         "One record is taken for one person. Of somebody with n records, or of a family of n, the file may tell as "
-        "much as a budget of n times epsilon allows.",
+        f"much as a budget of n times epsilon{grown} allows.",
         _repeated(release.table),
     )
     yield Caution(

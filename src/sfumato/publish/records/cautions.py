@@ -18,7 +18,7 @@ from sfumato.release.records import replicated_uniques, unchanged_records
 
 def record_cautions(release: RecordRelease, maker: RecordMaker) -> list[Caution]:
     """List what this release does not protect against; what its maker has to say first."""
-    return [*_made(release, maker), *_unproved(maker), *_always(release)]
+    return [*_made(release, maker), *_drawn(maker), *_unproved(maker), *_always(release)]
 
 
 def _made(release: RecordRelease, maker: RecordMaker) -> Iterator[Caution]:
@@ -40,6 +40,19 @@ def _made(release: RecordRelease, maker: RecordMaker) -> Iterator[Caution]:
             "whoever knows that person well can think so.",
             f"{copied:,} of the {counted(unique, 'record')} that occur once in the table stand in the file"
             if copied
+            else "",
+        )
+
+
+def _drawn(maker: RecordMaker) -> Iterator[Caution]:
+    """Say that chance hides nothing from who can repeat it; for everybody whether or not there was a seed."""
+    if maker.draws_at_random:
+        seeded = getattr(maker, "seed", None) is not None
+        yield Caution(
+            "chance",
+            "What was drawn at random hides something only as long as nobody can draw the same again.",
+            "it was drawn with a seed, and who guesses that can; leave the seed out of what you publish"
+            if seeded
             else "",
         )
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import BadInputError
 from sfumato.phrases import counted
-from sfumato.release import Release
+from sfumato.release import RecordRelease, Release
+from sfumato.release.records import unchanged_records
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Point
@@ -95,6 +96,15 @@ def check_shown(release: Release, id: str) -> None:
         raise BadInputError(
             f"point {id} {what}: {counted(alone, 'record')} of {release.assignment.records:,} would stand in a group "
             "of one (k is 1), so it is not a release to publish; choose another, such as with `sfumato ask`"
+        )
+
+
+def check_changed(release: RecordRelease, id: str) -> None:
+    """Raise where a maker of changed records changed nobody's, and somebody is alone: that is the table itself."""
+    if release.people and int(release.sizes.min()) == 1 and unchanged_records(release) == release.records:
+        raise BadInputError(
+            f"point {id} shows the table as it is: with these settings not one of {counted(release.records, 'record')} "
+            "is changed, so it is not a release to publish; choose settings that change more"
         )
 
 

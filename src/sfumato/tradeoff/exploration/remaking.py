@@ -6,7 +6,7 @@ from sfumato.anonymizers import Mechanism
 from sfumato.errors import BadInputError
 from sfumato.release import NoisyRelease, RecordRelease, Release
 from sfumato.table import Table
-from sfumato.tradeoff.choice.exposure import check_published, check_shown
+from sfumato.tradeoff.choice.exposure import check_changed, check_published, check_shown
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.study.study import Candidate, of_table
 
@@ -38,4 +38,6 @@ def made(point: Point, table: Table) -> Release | NoisyRelease | RecordRelease:
     release = candidate.anonymizer.anonymize(table, candidate.requirement, candidate.form, candidate.suppress)
     if isinstance(release, Release) and not candidate.anonymizer.foreign:
         check_shown(release, point.id)
+    if isinstance(release, RecordRelease) and not candidate.anonymizer.foreign:
+        check_changed(release, point.id)
     return release
