@@ -65,8 +65,8 @@ def test_of_32_bits_short_numbers_have_one_text_and_long_ones_are_refused(postgr
     content = pa.table({"c": numbers})
     rows, plain = open_rows(postgresql.load("float4", content)), DuckDBEngine.open(content, Reading())
     assert list(rows.distinct("c").values) == list(plain.distinct("c").values)
-    for long in (0.123456789, 16777216, 12345678, -1e10):
-        table = postgresql.load(f"long_{long}", pa.table({"a 'b\"{}": pa.array([1, long], pa.float32())}))
+    for i, long in enumerate((0.123456789, 16777216, 12345678, -1e10)):
+        table = postgresql.load(f"long_{i}", pa.table({"a 'b\"{}": pa.array([1, long], pa.float32())}))
         with pytest.raises(BadInputError, match=r"""column 'a .*b"{}' holds a 32-bit .*cast it"""):
             open_rows(table).distinct("a 'b\"{}")
 

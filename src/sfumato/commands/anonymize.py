@@ -38,7 +38,8 @@ class Recipe(Group):
         list[str],
         typer.Option(
             "--require",
-            help='What every group must satisfy: "k-anonymity k=10 & ..."; nothing with dp-... anonymizers.',
+            help='What every group must satisfy: "k-anonymity k=10 & ..."; nothing where records are noisy, changed or '
+            "synthetic.",
         ),
     ] = field(default_factory=list)
     maker: Annotated[

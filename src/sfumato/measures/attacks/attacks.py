@@ -79,6 +79,14 @@ class Attacks(Configured):
     seed: Annotated[int, Option("Of the records that are held out, and of all that an attacker draws.", least=0)] = 0
     name: ClassVar[str] = "attacks"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.file is not None and self.control != type(self).control:
+            raise BadInputError(
+                f"control={self.control:g} holds records out, and file={self.file} is a control already; "
+                "give one of them"
+            )
+
     def prepare(self, table: Table) -> AttackedTable:
         """Make the attacks ready for a table."""
         return AttackedTable(table, self)

@@ -54,6 +54,7 @@ def record_linkage(
         "record_linkage",
         Rate(float(chances.sum()), len(persons)),
         Rate(len(persons) / everybody, len(persons), known=True),
+        on="the release itself",
         bound=1 / smallest,
         bound_by=f"that every published combination is that of {smallest} records",
     )

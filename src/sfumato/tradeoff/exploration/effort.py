@@ -15,6 +15,7 @@ import numpy as np
 
 from sfumato.anonymizers import WithoutQuasi
 from sfumato.measures import EmReader, Scales
+from sfumato.measures.attacks.shadow import PAIRS
 from sfumato.release.populations import large_populations
 from sfumato.requirements.predicates import SIZE
 from sfumato.table import Cells, Table
@@ -138,7 +139,8 @@ class Load:
         if options is None:
             return 0.0
         draws = options.draws if candidate.anonymizer.noisy else 1
-        return draws * options.number * self.cells.records * SECONDS_PER_COMPARED
+        shadows = 4 * PAIRS * options.shadow * SECONDS_PER_CANDIDATE
+        return draws * options.number * self.cells.records * SECONDS_PER_COMPARED + shadows
 
     @property
     def compared(self) -> float:
