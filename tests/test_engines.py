@@ -6,6 +6,7 @@ import csv
 import datetime
 import itertools
 import math
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from itertools import cycle, islice
 
@@ -283,6 +284,15 @@ def test_lists_are_counted_with_their_first_records(engine):
     assert sum(counted.counts) == 6 and as_dict(counted)["b", "a"] == (2, 1) and as_dict(counted)["a",] == (1, 3)
     assert as_dict(counted)["a", None] == (1, 6) and counted.first_records.tolist() == sorted(counted.first_records)
     assert sum(counted.counts[counted.lengths == 0]) == 2
+
+
+def test_several_workers_may_count_one_table_at_once():
+    rows = open_rows(
+        pa.table({"a": [str(i % 97) for i in range(5_000)], "b": [str(i % 89) for i in range(5_000)]}), Reading()
+    )
+    with ThreadPoolExecutor(8) as workers:
+        counted = list(workers.map(lambda columns: list(rows.count_texts(columns)), [["a", "b"], ["b"]] * 16))
+    assert all(sum(batch.column(2).to_numpy().sum() for batch in batches) == 5_000 for batches in counted[::2])
 
 
 def test_rows_of_items_are_gathered_by_their_owners(engine):

@@ -128,12 +128,13 @@ def test_sentences_of_a_table_are_what_counting_its_rows_says(clinic):
 STUDY = Study(
     "any", sfumato.TableDeclaration("adult"), (Grid((anonymizer("mondrian"),), (requirement("k-anonymity k=1"),)),)
 )
+LINKED = {"a": {"record_linkage": 0.52}, "b": {}}
 ABOUT = {"records": 1000, "quasi": ["age"], "sensitive": ["illness"]}
 
 
 def made(id, maker="mondrian", form="generalization", changes=None, **measures):
     values = {"attack_accuracy": 0.26, "empirical_breach": 1.0, **measures}
-    asked = "k-anonymity k=1" if maker.startswith("dp-") else "k-anonymity k=2"
+    asked = "k-anonymity k=1" if maker.startswith(("dp-", "pram", "micro")) else "k-anonymity k=2"
     return point_of(id, maker, form, asked, {}, "measured", None, values, changes=changes or {})
 
 
@@ -194,6 +195,22 @@ def test_headlines_of_noise_of_exact_values_and_of_nothing_sensitive():
     assert learned.said.startswith("No column was declared sensitive") and useful.said == "Not measured."
     _, learned, _ = headlines(mapped(bare), bare)
     assert learned.said == "No illness is published, so nothing of it can be learned here."
+
+
+def test_where_values_were_changed_people_are_found_by_record_linkage_and_not_by_k():
+    changed = [made(id, "pram keep=0.8", prosecutor=1.0, k=1, **linked) for id, linked in LINKED.items()]
+    averaged = made("m", "microaggregation k=5", prosecutor=0.2, k=5)
+    map_ = mapped(*changed, averaged, *ENDS)
+    assert [headlines(map_, point)[0].share for point in (*changed, averaged)] == [0.52, None, 0.2]
+    assert headlines(map_, changed[0])[0].measures == ("record_linkage",)
+    assert "says little" in headlines(map_, changed[1])[0].said
+
+
+def test_why_candidates_failed_is_said_once_with_all_of_them():
+    reason = "the domain was taken from the records"
+    failed = [point_of(id, "mondrian", "generalization", "k-anonymity k=2", {}, "failed", reason, {}) for id in "ab"]
+    lines = "\n".join(map_lines(mapped(*failed, *ENDS), None))
+    assert lines.count(reason) == 1 and f"mondrian failed: {reason}" in lines
 
 
 def test_the_guess_that_is_told_is_the_best_of_all_and_compares_published_people_only_with_all():

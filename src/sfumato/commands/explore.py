@@ -65,7 +65,7 @@ def explore(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make and measure all candidates of a study, search on as its [search] says, and draw the map.
+    """Make and measure all candidates of a study, search on as it says, and draw the map.
 
     Resumes where it was stopped.
     """

@@ -46,7 +46,7 @@ from sfumato.words import disagreements as of_disagreements
 from sfumato.words import verdicts as of_verdicts
 from sfumato.words.columns import done_sentence
 from sfumato.words.command import DECLARED, anonymize_command, declares_hierarchies
-from sfumato.words.headlines import PLAIN, headlines, plain_axes, plain_intervals, plain_values
+from sfumato.words.headlines import PLAIN, headlines, plain_axes, plain_intervals, plain_meaning, plain_values
 from sfumato.words.meanings import meanings
 from sfumato.words.points import settings, studied
 from sfumato.words.sentences import Subject, sentences
@@ -94,7 +94,7 @@ def content(map_: Map, public: bool) -> dict[str, Any]:
         "limit": limit_content(map_),
         "worth": None if verdicts is None else {"spec": _worth_chart(verdicts), "marks": verdicts.marks},
         "measures": [
-            *(_plain_measure(name, subject) for name in (PLAIN if plain else ())),
+            *(_plain_measure(map_, name, subject) for name in (PLAIN if plain else ())),
             *(
                 {
                     "name": measure.name,
@@ -136,10 +136,10 @@ def _settings(point: Point) -> dict[str, Any]:
     }
 
 
-def _plain_measure(name: str, subject: Subject) -> dict[str, Any]:
+def _plain_measure(map_: Map, name: str, subject: Subject) -> dict[str, Any]:
     """Describe a headline as an axis, in the way of a measure."""
-    kind, better, label, meaning = PLAIN[name]
-    words = meaning.format(subject.column)
+    kind, better, label, _ = PLAIN[name]
+    words = plain_meaning(map_, name, subject.column)
     title = [words, f"{better} is better"]
     described = {"name": name, "label": label, "kind": kind, "better": better, "meaning": words, "title": title}
     return described | {"plain": True, "ticks": None, "step": step(better)}

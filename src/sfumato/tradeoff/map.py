@@ -103,6 +103,13 @@ class Point:
         """Whether its release is drawn with noise, differentially privately, so that it has no groups of people."""
         return self.candidate.anonymizer.noisy
 
+    @property
+    def is_changed(self) -> bool:
+        """Whether its records stand for people and say other things of them than were recorded."""
+        maker = self.candidate.anonymizer
+        untrue = self.brought is not None and not self.brought.get("truthful", True)
+        return maker.people and not maker.noisy and (bool(maker.shown_as) or untrue)
+
     def __repr__(self) -> str:
         return f"<Point: {self.candidate.public.anonymizer}, {self.requirement}, {self.form}, {self.status}>"
 

@@ -22,6 +22,14 @@ FOUND = ("prosecutor", "itemset_risk", "k")
 IDENTITY = frozenset(("k", "smallest_group", "prosecutor", "marketer", "weighted_k", "itemset_risk", "itemset_risk_99"))
 """The risks that are about finding a person: a map on one of these opens on who can be found."""
 
+LINKED = "record_linkage"
+"""How often a person is found where values were changed: k then counts records that look alike, which says little."""
+
+CHANGED = (
+    "Values were changed, so how many records look alike says little of who can be found; no attack was tried that "
+    f"would tell ({LINKED})."
+)
+
 USEFUL = ("u_loss", "query_error", "bounded_utility", "loss", "ncp")
 """What usefulness is read from where the study has no axis for it."""
 
@@ -56,6 +64,10 @@ def headlines(map_: Map, point: Point) -> tuple[Headline, Headline, Headline]:
 def found(point: Point, subject: Subject) -> Headline:
     """Say how easily a person is found."""
     about, known = "Who can be found", [name for name in FOUND if point.has([name])]
+    if point.is_changed and point.has([LINKED]):
+        known = [LINKED]
+    elif point.is_changed and point.measures.get("k", 1) <= 1:
+        return Headline(about, CHANGED)
     if known:
         name, value = known[0], point.measures[known[0]]
         return Headline(about, sentence(name, value, subject), (name,), 1 / value if name == "k" else value)
@@ -147,6 +159,15 @@ PLAIN = {
     "kept": ("utility", "higher", "useful", "part of the achievable usefulness that is kept"),
 }
 """The headlines as axes of a map, in shares: kind, direction, label, meaning."""
+
+BY_LINKAGE = " (where values were changed: how often the record that is most like a person's is their own)"
+
+
+def plain_meaning(map_: Map, name: str, column: str) -> str:
+    """Say what a headline's share means on a map."""
+    linked = name == "found" and any(point.is_changed and point.has([LINKED]) for point in map_.points)
+    return f"{PLAIN[name][3].format(column)}{BY_LINKAGE if linked else ''}"
+
 
 APART = 0.1
 """Releases that lie no farther apart than this along an axis are a bare line on a map."""

@@ -11,7 +11,7 @@ from sfumato.phrases import counted, listed, wrapped
 from sfumato.tradeoff import Map, Point
 from sfumato.words import disagreements as agreement
 from sfumato.words import verdicts as worth
-from sfumato.words.headlines import PLAIN, plain_values, whole_percent
+from sfumato.words.headlines import PLAIN, plain_meaning, plain_values, whole_percent
 from sfumato.words.points import foreign_lines
 from sfumato.words.sentences import Subject
 
@@ -27,6 +27,7 @@ def map_lines(map_: Map, page: str | None) -> Iterator[str]:
     states = ", ".join(f"{count} {state}" for state, count in _states(map_).items())
     look = f"Open {page} to see the map." if page else ""
     yield f"{counted(len(map_.points), 'candidate')}: {states}. {look}".rstrip()
+    yield from _reasons(map_)
     yield from _budget(map_)
     yield from _frontier(map_)
     if foreign := list(foreign_lines(map_)):
@@ -79,6 +80,18 @@ def _states(map_: Map) -> dict[str, int]:
     return dict(Counter(point.status for point in map_.points))
 
 
+def _reasons(map_: Map) -> Iterator[str]:
+    """Say why candidates failed, each reason once; what was made elsewhere has a section of its own."""
+    makers: dict[str, list[str]] = {}
+    for point in map_.points:
+        if point.status == "failed" and not point.candidate.anonymizer.foreign:
+            makers.setdefault(str(point.reason), []).append(point.anonymizer)
+    for reason, names in list(makers.items())[:MOST_TOLD]:
+        yield wrapped(f"{listed(list(dict.fromkeys(names)))} failed: {reason}")
+    if (left := len(makers) - MOST_TOLD) > 0:
+        yield f"  The report tells {counted(left, 'more reason')}."
+
+
 def _budget(map_: Map) -> Iterator[str]:
     """Say what a budget of time was not enough for."""
     tuning = map_.about.get("tuning")
@@ -111,7 +124,7 @@ def _frontier(map_: Map) -> Iterator[str]:
         yield f"  {point.id:10} {plain}{f'[{values}]' if heads else values}  {_typed(point)}{more}"
     if heads:
         column = Subject.of(map_).column
-        words = "; ".join(f"{PLAIN[name][2]}: {PLAIN[name][3].format(column)}" for name in heads)
+        words = "; ".join(f"{PLAIN[name][2]}: {plain_meaning(map_, name, column)}" for name in heads)
         yield f"\n{wrapped(f'{words}. In brackets the formulas of the study.')}"
 
 

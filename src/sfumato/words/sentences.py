@@ -321,6 +321,7 @@ SAYINGS: Mapping[str, Saying] = {
     ),
     "smallest_group": Saying("the smallest group has {records}"),
     "prosecutor": Saying("the person who is easiest to find is found {one_in}"),
+    "record_linkage": Saying("who takes the record that is most like a person's for theirs is right {times}"),
     "marketer": Saying("the average person is found {times} at best"),
     "weighted_k": Saying("the average person is in a group of {number}"),
     "l_frequency": Saying(

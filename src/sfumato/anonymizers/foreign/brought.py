@@ -96,6 +96,8 @@ class Brought(ReleaseMaker, ABC):
     takes_requirements: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
+        if self.aligned in ("true", "false"):  # as a study has it
+            object.__setattr__(self, "aligned", "yes" if self.aligned == "true" else "no")
         check_options(self)
         if self.claim is not None:
             requirement(self.claim)

@@ -239,12 +239,13 @@ class DuckDBEngine:
         the order of their texts, which spares whoever groups them a sort of his own, or several.
         """
         with readable(self.origin):
-            kept = self._complete(complete)
-            packing, tables = self._texts_packing(columns, kept)
-            texts = [self._connection.sql(f"SELECT text FROM {t} ORDER BY code").to_arrow_table() for t in tables]
+            with self._lock:  # files that were made elsewhere are held against the table by several workers at once
+                kept = self._complete(complete)
+                packing, tables = self._texts_packing(columns, kept)
+                texts = [self._connection.sql(f"SELECT text FROM {t} ORDER BY code").to_arrow_table() for t in tables]
+                counted = self._connection.sql(self._counted(packing, kept)).to_arrow_table()
             dictionaries = [listed.column(0).combine_chunks() for listed in texts]
             names = [*(f"t{i}" for i in range(len(columns))), "n"]
-            counted = self._connection.sql(self._counted(packing, kept)).to_arrow_table()
             keys, counts = in_order(counted, len(packing.names))
             del counted
             for start in range(0, len(counts), TUPLES_AT_ONCE):

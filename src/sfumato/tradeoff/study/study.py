@@ -175,14 +175,14 @@ class Study:
         object.__setattr__(self, "scales", self.scales.having((*self.axes, *bounded)))  # what counts is measured
         if not self.candidates:
             raise BadInputError(f"the study {self.name!r} has no candidate; give it [[candidates]]")
-        nobody = [candidate.anonymizer.name for candidate in self.candidates if not candidate.anonymizer.people]
+        nobody = [str(candidate.anonymizer) for candidate in self.candidates if not candidate.anonymizer.people]
         lacking = [axis for axis in self.axes if axis not in READ_NOISY]
         if nobody and lacking:
             raise BadInputError(
                 f"axes: {lacking[0]} is counted on the records of groups, and {nobody[0]} publishes noisy counts or "
-                f"records of nobody instead, so its releases would not be on the map; take of "
-                f"{', '.join(READ_NOISY)}, such as "
-                'axes = ["empirical_breach", "query_error_median"]'
+                f"records of nobody instead, so its releases would not be on the map; write into the study "
+                'axes = ["attack_accuracy", "query_error"], or others of what can be said of all: '
+                f"{', '.join(READ_NOISY)}"
             )
 
     @cached_property
