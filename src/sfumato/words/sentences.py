@@ -433,10 +433,6 @@ SAYINGS: Mapping[str, Saying] = {
         "whether an unusual person was in the table is told {share} of the way from guessing to certainty",
         "whether an unusual person was in the table is told no better than by guessing",
     ),
-    "record_linkage": Saying(
-        "beyond guessing, the nearest record of the release is a person's own {times}",
-        "the nearest record of the release is a person's own no more often than by guessing",
-    ),
     "replicated_uniques": Saying(
         "{share} of the records that one person alone has stand in the release as they are",
         "no record that one person alone has stands in the release as it is",
