@@ -521,7 +521,7 @@ def test_axes_that_noisy_releases_lack_are_refused(with_dummy, axes):
 
 
 def test_the_private_trees_are_noisy_and_measured(adult):
-    with pytest.raises(BadInputError, match="dp-quadtree publishes noisy counts"):
+    with pytest.raises(BadInputError, match="dp-quadtree epsilon=1 height=4 publishes noisy counts"):
         Study.from_toml(STUDY.format("p_loss", "u_loss").replace("dp-dummy", "dp-quadtree epsilon=1 height=4"))
     assert all(kind.noisy for kind in anonymizers.MECHANISMS)
     assert not any(kind.noisy for kind in anonymizers.ANONYMIZERS)
