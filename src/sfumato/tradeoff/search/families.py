@@ -33,6 +33,7 @@ from sfumato.tradeoff.choice.exposure import ABOUT_HIDING
 from sfumato.tradeoff.search.aims import Aim
 from sfumato.tradeoff.search.cuts import SUPPRESSED, Cuts, cuts_of
 from sfumato.tradeoff.study.plan import SearchPlan
+from sfumato.tradeoff.study.presets import of_each
 from sfumato.tradeoff.study.study import Candidate, Study, baselines
 
 LOOSEST_T = {"js": math.log(2)}
@@ -205,9 +206,10 @@ def families_of(study: Study, table: Table, private: bool = False) -> list[Famil
     own = [candidate for candidate in study.candidates_of(table) if _varies(candidate.anonymizer)]
     forms = tuple(dict.fromkeys(candidate.form for candidate in own)) or FORMS
     suppress = tuple(dict.fromkeys(candidate.suppress for candidate in own)) or SUPPRESSED
+    sensitive = [attribute.name for attribute in table.cells.sensitive]
     offered = (
         Candidate(maker, wanted, form, share)
-        for maker, wanted in ((anonymizer(a), _about_each(requirement(b), table)) for a, b in OFFERED)
+        for maker, wanted in ((anonymizer(a), of_each(requirement(b), sensitive)) for a, b in OFFERED)
         for form in forms
         for share in suppress
     )
@@ -223,15 +225,6 @@ def families_of(study: Study, table: Table, private: bool = False) -> list[Famil
 def _varies(maker: Maker) -> bool:
     """Whether a maker belongs to a family: baselines and recodings that are given whole do not."""
     return not (maker.baseline or maker.foreign or maker.name == "cut-vector" or getattr(maker, "levels", None))
-
-
-def _about_each(wanted: Requirement, table: Table) -> Requirement:
-    """Ask the same of every sensitive attribute, where there are several."""
-    names = [attribute.name for attribute in table.cells.sensitive]
-    if not wanted.about_sensitive or len(names) < 2:
-        return wanted
-    alike: Any = wanted
-    return All(tuple(replace(alike, on=name) for name in names))
 
 
 def _families(candidates: Iterable[Candidate], table: Table) -> Iterator[Family]:

@@ -69,13 +69,13 @@ def with_preset(study: Study, name: str) -> Study:
     grids = []
     for makers, texts, forms, suppress in preset.rows:
         wanted = [NOTHING if text == "" else requirement(text) for text in texts]
-        wanted = [_of_each(each, sensitive) for each in wanted if sensitive or not each.about_sensitive]
+        wanted = [of_each(each, sensitive) for each in wanted if sensitive or not each.about_sensitive]
         if wanted and (sensitive or forms == RANGES):
             grids.append(Grid(tuple(map(anonymizer, makers)), tuple(wanted), tuple(forms), tuple(suppress)))
     return replace(study, name=f"{study.name}-{name}", grids=tuple(grids), axes=preset.axes, search=None)
 
 
-def _of_each(wanted: Requirement, sensitive: Sequence[str]) -> Requirement:
+def of_each(wanted: Requirement, sensitive: Sequence[str]) -> Requirement:
     """Ask the same of every sensitive attribute, where there are several."""
     if not wanted.about_sensitive or len(sensitive) < 2:
         return wanted
