@@ -113,16 +113,21 @@ def noisy_certificate(
         **outside,
         "for": "the publisher",
         "warnings": [warning(caution) for caution in cautions],
-        "for_your_eyes": {
-            "note": EYES,
-            "input": {"table": origin.table, "sha256": origin.digest, "records": table.cells.records},
-            "dropped": table.dropped,
-            "study": {"name": origin.study, "sha256": origin.study_digest, "point": origin.point},
-            "measures_on_the_map": dict(measures),
-            "meaning": {name: MEASURES[name].meaning for name in measures if name in MEASURES},
-            "columns_left_out": columns_left_out(table),
-            "notices": noisy_notices(table),
-        },
+        "for_your_eyes": for_the_publisher(EYES, table, origin, measures),
+    }
+
+
+def for_the_publisher(note: str, table: Table, origin: Origin, measures: Mapping[str, float]) -> dict[str, Any]:
+    """Write what the publisher alone may see of records that are not the table's own."""
+    return {
+        "note": note,
+        "input": {"table": origin.table, "sha256": origin.digest, "records": table.cells.records},
+        "dropped": table.dropped,
+        "study": {"name": origin.study, "sha256": origin.study_digest, "point": origin.point},
+        "measures_on_the_map": dict(measures),
+        "meaning": {name: MEASURES[name].meaning for name in measures if name in MEASURES},
+        "columns_left_out": columns_left_out(table),
+        "notices": noisy_notices(table),
     }
 
 

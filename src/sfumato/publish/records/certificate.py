@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.anonymizers import RecordMaker
-from sfumato.measures import MEASURES
 from sfumato.publish.cautions import Caution, found_first
 from sfumato.publish.certificate import ALONE, DROPPED, Origin, certificate_files, foot, head, public_maker, warning
 from sfumato.publish.check_command import Columns, argument, public_check, publisher_check, seen_from
 from sfumato.publish.file_alone import FileAlone
-from sfumato.publish.noisy.cautions import columns_left_out, noisy_notices
+from sfumato.publish.noisy.certificate import for_the_publisher
 from sfumato.release import RecordRelease
 from sfumato.tradeoff import Candidate
 
@@ -86,7 +85,6 @@ def record_certificate(
     measures: Mapping[str, float],
 ) -> dict[str, Any]:
     """Write the publisher's certificate: the public one, and beside it what the publisher alone may see."""
-    table = release.table
     parts = [part["requirement"] for part in outside["promise"]["parts"]]
     study = seen_from(path.parent, origin.study_file)
     check = publisher_check([path.name], candidate.form, parts, study, None) if parts else outside["verify"]
@@ -96,16 +94,7 @@ def record_certificate(
         "anonymizer": str(candidate.anonymizer),
         "warnings": [warning(caution) for caution in found_first(cautions)],
         "verify": check,
-        "for_your_eyes": {
-            "note": EYES,
-            "input": {"table": origin.table, "sha256": origin.digest, "records": table.cells.records},
-            "dropped": table.dropped,
-            "study": {"name": origin.study, "sha256": origin.study_digest, "point": origin.point},
-            "measures_on_the_map": dict(measures),
-            "meaning": {name: MEASURES[name].meaning for name in measures if name in MEASURES},
-            "columns_left_out": columns_left_out(table),
-            "notices": noisy_notices(table),
-        },
+        "for_your_eyes": for_the_publisher(EYES, release.table, origin, measures),
     }
 
 
