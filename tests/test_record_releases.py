@@ -22,6 +22,7 @@ from sfumato.errors import BadInputError
 from sfumato.measures import Scales, measure
 from sfumato.publish import certificate_files, publish_point
 from sfumato.publish.records.cautions import record_cautions
+from sfumato.publish.records.publication import record_lines
 from sfumato.release import read_as_records
 from sfumato.release.records import Records, boxed_records, replicated_uniques, unchanged_records
 from test_check_command import mapped
@@ -212,3 +213,11 @@ def test_the_publisher_alone_is_told_of_a_seed() -> None:
     ]
     assert told[0].text == told[1].text and "seed" not in told[0].text
     assert "drawn with a seed" in told[0].count and not told[1].count
+
+
+def test_only_what_was_audited_is_called_re_checked(tmp_path: Path) -> None:
+    maker = anonymizer("microaggregation k=5")
+    release = sfumato.draw(table_of(people()), maker)
+    said = {audited: record_lines(release, maker, tmp_path / "out.csv", audited)[1] for audited in (True, False)}
+    assert "re-checked on the written file" in said[True]
+    assert "re-checked" not in said[False] and "checked before it was written" in said[False]

@@ -153,7 +153,9 @@ def single_records(table: Table, maker: RecordMaker, wanted: Requirement, target
     written, formulas = _written(release, target)
     clock.end("write")
     values = record_values(release, maker) | {"files": written, **clock.values()}
-    return Single([target.path], [*formulas, *table.notices], values, record_lines(release, maker, target.path))
+    return Single(
+        [target.path], [*formulas, *table.notices], values, record_lines(release, maker, target.path, audited=False)
+    )
 
 
 def _written(release: WrittenRecords, target: Target) -> tuple[list[str], list[str]]:

@@ -127,7 +127,7 @@ class LeavingRecords(Leaving):
 
     def lines(self, verdict: FileAlone) -> Sequence[str]:
         """Say what was published, and what is promised of it."""
-        return record_lines(self.release, self.maker, self.path)
+        return record_lines(self.release, self.maker, self.path, audited=True)
 
 
 def check_records(release: RecordRelease, draft: Path, escape_formulas: bool = False) -> None:
@@ -155,12 +155,13 @@ def record_values(release: RecordRelease, maker: RecordMaker) -> dict[str, Any]:
     }
 
 
-def record_lines(release: RecordRelease, maker: RecordMaker, path: Path) -> list[str]:
-    """Say what was written and what is promised of it."""
+def record_lines(release: RecordRelease, maker: RecordMaker, path: Path, audited: bool) -> list[str]:
+    """Say what was written and what is promised of it; `audited` says whether the written file was asked."""
     kind = "record" if release.people else "synthetic record"
     parts = maker.promises
     rules = "; ".join(part.rule_in_words("group") for part in parts)
-    promise = f"Promised and re-checked on the file: {rules}." if parts else "Nothing is promised of it by proof."
+    checked = "re-checked on the written file" if audited else "checked before it was written"
+    promise = f"Promised and {checked}: {rules}." if parts else "Nothing is promised of it by proof."
     lines = [f"Wrote {path}: {counted(release.records, kind)}, made by {maker.in_words()}.", promise]
     lines += map(wrapped, maker.account(release))
     for caution in record_cautions(release, maker):
