@@ -40,7 +40,7 @@ from sfumato.release import RecordRelease, Release, counts_people, format_of
 from sfumato.requirements import requirement
 from sfumato.table import Table
 from sfumato.tradeoff import Point
-from sfumato.tradeoff.choice.exposure import foreign_refusal
+from sfumato.tradeoff.choice.exposure import check_changed, foreign_refusal
 
 AGREED = ("k", "smallest_group", "l_distinct", "l_frequency", "t_equal", "t_js", "loss")
 """What the audit of the written file must find as we did, where it is certain who is where."""
@@ -58,6 +58,8 @@ def leaving_foreign(
     found: Mapping[str, Any] = release.details["brought"]
     if why := foreign_refusal(found):
         raise BadInputError(f"point {point.id} {why}")
+    if isinstance(release, RecordRelease):
+        check_changed(release, f"point {point.id}")
     on_the_map = {} if maker.draws_at_random else dict(point.measures)  # those of another draw say nothing of this
     measures = on_the_map | (dict(measure(release).values) if counts_people(release) else {})
     return LeavingForeign(release, maker, rows, path, origin, found, measures, escape_formulas)

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import BadInputError
+from sfumato.measures.disclosure.standing import standing
 from sfumato.phrases import counted
 from sfumato.release import RecordRelease, Release
-from sfumato.release.records import unchanged_records
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Point
@@ -44,8 +44,10 @@ def refusal(point: Point) -> str:
     if not point.candidate.anonymizer.is_release:
         what = point.candidate.anonymizer.in_words()
         return f"is the {what}, the other end of the map: not a release to publish"
-    if point.brought is not None:
-        return foreign_refusal(point.brought)
+    if point.brought is not None and (why := foreign_refusal(point.brought)):
+        return why
+    if point.refused or point.brought is not None:
+        return point.refused
     if point.is_noisy or shows_exact(point):
         return ""
     measures = point.measures
@@ -99,13 +101,29 @@ def check_shown(release: Release, id: str) -> None:
         )
 
 
-def check_changed(release: RecordRelease, id: str) -> None:
-    """Raise where a maker of changed records changed nobody's, and somebody is alone: that is the table itself."""
-    if release.people and int(release.sizes.min()) == 1 and unchanged_records(release) == release.records:
-        raise BadInputError(
-            f"point {id} shows the table as it is: with these settings not one of {counted(release.records, 'record')} "
-            "is changed, so it is not a release to publish; choose settings that change more"
-        )
+def hardly_changed(release: RecordRelease) -> str:
+    """Say why records in place of records are no release to publish: they are the table's own, but for a few.
+
+    Nothing where they are others, or nobody among them is alone.
+    """
+    found = standing(release)
+    if not found.hardly_changed:
+        return ""
+    alone = f"{found.bare:,} of the {counted(found.alone, 'person', 'people')} who are like nobody else"
+    if found.standing == found.of and release.people:
+        shown = f"shows the table as it is: not one of {counted(found.of, 'record')} is changed, {alone} among them"
+    else:
+        often = "just as they were recorded" if release.people else "just as often as in the table"
+        records = counted(found.of, "record" if release.people else "distinct record")
+        shown = f"shows the table nearly as it is: {found.standing:,} of {records} stand in it {often}, {alone}"
+        shown += " among them"
+    return f"{shown}, so it is not a release to publish; take one that changes more"
+
+
+def check_changed(release: RecordRelease, called: str) -> None:
+    """Raise where records are those of the table, but for a few, and somebody is alone."""
+    if why := hardly_changed(release):
+        raise BadInputError(f"{called} {why}")
 
 
 def is_unchanged(point: Point) -> bool:

@@ -24,6 +24,7 @@ from sfumato.release import Published, RecordRelease, Release
 from sfumato.release.changes import column_changes
 from sfumato.rooms import up_to
 from sfumato.table import Table
+from sfumato.tradeoff.choice.exposure import hardly_changed
 from sfumato.tradeoff.exploration.cache import Cache, mend_cache
 from sfumato.tradeoff.exploration.details import attack_tables, details, noisy_details, pictured, record_details
 from sfumato.tradeoff.limit.limit import AXES, Limit, limit
@@ -248,6 +249,7 @@ def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
         if maker.foreign:
             found["brought"] = release.details["brought"]
         if isinstance(release, RecordRelease):
+            found["refused"] = hardly_changed(release)
             return attacks({**found, "details": record_details(release) | pictured(measured)})
         bounds = {} if maker.foreign else published_risks(release, candidate.requirement, candidate.suppress)
         found |= {
