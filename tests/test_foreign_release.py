@@ -213,6 +213,32 @@ def test_a_wrong_block_is_refused_in_a_sentence(tmp_path, block, message):
     assert done.returncode == 2 and message in done.stderr
 
 
+UNREADABLE = {
+    "strange.csv": ("age,sex,town,illness\n20,f,Atlantis,flu\n", "column 'town': 'Atlantis' (1 row) is no value"),
+    "other.csv": ("a,b\n1,2\n", "other.csv: it has none of the table's columns"),
+    "empty.csv": ("", "empty.csv"),
+    "book.xlsx": ("no workbook", "book.xlsx"),
+    "short.csv": ("age,sex,town,illness\n20,f,a,\n", "miss the sensitive value"),
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_a_named_file_that_cannot_be_read_is_bad_input_before_anything_is_explored(tmp_path, name):
+    content, message = UNREADABLE[name]
+    folder_with(tmp_path)
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    done = run("explore", "study.toml", "--out", "map", "--add", name, cwd=tmp_path)
+    assert done.returncode == 2 and message in done.stderr and not done.stdout
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    assert not (tmp_path / "map" / "cache.jsonl").exists() and not (tmp_path / "map" / "points.json").exists()
+    with (tmp_path / "study.toml").open("a", encoding="utf-8") as stream:
+        stream.write(f'[[candidates]]\nfile = "{name}"\n')
+    listed = run("explore", "study.toml", "--out", "map", cwd=tmp_path)
+    assert listed.returncode == 2 and listed.stderr == done.stderr
+    with pytest.raises(BadInputError):
+        sfumato.explore(small_study(tmp_path), workers=1).add(tmp_path / name)
+
+
 # -- programs --------------------------------------------------------------------------------------------------------
 
 SCRIPT = """

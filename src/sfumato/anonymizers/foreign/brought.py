@@ -216,6 +216,12 @@ class Brought(ReleaseMaker, ABC):
             stars=self.suppressed,
         )
 
+    def check_readable(self, table: Table) -> None:
+        """Raise where what is at hand already cannot be read against a table; what a program will write is not."""
+        if not self.runs:
+            with self.made(table) as content:
+                self.rows(content, table)
+
     def read_content(self, content: Content, table: Table) -> Release | RecordRelease:
         """Make a release of what was brought, and say what was found."""
         rows = self.rows(content, table)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from sfumato.anonymizers import Maker, Mechanism, UnsafeSeededNoise
+from sfumato.anonymizers import Brought, Maker, Mechanism, UnsafeSeededNoise
 from sfumato.configuration import without_seed
 from sfumato.errors import InfeasibleError, SfumatoError, StoppedError, lacks_memory
 from sfumato.kernels import source_digest
@@ -206,7 +206,13 @@ class TableWork:
         return self.study.scales.prepare(self.table).ready()
 
     def prepared(self) -> Callable[[Candidate], Point]:
-        """Make the scales ready; return what makes and measures one candidate."""
+        """Make the scales ready; return what makes and measures one candidate.
+
+        A file that was named and cannot be read is said before anything is made.
+        """
+        for candidate in self.candidates:
+            if isinstance(candidate.anonymizer, Brought):
+                candidate.anonymizer.check_readable(self.table)
         return partial(measured_point, prepared=self._ready)
 
     def proposals(self, aim: Aim, workers: int | None) -> Proposals:
