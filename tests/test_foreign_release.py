@@ -290,6 +290,41 @@ def test_what_a_program_does_wrong_is_a_sentence_without_data(tmp_path):
         BroughtCommand(run="no-such-program {table} {out}").anonymize(table, NOTHING)
 
 
+LISTING = """
+import csv, os, sys
+with open(sys.argv[2], "w", newline="") as stream:
+    csv.writer(stream).writerows([["age", "sex", "town", "illness"], ["20", "f", "a", "flu"]])
+open({!r}, "w").write("\\n".join(sorted(os.environ)))
+"""
+
+
+def test_a_program_is_given_no_more_of_the_environment_than_it_is_said_to_need(tmp_path, monkeypatch):
+    table, _ = people()
+    seen = tmp_path / "seen"
+    for name in ("API_KEY", "R_LIBS", "PGPASSWORD", "LD_PRELOAD_NOT"):
+        monkeypatch.setenv(name, "secret")
+    monkeypatch.setenv("LANG", "C.UTF-8")
+    allowed = {"PATH", "HOME", "LANG", "TMPDIR", "LC_CTYPE", "PWD"}  # Python itself may set the locale
+    command(tmp_path, LISTING.format(str(seen))).anonymize(table, NOTHING)
+    given = set(seen.read_text(encoding="utf-8").splitlines())
+    assert {"PATH", "HOME", "LANG", "TMPDIR"} <= given <= allowed
+    command(tmp_path, LISTING.format(str(seen)), environment="R_LIBS, API_KEY").anonymize(table, NOTHING)
+    assert set(seen.read_text(encoding="utf-8").splitlines()) == given | {"R_LIBS", "API_KEY"}
+    with pytest.raises(BadInputError, match=r"the variable 'NO_SUCH' of its environment is not set; set it, or leave"):
+        command(tmp_path, LISTING.format(str(seen)), environment="NO_SUCH").anonymize(table, NOTHING)
+
+
+def test_a_study_lists_what_a_program_needs_of_the_environment(tmp_path, monkeypatch):
+    monkeypatch.setenv("R_LIBS", "here")
+    monkeypatch.setenv("API_KEY", "secret")
+    script = SCRIPT + "import os\nassert os.environ['R_LIBS'] == 'here' and 'API_KEY' not in os.environ\n"
+    (tmp_path / "make.py").write_text(script, encoding="utf-8")
+    block = f'[[candidates]]\ncommand = "{sys.executable} make.py {{table}} {{out}} {{seed}}"\nname = "sample"\n'
+    folder_with(tmp_path, block + 'environment = ["R_LIBS"]\n')
+    explore(tmp_path)
+    assert point_of(tmp_path, "sample")["status"] == "measured", point_of(tmp_path, "sample")["reason"]
+
+
 LINGERING = """
 import subprocess, sys, time
 subprocess.Popen([sys.executable, "-c", "import time, pathlib; time.sleep(2); pathlib.Path({!r}).touch()"])

@@ -42,7 +42,7 @@ def brought_of(block: Mapping[str, Any], folder: Path) -> Brought | None:
     known_keys(f"[[candidates]] with a {named[0]}", block, keys)
     values: dict[str, Any] = {}
     for key, value in block.items():
-        if key == "na" and isinstance(value, list):
+        if key in ("na", "environment") and isinstance(value, list):
             value = ",".join(map(str, value))
         if key == "aligned" and isinstance(value, bool):
             value = FLAGS[value]
