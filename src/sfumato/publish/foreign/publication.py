@@ -37,6 +37,7 @@ from sfumato.publish.formulas import written_formulas
 from sfumato.publish.leaving import AGREE, Leaving
 from sfumato.publish.plain_words import PlainWords
 from sfumato.release import RecordRelease, Release, counts_people, format_of
+from sfumato.release.writing import GROUP
 from sfumato.requirements import requirement
 from sfumato.table import Table
 from sfumato.tradeoff import Point
@@ -86,8 +87,8 @@ class LeavingForeign(Leaving):
     @property
     def inputs(self) -> Sequence[Path]:
         """The table's file, and the one that was brought."""
-        brought = input_files(self.maker.file) if isinstance(self.maker, BroughtFile) else []
-        return (*input_files(self.release.table.engine.origin), *brought)
+        brought = self.maker.files if isinstance(self.maker, BroughtFile) else ()
+        return [path for file in (self.release.table.engine.origin, *brought) for path in input_files(file)]
 
     @property
     def columns(self) -> Columns:
@@ -127,6 +128,7 @@ class LeavingForeign(Leaving):
             self.columns.quasi,
             self.columns.sensitive,
             original=self.release.table,
+            group=None if self.maker.group is None else GROUP,
             require=self.maker.claim if holds else None,
             suppressed="keep",
             missing=self.maker.missing,
@@ -155,7 +157,7 @@ class LeavingForeign(Leaving):
             parts = () if maker.claim is None else requirement(maker.claim).parts
             told = tuple(part for part in parts if columns.sensitive or not part.about_sensitive)
             reading = _delimiter(self.path)
-            alone = read_alone(drafts[0], columns, "generalization", told, reading, self.escape_formulas)
+            alone = read_alone(drafts[0], columns, maker.form, told, reading, self.escape_formulas)
         warnings = foreign_cautions(maker, columns)
         shown = Shown(maker, columns, self.path, drafts[0], self.rows.num_rows, alone)
         outside = public_foreign_certificate(shown, warnings)

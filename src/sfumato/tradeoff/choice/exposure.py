@@ -34,6 +34,12 @@ ABOUT_HIDING = frozenset(
 """Measures of how well quasi-identifiers are hidden, and at what loss: they say nothing of who does not hide them."""
 
 
+IN_BUCKETS = (
+    "It does not hide who is in the table: the exact quasi-identifiers are published, and only the link to the "
+    "sensitive values is loosened."
+)
+
+
 def shows_exact(point: Point) -> bool:
     """Say whether a release shows exact quasi-identifiers on purpose."""
     return point.form == "bucketization" or point.candidate.anonymizer.shows_exact
@@ -72,6 +78,11 @@ def foreign_refusal(brought: Mapping[str, Any]) -> str:
         )
     if brought["truthful"] and brought["alone"]:
         alone = counted(brought["alone"], "row")
+        if "buckets" in brought:
+            return (
+                f"has {alone} alone in a bucket, so that what is sensitive stands beside exact quasi-identifiers: it "
+                "is not a release to publish"
+            )
         return (
             f"shows people as they are, and {alone} of {brought['rows']:,} look like no other (k is 1), so it is not "
             "a release to publish"
@@ -139,13 +150,11 @@ def is_unchanged(point: Point) -> bool:
 
 def warnings(point: Point) -> list[str]:
     """Say what a person has to know of what a release shows, before anything else."""
-    if point.form == "bucketization":
-        return [
-            "It does not hide who is in the table: the exact quasi-identifiers are published, and only the link to the "
-            "sensitive values is loosened."
-        ]
     if point.brought is not None:
-        return [point.candidate.anonymizer.caution, *point.brought["cautions"]]
+        buckets = [IN_BUCKETS] if point.form == "bucketization" else []
+        return [*buckets, point.candidate.anonymizer.caution, *point.brought["cautions"]]
+    if point.form == "bucketization":
+        return [IN_BUCKETS]
     if point.candidate.anonymizer.caution:
         return [point.candidate.anonymizer.caution]
     if is_unchanged(point):

@@ -23,7 +23,7 @@ def added(map_: Map, given: Any, said: Mapping[str, Any]) -> Map:
     table = opened_again(map_)
     maker = brought(given, said).pinned
     maker.check_readable(table)
-    candidate = Candidate(maker, NOTHING)
+    candidate = Candidate(maker, NOTHING, maker.form)
     grown = with_candidate(study, candidate.anonymizer)
     point = measured_point(candidate, study.scales.prepare(table).ready())
     kept = tuple(other for other in map_.points if other.id != point.id)
@@ -34,7 +34,7 @@ def with_candidate(study: Study, maker: Any) -> Study:
     """Return a study with what was made elsewhere beside its own candidates."""
     known = {candidate.anonymizer for candidate in study.candidates}
     bare = replace(maker, digest="")
-    return study if bare in known else study.grown([Candidate(bare, NOTHING)])
+    return study if bare in known else study.grown([Candidate(bare, NOTHING, bare.form)])
 
 
 def brought(given: Any, said: Mapping[str, Any]) -> Brought:

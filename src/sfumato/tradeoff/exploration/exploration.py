@@ -247,7 +247,7 @@ def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
         worth = measured.worth
         again = None if not maker.remakes else lambda table, turn: [made(table, turn)]
         attacks = partial(with_attacks, prepared=prepared, releases=[release], again=again)
-        found = {
+        found: dict[str, Any] = {
             "measures": dict(measured.values),
             "worth": None if worth is None else {**asdict(worth), "verdict": worth.verdict},
         }

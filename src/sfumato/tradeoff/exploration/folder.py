@@ -53,7 +53,7 @@ BROUGHT = fields(
         "cautions": listed(text),
         "notices": listed(text),
     },
-    {"claim": text, "verdict": one_of("holds", "fails", "unchecked"), "why": text},
+    {"claim": text, "verdict": one_of("holds", "fails", "unchecked"), "why": text, "buckets": whole()},
 )
 """What was found of a release that was made elsewhere."""
 

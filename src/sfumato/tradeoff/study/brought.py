@@ -62,9 +62,7 @@ def beside_study(maker: AnyMaker, folder: Path) -> AnyMaker:
 
 def _renamed(maker: AnyMaker, name: Callable[[str], str]) -> AnyMaker:
     """Give the files that a maker names other names."""
-    if isinstance(maker, BroughtFile):
-        return replace(maker, file=name(maker.file))
-    return maker.renamed(name) if isinstance(maker, BroughtCommand) else maker
+    return maker.renamed(name) if isinstance(maker, BroughtFile | BroughtCommand) else maker  # type: ignore[return-value]
 
 
 def found_again(maker: AnyMaker, known: Iterable[Maker]) -> AnyMaker:
