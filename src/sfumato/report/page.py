@@ -46,7 +46,15 @@ from sfumato.words import disagreements as of_disagreements
 from sfumato.words import verdicts as of_verdicts
 from sfumato.words.columns import done_sentence
 from sfumato.words.command import DECLARED, anonymize_command, declares_hierarchies
-from sfumato.words.headlines import PLAIN, headlines, plain_axes, plain_intervals, plain_meaning, plain_values
+from sfumato.words.headlines import (
+    PLAIN,
+    headlines,
+    plain_axes,
+    plain_intervals,
+    plain_meaning,
+    plain_names,
+    plain_values,
+)
 from sfumato.words.meanings import meanings
 from sfumato.words.points import settings, studied
 from sfumato.words.sentences import Subject, sentences
@@ -94,7 +102,7 @@ def content(map_: Map, public: bool) -> dict[str, Any]:
         "limit": limit_content(map_),
         "worth": None if verdicts is None else {"spec": _worth_chart(verdicts), "marks": verdicts.marks},
         "measures": [
-            *(_plain_measure(map_, name, subject) for name in (PLAIN if plain else ())),
+            *(_plain_measure(map_, name, subject) for name in (plain_names(map_) if plain else ())),
             *(
                 {
                     "name": measure.name,
