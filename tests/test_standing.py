@@ -135,8 +135,10 @@ def test_a_raw_copy_is_not_published_whatever_is_said_of_it(tmp_path, how, said)
     rows = folder_with(tmp_path, f'[[candidates]]\nfile = "raw.csv"\n{said}')
     permuted = [(ill, town, age, sex) for age, sex, town, ill in COPIES[how](rows)]
     write(tmp_path / "raw.csv", permuted, ("illness", "town", "age", "sex"))
-    explore(tmp_path)
+    done = explore(tmp_path)
     point = point_of(tmp_path, "raw.csv")
+    told = " ".join(done.stdout.split())
+    assert f"made elsewhere: raw.csv. It {point['refused']}." in told  # before anything else that is said of it
     refused = release(tmp_path, point["id"], "out.csv")
     assert refused.returncode == 2 and f"point {point['id']} shows" in refused.stderr, refused.stdout
     assert "so it is not a release to publish" in refused.stderr and not (tmp_path / "out.csv").exists()
