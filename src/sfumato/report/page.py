@@ -13,6 +13,7 @@ from datetime import date
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
+from textwrap import wrap
 from typing import Any
 
 from sfumato.drawing import libraries
@@ -58,6 +59,9 @@ from sfumato.words.headlines import (
 from sfumato.words.meanings import meanings
 from sfumato.words.points import settings, studied
 from sfumato.words.sentences import Subject, sentences
+
+TITLE = 80
+"""Letters of a line of an axis' title."""
 
 
 def page(map_: Map, public: bool, day: date) -> str:
@@ -148,7 +152,7 @@ def _plain_measure(map_: Map, name: str, subject: Subject) -> dict[str, Any]:
     """Describe a headline as an axis, in the way of a measure."""
     kind, better, label, _ = PLAIN[name]
     words = plain_meaning(map_, name, subject.column)
-    title = [words, f"{better} is better"]
+    title = [*wrap(words, TITLE), f"{better} is better"]
     described = {"name": name, "label": label, "kind": kind, "better": better, "meaning": words, "title": title}
     return described | {"plain": True, "ticks": None, "step": step(better)}
 
