@@ -1,0 +1,79 @@
+"""What the workbench answers: every page and every call of its JSON API is an `Endpoint`, declared once.
+
+An endpoint names its method and path, says in a sentence what it does, and takes a body that is a dataclass of options
+(`configuration.Option`); checks, messages and the OpenAPI description follow from that. What it answers is plain values
+for JSON, or a whole `Response` where it is a page or a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from sfumato.configuration import check_options, described
+from sfumato.errors import BadInputError
+
+if TYPE_CHECKING:
+    from sfumato.workbench.desk import Desk, Project
+
+Method = Literal["GET", "POST", "PUT", "DELETE"]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request as an endpoint sees it: who asks, what the path names, and what was handed in."""
+
+    desk: Desk
+    names: Mapping[str, str]
+    """What stands in the path's places, such as `point`."""
+
+    query: Mapping[str, str]
+    body: Any = None
+    """An instance of the endpoint's `body`."""
+
+    csrf: str = field(default="", repr=False)
+    """What forms and scripts of a page send along when they change something."""
+
+    @property
+    def project(self) -> Project:
+        """The project that the path names."""
+        return self.desk.project(self.names["project"])
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Something that can be asked for."""
+
+    method: Method
+    path: str
+    """With places in braces: `/api/projects/{project}/study`."""
+
+    does: str
+    """In a sentence."""
+
+    answer: Callable[[Call], Any]
+    """Works in a thread, so it may take its time."""
+
+    body: type | None = None
+    """A dataclass whose fields have options; None where nothing is handed in."""
+
+    query: Sequence[str] = ()
+    """Names that may stand behind the question mark."""
+
+
+def read_body(kind: type, given: Any) -> Any:
+    """Make what an endpoint takes from plain values; what does not fit is a sentence that names the field."""
+    if not isinstance(given, dict):
+        raise BadInputError("the body must be a JSON object")
+    known = described(kind)
+    unknown = [key for key in given if key not in known]
+    if unknown:
+        raise BadInputError(f"unknown field {unknown[0]!r}; known are {', '.join(known) or 'none'}")
+    lacking = [name for name, each in known.items() if each.default is MISSING and name not in given]
+    if lacking:
+        raise BadInputError(f"{lacking[0]} is not given: {known[lacking[0]].option.meaning}")
+    values = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
+    body = kind(**values)
+    check_options(body)
+    return body
