@@ -111,7 +111,7 @@ def content(map_: Map, public: bool) -> dict[str, Any]:
             ),
         ],
         "points": [
-            _settings(point)
+            point_settings(point)
             | _judged(map_, point)
             | _said(map_, point, subject)
             | (_plain(map_, point) if plain else {})
@@ -121,7 +121,7 @@ def content(map_: Map, public: bool) -> dict[str, Any]:
     }
 
 
-def _settings(point: Point) -> dict[str, Any]:
+def point_settings(point: Point) -> dict[str, Any]:
     """Say how a release is made, and what was measured of it."""
     return {
         "id": point.id,
