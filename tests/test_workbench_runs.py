@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -115,8 +116,9 @@ def test_two_runs_at_once_do_not_mix(desk: Desk, client: TestClient) -> None:
     for name in ("one", "other"):
         assert client.post(RUN.format(name), json={}).status_code == 200
     ids = {}
-    for name in ("one", "other"):
-        events = heard(client, name)
+    with ThreadPoolExecutor() as pool:
+        told = dict(zip(("one", "other"), pool.map(lambda name: heard(client, name), ("one", "other")), strict=True))
+    for name, events in told.items():
         assert events[-1][2]["state"] == "done"
         ids[name] = {values["id"] for kind, _, values in events if kind == "point"}
         file = desk.folder / name / "points.json"

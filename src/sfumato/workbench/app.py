@@ -92,7 +92,7 @@ async def _answered(endpoint: Endpoint, house: House, request: Request) -> Respo
         query = {name: request.query_params[name] for name in endpoint.query if name in request.query_params}
         if "told" in endpoint.query and "last-event-id" in request.headers:  # a browser that listens again
             query["told"] = request.headers["last-event-id"]
-        call = Call(desk, dict(request.path_params), query, body, visitor.csrf, house.runs)
+        call = Call(desk, dict(request.path_params), query, body, visitor.csrf, visitor.name, house.runs)
         result = await run_in_threadpool(endpoint.answer, call)
     except SfumatoError as error:
         return _told(request, answer_of(error), status_of(error))

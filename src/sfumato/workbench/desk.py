@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -123,16 +122,15 @@ def lock_of(folder: Path) -> threading.RLock:
 _run: set[Path] = set()
 
 
-@contextmanager
-def being_run(folder: Path) -> Iterator[None]:
-    """Say that a study is being run: it is not to change meanwhile."""
-    folder = folder.resolve()
+def hold(folder: Path) -> None:
+    """Say that a study is being run: it is not to change until it is let go."""
     with lock_of(folder):
-        _run.add(folder)
-    try:
-        yield
-    finally:
-        _run.discard(folder)
+        _run.add(folder.resolve())
+
+
+def let_go(folder: Path) -> None:
+    """Say that a study is not being run any more."""
+    _run.discard(folder.resolve())
 
 
 @dataclass(frozen=True)

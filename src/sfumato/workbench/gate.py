@@ -19,7 +19,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sfumato.errors import SfumatoError
-from sfumato.workbench.errors import RefusedError, status_of
+from sfumato.workbench.errors import RefusedError, StrangerError, status_of
 from sfumato.workbench.views.page import error_page
 
 POLICY = (
@@ -93,7 +93,7 @@ class Gate:
             raise RefusedError("open the workbench by the address that it printed: it holds a secret of this run")
         return Visitor("", self.csrf())
 
-    def entered(self, request: Request) -> Response | None:
+    async def entered(self, request: Request) -> Response | None:
         """Turn the secret of the address into a cookie, where it is given; the address is then without it."""
         given = request.query_params.get("token")
         if request.method != "GET" or given is None or not self.admits_token(given):
@@ -145,20 +145,23 @@ class Guarded:
 
         request = Request(scope, receive)
         try:
-            answer = self._outside(request, static)
+            answer = await self._outside(request, static)
         except SfumatoError as refused:
             answer = self._refused(request, refused)
         if answer is not None:
             await answer(scope, receive, with_headers)
             return
-        await self.app(scope, receive, with_headers)
+        try:
+            await self.app(scope, receive, with_headers)
+        except Exception:  # it was answered, and told of, inside (`app`); a traceback might show data
+            return
 
-    def _outside(self, request: Request, static: bool) -> Response | None:
+    async def _outside(self, request: Request, static: bool) -> Response | None:
         """Answer what needs no application; else note who asks."""
         self.gate.check_name(request)
         if static and request.method in SAFE:
             return None
-        if (entering := self.gate.entered(request)) is not None:
+        if (entering := await self.gate.entered(request)) is not None:
             return entering
         visitor = self.gate.admitted(request)
         self.gate.check_change(request, visitor)
@@ -168,4 +171,6 @@ class Guarded:
     def _refused(self, request: Request, refused: SfumatoError) -> Response:
         if request.url.path.startswith("/api/"):
             return JSONResponse({"error": str(refused)}, status_of(refused))
+        if isinstance(refused, StrangerError) and request.method in SAFE:
+            return RedirectResponse("/login", 303)
         return error_page(str(refused), status_of(refused))

@@ -19,9 +19,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from sfumato.errors import SfumatoError
 from sfumato.plain import to_plain
 from sfumato.process.interrupts import EXIT_CODE
-from sfumato.workbench.desk import Project, being_run
+from sfumato.workbench.desk import Project, hold, let_go
 from sfumato.workbench.errors import ConflictError
 from sfumato.workbench.texts import t
 from sfumato.workbench.worker import Task
@@ -31,6 +32,9 @@ UNDER_WAY = ("waiting", "running")
 
 GRACE_SECONDS = 5.0
 """So long a worker may take to end by itself; then it is killed."""
+
+CLOSING_SECONDS = 1.2
+"""So long the workbench waits for its runs when it ends itself."""
 
 PULSE_SECONDS = 15.0
 """Who listens hears something so often, so that a connection that is gone is noticed."""
@@ -96,11 +100,6 @@ class Run:
             killing.daemon = True
             killing.start()
 
-    def kill(self) -> None:
-        """End it at once."""
-        if self._process is not None:
-            self._process.kill()
-
     def listen(self, wake: Callable[[], object]) -> Callable[[], None]:
         """Have something called whenever there is more to tell; return what ends that."""
         with self._lock:
@@ -117,18 +116,17 @@ class Run:
 
     def _whole(self) -> None:
         """Wait for a place, do the work, and leave word of how it ended."""
-        with being_run(self.project.folder):
-            while not self._cancelled.is_set():
-                if self._slots.acquire(timeout=0.2):
-                    try:
-                        ended = self._work()
-                    finally:
-                        self._slots.release()
-                    break
-            else:
-                ended = {"state": "stopped", "sentence": t("run.stopped")}
-            with suppress(OSError):
-                self.project.note(run=replace(self.progress, **ended).values())
+        ended: dict[str, Any] = {"state": "stopped", "sentence": t("run.stopped")}
+        while not self._cancelled.is_set():
+            if self._slots.acquire(timeout=0.2):
+                try:
+                    ended = self._work()
+                finally:
+                    self._slots.release()
+                break
+        let_go(self.project.folder)
+        with suppress(OSError, SfumatoError):  # the folder may be gone
+            self.project.note(run=replace(self.progress, **ended).values())
         self._tell(**ended)
 
     def _work(self) -> dict[str, Any]:
@@ -204,6 +202,7 @@ class Runs:
                 raise ConflictError(t("run.closed"))
             run = self._runs[project.folder.resolve()] = Run(project, seconds, self._slots)
             project.note(run=run.progress.values())
+            hold(project.folder)
             run.thread.start()
         return run.progress
 
@@ -255,18 +254,15 @@ class Runs:
             end()
 
     def close(self) -> None:
-        """End all runs, and whoever listens; nothing of them is left when this returns."""
+        """End all runs, and whoever listens; a worker that takes longer ends by itself, for its pipe is closed."""
         with self._lock:
             self.is_closed = True
             runs = [run for run in self._runs.values() if run.thread.is_alive()]
         for run in runs:
             run.cancel()
-        ends = time.monotonic() + GRACE_SECONDS / 2
+        ends = time.monotonic() + CLOSING_SECONDS
         for run in runs:
             run.thread.join(max(0.0, ends - time.monotonic()))
-            if run.thread.is_alive():
-                run.kill()
-                run.thread.join(GRACE_SECONDS)
 
 
 def _noted(project: Project) -> Progress:
