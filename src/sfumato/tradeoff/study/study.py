@@ -413,7 +413,7 @@ def _beside(folder: Path, value: Any, bundled: bool = False) -> Any:
 
 def _grid(block: Mapping[str, Any], folder: Path) -> Grid:
     if (maker := brought_of(block, folder)) is not None:
-        return Grid((maker,))
+        return Grid((maker,), forms=(maker.form,))
     known_keys("[[candidates]]", block, (*described(Grid), *BROUGHT_KEYS))
     return Grid(
         tuple(beside_study(anonymizer(text), folder) for text in texts_of(block, "anonymizers", "mondrian")),
