@@ -231,7 +231,7 @@ def test_codes_beyond_number_are_read_by_their_prefixes(monkeypatch, tmp_path):
     mapping_file.write_text(mapping_of(release, sfumato.requirement("k-anonymity k=60")).to_text())
     again = apply(read_mapping(mapping_file), table).release
     assert sorted(map(repr, again.to_arrow().to_pylist())) == sorted(map(repr, release.to_arrow().to_pylist()))
-    monkeypatch.setattr("sfumato.engines.duckdb.engine.MOST_TEXTS", 100)
+    monkeypatch.setattr("sfumato.engines.protocol.MOST_TEXTS", 100)
     with pytest.raises(
         BadInputError, match=r"column 'zip' has [\d,]+ distinct values, more than 100; give it another role"
     ):

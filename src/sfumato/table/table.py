@@ -43,7 +43,7 @@ from sfumato.table.households import (
     shared_attributes,
 )
 from sfumato.table.rows import weighted_counts
-from sfumato.table.ruling import MANY_RECORDS, distinct_by, is_built, prefix_hierarchy, rule_for
+from sfumato.table.ruling import MANY_RECORDS, is_built, prefix_hierarchy, rule_for
 from sfumato.table.structures.structure import APART
 from sfumato.table.weights import Weights, weights_in_words, weights_of
 
@@ -392,7 +392,7 @@ def with_roles(
     for name in coded:
         entry = given.get(name)
         rule, complete = rule_for(engine, name, entry), coded if missing == "drop" else ()
-        distinct = engine.distinct(name, complete) if rule is None else distinct_by(engine, rule, name, complete)
+        distinct = engine.distinct(name, complete) if rule is None else engine.distinct_by(rule, name, complete)
         if not distinct.values:
             raise BadInputError(f"{engine.origin}: every record misses a value, so missing='drop' leaves none")
         if entry is not None and rule is not None and rule.kind == "prefix" and not is_built(entry):
