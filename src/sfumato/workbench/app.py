@@ -22,14 +22,22 @@ from sfumato.pages import file
 from sfumato.plain import to_plain
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.endpoints import Call, Endpoint, read_body
-from sfumato.workbench.errors import status_of
+from sfumato.workbench.errors import status_of, told
 from sfumato.workbench.gate import HEADERS, Gate
-from sfumato.workbench.views import home
+from sfumato.workbench.views import changes, columns, hierarchies, home, open, risk, wishes
 
 MOST_BYTES = 4_000_000
 """Of a body that is JSON; files are handed in as they are, under a limit of their own."""
 
-ENDPOINTS: Sequence[Endpoint] = (*home.ENDPOINTS,)
+ENDPOINTS: Sequence[Endpoint] = (
+    *home.ENDPOINTS,
+    *open.ENDPOINTS,
+    *changes.ENDPOINTS,
+    *columns.ENDPOINTS,
+    *hierarchies.ENDPOINTS,
+    *risk.ENDPOINTS,
+    *wishes.ENDPOINTS,
+)
 
 
 def application(desk: Desk, gate: Gate) -> Starlette:
@@ -77,7 +85,7 @@ async def _answered(endpoint: Endpoint, desk: Desk, gate: Gate, request: Request
         call = Call(desk, dict(request.path_params), query, body, gate.csrf())
         result = await run_in_threadpool(endpoint.answer, call)
     except SfumatoError as error:
-        return JSONResponse({"error": str(error)}, status_of(error))
+        return JSONResponse(told(error), status_of(error))
     return result if isinstance(result, Response) else JSONResponse(to_plain(result))
 
 

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,6 +94,11 @@ class Project:
         return read_study(str(self.file))
 
     @property
+    def version(self) -> str:
+        """What tells this text of the study from every other: a change says of which it is."""
+        return sha256(self.file.read_bytes()).hexdigest()[:16]
+
+    @property
     def is_explored(self) -> bool:
         """Whether there is a map."""
         return (self.folder / "points.json").is_file()
@@ -130,6 +136,16 @@ class Project:
     def redo(self) -> str:
         """Make the change again that was taken back last; return what it was."""
         return self._step("redo", "undo", "there is nothing to redo")
+
+    def put_in_place(self, old: str, new: str) -> None:
+        """Put a text in the place of another wherever it is quoted: in the study, and in all that can be had back."""
+        one, other = (tomlkit.item(text).as_string() for text in (old, new))
+        with lock_of(self.folder):
+            kept = {
+                name: [{**step, "text": step["text"].replace(one, other)} for step in self.notes().get(name, [])]
+                for name in ("undo", "redo")
+            }
+            self._put(read_text(self.file).replace(one, other), **kept)
 
     def _step(self, taken: str, given: str, nothing: str) -> str:
         with lock_of(self.folder):

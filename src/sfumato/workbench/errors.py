@@ -17,6 +17,14 @@ class RefusedError(SfumatoError):
     """Whoever asks may not."""
 
 
+class FieldError(BadInputError):
+    """What was handed in under one name cannot be used: the sentence stands beside that field of a form."""
+
+    def __init__(self, field: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.field = field
+
+
 STATUS: dict[type[SfumatoError], int] = {
     MissingError: 404,
     ConflictError: 409,
@@ -30,3 +38,8 @@ STATUS: dict[type[SfumatoError], int] = {
 def status_of(error: SfumatoError) -> int:
     """Return the status of HTTP for an error of ours."""
     return next((status for kind, status in STATUS.items() if isinstance(error, kind)), 422)
+
+
+def told(error: SfumatoError) -> dict[str, str]:
+    """Say an error as plain values: its sentence, and the field it belongs to."""
+    return {"error": str(error)} | ({"field": error.field} if isinstance(error, FieldError) else {})

@@ -12,7 +12,7 @@ export async function call(method, path, body) {
   const headers = { "x-sfumato": csrf, ...(body === undefined ? {} : { "content-type": "application/json" }) };
   const response = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
   const content = await response.json().catch(() => ({ error: response.statusText }));
-  if (!response.ok) throw new Error(content.error);
+  if (!response.ok) throw Object.assign(new Error(content.error), { field: content.field });
   return content;
 }
 
