@@ -30,10 +30,11 @@ from sfumato.workbench.desk import Desk
 from sfumato.workbench.endpoints import Call, Endpoint, read_body
 from sfumato.workbench.errors import TooLargeError, answer_of, status_of
 from sfumato.workbench.gate import Gate, Guarded, Visitor
+from sfumato.workbench.openapi import description
 from sfumato.workbench.runs import Runs
 from sfumato.workbench.texts import t
 from sfumato.workbench.uploads import USUAL_MOST, received
-from sfumato.workbench.views import changes, columns, hierarchies, home, open, risk, run, wishes
+from sfumato.workbench.views import audit, changes, columns, hierarchies, home, open, risk, run, wishes
 from sfumato.workbench.views import files as of_files
 from sfumato.workbench.views.page import error_page
 
@@ -44,6 +45,7 @@ ENDPOINTS: Sequence[Endpoint] = (
     *home.ENDPOINTS,
     *of_files.ENDPOINTS,
     *run.ENDPOINTS,
+    *audit.ENDPOINTS,
     *open.ENDPOINTS,
     *changes.ENDPOINTS,
     *columns.ENDPOINTS,
@@ -74,6 +76,7 @@ def opened(house: House, gate: Gate) -> ASGIApp:
     routes: list[Route | Mount] = [
         Route(each.path, partial(_answered, each, house), methods=[each.method]) for each in ENDPOINTS
     ]
+    routes.append(Route("/api/openapi.json", _description))
     routes.append(Route("/static/colours.css", _colours))
     routes.append(Mount("/static", StaticFiles(directory=str(files("sfumato.workbench") / "static"))))
     handlers: dict[Any, Any] = {HTTPException: _not_answered, Exception: _unforeseen}
@@ -86,6 +89,11 @@ async def _life(house: House, app: Starlette) -> AsyncIterator[None]:
     """Let runs end with the application."""
     yield
     await run_in_threadpool(house.runs.close)
+
+
+async def _description(request: Request) -> Response:
+    """Describe the API."""
+    return JSONResponse(description(ENDPOINTS))
 
 
 async def _colours(request: Request) -> Response:
