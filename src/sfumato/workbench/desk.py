@@ -200,16 +200,6 @@ class Project:
         """Make the change again that was taken back last; return what it was."""
         return self._step("redo", "undo", "there is nothing to redo")
 
-    def put_in_place(self, old: str, new: str) -> None:
-        """Put a text in the place of another wherever it is quoted: in the study, and in all that can be had back."""
-        one, other = (tomlkit.item(text).as_string() for text in (old, new))
-        with lock_of(self.folder):
-            kept = {
-                name: [{**step, "text": step["text"].replace(one, other)} for step in self.notes().get(name, [])]
-                for name in ("undo", "redo")
-            }
-            self._put(read_text(self.file).replace(one, other), **kept)
-
     def _step(self, taken: str, given: str, nothing: str) -> str:
         with lock_of(self.folder):
             notes = self.notes()

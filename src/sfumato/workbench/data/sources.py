@@ -1,12 +1,15 @@
 """Where data may come from: a file that was uploaded, a file under the folder, or what comes with sfumato.
 
-Nothing else can be named: no URL, no database elsewhere, no path that leads out.
+Nothing else can be named: no URL, no database elsewhere, no path that leads out. A project of an uploaded file has a
+link to it, by which its study names it: the link stays when the upload goes, and leads to it again once it is given
+again.
 """
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import file_digest
 from pathlib import Path
 from typing import Any, Literal
@@ -54,15 +57,31 @@ class Source:
     def seen_from(self, folder: Path) -> str:
         """Name it in a study of this folder: what is under the desk's folder is named from there."""
         if self.origin != "folder":
-            return self.text
+            return self.link if self.origin == "upload" else self.text
         table = split_table(self.text)[1]
         return Path(os.path.relpath(self.path, folder.resolve())).as_posix() + ("" if table is None else f"#{table}")
 
+    @cached_property
+    def digest(self) -> str:
+        """What tells the file from all others."""
+        with self.path.open("rb") as file:
+            return file_digest(file, "sha256").hexdigest()
+
+    @property
+    def link(self) -> str:
+        """What the link to an upload is called in its project."""
+        return f"{self.stem[:60]}.{self.digest[:12]}{self.name[len(self.stem) :]}"
+
     def facts(self) -> dict[str, Any]:
         """Say what is kept of it beside the study: of an upload what tells the same file when it is given again."""
-        if self.origin != "upload":
-            return {"origin": self.origin, "name": self.name}
-        return {"origin": self.origin, "name": self.name, "digest": digest_of(self.path)}
+        about = {"origin": self.origin, "name": self.name}
+        return about | ({"digest": self.digest, "link": self.link} if self.origin == "upload" else {})
+
+    def link_in(self, folder: Path) -> None:
+        """Let a project lead to an upload; one that led to an earlier upload of the same file leads here now."""
+        if self.origin == "upload":
+            (folder / self.link).unlink(missing_ok=True)
+            (folder / self.link).symlink_to(self.path)
 
 
 def source_of(desk: Desk, text: str) -> Source:
@@ -107,38 +126,24 @@ def _is_offered(path: Path, root: Path) -> bool:
     return path.is_file() and path.name.lower().removesuffix(".gz").endswith(READABLE)
 
 
-def digest_of(path: Path) -> str:
-    """Return what tells a file from all others."""
-    with path.open("rb") as file:
-        return file_digest(file, "sha256").hexdigest()
-
-
 # -- uploads that are gone -----------------------------------------------------------------------------------------
 
 
 def is_gone(project: Project) -> bool:
     """Say whether the project's file was uploaded, and went with the run of the workbench that had it."""
-    return _uploaded(project) and not Path(split_table(named_source(project))[0]).is_file()
-
-
-def named_source(project: Project) -> str:
-    """Return the source as the study names it."""
-    study: Any = project.study
-    return str(getattr(study, study.section).source)
+    link = project.notes().get("source", {}).get("link")
+    return link is not None and not (project.folder / link).is_file()
 
 
 def give_again(project: Project, source: Source) -> None:
     """Let a project go on with its file, uploaded again; raise where it is another one."""
     facts = project.notes().get("source", {})
-    if not _uploaded(project):
+    if "link" not in facts:
         raise BadInputError("this project reads its own file; nothing has to be given again")
-    if digest_of(source.path) != facts.get("digest"):
+    if source.origin != "upload" or source.digest != facts.get("digest"):
         raise BadInputError(
             f"{source.name} is not the file that this project was made of ({facts.get('name')}): its content differs; "
             "give that one, or open this one as a new project"
         )
-    project.put_in_place(named_source(project), source.text)
-
-
-def _uploaded(project: Project) -> bool:
-    return bool(project.notes().get("source", {}).get("origin") == "upload")
+    (project.folder / facts["link"]).unlink(missing_ok=True)
+    (project.folder / facts["link"]).symlink_to(source.path)

@@ -1,5 +1,6 @@
 // What the pages before the run share: undo and redo, sentences beside fields, pages made anew after a change.
 import { call, t } from "./api.js";
+import { takesDrops, upload } from "./uploads.js";
 
 // The API of the project that the page is about.
 export const api = (rest) => `/api/projects/${location.pathname.split("/")[2]}/${rest}`;
@@ -69,37 +70,18 @@ document.addEventListener("keydown", (event) => {
   document.querySelector(`[data-do=${event.shiftKey ? "redo" : "undo"}]:not([disabled])`)?.click();
 });
 
-// Send a file; `tell` hears how far it is.
-export function upload(file, tell) {
-  return new Promise((resolve, reject) => {
-    const request = new XMLHttpRequest();
-    request.open("PUT", `/api/uploads/${encodeURIComponent(file.name)}`);
-    request.setRequestHeader("x-sfumato", document.querySelector("meta[name=csrf]").content);
-    request.setRequestHeader("content-type", "application/octet-stream");
-    request.upload.onprogress = (event) => tell(t("open.uploading", { file: file.name, share: `${Math.round((100 * event.loaded) / event.total)} %` }));
-    request.onerror = () => reject(new Error(request.statusText || "the workbench does not answer"));
-    request.onload = () => {
-      let content = {};
-      try { content = JSON.parse(request.responseText); } catch { content = { error: request.responseText || request.statusText }; }
-      if (request.status < 300) resolve(content.source);
-      else reject(new Error(content.error));
-    };
-    request.send(file);
-  });
-}
-
 // Let a file be dropped or chosen.
 export function takesFiles(act) {
-  const drop = document.getElementById("drop");
   const input = document.getElementById("file");
   const said = document.getElementById("uploading");
-  const take = (files) => files.length && attempt(async () => {
-    const source = await upload(files[0], (text) => (said.textContent = text));
-    said.textContent = "";
-    await act(source, files[0]);
+  const take = (file) => attempt(async () => {
+    said.textContent = t("open.uploading", { file: file.name });
+    try {
+      await act((await upload(file)).source);
+    } finally {
+      said.textContent = "";
+    }
   });
-  drop.addEventListener("dragover", (event) => { event.preventDefault(); drop.classList.add("over"); });
-  drop.addEventListener("dragleave", () => drop.classList.remove("over"));
-  drop.addEventListener("drop", (event) => { event.preventDefault(); drop.classList.remove("over"); take(event.dataTransfer.files); });
-  input.addEventListener("change", () => take(input.files));
+  takesDrops(document.getElementById("drop"), take);
+  input.addEventListener("change", () => { if (input.files.length) take(input.files[0]); });
 }

@@ -44,7 +44,7 @@ function readingOf(seen, wanted) {
   const parts = [element("h3", {}, t("open.how")), element("p", {}, what), notices, element("p", { class: "wrong reading", role: "alert", hidden: "" })];
   if (seen.origin === "bundled") return parts;
   const form = schemaForm(data.reading[seen.kind], wanted.reading ?? {}, { columns: seen.all_columns ?? [] });
-  const again = element("button", { type: "button", class: "quiet", onclick: () => look({ source: wanted.source, kind: seen.kind, reading: form.values() }) }, t("open.again"));
+  const again = element("button", { type: "button", onclick: () => look({ source: wanted.source, kind: seen.kind, reading: form.values() }) }, t("open.again"));
   if (seen.failed?.field) wrong(seen.failed.message, form.wrongPlace(seen.failed.field));
   parts.push(element("details", { open: wanted.reading || seen.failed ? "" : null }, element("summary", {}, t("open.correct")), form.element, again));
   return parts;
@@ -55,14 +55,14 @@ function sampleOf(seen, wanted) {
   const head = seen.columns.length ? element("thead", {}, element("tr", {}, seen.columns.map((name) => element("th", { scope: "col" }, name)))) : null;
   const rows = seen.rows.map((row) => element("tr", {}, row.map((value) => element("td", {}, value))));
   const table = element("table", { class: "records" }, element("caption", { class: "visually-hidden" }, t("open.sample")), head, element("tbody", {}, rows));
-  const button = element("button", { type: "button", class: "quiet", onclick: () => look({ ...wanted, kind: seen.kind, show: !seen.shown }) }, t(seen.shown ? "open.mask" : "open.show"));
+  const button = element("button", { type: "button", onclick: () => look({ ...wanted, kind: seen.kind, show: !seen.shown }) }, t(seen.shown ? "open.mask" : "open.show"));
   return [element("h3", {}, t("open.sample")), element("p", { class: "hint" }, seen.shown ? "" : t("open.masked"), " ", button), element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": t("open.sample") }, table)];
 }
 
 function projectOf(seen, wanted) {
   const name = element("input", { id: "name", value: seen.name, size: "30" });
   const sentence = element("p", { class: "wrong", role: "alert", hidden: "" });
-  const button = element("button", { type: "submit", disabled: seen.failed ? "" : null }, t("open.make"));
+  const button = element("button", { type: "submit", class: "main", disabled: seen.failed ? "" : null }, t("open.make"));
   const form = element("form", { class: "field make" }, element("label", { for: "name" }, t("open.name")), name, " ", button, element("p", { class: "hint" }, t("open.name_hint")), sentence);
   form.addEventListener("submit", (event) => {
     event.preventDefault();

@@ -14,8 +14,8 @@ export function optionsOf(place, catalogue, wishes) {
   const scales = sectionOf(sections["[scales]"], wishes.study.scales, around);
   const search = baskets ? null : sectionOf(sections["[search]"], wishes.study.search, around);
   const sentence = element("p", { class: "wrong", role: "alert", hidden: "" });
-  const add = element("button", { type: "button", class: "quiet", onclick: () => blocks.append(blockOf({ anonymizers: [], requirements: [] }, catalogue, of, around)) }, t("wishes.add_block"));
-  const save = element("button", { type: "button", onclick: () => {
+  const add = element("button", { type: "button", onclick: () => blocks.append(blockOf({ anonymizers: [], requirements: [] }, catalogue, of, around)) }, t("wishes.add_block"));
+  const save = element("button", { type: "button", class: "main", onclick: () => {
     const body = { axes: axes.read(), scales: scales.values(), candidates: [...blocks.children].map((each) => each.read()), version: version() };
     if (search) body.search = search.values();
     attempt(async () => { await call("PUT", api("study"), body); await renew(); }, () => sentence);
@@ -80,7 +80,7 @@ function textsOf(title, section, catalogue, texts, around) {
   const parts = async (text) => (await call("POST", "/api/options/values", { section, text })).parts;
   const compose = (given, act) => composer.replaceChildren(composerOf(section, catalogue, given, around, (text) => { composer.replaceChildren(); act(text); }, () => composer.replaceChildren()));
   texts.forEach(add);
-  const button = element("button", { type: "button", class: "quiet", onclick: () => compose([null], add) }, t("options.add"));
+  const button = element("button", { type: "button", onclick: () => compose([null], add) }, t("options.add"));
   return { element: element("div", { class: "field" }, element("h4", {}, title), list, button, composer), read: () => [...list.children].map((item) => item.dataset.text) };
 }
 
@@ -118,5 +118,5 @@ function composerOf(section, catalogue, given, around, act, cancel) {
     if (texts.length) act(texts.join(" & "));
   };
   const more = section === "requirements" ? element("button", { type: "button", class: "link", onclick: () => addPart(null) }, t("options.and")) : null;
-  return element("div", { class: "composer" }, place, sentence, element("p", { class: "bar" }, more, element("button", { type: "button", class: "quiet", onclick: done }, t("options.done")), element("button", { type: "button", class: "link", onclick: cancel }, t("options.cancel"))));
+  return element("div", { class: "composer" }, place, sentence, element("p", { class: "bar" }, more, element("button", { type: "button", onclick: done }, t("options.done")), element("button", { type: "button", class: "link", onclick: cancel }, t("options.cancel"))));
 }

@@ -237,6 +237,7 @@ def make(call: Call) -> dict[str, Any]:
     text, notes = _drafted(declared, source, folder)
     folder.mkdir()
     try:
+        source.link_in(folder)
         (folder / STUDY).write_text(text, encoding="utf-8", newline="\n")
         project = call.desk.project(folder.name)
         project.note(kind=kind, source=source.facts(), **notes)

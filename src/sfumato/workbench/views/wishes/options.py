@@ -8,12 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from pathlib import Path
 from typing import Annotated, Any
 
 import tomlkit
 
-from sfumato.anonymizers import Brought
 from sfumato.catalogue import catalogue, sections
 from sfumato.configuration import Configured, Option, described, parse
 from sfumato.errors import BadInputError, SfumatoError
@@ -21,10 +19,9 @@ from sfumato.measures import MEASURES
 from sfumato.plain import to_plain
 from sfumato.requirements import requirement
 from sfumato.tradeoff.study.study import study_from_toml
-from sfumato.transactions.study import BasketStudy
 from sfumato.workbench.desk import Project
 from sfumato.workbench.endpoints import Call, Endpoint
-from sfumato.workbench.errors import FieldError, MissingError, RefusedError
+from sfumato.workbench.errors import FieldError, MissingError
 from sfumato.workbench.texts import t
 from sfumato.workbench.views.changes import VERSION, changed
 
@@ -187,35 +184,16 @@ def _put_candidates(document: Any, blocks: Iterable[Any]) -> None:
 
 
 def check_study(project: Project, document: tomlkit.TOMLDocument) -> None:
-    """Raise where a changed study is none, runs what was brought from elsewhere, or names files outside."""
+    """Raise where a changed study is none any more, by the part that is to blame."""
     try:
-        after = study_from_toml(tomlkit.dumps(document), str(project.file))
+        study_from_toml(tomlkit.dumps(document), str(project.file))
     except SfumatoError as error:
         raise FieldError(_part_in(str(error)), str(error)) from None
-    before = project.study
-    if _brought(after) - _brought(before):
-        raise RefusedError(t("wishes.elsewhere"))
-    for name in _files(after) - _files(before):
-        project.desk.inside(str(project.folder / name))
 
 
 def _part_in(sentence: str) -> str:
     """Say which part of a study a sentence is about."""
     return next((name for name in PARTS if re.search(rf"\b{name}\b", sentence)), "candidates")
-
-
-def _brought(study: Any) -> set[str]:
-    """List what a study has that was made elsewhere, or runs a command."""
-    return {str(each.anonymizer) for each in study.candidates if isinstance(each.anonymizer, Brought)}
-
-
-def _files(study: Any) -> set[str]:
-    """List the files that candidates and scales name."""
-    if isinstance(study, BasketStudy):
-        named = [getattr(part, "file", None) for each in study.candidates for part in (each.requirement, each.utility)]
-        return {str(name) for name in named if name}
-    attacks = study.scales.attacks
-    return {str(Path(attacks.file))} if attacks is not None and attacks.file else set()
 
 
 ENDPOINTS = (
