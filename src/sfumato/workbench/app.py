@@ -34,14 +34,25 @@ from sfumato.workbench.openapi import description
 from sfumato.workbench.runs import Runs
 from sfumato.workbench.texts import t
 from sfumato.workbench.uploads import USUAL_MOST, received
-from sfumato.workbench.views import audit, home, run
+from sfumato.workbench.views import audit, changes, columns, hierarchies, home, open, risk, run, wishes
 from sfumato.workbench.views import files as of_files
 from sfumato.workbench.views.page import error_page
 
 MOST_BYTES = 4_000_000
 """Of a body that is JSON; files are handed in as they are, under a limit of their own."""
 
-ENDPOINTS: Sequence[Endpoint] = (*home.ENDPOINTS, *of_files.ENDPOINTS, *run.ENDPOINTS, *audit.ENDPOINTS)
+ENDPOINTS: Sequence[Endpoint] = (
+    *home.ENDPOINTS,
+    *of_files.ENDPOINTS,
+    *run.ENDPOINTS,
+    *audit.ENDPOINTS,
+    *open.ENDPOINTS,
+    *changes.ENDPOINTS,
+    *columns.ENDPOINTS,
+    *hierarchies.ENDPOINTS,
+    *risk.ENDPOINTS,
+    *wishes.ENDPOINTS,
+)
 
 
 @dataclass(frozen=True)
