@@ -24,12 +24,19 @@ from sfumato.workbench.desk import Desk
 from sfumato.workbench.endpoints import Call, Endpoint, read_body
 from sfumato.workbench.errors import status_of
 from sfumato.workbench.gate import HEADERS, Gate
-from sfumato.workbench.views import home
+from sfumato.workbench.views import compare, home, point, publish
+from sfumato.workbench.views import map as of_map
 
 MOST_BYTES = 4_000_000
 """Of a body that is JSON; files are handed in as they are, under a limit of their own."""
 
-ENDPOINTS: Sequence[Endpoint] = (*home.ENDPOINTS,)
+ENDPOINTS: Sequence[Endpoint] = (
+    *home.ENDPOINTS,
+    *of_map.ENDPOINTS,
+    *point.ENDPOINTS,
+    *compare.ENDPOINTS,
+    *publish.ENDPOINTS,
+)
 
 
 def application(desk: Desk, gate: Gate) -> Starlette:
