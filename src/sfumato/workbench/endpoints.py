@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sfumato.configuration import check_options, described
 from sfumato.errors import BadInputError
+from sfumato.workbench.errors import FieldError
+from sfumato.workbench.runs import Runs
 
 if TYPE_CHECKING:
     from sfumato.workbench.desk import Desk, Project
@@ -34,6 +36,12 @@ class Call:
 
     csrf: str = field(default="", repr=False)
     """What forms and scripts of a page send along when they change something."""
+
+    who: str = ""
+    """The name of who asks, where there is a team."""
+
+    runs: Runs = field(default_factory=Runs, repr=False)
+    """What is under way."""
 
     @property
     def project(self) -> Project:
@@ -61,6 +69,9 @@ class Endpoint:
     query: Sequence[str] = ()
     """Names that may stand behind the question mark."""
 
+    is_upload: bool = False
+    """Whether a file is handed in as it is; `Call.body` is then the path of what was received."""
+
 
 def read_body(kind: type, given: Any) -> Any:
     """Make what an endpoint takes from plain values; what does not fit is a sentence that names the field."""
@@ -69,11 +80,16 @@ def read_body(kind: type, given: Any) -> Any:
     known = described(kind)
     unknown = [key for key in given if key not in known]
     if unknown:
-        raise BadInputError(f"unknown field {unknown[0]!r}; known are {', '.join(known) or 'none'}")
+        raise FieldError(unknown[0], f"unknown field {unknown[0]!r}; known are {', '.join(known) or 'none'}")
     lacking = [name for name, each in known.items() if each.default is MISSING and name not in given]
     if lacking:
-        raise BadInputError(f"{lacking[0]} is not given: {known[lacking[0]].option.meaning}")
+        raise FieldError(lacking[0], f"{lacking[0]} is not given: {known[lacking[0]].option.meaning}")
     values = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
+    for key, value in values.items():
+        try:
+            known[key].check(value)
+        except BadInputError as error:
+            raise FieldError(key, str(error)) from None
     body = kind(**values)
     check_options(body)
     return body

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.responses import HTMLResponse
 
 from sfumato.pages import in_script, render
-from sfumato.workbench.endpoints import Call
 from sfumato.workbench.texts import t, texts
+
+if TYPE_CHECKING:
+    from sfumato.workbench.endpoints import Call
 
 STEPS = ("columns", "hierarchies", "risk", "wishes", "run", "map", "publish")
 """The walk of a project, in order; each is a page `/projects/NAME/STEP`."""
+
+
+def error_page(sentence: str, status: int) -> HTMLResponse:
+    """Say on a page of its own why something was not answered."""
+    return HTMLResponse(render("workbench/error.html", t=t, sentence=sentence), status)
 
 
 def page(template: str, call: Call, step: str = "", **values: Any) -> HTMLResponse:
@@ -24,6 +31,7 @@ def page(template: str, call: Call, step: str = "", **values: Any) -> HTMLRespon
             t=t,
             texts=in_script(texts()),
             csrf=call.csrf,
+            who=call.who,
             step=step,
             steps=STEPS,
             project=project,
