@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("starlette")
 from starlette.testclient import TestClient
 
 from sfumato.workbench.desk import Desk

@@ -30,12 +30,12 @@ from sfumato.workbench.desk import Desk
 from sfumato.workbench.endpoints import Call, Endpoint, read_body
 from sfumato.workbench.errors import TooLargeError, answer_of, status_of
 from sfumato.workbench.gate import Gate, Guarded, Visitor
+from sfumato.workbench.openapi import description
 from sfumato.workbench.runs import Runs
 from sfumato.workbench.texts import t
 from sfumato.workbench.uploads import USUAL_MOST, received
-from sfumato.workbench.views import compare, home, point, publish, run
+from sfumato.workbench.views import after, audit, home, run
 from sfumato.workbench.views import files as of_files
-from sfumato.workbench.views import map as of_map
 from sfumato.workbench.views.page import error_page
 
 MOST_BYTES = 4_000_000
@@ -43,12 +43,10 @@ MOST_BYTES = 4_000_000
 
 ENDPOINTS: Sequence[Endpoint] = (
     *home.ENDPOINTS,
-    *of_map.ENDPOINTS,
-    *point.ENDPOINTS,
-    *compare.ENDPOINTS,
-    *publish.ENDPOINTS,
     *of_files.ENDPOINTS,
     *run.ENDPOINTS,
+    *after.ENDPOINTS,
+    *audit.ENDPOINTS,
 )
 
 
@@ -73,6 +71,7 @@ def opened(house: House, gate: Gate) -> ASGIApp:
     routes: list[Route | Mount] = [
         Route(each.path, partial(_answered, each, house), methods=[each.method]) for each in ENDPOINTS
     ]
+    routes.append(Route("/api/openapi.json", _description))
     routes.append(Route("/static/colours.css", _colours))
     routes.append(Mount("/static", StaticFiles(directory=str(files("sfumato.workbench") / "static"))))
     handlers: dict[Any, Any] = {HTTPException: _not_answered, Exception: _unforeseen}
@@ -85,6 +84,11 @@ async def _life(house: House, app: Starlette) -> AsyncIterator[None]:
     """Let runs end with the application."""
     yield
     await run_in_threadpool(house.runs.close)
+
+
+async def _description(request: Request) -> Response:
+    """Describe the API."""
+    return JSONResponse(description(ENDPOINTS))
 
 
 async def _colours(request: Request) -> Response:

@@ -19,6 +19,24 @@ from sfumato.workbench.runs import Runs
 if TYPE_CHECKING:
     from sfumato.workbench.desk import Desk, Project
 
+Schema = Mapping[str, Any]
+"""JSON Schema."""
+
+text: Schema = {"type": "string"}
+whole: Schema = {"type": "integer"}
+flag: Schema = {"type": "boolean"}
+
+
+def an_object(**properties: Schema) -> Schema:
+    """Describe an object that has all of these, and may have more."""
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def a_list(items: Schema) -> Schema:
+    """Describe a list."""
+    return {"type": "array", "items": items}
+
+
 Method = Literal["GET", "POST", "PUT", "DELETE"]
 
 
@@ -71,6 +89,17 @@ class Endpoint:
 
     is_upload: bool = False
     """Whether a file is handed in as it is; `Call.body` is then the path of what was received."""
+
+    gives: Schema = field(default_factory=lambda: {"type": "object"})
+    """What is answered, as JSON Schema; of pages and files it does not matter."""
+
+    media: str | None = None
+    """Of what is neither a page nor JSON, what it is."""
+
+    @property
+    def is_api(self) -> bool:
+        """Whether scripts ask for it, and not people."""
+        return self.path.startswith("/api/")
 
 
 def read_body(kind: type, given: Any) -> Any:

@@ -140,7 +140,7 @@ class Guarded:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in (HEADERS | (STATIC if static else {})).items():
-                    headers[name] = value
+                    headers.setdefault(name, value)
             await send(message)
 
         request = Request(scope, receive)

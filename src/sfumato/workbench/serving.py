@@ -6,7 +6,6 @@ import os
 import shutil
 import socket
 import ssl
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,11 +22,11 @@ from sfumato.workbench.desk import Desk
 from sfumato.workbench.gate import Gate
 from sfumato.workbench.runs import Runs
 from sfumato.workbench.teams import Members, TeamGate
+from sfumato.workbench.trust import UPLOADS, UPLOADS_IN
 from sfumato.workbench.uploads import USUAL_MOST
 
 LOOPBACK = "127.0.0.1"
 ANYWHERE = ("0.0.0.0", "::", "")
-PREFIX = "sfumato-uploads-"
 SECONDS = 1
 """So long answers that are under way may take when the workbench ends."""
 
@@ -98,7 +97,7 @@ def serve(serving: Serving, tell: Callable[[str], None]) -> None:
     listening = _listening(LOOPBACK if team is None else team.host, serving.port)
     port = listening.getsockname()[1]
     gate = _gate(team, port)
-    uploads = private_folder(PREFIX, Path(tempfile.gettempdir()).absolute())
+    uploads = private_folder(UPLOADS, UPLOADS_IN)
     runs = Runs()
     house = House(lambda name: serving.desk_of(uploads, name), runs, serving.most_upload)
     tls = {} if team is None else {"ssl_certfile": str(team.certificate), "ssl_keyfile": str(team.key)}

@@ -22,6 +22,6 @@ def texts(language: str = LANGUAGE) -> Mapping[str, str]:
     return {f"{part}.{name}": text for part, names in tomllib.loads(content).items() for name, text in names.items()}
 
 
-def t(name: str, **places: Any) -> str:
+def t(name: str, /, **places: Any) -> str:
     """Return a text with its places filled in."""
     return texts()[name].format(**places)

@@ -15,6 +15,7 @@ from secrets import token_hex
 
 from starlette.concurrency import run_in_threadpool
 
+from sfumato.errors import BadInputError
 from sfumato.process.interrupts import unfinished
 from sfumato.workbench.errors import TooLargeError
 
@@ -70,6 +71,8 @@ async def _written(pieces: AsyncIterator[bytes], path: Path, left: int, most: in
                 await run_in_threadpool(stream.write, bytes(waiting))
                 waiting.clear()
         await run_in_threadpool(stream.write, bytes(waiting))
+    if not size:
+        raise BadInputError(f"{path.name}: the file is empty")
 
 
 def _taken(folder: Path) -> int:

@@ -7,14 +7,17 @@ export const data = JSON.parse(document.getElementById("data").textContent);
 // A text of ours with its places filled in.
 export const t = (name, places = {}) => texts[name].replace(/\{(\w+)\}/g, (all, place) => places[place] ?? all);
 
-// Ask for something, or change something; what is refused is an Error whose message is the sentence to show.
-export async function call(method, path, body) {
-  const headers = { "x-sfumato": csrf, ...(body === undefined ? {} : { "content-type": "application/json" }) };
-  const response = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
+// Send something as it is; what is refused is an Error whose message is the sentence to show, and whose field it belongs to.
+export async function send(method, path, body, headers = {}) {
+  const response = await fetch(path, { method, headers: { "x-sfumato": csrf, ...headers }, body });
   const content = await response.json().catch(() => ({ error: response.statusText }));
-  if (!response.ok) throw new Error(content.error);
+  if (!response.ok) throw Object.assign(new Error(content.error), { field: content.field ?? null, status: response.status });
   return content;
 }
+
+// Ask for something, or change something.
+export const call = (method, path, body) => (body === undefined ? send(method, path)
+  : send(method, path, JSON.stringify(body), { "content-type": "application/json" }));
 
 // Make an element; everything of the data goes onto the page as text, never as HTML.
 export function element(tag, attributes, ...children) {

@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from sfumato.workbench.endpoints import Call, Endpoint
+from sfumato.workbench.endpoints import Call, Endpoint, a_list, an_object, flag, text
 from sfumato.workbench.views.page import page
 
 
@@ -20,7 +20,8 @@ def home(call: Call) -> Response:
     return page("home.html", call, **projects(call))
 
 
+PROJECTS = an_object(projects=a_list(an_object(name=text, explored=flag)))
 ENDPOINTS = (
     Endpoint("GET", "/", "Shows the projects of the folder.", home),
-    Endpoint("GET", "/api/projects", "Lists the projects of the folder, each with how far it is.", projects),
+    Endpoint("GET", "/api/projects", "Lists the projects, each with how far it is.", projects, gives=PROJECTS),
 )

@@ -9,7 +9,7 @@ from starlette.responses import Response, StreamingResponse
 
 from sfumato.configuration import Option, shortened
 from sfumato.tradeoff.search.tuner import read_budget
-from sfumato.workbench.endpoints import Call, Endpoint
+from sfumato.workbench.endpoints import Call, Endpoint, a_list, an_object, text
 from sfumato.workbench.errors import FieldError
 from sfumato.workbench.views.page import page
 
@@ -58,10 +58,27 @@ def run_page(call: Call) -> Response:
 
 
 RUN = "/api/projects/{project}/run"
+PROGRESS = an_object(
+    state={"enum": ["idle", "waiting", "running", "done", "stopped", "failed"]},
+    done={"type": "number", "minimum": 0},
+    total={"type": "number", "minimum": 0},
+    unit=text,
+    last=text,
+    sentence=text,
+    started={"type": ["number", "null"]},
+    notes=a_list(text),
+)
 ENDPOINTS = (
     Endpoint("GET", "/projects/{project}/run", "Shows the run of a project.", run_page),
-    Endpoint("GET", RUN, "Says how far the run of a project is, or how the last one ended.", progress),
-    Endpoint("POST", RUN, "Begins a run of a project, or goes on with one that was stopped.", start, RunOptions),
-    Endpoint("DELETE", RUN, "Stops the run of a project; what was measured is kept.", cancel),
-    Endpoint("GET", f"{RUN}/events", "Tells of a run as it goes: progress, points, its end.", events, query=("told",)),
+    Endpoint("GET", RUN, "Says how far the run is, or how the last one ended.", progress, gives=PROGRESS),
+    Endpoint("POST", RUN, "Begins a run, or goes on with one that was stopped.", start, RunOptions, gives=PROGRESS),
+    Endpoint("DELETE", RUN, "Stops the run; what was measured is kept.", cancel, gives=PROGRESS),
+    Endpoint(
+        "GET",
+        f"{RUN}/events",
+        "Tells of a run as it goes: progress, points, its end.",
+        events,
+        query=("told",),
+        media="text/event-stream",
+    ),
 )

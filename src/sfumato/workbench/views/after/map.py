@@ -22,7 +22,7 @@ from sfumato.words.points import settings
 from sfumato.words.question import reply_values
 from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.errors import FieldError
-from sfumato.workbench.views.explored import Explored, explored
+from sfumato.workbench.views.after.explored import Explored, explored
 from sfumato.workbench.views.page import page
 
 KEPT_SECONDS = 3600

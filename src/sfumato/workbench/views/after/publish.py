@@ -25,10 +25,10 @@ from sfumato.workbench.desk import Project, lock_of
 from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.errors import ConflictError, FieldError, MissingError
 from sfumato.workbench.texts import t
-from sfumato.workbench.views.explored import Explored, explored
-from sfumato.workbench.views.map import recommended
+from sfumato.workbench.views.after.explored import Explored, explored
+from sfumato.workbench.views.after.map import recommended
+from sfumato.workbench.views.after.point import PAGE_POLICY
 from sfumato.workbench.views.page import page
-from sfumato.workbench.views.point import PAGE_POLICY
 
 RELEASES = "releases"
 """The folder of a project into which is published."""

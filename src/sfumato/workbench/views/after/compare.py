@@ -11,7 +11,7 @@ from sfumato.words.points import settings
 from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.errors import FieldError
 from sfumato.workbench.texts import t
-from sfumato.workbench.views.explored import Explored, explored
+from sfumato.workbench.views.after.explored import Explored, explored
 from sfumato.workbench.views.page import page
 
 MOST = 3

@@ -15,7 +15,7 @@ from sfumato.tradeoff.choice.exposure import refusal, warnings
 from sfumato.words.points import claim_sentence, settings
 from sfumato.workbench.desk import Project
 from sfumato.workbench.endpoints import Call, Endpoint
-from sfumato.workbench.views.explored import Explored, explored
+from sfumato.workbench.views.after.explored import Explored, explored
 from sfumato.workbench.views.page import page
 
 ATTACKS = (
