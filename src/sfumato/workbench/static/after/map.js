@@ -1,5 +1,6 @@
 // The page of the map: what report pages draw of a map, with bounds to drag, a lasso, and questions.
 import { call, data as given, t } from "/static/api.js";
+import { listen } from "/static/events.js";
 import { answer, outward, typed } from "/static/after/bounds.js";
 
 const here = `/projects/${encodeURIComponent(given.project)}`;
@@ -9,6 +10,7 @@ const DIGITS = 3;
 const STEP = 0.01;
 const LEAST_DRAG = 6;
 const MOST_COMPARED = 3;
+const REFRESH_MS = 1500;
 const bounds = { x: null, y: null };
 const selected = new Set();
 let plot = null;
@@ -295,7 +297,7 @@ window.choose = (id, scroll) => {
 // -- questions and recommendations ----------------------------------------------------------------------------
 
 const listed = (title, texts) => (texts && texts.length ? [element("h3", {}, title), element("ul", {}, texts.map((text) => element("li", {}, text)))] : null);
-const told = (headlines) => element("div", { class: "headlines" }, headlines.map(({ about, said }) => element("div", {}, element("h3", {}, about), element("p", {}, said))));
+const headlinesOf = (headlines) => element("div", { class: "headlines" }, headlines.map(({ about, said }) => element("div", {}, element("h3", {}, about), element("p", {}, said))));
 const goTo = (id) => actions(element("button", { type: "button", onclick: () => window.choose(id, true) }, id), byId.has(id) ? publishLink(byId.get(id)) : null, byId.has(id) ? pointLink(byId.get(id)) : null);
 
 async function ask(question) {
@@ -317,7 +319,7 @@ function tellReply(reply) {
     return;
   }
   fill(
-    "reply", element("p", {}, reply.answer.words), told(reply.headlines), reply.done ? element("p", { class: "done" }, element("b", {}, `${t("point.done")}: `), reply.done) : null,
+    "reply", element("p", {}, reply.answer.words), headlinesOf(reply.headlines), reply.done ? element("p", { class: "done" }, element("b", {}, `${t("point.done")}: `), reply.done) : null,
     listed(t("map.others"), words(reply.others)), listed(t("map.neighbours"), reply.neighbours.map((each) => each.words)),
     listed(t("map.relaxed"), words(reply.relaxed)),
     listed(t("map.by_maker"), reply.by_maker.map((each) => `${each.maker}: ${each.id === null ? "–" : each.words}`)),
@@ -345,7 +347,7 @@ async function recommend(recipient) {
     return;
   }
   fill(
-    "recommendation", element("p", {}, element("b", {}, choice.point.id), ` ${choice.words}.`), told(choice.headlines),
+    "recommendation", element("p", {}, element("b", {}, choice.point.id), ` ${choice.words}.`), headlinesOf(choice.headlines),
     choice.done ? element("p", { class: "done" }, element("b", {}, `${t("point.done")}: `), choice.done) : null,
     listed(t("map.choose_why"), choice.why), listed(t("map.choose_before"), choice.warnings),
     listed(t("map.choose_worth"), choice.worth ? [choice.worth] : []), listed(t("map.choose_agree"), choice.disagreements),
@@ -362,24 +364,57 @@ function tellLive(text) {
   place.textContent = text;
 }
 
-function listening() {}
+let due = null;
+
+// Follow a run: what it has measured is asked for at most so often, and put on the map.
+function listening() {
+  listen(given.project, {
+    progress: (run) => tellLive(run.total > 0 ? t("map.running", { done: shown(Math.round(run.done)), total: shown(Math.round(run.total)), unit: run.unit }) : run.sentence),
+    point: () => { due ??= setTimeout(refresh, REFRESH_MS); },
+    end: async (run) => { await refresh(); tellLive(t("map.run_ended", { sentence: run.sentence })); },
+  });
+}
+
+async function refresh() {
+  clearTimeout(due);
+  due = null;
+  const families = (content) => JSON.stringify(content.spec.layer.map((layer) => layer.encoding.color));
+  const before = families(data);
+  take(await call("GET", `${api}/map`));
+  if (before !== families(data)) return window.update();
+  view.data("points", drawn());
+  await view.runAsync();
+  return told();
+}
 
 // -- together -------------------------------------------------------------------------------------------------
 
 window.update = async () => {
   explainAxes();
   legend();
+  ownLegend();
   reading();
-  undrawn();
   labelBounds();
   await draw();
+  told();
+};
+
+// Everything around the chart, once it is drawn.
+function told() {
   measurePlot();
+  undrawn();
   tellAnswer();
   frontierTable();
   allTable();
   summary();
   tellSelection();
-};
+}
+
+function ownLegend() {
+  const outline = { fill: "none", stroke: "currentColor", "stroke-width": 1.5 };
+  const entries = [["M-6,0a6,6 0 1,0 12,0a6,6 0 1,0 -12,0", { ...outline, "stroke-dasharray": "2 2" }, "legend_knee"], ["M0,-7V7", { ...outline, "stroke-dasharray": "4 2" }, "legend_bound"]];
+  byName("legend").append(...entries.map(([path, look, text]) => element("span", {}, symbol(path, look), t(`map.${text}`))));
+}
 
 async function begin() {
   controls();
@@ -398,6 +433,7 @@ async function begin() {
   if (byId.has(location.hash.slice(1))) state.chosen = location.hash.slice(1);
   await window.update();
   new ResizeObserver(() => requestAnimationFrame(() => { if (view) { measurePlot(); drawBounds(); } })).observe(byName("chart"));
+  if (given.running) listening();
   await recommend("");
   document.body.setAttribute("data-ready", "");
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -12,7 +12,7 @@ from sfumato.plain import from_plain
 from sfumato.report.page import chart_content, point_content
 from sfumato.tradeoff import Map, Point, read_map
 from sfumato.tradeoff.exploration.cache import kept_points
-from sfumato.tradeoff.exploration.folder import map_files
+from sfumato.tradeoff.exploration.folder import map_files, read_point
 from sfumato.words.command import anonymize_command
 from sfumato.words.headlines import plain_axes
 from sfumato.workbench.desk import Project
@@ -88,6 +88,25 @@ def _read(folder: Path, times: tuple[int, ...]) -> Explored:
     kept = {(entry["id"], _key(entry["measures"])): entry for entry in kept_points(folder / CACHE)}
     points = tuple(_whole(point, kept.get((point.id, _key(point.measures)), {})) for point in map_.points)
     return Explored(replace(map_, points=points), (studied - measured) / 1e9 > CHANGED_SECONDS)
+
+
+def live(project: Project, told: Collection[str]) -> Explored:
+    """Read the map of a project together with what a run under way has told of, by id, and added to the cache.
+
+    A map that was made before the study changed says nothing of what is being run, so only the new points are shown.
+    """
+    if not told:
+        return explored(project)
+    before = explored(project) if project.is_explored else None
+    study: Any = project.study
+    new = {entry["id"]: entry for entry in kept_points(project.folder / CACHE) if entry["id"] in told}
+    points = [read_point(entry, study.candidate_of(entry)) for entry in new.values()]
+    if before is None or before.is_changed:
+        declared = getattr(study, "table", None)
+        about = {} if declared is None else {"quasi": list(declared.quasi), "sensitive": list(declared.sensitive)}
+        return Explored(Map(study, tuple(points), about))
+    kept = [point for point in before.map_.points if point.id not in new]
+    return Explored(replace(before.map_, study=study, points=(*kept, *points)))
 
 
 def _key(measures: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:

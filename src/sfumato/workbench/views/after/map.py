@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 from starlette.responses import Response
 
 from sfumato.errors import SfumatoError
 from sfumato.measures import MEASURES
-from sfumato.pages import file
 from sfumato.phrases import number
-from sfumato.report.page import SHARED, judged, plain_place, point_settings, script_of, vega_script
+from sfumato.report.page import judged, plain_place, point_settings
 from sfumato.tradeoff import Map, NothingFitsError, Point
 from sfumato.tradeoff.choice.curve import rank
 from sfumato.tradeoff.choice.exposure import ABOUT_HIDING, refusal, shows_exact
@@ -21,22 +21,24 @@ from sfumato.words.headlines import headlines, useful_measure
 from sfumato.words.points import settings
 from sfumato.words.question import reply_values
 from sfumato.workbench.endpoints import Call, Endpoint
-from sfumato.workbench.errors import FieldError
-from sfumato.workbench.views.after.explored import Explored, explored
+from sfumato.workbench.errors import FieldError, MissingError
+from sfumato.workbench.views.after.explored import Explored, live
 from sfumato.workbench.views.page import page
 
-KEPT_SECONDS = 3600
-"""So long a browser may keep the scripts that are the same for everybody."""
+
+def now(call: Call) -> Explored:
+    """Read the map of a project, with what a run that is under way has measured so far."""
+    return live(call.project, [each["id"] for each in call.runs.told(call.project)])
 
 
 def map_values(call: Call) -> dict[str, Any]:
-    """Collect what the map is drawn from, and what the rule for bounds has to know of every release."""
-    read = explored(call.project)
-    return map_content(read) | {"project": call.project.name, "changed": read.is_changed}
+    """Collect what the map is drawn from."""
+    project, read = call.project, now(call)
+    return {**map_content(read), "project": project.name, "running": call.runs.progress(project).is_under_way}
 
 
 def map_content(read: Explored) -> dict[str, Any]:
-    """Collect the map of a project as values, without what is told of one release alone."""
+    """Collect a map as values: what is drawn, and what the rule for bounds has to know of every release."""
     measures = [each | {"hiding": _is_about_hiding(read.map_, each["name"])} for each in read.chart["measures"]]
     points = [_on_map(read, point) for point in read.measured]
     return {**read.chart, "measures": measures, "points": points, "knee": _knee(read.map_)}
@@ -94,8 +96,7 @@ def _middle(map_: Map, name: str) -> float:
 
 def ask(call: Call) -> dict[str, Any]:
     """Answer a question over the map, in words."""
-    question = call.query.get("question", "")
-    read = explored(call.project)
+    question, read = call.query.get("question", ""), now(call)
     try:
         reply = read.map_.ask(question)
     except SfumatoError as error:
@@ -108,7 +109,9 @@ def choose(call: Call) -> dict[str, Any]:
     recipient = call.query.get("for") or None
     if recipient is not None and recipient not in RECIPIENTS:
         raise FieldError("for", f"for must be one of {', '.join(RECIPIENTS)}, not {recipient!r}")
-    return recommended(explored(call.project).map_, recipient) | {"recipient": recipient}
+    project = call.project
+    words = ["sfumato", "choose", str(project.folder), *(["--for", recipient] if recipient else []), "--resamples", "0"]
+    return recommended(now(call).map_, recipient) | {"recipient": recipient, "command": shlex.join(words)}
 
 
 def recommended(map_: Map, recipient: str | None) -> dict[str, Any]:
@@ -125,40 +128,21 @@ def recommended(map_: Map, recipient: str | None) -> dict[str, Any]:
 def map_page(call: Call) -> Response:
     """Show the map; where there is none yet, the way to it."""
     project = call.project
-    if not project.is_explored:
+    try:
+        read = now(call)
+    except MissingError:
         return page("map-empty.html", call, "map", data={"project": project.name})
-    read = explored(project)
-    values = map_values(call)
-    frontier = [point for point in read.map_.frontier() if point.status == "measured"]
+    progress = call.runs.progress(project)
     return page(
         "map.html",
         call,
         "map",
-        changed=read.is_changed,
-        frontier=[(point, headlines(read.map_, point)) for point in frontier],
+        changed=read.is_changed and not progress.is_under_way,
+        frontier=[(point, headlines(read.map_, point)) for point in read.map_.frontier()],
         recipients=RECIPIENTS.values(),
         examples=examples(read.map_),
-        data=values,
+        data={**map_content(read), "project": project.name, "running": progress.is_under_way},
     )
-
-
-def _script(text: str) -> Response:
-    return Response(text, media_type="text/javascript", headers={"cache-control": f"private, max-age={KEPT_SECONDS}"})
-
-
-def vega(call: Call) -> Response:
-    """Hand out the library that draws charts."""
-    return _script(vega_script())
-
-
-def drawing(call: Call) -> Response:
-    """Hand out what draws maps and releases on all pages of ours."""
-    return _script(script_of(*SHARED))
-
-
-def blocks(call: Call) -> Response:
-    """Hand out the styles of what is drawn."""
-    return Response(str(file("blocks.css")), media_type="text/css")
 
 
 MAP = "/api/projects/{project}/map"
@@ -167,7 +151,4 @@ ENDPOINTS = (
     Endpoint("GET", MAP, "Tells the map of a project: measures, releases, frontier and limit.", map_values),
     Endpoint("GET", f"{MAP}/ask", "Answers a question such as “k within loss 0.25”.", ask, query=("question",)),
     Endpoint("GET", f"{MAP}/choose", "Recommends a release, for a recipient or for anybody.", choose, query=("for",)),
-    Endpoint("GET", "/static/vega.js", "Hands out the library that draws charts.", vega),
-    Endpoint("GET", "/static/drawing.js", "Hands out what draws maps and releases.", drawing),
-    Endpoint("GET", "/static/blocks.css", "Hands out the styles of what is drawn.", blocks),
 )

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response
 
 from sfumato.configuration import Option
 from sfumato.errors import BadInputError, InfeasibleError, SfumatoError
@@ -25,9 +25,11 @@ from sfumato.workbench.desk import Project, lock_of
 from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.errors import ConflictError, FieldError, MissingError
 from sfumato.workbench.texts import t
+from sfumato.workbench.uploads import harmless
 from sfumato.workbench.views.after.explored import Explored, explored
 from sfumato.workbench.views.after.map import recommended
 from sfumato.workbench.views.after.point import PAGE_POLICY
+from sfumato.workbench.views.files import download
 from sfumato.workbench.views.page import page
 
 RELEASES = "releases"
@@ -158,9 +160,7 @@ def _published(project: Project, asked: Publishing, path: Path, mapping: Path | 
 
 def _check_name(name: str) -> None:
     """Raise unless a name is that of a file in the folder it is put into, and of nothing else."""
-    if not name.strip(" .") or name != Path(name).name or name.startswith(".") or len(name.encode()) > 150:
-        raise FieldError("file", t("publish.bad_name", file=name))
-    if any(letter in '<>:"/\\|?*' or ord(letter) < 32 for letter in name):
+    if name != harmless(name) or name.startswith("."):
         raise FieldError("file", t("publish.bad_name", file=name))
     if Path(name).suffix.lower() not in (".csv", ".parquet"):
         raise FieldError("file", t("publish.bad_ending", file=name))
@@ -232,20 +232,14 @@ def listed(call: Call) -> dict[str, Any]:
     return {"releases": releases(call.project)}
 
 
-def download(call: Call) -> Response:
+def handed_out(call: Call) -> Response:
     """Hand out a file that was published; pages are shown, and can do nothing else."""
     name, folder = call.names["file"], call.project.folder / RELEASES
-    path = folder / name
-    if folder.is_symlink() or name != path.name or name.startswith(".") or path.is_symlink() or not path.is_file():
-        raise MissingError(t("publish.no_file", file=name))
-    if path.suffix == ".html":
-        return FileResponse(path, media_type="text/html", headers={"content-security-policy": PAGE_POLICY})
-    return FileResponse(path, filename=name, media_type="application/octet-stream")
-
-
-def study(call: Call) -> Response:
-    """Hand out the study of a project."""
-    return FileResponse(call.project.file, filename="study.toml", media_type="application/toml")
+    response = download(folder, name, name, "text/html" if name.endswith(".html") else "application/octet-stream")
+    if name.endswith(".html"):
+        del response.headers["content-disposition"]
+        response.headers["content-security-policy"] = PAGE_POLICY
+    return response
 
 
 def _asked(call: Call) -> Publishing:
@@ -277,8 +271,7 @@ ENDPOINTS = (
     Endpoint("GET", RELEASE, "Lists what was published from a project.", listed),
     Endpoint("POST", RELEASE, "Publishes a release with its certificates.", publish, Publishing),
     Endpoint("GET", "/api/projects/{project}/points/{point}/offer", "Says what can be chosen for a release.", offered),
-    Endpoint("GET", FILES, "Hands out a file that was published.", download),
+    Endpoint("GET", FILES, "Hands out a file that was published.", handed_out),
     Endpoint("GET", f"{FILES}/again.sh", "Hands out the commands that publish a file again.", commands),
     Endpoint("GET", f"{FILES}/again.py", "Hands out the Python that publishes a file again.", script),
-    Endpoint("GET", "/projects/{project}/study.toml", "Hands out the study of a project.", study),
 )
