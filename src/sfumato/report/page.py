@@ -50,7 +50,7 @@ from sfumato.words.meanings import meanings
 from sfumato.words.points import settings, studied
 from sfumato.words.sentences import Subject, sentences
 
-SHARED = ("values.js", "chart.js", "release.js", "fidelity.js", "sides.js")
+SHARED = ("values.js", "chart.js", "tables.js", "release.js", "fidelity.js", "sides.js")
 """The scripts that draw a map and releases, wherever that is."""
 
 
