@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from sfumato.anonymizers import anonymizer
 from sfumato.cli import app
 from sfumato.errors import BadInputError
 from sfumato.report.budget import score_over_time, tuning_content
@@ -260,6 +261,20 @@ def test_a_question_is_answered_as_well_as_the_whole_dial_can(bound, shift):
     tried = tuned({dial: curve}, 20, Aim(("p_loss",), (Bound("u_loss", "max", bound),), True))
     found = min((x for _, (x, y) in tried if y <= bound + 1e-9), default=0.5)
     assert found <= best * 1.001 and len(tried) < 40
+
+
+@pytest.mark.parametrize("bound", [0.03, 0.06, 0.4, 3.0])
+def test_a_question_about_a_measure_without_ends_is_answered_to_the_digit(bound):
+    """Nothing but mechanisms has an epsilon, and it has no largest value: what was seen of it is the frame."""
+    dial = Family(Candidate(anonymizer("mst epsilon=1"), KAnonymity(1)), Dial("epsilon", 0.01, 10.0), ())
+    tuner, fits = Tuner(Aim(("epsilon",), (Bound("query_error", "max", bound),), True), [dial]), []
+    for _ in range(20):
+        for candidate in tuner.next():
+            epsilon = candidate.anonymizer.epsilon
+            measures = {"epsilon": epsilon, "query_error": 0.2 / epsilon}
+            tuner.learn(candidate, Point(candidate.id, candidate, "measured", None, measures))
+            fits += [epsilon] if 0.2 / epsilon <= bound else []
+    assert 0.2 / bound <= min(fits) <= 0.2 / bound * 1.001 and len(tuner.points) < 40
 
 
 def test_a_question_hopes_only_where_the_bound_lies_between():

@@ -13,7 +13,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, ClassVar
 
 from sfumato.errors import BadInputError
-from sfumato.measures import MEASURES
+from sfumato.measures import ATTACK_MEASURES, FIDELITY, MEASURES
 from sfumato.phrases import listed, number
 from sfumato.quiet import Quiet
 from sfumato.requirements import KAnonymity, LDiversity, Requirement
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 SHARES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 """The shares of suppressed records by which a reply says how much suppression helps."""
+
+SUBJECTS = {"table": "a table", "baskets": "baskets"}
+"""What maps are of, by the section of their study."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -146,7 +149,18 @@ class _Asked(Quiet):
         needed = [*self.question.measures, *([SHARE] if "suppression" in self.question.by else [])]
         for name in needed:
             if known and name not in known:
-                raise BadInputError(f"no point of this map has the measure {name!r}; it has {', '.join(known)}")
+                raise BadInputError(f"no point of this map has the measure {name!r}{self._remedy(name, known)}")
+
+    def _remedy(self, name: str, known: Sequence[str]) -> str:
+        """Say where a measure that a map lacks is to be had; where it is not, what the map has."""
+        said_of = MEASURES[name].said_of
+        if said_of != self.map_.study.section:
+            return f": it is said of {SUBJECTS[said_of]}, and this is a map of {SUBJECTS[self.map_.study.section]}"
+        if name == "epsilon":
+            return ": only differentially private releases have one; --search 60s looks for some"
+        if name in (*FIDELITY, *ATTACK_MEASURES):
+            return ": it is measured where it is asked for; ask the study itself instead of its map"
+        return f"; it has {', '.join(known)}"
 
     def _order(self, point: Point) -> tuple[object, ...]:
         """Order points by what is asked, then by what it costs; ties are decided."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import inf, log
@@ -27,6 +27,7 @@ import numpy as np
 from sfumato.anonymizers import CutVector
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
+from sfumato.phrases import listed
 from sfumato.process.interrupts import Cancel
 from sfumato.tradeoff.choice.bounds import Bound
 from sfumato.tradeoff.dominance import non_dominated
@@ -101,11 +102,30 @@ def tune(
     plan = (given.search if isinstance(given, Study) else None) or SearchPlan()
     within = tuple(dict.fromkeys([*bounds, *plan.bounds]))
     aim = Aim(asked, within, asked=True) if asked else Aim(given.axes, within)
-    exploration: Exploration[Any] = Exploration(given, cache, workers, table, cancel)
+    drawn, notices = _drawn_for(given, aim)
+    exploration: Exploration[Any] = Exploration(drawn, cache, workers, table, cancel)
     tuning = _Tuning(exploration, aim, seconds, tries, progress or (lambda done, total, last: None))
     tuning.run()
+    _check_made(aim, list(tuning.tuner.points.values()))
     with exploration.mapped_when_stopped(lambda: _points_of(tuning.own, tuning.tuner.points)):
-        return tuning.map()
+        return tuning.map(notices)
+
+
+def _check_made(aim: Aim, points: Collection[Point]) -> None:
+    """Raise where epsilon is asked for, and no mechanism can be run on the table."""
+    failed = [point for point in points if point.status == "failed" and point.candidate.anonymizer.noisy]
+    if "epsilon" in aim.names and failed and not any(point.has(["epsilon"]) for point in points):
+        point = failed[0]
+        raise BadInputError(f"nothing that has an epsilon can be made: {point.candidate.anonymizer}: {point.reason}")
+
+
+def _drawn_for(given: Explorable, aim: Aim) -> tuple[Explorable, list[str]]:
+    """Return the study on axes that what is looked for has, and a sentence where those are others than it had."""
+    drawn = given.on_axes_for(aim.names) if isinstance(given, Study) else given
+    if drawn.axes == given.axes:
+        return given, []
+    axes = f"{listed(drawn.axes)}, not on {listed(given.axes)}"
+    return drawn, [f"the map is drawn on {axes}: what is counted on groups is not known of releases with an epsilon"]
 
 
 def _points_of(candidates: Sequence[Any], *known: Mapping[Any, Point]) -> list[Point]:
@@ -188,8 +208,8 @@ class _Tuning:
             self.tuner.learn(candidate, point)
             self.order.append((round(time.monotonic() - self.started, 3), candidate.id))
 
-    def map(self) -> Map:
-        """Put the study's own candidates on a map, and what else could be made."""
+    def map(self, notices: Sequence[str]) -> Map:
+        """Put the study's own candidates on a map, and what else could be made; with what has to be said besides."""
         points = self.tuner.points
         shown = {one: point for one, point in points.items() if one in self.wanted or point.status == "measured"}
         added = [one for one in shown if one not in self.wanted]
@@ -202,7 +222,8 @@ class _Tuning:
             "exhausted": self.tuner.exhausted,
         }
         grown = self.exploration.study.grown(added)
-        return self.exploration.map(list(shown.values()), grown, {"tuning": tuning})
+        about = {"tuning": tuning, "notices": [*self.exploration.work.about["notices"], *notices]}
+        return self.exploration.map(list(shown.values()), grown, about)
 
 
 class Offer(NamedTuple):
