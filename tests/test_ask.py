@@ -228,7 +228,7 @@ def test_what_cannot_be_read_is_refused_in_a_sentence(text, says):
 
 def test_measures_of_baskets_are_not_asked_of_a_table():
     map_ = Map(ANY, (make_point("a", 5, 2, 0.1, 0.0),))
-    with pytest.raises(BadInputError, match="the measure 'ncp': it is said of baskets, and this is a map of a table"):
+    with pytest.raises(BadInputError, match="ncp is said of baskets, and this study is of a table"):
         ask(map_, "ncp within k 2")
 
 

@@ -44,6 +44,7 @@ def ask(
     Exit code 1 where nothing fits.
     """
     from sfumato.tradeoff import read_map, read_question, read_study
+    from sfumato.tradeoff.choice.reply import check_subject
     from sfumato.tradeoff.search.tuner import read_budget
 
     wanted = read_question(question)
@@ -57,6 +58,7 @@ def ask(
             map_ = _asked_of(map_.study, folder, wanted, seconds, workers)
     else:
         given = read_study(source)
+        check_subject(wanted, given)
         folder = out or folder_named(given.name, "-map")
         map_ = _asked_of(_grown(given, folder, wanted), folder, wanted, seconds, workers)
     tell_reply(map_.ask(wanted), map_, folder, as_json)

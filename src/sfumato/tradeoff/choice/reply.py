@@ -26,6 +26,7 @@ from sfumato.tradeoff.dominance import cost
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Map, Point
+    from sfumato.tradeoff.study.explorable import Explorable
 
 SHARES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 """The shares of suppressed records by which a reply says how much suppression helps."""
@@ -89,6 +90,16 @@ def ask(map_: Map, question: Question | str) -> Reply:
     return _Asked(map_, asked).reply()
 
 
+def check_subject(question: Question, study: Explorable) -> None:
+    """Raise where a question is about a measure of baskets and the study about a table, or the other way round."""
+    for name in question.measures:
+        said_of = MEASURES[name].said_of
+        if said_of != study.section:
+            raise BadInputError(
+                f"{name} is said of {SUBJECTS[said_of]}, and this study is of {SUBJECTS[study.section]}"
+            )
+
+
 def required(map_: Map) -> tuple[str, ...]:
     """Name the privacies that all measured releases in ranges require, k first; k where there is none."""
     releases = [
@@ -145,6 +156,7 @@ class _Asked(Quiet):
 
     def _check_known(self) -> None:
         """Raise where a measure is on no point."""
+        check_subject(self.question, self.map_.study)
         known = [name for name in MEASURES if any(point.has([name]) for point in self.map_.points)]
         needed = [*self.question.measures, *([SHARE] if "suppression" in self.question.by else [])]
         for name in needed:
@@ -153,9 +165,6 @@ class _Asked(Quiet):
 
     def _remedy(self, name: str, known: Sequence[str]) -> str:
         """Say where a measure that a map lacks is to be had; where it is not, what the map has."""
-        said_of = MEASURES[name].said_of
-        if said_of != self.map_.study.section:
-            return f": it is said of {SUBJECTS[said_of]}, and this is a map of {SUBJECTS[self.map_.study.section]}"
         if name == "epsilon":
             return ": only differentially private releases have one; --search 60s looks for some"
         if name in (*FIDELITY, *ATTACK_MEASURES):
