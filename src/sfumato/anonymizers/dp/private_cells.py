@@ -61,10 +61,10 @@ def declared_domain(table: Table) -> Domain:
     """Return the declared domain of a table with one sensitive attribute; what the records tell of it is refused."""
     quasi, sensitive = table.cells.quasi, table.cells.sensitive
     if len(sensitive) != 1:
-        names = ", ".join(attribute.name for attribute in sensitive) or "none"
+        found = ", ".join(attribute.name for attribute in sensitive) or "none"
         raise BadInputError(
             "a differentially private release in boxes counts the values of exactly one sensitive attribute "
-            f"(--sensitive), and the table has {len(sensitive)}: {names}; mst and aim take any number"
+            f"(--sensitive), and the table has {len(sensitive)}: {found}; mst and aim take any number"
         )
     check_declared(table)
     names, hierarchies = tuple(attribute.name for attribute in quasi), tuple(attribute.hierarchy for attribute in quasi)

@@ -93,9 +93,9 @@ class Exploration(Generic[Own]):
         data: Any = None,
         cancel: Cancel | None = None,
     ) -> None:
-        self.study = study
         self.crew = Crew(workers, cancel)
         self.work = self.crew.do(lambda: study.opened(data))
+        self.study = self.work.study
         if sentence := mend_cache(cache):
             warnings.warn(sentence, stacklevel=2)
         self.cache = Cache(cache)
@@ -196,6 +196,7 @@ class TableWork:
             "quasi": [quasi.name for quasi in table.cells.quasi],
             "sensitive": [sensitive.name for sensitive in table.cells.sensitive],
             **({"weights": dict(table.roles.weights)} if table.roles.weights else {}),
+            **({"coarsened": table.coarsened} if table.coarsened else {}),
             "notices": [*table.notices, *table.household_notices()],
             "digest": self.digest,
             "origin": table.engine.origin,

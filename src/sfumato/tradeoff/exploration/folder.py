@@ -88,6 +88,7 @@ FACTS = {
     "sensitive": listed(text),
     "tree": flag,
     "weights": mapped(number),
+    "coarsened": mapped(fields({"values": whole(), "instead_of": whole()})),
     **dict.fromkeys(("records", "cells", "dropped", "distinct", "items", "occurrences"), whole()),
 }
 """What is said of the data themselves; which of these, the kind of study says."""
