@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import traceback
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -62,8 +62,11 @@ def application(desk: Desk, gate: Gate) -> ASGIApp:
 
 def opened(house: House, gate: Gate) -> ASGIApp:
     """Put the workbench together."""
+    by_path: dict[str, dict[str, Endpoint]] = {}
+    for each in ENDPOINTS:
+        by_path.setdefault(each.path, {})[each.method] = each
     routes: list[Route | Mount] = [
-        Route(each.path, partial(_answered, each, house), methods=[each.method]) for each in ENDPOINTS
+        Route(path, partial(_answered, methods, house), methods=list(methods)) for path, methods in by_path.items()
     ]
     routes.append(Route("/api/openapi.json", _description))
     routes.append(Route("/static/colours.css", _colours))
@@ -90,8 +93,9 @@ async def _colours(request: Request) -> Response:
     return Response(str(file("colours.css")), media_type="text/css")
 
 
-async def _answered(endpoint: Endpoint, house: House, request: Request) -> Response:
+async def _answered(methods: Mapping[str, Endpoint], house: House, request: Request) -> Response:
     """Answer one request: errors are sentences, never a traceback."""
+    endpoint = methods["GET" if request.method == "HEAD" else request.method]
     visitor: Visitor = request.scope["visitor"]
     try:
         desk = house.desk_of(visitor.name)

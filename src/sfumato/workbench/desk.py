@@ -80,6 +80,7 @@ class Desk:
         place = (self.uploads if uploaded else self.folder).resolve()
         try:
             path = (place / text.removeprefix(UPLOADED if uploaded else "")).resolve()
+            path.is_file()
         except (OSError, ValueError, RuntimeError):  # a name too long, with a zero in it, or links in a circle
             raise RefusedError(f"{text!r}: no file can be called so") from None
         if not path.is_relative_to(place):

@@ -37,6 +37,11 @@ def a_list(items: Schema) -> Schema:
     return {"type": "array", "items": items}
 
 
+FILE = "application/octet-stream"
+EVENTS = "text/event-stream"
+EVENT = an_object(event=text, id=text, data=text)
+"""One event of a stream."""
+
 Method = Literal["GET", "POST", "PUT", "DELETE"]
 
 
@@ -91,7 +96,7 @@ class Endpoint:
     """Whether a file is handed in as it is; `Call.body` is then the path of what was received."""
 
     gives: Schema = field(default_factory=lambda: {"type": "object"})
-    """What is answered, as JSON Schema; of pages and files it does not matter."""
+    """What is answered, as JSON Schema, or one event of a stream; of pages and files it does not matter."""
 
     media: str | None = None
     """Of what is neither a page nor JSON, what it is."""

@@ -10,7 +10,7 @@ from typing import Any
 from sfumato import __version__
 from sfumato.catalogue import property_of
 from sfumato.configuration import described
-from sfumato.workbench.endpoints import Endpoint
+from sfumato.workbench.endpoints import FILE, Endpoint
 from sfumato.workbench.gate import CSRF
 
 PLACE = re.compile(r"{(\w+)}")
@@ -97,7 +97,7 @@ def _name(endpoint: Endpoint) -> str:
 
 
 def _given(endpoint: Endpoint) -> dict[str, Any]:
-    return {"schema": {"type": "string"} if endpoint.media else dict(endpoint.gives)}
+    return {"schema": {"type": "string"} if endpoint.media == FILE else dict(endpoint.gives)}
 
 
 def _ends(endpoint: Endpoint) -> list[int]:

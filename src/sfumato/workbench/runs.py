@@ -109,6 +109,11 @@ class Run:
     def _tell(self, **changed: Any) -> None:
         with self._lock:
             self.progress = replace(self.progress, **changed)
+        self.wake()
+
+    def wake(self) -> None:
+        """Let everybody who listens look."""
+        with self._lock:
             waiting = list(self._waiting)
         for wake in waiting:
             with suppress(RuntimeError):  # its loop has ended
@@ -260,6 +265,7 @@ class Runs:
             runs = [run for run in self._runs.values() if run.thread.is_alive()]
         for run in runs:
             run.cancel()
+            run.wake()
         ends = time.monotonic() + CLOSING_SECONDS
         for run in runs:
             run.thread.join(max(0.0, ends - time.monotonic()))

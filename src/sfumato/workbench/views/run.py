@@ -9,7 +9,7 @@ from starlette.responses import Response, StreamingResponse
 
 from sfumato.configuration import Option, shortened
 from sfumato.tradeoff.search.tuner import read_budget
-from sfumato.workbench.endpoints import Call, Endpoint, a_list, an_object, text
+from sfumato.workbench.endpoints import EVENT, EVENTS, Call, Endpoint, a_list, an_object, text
 from sfumato.workbench.errors import FieldError
 from sfumato.workbench.views.page import page
 
@@ -47,7 +47,7 @@ def events(call: Call) -> Response:
     told = call.query.get("told", "0")
     if not (told.isascii() and told.isdigit() and len(told) < 10):
         raise FieldError("told", f"told must be a whole number of at least 0, not {shortened(told)}")
-    return StreamingResponse(call.runs.events(call.project, int(told)), media_type="text/event-stream")
+    return StreamingResponse(call.runs.events(call.project, int(told)), media_type=EVENTS)
 
 
 def run_page(call: Call) -> Response:
@@ -79,6 +79,7 @@ ENDPOINTS = (
         "Tells of a run as it goes: progress, points, its end.",
         events,
         query=("told",),
-        media="text/event-stream",
+        gives=EVENT,
+        media=EVENTS,
     ),
 )
