@@ -56,7 +56,8 @@ def brought(table, rows, names=COLUMNS, **said):
     frame = pa.table(
         {name: pa.array(list(map(str, column))) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
     )
-    return BroughtFrame(frame=Frame.of(frame), **said).anonymize(table, NOTHING)
+    maker = BroughtFrame(frame=Frame.of(frame), **said)
+    return maker.anonymize(table, NOTHING, maker.form)
 
 
 def found(release):

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from hashlib import sha256
 from importlib.resources import files
 from os import environ
 from secrets import token_hex
@@ -26,6 +27,7 @@ from starlette.types import ASGIApp
 from sfumato.errors import BadInputError, SfumatoError
 from sfumato.pages import file
 from sfumato.plain import to_plain
+from sfumato.report.page import SHARED, script_of, vega_script
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.endpoints import Call, Endpoint, read_body
 from sfumato.workbench.errors import TooLargeError, answer_of, status_of
@@ -34,14 +36,34 @@ from sfumato.workbench.openapi import description
 from sfumato.workbench.runs import Runs
 from sfumato.workbench.texts import t
 from sfumato.workbench.uploads import USUAL_MOST, received
-from sfumato.workbench.views import audit, home, run
+from sfumato.workbench.views import after, audit, changes, columns, hierarchies, home, open, risk, run, wishes
 from sfumato.workbench.views import files as of_files
 from sfumato.workbench.views.page import error_page
 
 MOST_BYTES = 4_000_000
 """Of a body that is JSON; files are handed in as they are, under a limit of their own."""
 
-ENDPOINTS: Sequence[Endpoint] = (*home.ENDPOINTS, *of_files.ENDPOINTS, *run.ENDPOINTS, *audit.ENDPOINTS)
+ENDPOINTS: Sequence[Endpoint] = (
+    *home.ENDPOINTS,
+    *of_files.ENDPOINTS,
+    *run.ENDPOINTS,
+    *audit.ENDPOINTS,
+    *open.ENDPOINTS,
+    *changes.ENDPOINTS,
+    *columns.ENDPOINTS,
+    *hierarchies.ENDPOINTS,
+    *risk.ENDPOINTS,
+    *wishes.ENDPOINTS,
+    *after.ENDPOINTS,
+)
+
+MADE: Mapping[str, tuple[Callable[[], str], str]] = {
+    "/static/colours.css": (lambda: file("colours.css"), "text/css"),
+    "/static/blocks.css": (lambda: file("blocks.css"), "text/css"),
+    "/static/drawing.js": (lambda: script_of(*SHARED), "text/javascript"),
+    "/static/vega.js": (vega_script, "text/javascript"),
+}
+"""What pages that are no part of the workbench have as well: how it is made, and what it is."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +91,7 @@ def opened(house: House, gate: Gate) -> ASGIApp:
         Route(path, partial(_answered, methods, house), methods=list(methods)) for path, methods in by_path.items()
     ]
     routes.append(Route("/api/openapi.json", _description))
-    routes.append(Route("/static/colours.css", _colours))
+    routes += [Route(path, partial(_made, make, media)) for path, (make, media) in MADE.items()]
     routes.append(Mount("/static", StaticFiles(directory=str(files("sfumato.workbench") / "static"))))
     handlers: dict[Any, Any] = {HTTPException: _not_answered, Exception: _unforeseen}
     app = Starlette(routes=routes, exception_handlers=handlers, lifespan=partial(_life, house))
@@ -88,9 +110,13 @@ async def _description(request: Request) -> Response:
     return JSONResponse(description(ENDPOINTS))
 
 
-async def _colours(request: Request) -> Response:
-    """Hand out the colours that all pages of ours share."""
-    return Response(str(file("colours.css")), media_type="text/css")
+async def _made(make: Callable[[], str], media: str, request: Request) -> Response:
+    """Hand out a script or a style that other pages of ours have too; nothing where the browser has kept it."""
+    content = (await run_in_threadpool(make)).encode()
+    headers = {"etag": f'"{sha256(content).hexdigest()}"'}
+    if request.headers.get("if-none-match") == headers["etag"]:
+        return Response(status_code=304, headers=headers)
+    return Response(content, media_type=media, headers=headers)
 
 
 async def _answered(methods: Mapping[str, Endpoint], house: House, request: Request) -> Response:

@@ -224,6 +224,11 @@ class Runs:
         run = self._under_way(project)
         return _noted(project) if run is None else run.progress
 
+    def told(self, project: Project) -> list[dict[str, Any]]:
+        """Return the points that a run of a project which is under way has measured so far."""
+        run = self._under_way(project)
+        return [] if run is None else list(run.points)
+
     def _under_way(self, project: Project) -> Run | None:
         run = self._runs.get(project.folder.resolve())
         return run if run is not None and run.progress.is_under_way else None

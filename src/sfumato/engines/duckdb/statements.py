@@ -105,7 +105,7 @@ def ruled(text: str, rule: Rule) -> str:
         return f"left({text}, {rule.number})"
     if rule.kind == "day":
         return f"CASE WHEN regexp_full_match({text}, '{ISO_DAY}') THEN left({text}, 10) ELSE {text} END"
-    number = f"(floor(TRY_CAST({text} AS DOUBLE) / {rule.number}) * {rule.number})::VARCHAR"
+    number = f"(floor(TRY_CAST({text} AS DOUBLE) / {rule.number}) * {rule.number} + 0)::VARCHAR"  # no -0.0
     return f"CASE WHEN regexp_full_match({text}, '{NUMBER}') THEN {number} ELSE {text} END"
 
 
