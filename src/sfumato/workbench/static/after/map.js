@@ -150,6 +150,7 @@ function tellAnswer() {
   fill(
     "answer", element("p", { class: "hint" }, count),
     element("p", {}, `${t("map.best", { measure: label(asked) })} `, pointButton(best, best.id), `: ${best.words}.`),
+    best.warnings.map((text) => element("p", { class: "note" }, text)),
     element("div", { class: "figures" }, values), actions(publishLink(best), pointLink(best)), more, asCommand(asked, set),
   );
 }

@@ -13,7 +13,7 @@ from sfumato.phrases import number
 from sfumato.report.page import judged, plain_place, point_settings
 from sfumato.tradeoff import Map, NothingFitsError, Point
 from sfumato.tradeoff.choice.curve import rank
-from sfumato.tradeoff.choice.exposure import ABOUT_HIDING, refusal, shows_exact
+from sfumato.tradeoff.choice.exposure import ABOUT_HIDING, refusal, shows_exact, warnings
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
 from sfumato.words.choice import choice_values
 from sfumato.words.columns import done_sentence
@@ -52,6 +52,7 @@ def _on_map(read: Explored, point: Point) -> dict[str, Any]:
         **judged(read.map_, point),
         "headlines": [headline.values() for headline in headlines(read.map_, point)],
         "done": done_sentence(read.map_, point),
+        "warnings": warnings(point),
         "refused": refusal(point),
         "exact": shows_exact(point),
         "rank": [int(part) for part in rank(point)[:3]],
