@@ -36,7 +36,7 @@ from sfumato.workbench.openapi import description
 from sfumato.workbench.runs import Runs
 from sfumato.workbench.texts import t
 from sfumato.workbench.uploads import USUAL_MOST, received
-from sfumato.workbench.views import after, audit, home, run
+from sfumato.workbench.views import after, audit, changes, columns, hierarchies, home, open, risk, run, wishes
 from sfumato.workbench.views import files as of_files
 from sfumato.workbench.views.page import error_page
 
@@ -47,8 +47,14 @@ ENDPOINTS: Sequence[Endpoint] = (
     *home.ENDPOINTS,
     *of_files.ENDPOINTS,
     *run.ENDPOINTS,
-    *after.ENDPOINTS,
     *audit.ENDPOINTS,
+    *open.ENDPOINTS,
+    *changes.ENDPOINTS,
+    *columns.ENDPOINTS,
+    *hierarchies.ENDPOINTS,
+    *risk.ENDPOINTS,
+    *wishes.ENDPOINTS,
+    *after.ENDPOINTS,
 )
 
 MADE: Mapping[str, tuple[Callable[[], str], str]] = {

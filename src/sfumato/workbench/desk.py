@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -154,6 +155,11 @@ class Project:
     def study(self) -> Explorable:
         """The study as a value; raises where its file cannot be read."""
         return read_study(str(self.file))
+
+    @property
+    def version(self) -> str:
+        """What tells this text of the study from every other: a change says of which it is."""
+        return sha256(self.file.read_bytes()).hexdigest()[:16]
 
     @property
     def is_explored(self) -> bool:

@@ -250,11 +250,12 @@ class DuckDBEngine:
                 yield pa.RecordBatch.from_arrays([*listed, pa.array(counts[some])], names)
 
     @translated
-    def texts_in_order(self, columns: Sequence[str]) -> pa.Table:
-        """Return the texts of some columns, row by row as they stand."""
+    def texts_in_order(self, columns: Sequence[str], most: int | None = None) -> pa.Table:
+        """Return the texts of some columns, row by row as they stand: all, or at most so many."""
         texts = ", ".join(f"{self._text(name)} AS v{i}" for i, name in enumerate(columns))
+        limit = "" if most is None else f" LIMIT {most:d}"
         with self._lock:
-            table = self._connection.sql(f"SELECT {texts} FROM rows ORDER BY rowid").to_arrow_table()
+            table = self._connection.sql(f"SELECT {texts} FROM rows ORDER BY rowid{limit}").to_arrow_table()
         return table.rename_columns(list(columns))
 
     @translated
