@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,8 +19,9 @@ from sfumato.engines import Coding, Reading, Rule
 from sfumato.engines.duckdb import DuckDBEngine
 from sfumato.errors import BadInputError
 from sfumato.evidence.notation import Notation, leaves_covered
-from sfumato.publish import apply, read_mapping
+from sfumato.publish import apply, publish_point, read_mapping
 from sfumato.publish.mapping import mapping_of
+from sfumato.report.folder import save_map
 from sfumato.table import numeric, prefixes, tree
 from sfumato.table.budget import usual_most_cells
 from sfumato.table.table import Roles, with_roles
@@ -142,7 +145,7 @@ def test_the_usual_budget_is_what_fits_into_memory():
 
 
 def test_a_wide_table_is_searched_by_few_columns():
-    wide = {f"n{i}": pa.array(np.arange(3000) % (i + 2)) for i in range(30)}
+    wide = {f"n{i}": pa.array(np.arange(3000) % (i + 2)) for i in range(790)}
     table = pa.table({**{name: PEOPLE[name] for name in ("age", "sex", "ill")}, **wide, "key": np.arange(3000)})
     read = sfumato.read(table, quasi=["age", "sex"], sensitive=["ill"], neutral=[*wide, "key"])
     assert [n for n in read.notices if "different in every record" in n] == [
@@ -231,8 +234,58 @@ def test_codes_beyond_number_are_read_by_their_prefixes(monkeypatch, tmp_path):
     mapping_file.write_text(mapping_of(release, sfumato.requirement("k-anonymity k=60")).to_text())
     again = apply(read_mapping(mapping_file), table).release
     assert sorted(map(repr, again.to_arrow().to_pylist())) == sorted(map(repr, release.to_arrow().to_pylist()))
-    monkeypatch.setattr("sfumato.engines.duckdb.engine.MOST_TEXTS", 100)
+    monkeypatch.setattr("sfumato.engines.protocol.MOST_TEXTS", 100)
     with pytest.raises(
         BadInputError, match=r"column 'zip' has [\d,]+ distinct values, more than 100; give it another role"
     ):
         sfumato.read(table, quasi=["zip"], sensitive=["s"])
+
+
+STUDY = """
+name = "people"
+axes = ["k", "loss"]
+[table]
+source = "people.parquet"
+quasi = ["age", "status"]
+sensitive = ["ill"]
+neutral = ["note"]
+[table.hierarchy.age]
+type = "numeric"
+lower = 0
+upper = 99
+intervals = [5, 20]
+[[candidates]]
+anonymizers = ["mondrian"]
+requirements = ["k-anonymity k=5"]
+"""
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_map_says_by_which_budget_it_was_made_and_is_released_so_on_a_larger_machine(tmp_path, monkeypatch):
+    pq.write_table(PEOPLE, tmp_path / "people.parquet")
+    (tmp_path / "study.toml").write_text(STUDY)
+    points, rows = {}, {}
+    for folder, most in (("small", 600), ("large", 1 << 40)):
+        monkeypatch.setattr("sfumato.table.declaration.usual_most_cells", lambda memory, most=most: most)
+        map_ = sfumato.explore(tmp_path / "study.toml")
+        (tmp_path / folder).mkdir()
+        save_map(map_, tmp_path / folder)
+        points[folder] = json.loads((tmp_path / folder / "points.json").read_text())
+    assert points["small"]["table"]["coarsened"] == {"age": {"values": 20, "instead_of": 100}}
+    assert "coarsened" not in points["large"]["table"]
+    assert "most_cells = 600\n" in (tmp_path / "small" / "study.toml").read_text()
+    assert "most_cells" not in (tmp_path / "large" / "study.toml").read_text()
+    for folder, content in points.items():
+        (point,) = content["points"]
+        publish_point(tmp_path / folder, point["id"], tmp_path / f"{folder}.csv")
+        rows[folder] = (tmp_path / f"{folder}.csv").read_text()
+        certificate = json.loads((tmp_path / f"{folder}.csv.certificate.json").read_text())
+        found = sfumato.audit(tmp_path / f"{folder}.csv", ["age", "status"], original=PEOPLE, hierarchies={"age": AGE})
+        assert found.measures["loss"] == pytest.approx(point["measures"]["loss"])
+        said = [
+            notice
+            for notice in certificate["for_your_eyes"]["notices"]
+            if "is coarsened to 20 values instead of 100" in notice
+        ]
+        assert len(said) == (folder == "small")
+    assert rows["small"] != rows["large"]

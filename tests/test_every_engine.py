@@ -27,7 +27,7 @@ import pytest
 
 import sfumato
 from plain_engine import PlainEngine
-from sfumato.engines import Coding, Reading, open_rows
+from sfumato.engines import Coding, Reading, Rule, open_rows
 from sfumato.engines.duckdb import DuckDBEngine
 from sfumato.engines.postgresql import PostgreSQLEngine
 from sfumato.engines.spark import SparkEngine, sources
@@ -37,6 +37,7 @@ from sfumato.report.folder import save_map
 from spark_sessions import connect_port, sessions
 
 NUMBER = 60
+WIDE = 70
 HOSTILE = ['say "hi"', "a,b", "two\nlines", " blank ", "'", "\\", "{x}", None, "é", "7:7", "-", "#", "\U0001f600"]
 
 
@@ -147,6 +148,71 @@ def test_every_verb_answers_as_the_plain_engine_does(opened, truth):
     answers = described(opened(table()))
     for name, answer in truth.items():
         assert answers[name] == answer, name
+
+
+WRITTEN = ["12345-6789", "", "é日本x", "-0.5", "+7", "1e3", "7.", ".5", "-21", "-0", "19", "9007199254740993", "2e22"]
+WRITTEN += ["2020-01-31", "2020-01-31 10:00", "x9", "2020-01-31T1\n2", "2020-1-31", "20200131", None, "2020-01-3100"]
+RULES = {
+    "text": (Rule("prefix", 3), Rule("day"), Rule("floor", 10), Rule("floor", 1)),
+    "seen": (Rule("day"), Rule("prefix", 7)),
+    "when": (Rule("day"),),
+    "Income": (Rule("floor", 500), Rule("floor", 1)),
+    "fee": (Rule("prefix", 4),),
+}
+
+
+def ruled_answers(rows):
+    """What rules make of columns, and the cells and tuples by what they have made; the empty text is a text here."""
+    answers = {}
+    for column, rules in RULES.items():
+        for rule in rules:
+            found = rows.distinct_by(rule, column, ["short"])
+            answers[column, rule] = [found.values, found.counts.tolist(), found.kinds.tolist()]
+    codings = []
+    for column, (rule, *_) in RULES.items():
+        texts = [text for text in answers[column, rule][0] if column != "text" or text != "201"]
+        codings.append(Coding(column, {text: i // 2 for i, text in enumerate(texts)}, rule))
+    cells = rows.count_cells(codings)
+    tuples = rows.tuples(("age",), cells.link)
+    answers["cells"] = cells.codes.tolist(), cells.counts.tolist(), cells.dropped, rows.cell_number(codings)
+    answers["tuples"] = tuples.cell.tolist(), tuples.counts.tolist()
+    return answers
+
+
+def test_a_rule_makes_texts_fewer_wherever_rows_are(opened):
+    content = table().append_column("text", pa.array([WRITTEN[i % len(WRITTEN)] for i in range(NUMBER)]))
+    reading = Reading(origin="rows", as_it_stands=True)
+    expected, answers = ruled_answers(PlainEngine.open(content, reading)), ruled_answers(opened(content, reading))
+    for name, answer in expected.items():
+        assert answers[name] == answer, name
+    assert "0.0" in expected["text", Rule("floor", 10)][0] and expected["cells"][2] < NUMBER
+
+
+def test_texts_beyond_number_are_handed_over_by_no_engine(opened, monkeypatch):
+    monkeypatch.setattr("sfumato.engines.protocol.MOST_TEXTS", 5)
+    rows = opened(table())
+    assert len(rows.distinct("short").values) == 4
+    with pytest.raises(BadInputError, match=r"rows: column 'odd' has 13 distinct values, more than 5; give it another"):
+        rows.distinct("odd")
+    assert len(rows.distinct_by(Rule("prefix", 0), "odd").values) == 2
+    with pytest.raises(BadInputError, match=r"column 'odd' has \d+ distinct values, more than 5"):
+        rows.distinct_by(Rule("prefix", 1), "odd")
+
+
+def test_hundreds_of_columns_are_carried_through(opened, tmp_path):
+    """Most columns are neutral; those with another value in every row are told, and none is lost."""
+    many = {f"n{i}": pa.array(np.arange(NUMBER) % (i + 2) * (i + 1)) for i in range(WIDE)}
+    content = pa.table({"age": [i % 4 for i in range(NUMBER)], **many})
+    rows = opened(content)
+    assert rows.all_different(["age", *many]) == [name for i, name in enumerate(many) if i + 2 >= NUMBER]
+    tree = {"age": sfumato.table.numeric(0, 3)}
+    roles = sfumato.table.table.Roles(quasi=("age",), neutral=tuple(many))
+    release = sfumato.anonymize(sfumato.table.table.with_roles(rows, roles, tree, "value"), "k-anonymity k=5")
+    published = release.to_arrow()
+    names = [name for name in published.column_names if name != "age"]
+    assert sorted(names) == sorted(many) and published["age"].to_pylist() != content["age"].to_pylist()
+    listed = sorted(tuple(row[name] for name in names) for row in published.to_pylist())
+    assert listed == sorted(tuple(row[name] for name in names) for row in content.to_pylist())
 
 
 # -- the whole walk ------------------------------------------------------------------------------------------

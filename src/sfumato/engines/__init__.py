@@ -17,7 +17,6 @@ from sfumato.engines.protocol import Layout as Layout
 from sfumato.engines.protocol import Pairs as Pairs
 from sfumato.engines.protocol import Placement as Placement
 from sfumato.engines.protocol import Reading as Reading
-from sfumato.engines.protocol import ReadsByRule as ReadsByRule
 from sfumato.engines.protocol import Rule as Rule
 from sfumato.engines.protocol import Texts as Texts
 from sfumato.engines.protocol import Tuples as Tuples

@@ -42,6 +42,9 @@ LONG_FLOAT = (
 )
 """What is said of such a value by an engine that meets it, DuckDB apart, whose texts are the definition."""
 
+MOST_TEXTS = 2_000_000
+"""More distinct values of a column are not handed over to be coded."""
+
 SourceLayout = Literal["table", "lists", "lines"]
 
 
@@ -363,6 +366,9 @@ class Engine(Protocol):
     def distinct(self, column: str, complete: Sequence[str] = ()) -> DistinctValues:
         """List the distinct values of a column, by text, among the rows that miss no value in `complete` columns."""
 
+    def distinct_by(self, rule: Rule, column: str, complete: Sequence[str] = ()) -> DistinctValues:
+        """List what a rule makes of the texts of a column, and of how many texts each."""
+
     def all_different(self, columns: Sequence[str]) -> list[str]:
         """Say which of some columns have another value in every row; most are ruled out by a few rows."""
 
@@ -409,19 +415,19 @@ class Engine(Protocol):
 
 
 @runtime_checkable
-class ReadsByRule(Protocol):
-    """An engine that can read a column by a rule; others are handed no coding that has one."""
-
-    def distinct_by(self, rule: Rule, column: str, complete: Sequence[str] = ()) -> DistinctValues:
-        """List what a rule makes of the texts of a column, and of how many texts each."""
-
-
-@runtime_checkable
 class KeepsOrder(Protocol):
     """An engine whose rows have an order that it can hand over."""
 
-    def texts_in_order(self, columns: Sequence[str]) -> pa.Table:
-        """Return the texts of some columns (null: missing), row by row as they stand."""
+    def texts_in_order(self, columns: Sequence[str], most: int | None = None) -> pa.Table:
+        """Return the texts of some columns (null: missing), row by row as they stand: all, or at most so many."""
+
+
+def too_many_texts(origin: str, column: str, number: int) -> BadInputError:
+    """Say that a column has more values than anybody lists, and what to do."""
+    return BadInputError(
+        f"{origin}: column {column!r} has {number:,} distinct values, more than {MOST_TEXTS:,}; give it another role, "
+        "or declare a hierarchy by which it is read coarser: dates, continuous numbers, or prefixes with keep"
+    )
 
 
 def content_digest(columns: Sequence[str], rows: int, total: int) -> str:

@@ -8,10 +8,10 @@ is measured too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
-from sfumato.engines import DistinctValues, Engine, ReadsByRule, Rule
+from sfumato.engines import DistinctValues, Engine, Rule
 from sfumato.table.hierarchies.categories import prefixes
 from sfumato.table.hierarchies.declared import Declared, Filed
 from sfumato.table.hierarchies.hierarchy import Hierarchy
@@ -48,18 +48,12 @@ def rule_for(engine: Engine, column: str, given: Declared | None) -> Rule | None
 
     Texts of several lengths could not be masked without showing the longest in all of them.
     """
-    rule = rule_of(given) if engine.row_count > MANY_RECORDS and isinstance(engine, ReadsByRule) else None
+    rule = rule_of(given) if engine.row_count > MANY_RECORDS else None
     if rule is None or rule.kind != "prefix" or is_built(given):
         return rule
     facts = engine.facts(column)
     alike = rule.number < facts.shortest == facts.longest
     return rule if alike and facts.distinct > MOST_LISTED else None
-
-
-def distinct_by(engine: Engine, rule: Rule, column: str, complete: Sequence[str]) -> DistinctValues:
-    """List what a rule makes of the texts of a column."""
-    assert isinstance(engine, ReadsByRule), "a rule is found for engines that can read by it"
-    return engine.distinct_by(rule, column, complete)
 
 
 def prefix_hierarchy(engine: Engine, rule: Rule, given: Declared, distinct: DistinctValues, column: str) -> Hierarchy:

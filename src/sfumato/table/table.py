@@ -43,7 +43,7 @@ from sfumato.table.households import (
     shared_attributes,
 )
 from sfumato.table.rows import weighted_counts
-from sfumato.table.ruling import MANY_RECORDS, distinct_by, is_built, prefix_hierarchy, rule_for
+from sfumato.table.ruling import MANY_RECORDS, is_built, prefix_hierarchy, rule_for
 from sfumato.table.structures.structure import APART
 from sfumato.table.weights import Weights, weights_in_words, weights_of
 
@@ -114,11 +114,20 @@ class Table:
     fine: Mapping[str, Hierarchy] = field(default_factory=dict)
     """The hierarchies of columns that were coarsened, as they are declared: what a release loses is counted by them."""
 
+    most_cells: int | None = None
+    """The cell budget because of which they were."""
+
     kind: FrameKind = "arrow"
     """The kind of frame that its releases come back as: the one that it came as, or Arrow's."""
 
     def __repr__(self) -> str:
         return f"<Table: quasi {', '.join(self.roles.quasi)}; sensitive {', '.join(self.roles.sensitive) or 'none'}>"
+
+    @property
+    def coarsened(self) -> dict[str, dict[str, int]]:
+        """How many values the columns have that were coarsened, and how many they would have."""
+        sizes = {name: (self.hierarchies[name].size, tree.size) for name, tree in self.fine.items()}
+        return {name: {"values": coarse, "instead_of": fine} for name, (coarse, fine) in sizes.items()}
 
     @cached_property
     def _counted(self) -> tuple[Cells, int, str]:
@@ -392,7 +401,7 @@ def with_roles(
     for name in coded:
         entry = given.get(name)
         rule, complete = rule_for(engine, name, entry), coded if missing == "drop" else ()
-        distinct = engine.distinct(name, complete) if rule is None else distinct_by(engine, rule, name, complete)
+        distinct = engine.distinct(name, complete) if rule is None else engine.distinct_by(rule, name, complete)
         if not distinct.values:
             raise BadInputError(f"{engine.origin}: every record misses a value, so missing='drop' leaves none")
         if entry is not None and rule is not None and rule.kind == "prefix" and not is_built(entry):
@@ -445,7 +454,9 @@ def _within(table: Table, counts: Mapping[str, Counts], most_cells: int) -> Tabl
     said = [coarse.notice(name, table.hierarchies[name], most_cells) for name in trees]
     fine = {name: table.hierarchies[name] for name in trees}
     hierarchies = {**table.hierarchies, **trees}
-    return replace(table, hierarchies=hierarchies, codings=coded, notices=(*table.notices, *said), fine=fine)
+    return replace(
+        table, hierarchies=hierarchies, codings=coded, notices=(*table.notices, *said), fine=fine, most_cells=most_cells
+    )
 
 
 def _names(given: Iterable[str]) -> tuple[str, ...]:

@@ -58,6 +58,9 @@ class Point:
     brought: Mapping[str, Any] | None = None
     """Of what was made elsewhere: what is claimed, the verdict on it, what else was found. Internal."""
 
+    refused: str = ""
+    """Why it is no release to publish, where only the release itself shows that (`exposure`). Internal."""
+
     @property
     def anonymizer(self) -> str:
         """Who makes the release, as one would type it."""

@@ -18,8 +18,10 @@ from weakref import finalize
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sfumato.engines import protocol
 from sfumato.engines.answers import lists_in, tuples_in
 from sfumato.engines.columns import number_column, numbers_in, text_column
 from sfumato.engines.duckdb.coding import KEYED_BY_VALUE, CodedColumn, Packing, in_order
@@ -58,6 +60,7 @@ from sfumato.engines.protocol import (
     Rule,
     Tuples,
     content_digest,
+    too_many_texts,
 )
 from sfumato.errors import BadInputError
 
@@ -65,9 +68,6 @@ Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 MOST_ENUMERATED = 20_000
 """Up to so many distinct texts of a column come as a dictionary with every batch."""
-
-MOST_TEXTS = 2_000_000
-"""More distinct values of a column are not handed over to be coded."""
 
 TUPLES_AT_ONCE = 1 << 17
 """So many of them are handed over with a batch."""
@@ -192,17 +192,19 @@ class DuckDBEngine:
 
     @translated
     def all_different(self, columns: Sequence[str]) -> list[str]:
-        """Say which of some columns have another value in every row: the first rows rule most out."""
-        for few in (f" LIMIT {FEW_ROWS}", ""):
-            if not columns:
-                break
-            texts = ", ".join(f"{self._text(name)} AS v{i}" for i, name in enumerate(columns))
-            counts = ", ".join(f"count(DISTINCT v{i}) + max((v{i} IS NULL)::INTEGER)" for i in range(len(columns)))
-            rows, *numbers = self._connection.execute(
-                f"SELECT count(*), {counts} FROM (SELECT {texts} FROM rows{few})"
-            ).fetchall()[0]
-            columns = [name for name, number in zip(columns, numbers, strict=True) if number == rows]
-        return list(columns)
+        """Say which of some columns have another value in every row: the first rows rule most out.
+
+        DuckDB is not asked to count the distinct values of hundreds of columns at once, which takes it minutes.
+        """
+        if not columns:
+            return []
+        texts = ", ".join(f"{self._text(name)} AS v{i}" for i, name in enumerate(columns))
+        few = self._connection.sql(f"SELECT {texts} FROM rows LIMIT {FEW_ROWS}").to_arrow_table()
+        numbers = [pc.count_distinct(values, mode="all").as_py() for values in few.columns]
+        left = [name for name, number in zip(columns, numbers, strict=True) if number == few.num_rows]
+        counted = (f"count(DISTINCT {self._text(name)}) + max(({self._text(name)} IS NULL)::INTEGER)" for name in left)
+        whole = [self._connection.execute(f"SELECT {number} FROM rows").fetchall()[0][0] for number in counted]
+        return [name for name, number in zip(left, whole, strict=True) if number == self.row_count]
 
     def sample(self, column: str, rows: int) -> DistinctValues:
         """List the distinct values of a column among about this many rows, the same at every call."""
@@ -218,12 +220,8 @@ class DuckDBEngine:
     def _distinct(self, column: str, kept: str, rule: Rule | None = None) -> DistinctValues:
         values = self._values_of(column, kept, rule)
         number = self._connection.execute(f"SELECT count(*) FROM {values}").fetchall()[0][0]
-        if number > MOST_TEXTS:
-            raise BadInputError(
-                f"{self.origin}: column {column!r} has {number:,} distinct values, more than {MOST_TEXTS:,}; give it "
-                "another role, or declare a hierarchy by which it is read coarser: dates, continuous numbers, or "
-                "prefixes with keep"
-            )
+        if number > protocol.MOST_TEXTS:
+            raise too_many_texts(self.origin, column, number)
         numbered = self.row_count <= MOST_NUMBERED
         told = f"sum(n)::BIGINT AS n, {'min(first)' if numbered else 'NULL'} AS first, sum(kinds)::BIGINT AS kinds"
         table = self._connection.sql(
@@ -256,11 +254,12 @@ class DuckDBEngine:
                 yield pa.RecordBatch.from_arrays([*listed, pa.array(counts[some])], names)
 
     @translated
-    def texts_in_order(self, columns: Sequence[str]) -> pa.Table:
-        """Return the texts of some columns, row by row as they stand."""
+    def texts_in_order(self, columns: Sequence[str], most: int | None = None) -> pa.Table:
+        """Return the texts of some columns, row by row as they stand: all, or at most so many."""
         texts = ", ".join(f"{self._text(name)} AS v{i}" for i, name in enumerate(columns))
+        limit = "" if most is None else f" LIMIT {most:d}"
         with self._lock:
-            table = self._connection.sql(f"SELECT {texts} FROM rows ORDER BY rowid").to_arrow_table()
+            table = self._connection.sql(f"SELECT {texts} FROM rows ORDER BY rowid{limit}").to_arrow_table()
         return table.rename_columns(list(columns))
 
     @translated

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import pyarrow as pa
 
+from sfumato.engines import protocol
 from sfumato.engines.answers import by_text, distinct_in, lists_in, tuples_in
 from sfumato.engines.duckdb import DuckDBEngine
 from sfumato.engines.duckdb.connections import connect
@@ -40,6 +41,7 @@ from sfumato.engines.protocol import (
     Rule,
     Tuples,
     content_digest,
+    too_many_texts,
 )
 from sfumato.errors import BadInputError
 
@@ -117,13 +119,13 @@ class PostgreSQLEngine:
 
     def distinct(self, column: str, complete: Sequence[str] = ()) -> DistinctValues:
         """List the distinct values of a column, in ascending order of their text."""
-        return distinct_in(self._counted([column], complete, self._rows))
+        return distinct_in(self._listed(column, self._counting([column], complete, self._rows)))
 
     def distinct_by(self, rule: Rule, column: str, complete: Sequence[str] = ()) -> DistinctValues:
         """List what a rule makes of the texts of a column, and of how many texts each."""
         counting, text = self._counting([column], complete, self._rows), ruled("t0", rule)
         answer = f"SELECT {text} AS t, sum(n)::int8 AS n, count(t0) AS kinds FROM ({counting}) AS counted GROUP BY 1"
-        table = by_text(self._session.query(answer), 1)
+        table = by_text(self._listed(column, answer), 1)
         return replace(distinct_in(table), kinds=table["kinds"].to_numpy())
 
     def all_different(self, columns: Sequence[str]) -> list[str]:
@@ -332,6 +334,14 @@ class PostgreSQLEngine:
         counted = f"SELECT {', '.join([*keys, 'count(*) AS n'])} FROM {rows} WHERE {kept}"
         grouped = f"{counted} GROUP BY {', '.join(str(i + 1) for i in range(len(keys)))}" if keys else counted
         return f"SELECT {', '.join([*texts, 'n'])} FROM ({grouped}) AS rows"
+
+    def _listed(self, column: str, texts: str) -> pa.Table:
+        """Bring the distinct texts of a column, unless there are more than anybody lists."""
+        listed = self._session.query(f"{texts} LIMIT {protocol.MOST_TEXTS + 1}")
+        if listed.num_rows > protocol.MOST_TEXTS:
+            number = self._session.query(f"SELECT count(*) FROM ({texts}) AS texts")[0][0].as_py()
+            raise too_many_texts(self.origin, column, number)
+        return listed
 
     def _counted(self, columns: Sequence[str], complete: Sequence[str], rows: str) -> pa.Table:
         return self._session.query(self._counting(columns, complete, rows))

@@ -59,7 +59,7 @@ def ruled(text: str, rule: Rule | None) -> str:
     elif rule.kind == "day":
         made = f"CASE WHEN {text} ~ '{ISO_DAY}' THEN left({text}, 10) ELSE {text} END"
     else:
-        number = KINDS["float8"].key_of(f"(floor(({text})::float8 / {rule.number}) * {rule.number})")
+        number = KINDS["float8"].key_of(f"(floor(({text})::float8 / {rule.number}) * {rule.number} + 0)")
         made = f"CASE WHEN {text} ~ '{READABLE}' THEN {number} ELSE {text} END"
     return f'(({made}) COLLATE "C")'
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, wraps
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar, cast
@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.engines import protocol
 from sfumato.engines.answers import by_text, distinct_in, lists_in, tuples_in
 from sfumato.engines.duckdb import DuckDBEngine
 from sfumato.engines.duckdb.coding import CodedColumn, Packing, in_order
@@ -32,12 +33,14 @@ from sfumato.engines.protocol import (
     Layout,
     Placement,
     Reading,
+    Rule,
     Tuples,
     content_digest,
+    too_many_texts,
 )
 from sfumato.engines.spark.releases import Cells, Published, published, save
 from sfumato.engines.spark.sources import Loaded, collected, is_frame, load, nested_kind, spoken
-from sfumato.engines.spark.statements import column_facts
+from sfumato.engines.spark.statements import column_facts, ruled
 from sfumato.engines.spark.values import SHORT, WHOLE, bare, framed, has_text, text_of
 from sfumato.errors import BadInputError
 
@@ -131,12 +134,24 @@ class SparkEngine:
         return self._distinct(column, self._complete(complete))
 
     @translated
+    def distinct_by(self, rule: Rule, column: str, complete: Sequence[str] = ()) -> DistinctValues:
+        """List what a rule makes of the texts of a column, and of how many texts each."""
+        texts = self._counted([column], self._complete(complete))
+        made = self._session.sql(
+            "SELECT t, sum(n) AS n, count(text) AS kinds FROM {made} GROUP BY t",
+            made=texts.selectExpr(f"{ruled('t0', rule, column)} AS t", "n", "t0 AS text"),
+        )
+        table = by_text(self._listed(column, made), 1)
+        return replace(distinct_in(table), kinds=table["kinds"].to_numpy())
+
+    @translated
     def all_different(self, columns: Sequence[str]) -> list[str]:
         """Say which of some columns have another value in every row: a few rows rule most out."""
-        for frame in (self._frame.limit(FEW_ROWS), self._frame):
+        few = "size(collect_set(v{i}))"  # to count the distinct ones of n columns at once copies rows n times
+        for frame, number in ((self._frame.limit(FEW_ROWS), few), (self._frame, "count(DISTINCT v{i})")):
             if columns:
                 texts = [f"{self._shown(name)} AS v{i}" for i, name in enumerate(columns)]
-                counts = [f"count(DISTINCT v{i}) + max(CAST(v{i} IS NULL AS INT))" for i in range(len(columns))]
+                counts = [f"{number.format(i=i)} + max(CAST(v{i} IS NULL AS INT))" for i in range(len(columns))]
                 numbers = collected(frame.selectExpr(*texts).selectExpr("count(*) AS rows", *counts)).columns
                 rows, *different = (number[0].as_py() for number in numbers)
                 columns = [name for name, number in zip(columns, different, strict=True) if number == rows]
@@ -255,12 +270,29 @@ class SparkEngine:
 
     def _distinct(self, column: str, kept: str) -> DistinctValues:
         with spoken(self.origin):
-            return distinct_in(collected(self._counted([column], kept)))
+            return distinct_in(self._listed(column, self._counted([column], kept)))
+
+    def _listed(self, column: str, texts: Any) -> pa.Table:
+        """Bring the distinct texts of a column, unless there are more than anybody lists."""
+        listed = collected(texts.limit(protocol.MOST_TEXTS + 1))
+        if listed.num_rows > protocol.MOST_TEXTS:
+            raise too_many_texts(self.origin, column, self._number(texts))
+        return listed
 
     def _key(self, name: str) -> tuple[str, str]:
         """Write what tells the values of a column apart, and its type: Spark would take -0.0 for 0.0."""
         kind = self._kinds[name]
         return (self._text(name), "string") if bare(kind) in SHORT else (self._column(name), kind)
+
+    def _lookup_key(self, coding: Coding) -> tuple[str, pa.DataType]:
+        """Write by what a value is looked up, and its type: whole numbers and days by themselves, others by texts."""
+        column = coding.column
+        if coding.rule is not None:
+            return ruled(self._text(column), coding.rule, column), pa.string()
+        key, kind = self._key(column)
+        if bare(kind) in WHOLE:
+            return f"CAST({key} AS BIGINT)", pa.int64()
+        return (key, pa.date32()) if kind == "date" else (text_of(key, kind, column), pa.string())
 
     def _counted(self, columns: Sequence[str], kept: str) -> Any:
         """Count the distinct tuples of texts: t0, t1, ... and n."""
@@ -285,7 +317,7 @@ class SparkEngine:
 
         Grouping by a number is cheaper than grouping by the values. What is `kept` of a row has a name each.
         """
-        keys = [_lookup_key(*self._key(coding.column), coding.column) for coding in codings]
+        keys = [self._lookup_key(coding) for coding in codings]
         listed = [f"{key} AS y{i}" for i, (key, _) in enumerate(keys)]
         frame = self._frame.selectExpr(*listed, *(f"{value} AS {name}" for name, value in kept.items()))
         codes = []
@@ -321,13 +353,6 @@ def _packing(codings: Sequence[Coding]) -> Packing:
     """Say how the codes of a row, in fields s0, s1, ..., become one number, or a few."""
     sizes = [max(coding.codes.values(), default=-1) + 1 for coding in codings]
     return Packing(tuple(CodedColumn(f"s{i}", f"y{i}", size) for i, size in enumerate(sizes)))
-
-
-def _lookup_key(key: str, kind: str, column: str) -> tuple[str, pa.DataType]:
-    """Write by what a value is looked up, and its type: whole numbers and days by themselves, others by their texts."""
-    if bare(kind) in WHOLE:
-        return f"CAST({key} AS BIGINT)", pa.int64()
-    return (key, pa.date32()) if kind == "date" else (text_of(key, kind, column), pa.string())
 
 
 def _lookup(coding: Coding, i: int, kind: pa.DataType) -> pa.Table:

@@ -1,15 +1,32 @@
-"""The SQL by which Spark says what a column is like: the fields of `ColumnFacts`, in one pass."""
+"""The SQL by which Spark reads a column by a rule, and says what it is like: the fields of `ColumnFacts`."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from sfumato.engines.spark.values import literal, matches
+from sfumato.engines.protocol import Rule
+from sfumato.engines.spark.values import let, literal, matches, text_of
 
 NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
+ISO_DAY = r"(?s)[0-9]{4}-[0-9]{2}-[0-9]{2}([ T].*)?"
 PADDED = r"0[0-9]+"
 DAY = r"([0-9]{4}-[0-9]{2}-[0-9]{2})([ T][0-9]{2}:[0-9]{2}.*)?"
 DOTTED_DAY = r"([0-9]{1,2})\.([0-9]{1,2})\.([1-9][0-9]{3})"
+
+
+WHOLE_FROM = "9007199254740992D"
+"""Floating point numbers from here on have no fraction."""
+
+
+def ruled(text: str, rule: Rule, column: str) -> str:
+    """Write what a rule makes of a text of a column."""
+    if rule.kind == "prefix":
+        return f"left({text}, {rule.number})"
+    if rule.kind == "day":
+        return let("t", text, f"CASE WHEN {matches('t', ISO_DAY)} THEN left(t, 10) ELSE t END")
+    floor = f"CASE WHEN abs(q) < {WHOLE_FROM} THEN CAST(floor(q) AS DOUBLE) ELSE q END * {rule.number}"
+    number = let("q", f"CAST(t AS DOUBLE) / {rule.number}", let("x", floor, text_of("x", "double", column)))
+    return let("t", text, f"CASE WHEN {matches('t', NUMBER)} THEN {number} ELSE t END")
 
 
 def column_facts(frame: Any) -> Any:

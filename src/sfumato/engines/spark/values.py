@@ -130,7 +130,7 @@ def _float_text(column: str, kind: str, called: str) -> str:
     )
 
 
-def _let(name: str, value: str, body: str) -> str:
+def let(name: str, value: str, body: str) -> str:
     """Write an expression in which a value that is used several times has a name."""
     return f"element_at(transform(array({value}), {name} -> {body}), 1)"
 
@@ -149,7 +149,7 @@ def _laid_out(java: str, size: str, kind: str, called: str) -> str:
         parts = f"CASE WHEN {size} BETWEEN 9e15D AND 9.22e18D THEN {_parts(whole, f'length({whole})')} ELSE {parts} END"
         shortest = f"coalesce({', '.join([*(_rounded(digits, size) for digits in (1, 15, 16, 17)), 's'])})"
     final = _parts("rtrim('0', f.d)", "f.p")
-    return _let("r", parts, _let("s", bare, _let("f", shortest, _let("n", final, _digits()))))
+    return let("r", parts, let("s", bare, let("f", shortest, let("n", final, _digits()))))
 
 
 def _parts(digits: str, power: str) -> str:

@@ -60,6 +60,10 @@ class Opened(Protocol):
     """A study with its data at hand: its candidates, and how each becomes a point."""
 
     @property
+    def study(self) -> Explorable:
+        """The study, with what opening its data has decided."""
+
+    @property
     def key(self) -> str:
         """A digest of everything a point depends on besides its candidate."""
 

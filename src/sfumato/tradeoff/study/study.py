@@ -167,7 +167,16 @@ class Study:
 
     section: ClassVar[str] = "table"
     forms: ClassVar[tuple[str, ...]] = FORMS
-    facts: ClassVar[tuple[str, ...]] = ("digest", "records", "cells", "dropped", "quasi", "sensitive", "weights")
+    facts: ClassVar[tuple[str, ...]] = (
+        "digest",
+        "records",
+        "cells",
+        "dropped",
+        "quasi",
+        "sensitive",
+        "weights",
+        "coarsened",
+    )
 
     def __post_init__(self) -> None:
         check_axes(self.axes, MEASURES)
@@ -184,6 +193,13 @@ class Study:
                 'axes = ["attack_accuracy", "query_error"], or others of what can be said of all: '
                 f"{', '.join(READ_NOISY)}"
             )
+
+    def on_axes_for(self, measures: Sequence[str]) -> Study:
+        """Return the study on axes that releases with these measures have: nothing with an epsilon has groups."""
+        if "epsilon" not in measures or all(axis in READ_NOISY for axis in self.axes):
+            return self
+        readable = dict.fromkeys(name for name in measures if name in READ_NOISY)
+        return replace(self, axes=tuple(readable if len(readable) > 1 else readable | {"query_error": None}))
 
     @cached_property
     def candidates(self) -> Sequence[Candidate]:
@@ -203,7 +219,14 @@ class Study:
         """Open the table, unless it is given, and list the candidates."""
         from sfumato.tradeoff.exploration.exploration import TableWork  # points are about studies: not before them
 
-        return TableWork.of(self, data if data is not None else self.table.open())
+        table = data if data is not None else self.table.open()
+        return TableWork.of(self._within(table), table)
+
+    def _within(self, table: Table) -> Study:
+        """Return the study that says by which cell budget its table was coarsened, and not this machine's memory."""
+        return (
+            self if table.most_cells is None else replace(self, table=replace(self.table, most_cells=table.most_cells))
+        )
 
     def candidate_of(self, entry: Mapping[str, Any]) -> Candidate:
         """Read a candidate from its texts."""
@@ -413,7 +436,7 @@ def _beside(folder: Path, value: Any, bundled: bool = False) -> Any:
 
 def _grid(block: Mapping[str, Any], folder: Path) -> Grid:
     if (maker := brought_of(block, folder)) is not None:
-        return Grid((maker,))
+        return Grid((maker,), forms=(maker.form,))
     known_keys("[[candidates]]", block, (*described(Grid), *BROUGHT_KEYS))
     return Grid(
         tuple(beside_study(anonymizer(text), folder) for text in texts_of(block, "anonymizers", "mondrian")),
