@@ -28,7 +28,6 @@ from sfumato.workbench.gate import CSRF, HEADERS, Gate
 from sfumato.workbench.runs import Runs
 from sfumato.workbench.serving import Serving, Team
 from sfumato.workbench.teams import Members, Patience, TeamGate, digested, fits
-from sfumato.workbench.trust import UPLOADS_IN
 from sfumato.workbench.uploads import harmless
 from workbenches import HOST, ORIGIN, STUDY, client_of, make_desk, make_project
 
@@ -308,10 +307,16 @@ def test_whoever_started_it_may_allow_more(tmp_path: Path) -> None:
 
 
 def test_a_source_that_is_not_there_is_no_secret(desk: Desk) -> None:
-    """That of an upload which went with an earlier run, and one beside the study: whoever opens it says so."""
-    for number, source in enumerate(("nobody.csv", f"{UPLOADS_IN}/sfumato-uploads-gone/0123/a.csv")):
-        make_project(desk.folder / f"p{number}", STUDY.replace("people.csv", source))
-        assert desk.project(f"p{number}").study.name == "people"
+    """Such as a link to an upload that went with an earlier run of the workbench: whoever opens it says so."""
+    folder = make_project(desk.folder / "gone", STUDY.replace("people.csv", "link.csv"))
+    for leads_to in ("/tmp/sfumato-uploads-gone/a.csv", "/etc/passwd"):
+        (folder / "link.csv").unlink(missing_ok=True)
+        (folder / "link.csv").symlink_to(leads_to)
+        if leads_to == "/etc/passwd":  # made after the study was looked at
+            with pytest.raises(RefusedError):
+                desk.project("gone")
+        else:
+            assert desk.project("gone").study.name == "people"
     make_project(desk.folder / "other", STUDY.replace("people.csv", "/nothing/a.csv"))
     with pytest.raises(RefusedError):
         desk.project("other")

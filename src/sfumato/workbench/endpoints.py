@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
-from sfumato.configuration import check_options, described
+from sfumato.configuration import check_options, described, shortened
 from sfumato.errors import BadInputError
 from sfumato.workbench.errors import FieldError
 from sfumato.workbench.runs import Runs
@@ -107,6 +108,14 @@ class Endpoint:
         return self.path.startswith("/api/")
 
 
+@cache
+def mappings(kind: type) -> frozenset[str]:
+    """Name the fields of what an endpoint takes that hold values by name, whichever these are."""
+    hints = get_type_hints(kind)
+    parts = {name: (hint, *get_args(hint)) for name, hint in hints.items()}
+    return frozenset(name for name, those in parts.items() if any(get_origin(each) is Mapping for each in those))
+
+
 def read_body(kind: type, given: Any) -> Any:
     """Make what an endpoint takes from plain values; what does not fit is a sentence that names the field."""
     if not isinstance(given, dict):
@@ -118,8 +127,11 @@ def read_body(kind: type, given: Any) -> Any:
     lacking = [name for name, each in known.items() if each.default is MISSING and name not in given]
     if lacking:
         raise FieldError(lacking[0], f"{lacking[0]} is not given: {known[lacking[0]].option.meaning}")
+    objects = mappings(kind)
     values = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
     for key, value in values.items():
+        if key in objects and not isinstance(value, dict) and not (value is None and known[key].optional):
+            raise FieldError(key, f"{key} must be an object with names and values, not {shortened(value)}")
         try:
             known[key].check(value)
         except BadInputError as error:

@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from sfumato.errors import SfumatoError
 from sfumato.plain import to_plain
@@ -28,6 +28,7 @@ from sfumato.workbench.texts import t
 from sfumato.workbench.worker import Task
 
 State = Literal["idle", "waiting", "running", "done", "stopped", "failed"]
+STATES: tuple[State, ...] = get_args(State)
 UNDER_WAY = ("waiting", "running")
 
 GRACE_SECONDS = 5.0

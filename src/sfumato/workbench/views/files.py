@@ -69,7 +69,7 @@ def handed_out(call: Call) -> Response:
     return download(project.folder, name, f"{project.name}-{audience}-{name}")
 
 
-def download(folder: Path, name: str, called: str) -> Response:
+def download(folder: Path, name: str, called: str, media: str = FILE) -> Response:
     """Hand out a file of a folder under a name; what is read is what was looked at, and never behind a link."""
     try:
         stream = _opened(folder, name)
@@ -80,7 +80,7 @@ def download(folder: Path, name: str, called: str) -> Response:
         "content-length": str(os.fstat(stream.fileno()).st_size),
         "content-disposition": f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(called, safe='')}",
     }
-    return StreamingResponse(_pieces(stream), media_type=FILE, headers=headers)
+    return StreamingResponse(_pieces(stream), media_type=media, headers=headers)
 
 
 def _opened(folder: Path, name: str) -> BinaryIO:

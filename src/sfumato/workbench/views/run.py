@@ -11,6 +11,7 @@ from sfumato.configuration import Option, shortened
 from sfumato.tradeoff.search.tuner import read_budget
 from sfumato.workbench.endpoints import EVENT, EVENTS, Call, Endpoint, a_list, an_object, text
 from sfumato.workbench.errors import FieldError
+from sfumato.workbench.runs import STATES
 from sfumato.workbench.views.page import page
 
 BUDGETS = ("30s", "1m", "2m", "5m", "15m", "1h")
@@ -59,7 +60,7 @@ def run_page(call: Call) -> Response:
 
 RUN = "/api/projects/{project}/run"
 PROGRESS = an_object(
-    state={"enum": ["idle", "waiting", "running", "done", "stopped", "failed"]},
+    state={"enum": list(STATES)},
     done={"type": "number", "minimum": 0},
     total={"type": "number", "minimum": 0},
     unit=text,

@@ -87,7 +87,7 @@ function drawBounds(best = answered().best) {
   cut.push({ class: "cut", x: left, y: isAbove ? top : at.y, width, height: isAbove ? at.y - top : top + height - at.y });
   const lines = [{ class: "line", x1: at.x, x2: at.x, y1: top, y2: top + height }, { class: "line", x1: left, x2: left + width, y1: at.y, y2: at.y }];
   byName("overlay").replaceChildren(...shapes("rect", cut), ...shapes("line", lines), ...rings(best));
-  place("x", at.x, top - 2);
+  place("x", at.x, isAbove ? top + height + 2 : top - 2);  // where the other line begins to bound is the other end
   place("y", left + width + 2, at.y);
 }
 
@@ -150,6 +150,7 @@ function tellAnswer() {
   fill(
     "answer", element("p", { class: "hint" }, count),
     element("p", {}, `${t("map.best", { measure: label(asked) })} `, pointButton(best, best.id), `: ${best.words}.`),
+    best.warnings.map((text) => element("p", { class: "note" }, text)),
     element("div", { class: "figures" }, values), actions(publishLink(best), pointLink(best)), more, asCommand(asked, set),
   );
 }

@@ -20,7 +20,6 @@ from sfumato.tradeoff.choice.recipients import RECIPIENTS
 from sfumato.transactions.study import BasketStudy
 from sfumato.words.headlines import headlines
 from sfumato.words.points import settings
-from sfumato.words.recipe import Recipe
 from sfumato.workbench.desk import Project, lock_of
 from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.errors import ConflictError, FieldError, MissingError
@@ -29,6 +28,7 @@ from sfumato.workbench.uploads import harmless
 from sfumato.workbench.views.after.explored import Explored, explored
 from sfumato.workbench.views.after.map import recommended
 from sfumato.workbench.views.after.point import PAGE_POLICY
+from sfumato.workbench.views.after.recipe import Recipe
 from sfumato.workbench.views.files import download
 from sfumato.workbench.views.page import page
 
