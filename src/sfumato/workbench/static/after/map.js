@@ -144,6 +144,10 @@ function tellAnswer() {
     fill("answer", element("p", { class: "note" }, t("map.nothing")), found.relax.map(relaxing), more);
     return;
   }
+  if (!set.length) {
+    fill("answer", element("p", { class: "hint" }, t("map.unbounded", { all: shown(found.counted.length) })), more);
+    return;
+  }
   const { best } = found;
   const values = [...new Set(AXES.map((axis) => state[axis]))].map((name) =>
     element("div", {}, element("b", {}, written(name, best.values[name])), label(name)));
@@ -164,7 +168,6 @@ function relaxing({ name, value, point }) {
 }
 
 function asCommand(asked, set) {
-  if (!set.length) return null;
   if ([asked, ...set.map(([name]) => name)].some(isPlain)) return element("p", { class: "hint" }, t("map.plain_command"));
   const question = typed(asked, set);
   return element("p", { class: "hint" }, `${t("map.as_command")} `, link(question, () => ask(question)), element("br"),
