@@ -29,9 +29,9 @@ SETTINGS |= {"spark.driver.memory": "6g", "spark.driver.host": "127.0.0.1", "spa
 TARGETS = {"cells": 1.3, "release": 1.5, "release without neutral columns": 1.5}
 
 
-def session() -> SparkSession:
+def session(memory: str) -> SparkSession:
     builder = SparkSession.builder.master("local[2]").appName("benchmark")
-    for name, value in SETTINGS.items():
+    for name, value in (SETTINGS | {"spark.driver.memory": memory}).items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
 
@@ -69,9 +69,10 @@ def main() -> None:
     parser.add_argument("rows", type=int)
     parser.add_argument("path", type=Path)
     parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--memory", default=SETTINGS["spark.driver.memory"], help="Of the driver.")
     given = parser.parse_args()
     make_census(given.path, given.rows)
-    spark = session()
+    spark = session(given.memory)
     frame = spark.read.parquet(str(given.path))
     clock = time.perf_counter()
     columns = {"quasi": QUASI, "sensitive": SENSITIVE, "hierarchies": HIERARCHIES, "most_cells": 1 << 60}

@@ -37,6 +37,7 @@ from sfumato.report.folder import save_map
 from spark_sessions import connect_port, sessions
 
 NUMBER = 60
+WIDE = 70
 HOSTILE = ['say "hi"', "a,b", "two\nlines", " blank ", "'", "\\", "{x}", None, "é", "7:7", "-", "#", "\U0001f600"]
 
 
@@ -196,6 +197,22 @@ def test_texts_beyond_number_are_handed_over_by_no_engine(opened, monkeypatch):
     assert len(rows.distinct_by(Rule("prefix", 0), "odd").values) == 2
     with pytest.raises(BadInputError, match=r"column 'odd' has \d+ distinct values, more than 5"):
         rows.distinct_by(Rule("prefix", 1), "odd")
+
+
+def test_hundreds_of_columns_are_carried_through(opened, tmp_path):
+    """Most columns are neutral; those with another value in every row are told, and none is lost."""
+    many = {f"n{i}": pa.array(np.arange(NUMBER) % (i + 2) * (i + 1)) for i in range(WIDE)}
+    content = pa.table({"age": [i % 4 for i in range(NUMBER)], **many})
+    rows = opened(content)
+    assert rows.all_different(["age", *many]) == [name for i, name in enumerate(many) if i + 2 >= NUMBER]
+    tree = {"age": sfumato.table.numeric(0, 3)}
+    roles = sfumato.table.table.Roles(quasi=("age",), neutral=tuple(many))
+    release = sfumato.anonymize(sfumato.table.table.with_roles(rows, roles, tree, "value"), "k-anonymity k=5")
+    published = release.to_arrow()
+    names = [name for name in published.column_names if name != "age"]
+    assert sorted(names) == sorted(many) and published["age"].to_pylist() != content["age"].to_pylist()
+    listed = sorted(tuple(row[name] for name in names) for row in published.to_pylist())
+    assert listed == sorted(tuple(row[name] for name in names) for row in content.to_pylist())
 
 
 # -- the whole walk ------------------------------------------------------------------------------------------

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import socket
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import uvicorn
 from starlette.testclient import TestClient
 
 from sfumato.workbench.app import House, opened
@@ -70,3 +73,22 @@ def client_of(desk: Desk, **house: Any) -> Iterator[TestClient]:
     with TestClient(app, ORIGIN, raise_server_exceptions=False, headers=headers) as client:
         client.cookies.set(gate.cookie, gate.token)
         yield client
+
+
+@contextmanager
+def served(house: House) -> Iterator[tuple[str, Gate]]:
+    """Serve a workbench on a free port of this machine, for a browser; give its origin and its gate."""
+    listening = socket.socket()
+    listening.bind(("127.0.0.1", 0))
+    listening.listen(128)
+    host = f"127.0.0.1:{listening.getsockname()[1]}"
+    gate = Gate(frozenset([host]))
+    server = uvicorn.Server(uvicorn.Config(opened(house, gate), log_level="critical", timeout_graceful_shutdown=1))
+    thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
+    thread.start()
+    try:
+        yield f"http://{host}", gate
+    finally:
+        house.runs.close()
+        server.should_exit = True
+        thread.join(10)

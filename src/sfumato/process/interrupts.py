@@ -197,7 +197,7 @@ def run(work: Callable[[], int]) -> int:
                 over.wait(GRACE_SECONDS)
         elif _named.is_set() or _looking.is_set():  # its files are there: that it was stopped would not be true
             with suppress(KeyboardInterrupt):
-                over.wait(GRACE_SECONDS)
+                over.wait(2 * GRACE_SECONDS if _looking.is_set() else GRACE_SECONDS)
         _interrupt_queries(_running)
         if not ended or ended[0] != 0:
             _leave(ended[0] if ended else None)

@@ -84,8 +84,11 @@ def application(desk: Desk, gate: Gate) -> ASGIApp:
 
 def opened(house: House, gate: Gate) -> ASGIApp:
     """Put the workbench together."""
+    by_path: dict[str, dict[str, Endpoint]] = {}
+    for each in ENDPOINTS:
+        by_path.setdefault(each.path, {})[each.method] = each
     routes: list[Route | Mount] = [
-        Route(each.path, partial(_answered, each, house), methods=[each.method]) for each in ENDPOINTS
+        Route(path, partial(_answered, methods, house), methods=list(methods)) for path, methods in by_path.items()
     ]
     routes.append(Route("/api/openapi.json", _description))
     routes += [Route(path, partial(_made, make, media)) for path, (make, media) in MADE.items()]
@@ -116,8 +119,9 @@ async def _made(make: Callable[[], str], media: str, request: Request) -> Respon
     return Response(content, media_type=media, headers=headers)
 
 
-async def _answered(endpoint: Endpoint, house: House, request: Request) -> Response:
+async def _answered(methods: Mapping[str, Endpoint], house: House, request: Request) -> Response:
     """Answer one request: errors are sentences, never a traceback."""
+    endpoint = methods["GET" if request.method == "HEAD" else request.method]
     visitor: Visitor = request.scope["visitor"]
     try:
         desk = house.desk_of(visitor.name)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import sha256
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import tomlkit
 
 from sfumato.documents import read_json, read_text
-from sfumato.errors import BadInputError, SfumatoError
+from sfumato.errors import BadInputError
 from sfumato.release import staged
 from sfumato.tradeoff import read_study
 from sfumato.workbench.errors import ConflictError, MissingError, RefusedError
@@ -69,10 +70,8 @@ class Desk:
         if name != folder.name or not _is_project(folder):
             raise MissingError(f"there is no project {name!r} here")
         project = Project(self, folder)
-        state = project.file.stat()
-        refusal = _refusal(self, project.file, state.st_mtime_ns, state.st_size)
-        if refusal is not None:
-            raise RefusedError(refusal)
+        with suppress(BadInputError):  # a study that cannot be read: whoever reads it will say why
+            self.trust.check(project.study)
         return project
 
     def inside(self, text: str) -> Path:
@@ -81,6 +80,7 @@ class Desk:
         place = (self.uploads if uploaded else self.folder).resolve()
         try:
             path = (place / text.removeprefix(UPLOADED if uploaded else "")).resolve()
+            path.is_file()
         except (OSError, ValueError, RuntimeError):  # a name too long, with a zero in it, or links in a circle
             raise RefusedError(f"{text!r}: no file can be called so") from None
         if not path.is_relative_to(place):
@@ -98,16 +98,10 @@ def _is_project(folder: Path) -> bool:
         return False
 
 
-@lru_cache(maxsize=256)
-def _refusal(desk: Desk, file: Path, changed: int, size: int) -> str | None:
-    """Say why a study may not be opened here, if so; of one that cannot be read, whoever reads it will say why."""
-    try:
-        desk.trust.check(read_study(str(file)))
-    except RefusedError as refused:
-        return str(refused)
-    except SfumatoError:
-        return None
-    return None
+@lru_cache(maxsize=64)
+def _read(file: Path, changed: int, size: int) -> Explorable:
+    """Read a study, once for every text it has."""
+    return read_study(str(file))
 
 
 _locks: dict[Path, threading.RLock] = {}
@@ -154,7 +148,8 @@ class Project:
     @cached_property
     def study(self) -> Explorable:
         """The study as a value; raises where its file cannot be read."""
-        return read_study(str(self.file))
+        state = self.file.stat()
+        return _read(self.file, state.st_mtime_ns, state.st_size)
 
     @property
     def version(self) -> str:

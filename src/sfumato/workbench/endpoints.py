@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
-from sfumato.configuration import check_options, described
+from sfumato.configuration import check_options, described, shortened
 from sfumato.errors import BadInputError
 from sfumato.workbench.errors import FieldError
 from sfumato.workbench.runs import Runs
@@ -36,6 +37,11 @@ def a_list(items: Schema) -> Schema:
     """Describe a list."""
     return {"type": "array", "items": items}
 
+
+FILE = "application/octet-stream"
+EVENTS = "text/event-stream"
+EVENT = an_object(event=text, id=text, data=text)
+"""One event of a stream."""
 
 Method = Literal["GET", "POST", "PUT", "DELETE"]
 
@@ -91,7 +97,7 @@ class Endpoint:
     """Whether a file is handed in as it is; `Call.body` is then the path of what was received."""
 
     gives: Schema = field(default_factory=lambda: {"type": "object"})
-    """What is answered, as JSON Schema; of pages and files it does not matter."""
+    """What is answered, as JSON Schema, or one event of a stream; of pages and files it does not matter."""
 
     media: str | None = None
     """Of what is neither a page nor JSON, what it is."""
@@ -100,6 +106,14 @@ class Endpoint:
     def is_api(self) -> bool:
         """Whether scripts ask for it, and not people."""
         return self.path.startswith("/api/")
+
+
+@cache
+def mappings(kind: type) -> frozenset[str]:
+    """Name the fields of what an endpoint takes that hold values by name, whichever these are."""
+    hints = get_type_hints(kind)
+    parts = {name: (hint, *get_args(hint)) for name, hint in hints.items()}
+    return frozenset(name for name, those in parts.items() if any(get_origin(each) is Mapping for each in those))
 
 
 def read_body(kind: type, given: Any) -> Any:
@@ -113,8 +127,11 @@ def read_body(kind: type, given: Any) -> Any:
     lacking = [name for name, each in known.items() if each.default is MISSING and name not in given]
     if lacking:
         raise FieldError(lacking[0], f"{lacking[0]} is not given: {known[lacking[0]].option.meaning}")
+    objects = mappings(kind)
     values = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
     for key, value in values.items():
+        if key in objects and not isinstance(value, dict) and not (value is None and known[key].optional):
+            raise FieldError(key, f"{key} must be an object with names and values, not {shortened(value)}")
         try:
             known[key].check(value)
         except BadInputError as error:

@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sfumato.errors import SfumatoError
 from sfumato.workbench.errors import RefusedError, StrangerError, status_of
+from sfumato.workbench.texts import t
 from sfumato.workbench.views.page import error_page
 
 POLICY = (
@@ -90,7 +91,7 @@ class Gate:
     def admitted(self, request: Request) -> Visitor:
         """Say who asks; raise unless the request may be answered."""
         if not self.admits_token(request.cookies.get(self.cookie, "")):
-            raise RefusedError("open the workbench by the address that it printed: it holds a secret of this run")
+            raise RefusedError(t("error.secret"))
         return Visitor("", self.csrf())
 
     async def entered(self, request: Request) -> Response | None:
@@ -173,4 +174,4 @@ class Guarded:
             return JSONResponse({"error": str(refused)}, status_of(refused))
         if isinstance(refused, StrangerError) and request.method in SAFE:
             return RedirectResponse("/login", 303)
-        return error_page(str(refused), status_of(refused))
+        return error_page(str(refused), status_of(refused), inside=False)

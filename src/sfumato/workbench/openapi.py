@@ -9,8 +9,8 @@ from typing import Any
 
 from sfumato import __version__
 from sfumato.catalogue import property_of
-from sfumato.configuration import described
-from sfumato.workbench.endpoints import Endpoint
+from sfumato.configuration import Described, described
+from sfumato.workbench.endpoints import FILE, Endpoint, mappings
 from sfumato.workbench.gate import CSRF
 
 PLACE = re.compile(r"{(\w+)}")
@@ -97,14 +97,14 @@ def _name(endpoint: Endpoint) -> str:
 
 
 def _given(endpoint: Endpoint) -> dict[str, Any]:
-    return {"schema": {"type": "string"} if endpoint.media else dict(endpoint.gives)}
+    return {"schema": {"type": "string"} if endpoint.media == FILE else dict(endpoint.gives)}
 
 
 def _ends(endpoint: Endpoint) -> list[int]:
     """Say how this request can end without an answer."""
-    named = [404] if PLACE.search(endpoint.path) else []
-    changes = [409, 413, 422] if endpoint.method != "GET" else [422] if endpoint.query or named else []
-    return [401, 403, *named, *changes]
+    asked = [404, 422] if PLACE.search(endpoint.path) or endpoint.query or endpoint.body is not None else []
+    changes = [409, 413, 422] if endpoint.method != "GET" else []
+    return sorted({401, 403, *asked, *changes})
 
 
 def _refusal(status: int) -> dict[str, Any]:
@@ -125,20 +125,28 @@ def _body(endpoint: Endpoint) -> dict[str, Any]:
 
 def body_schema(kind: type) -> dict[str, Any]:
     """Write what an endpoint takes as JSON Schema; what may be left unsaid may be null."""
-    options = described(kind)
-    properties = {}
-    for name, each in options.items():
-        property_ = property_of(each)
-        if each.optional:
-            property_["type"] = [property_["type"], "null"]
-            if "enum" in property_:
-                property_["enum"] = [*property_["enum"], None]
-        properties[name] = property_
+    options, objects = described(kind), mappings(kind)
     return {
         "type": "object",
         "title": kind.__name__,
         "description": " ".join((kind.__doc__ or "").split()),
-        "properties": properties,
+        "properties": {name: _property(each, name in objects) for name, each in options.items()},
         "required": [name for name, each in options.items() if each.default is MISSING],
         "additionalProperties": False,
     }
+
+
+def _property(each: Described, is_object: bool) -> dict[str, Any]:
+    """Write one field; one that takes any value says no more than that."""
+    content = property_of(each)
+    if is_object:
+        content["type"] = "object"
+    elif each.type is object and each.several:
+        content["items"] = {}
+    elif each.type is object:
+        del content["type"]
+    if each.optional and "type" in content:
+        content["type"] = [content["type"], "null"]
+    if each.optional and "enum" in content:
+        content["enum"] = [*content["enum"], None]
+    return content

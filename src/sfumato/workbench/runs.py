@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from sfumato.errors import SfumatoError
 from sfumato.plain import to_plain
@@ -28,6 +28,7 @@ from sfumato.workbench.texts import t
 from sfumato.workbench.worker import Task
 
 State = Literal["idle", "waiting", "running", "done", "stopped", "failed"]
+STATES: tuple[State, ...] = get_args(State)
 UNDER_WAY = ("waiting", "running")
 
 GRACE_SECONDS = 5.0
@@ -109,6 +110,11 @@ class Run:
     def _tell(self, **changed: Any) -> None:
         with self._lock:
             self.progress = replace(self.progress, **changed)
+        self.wake()
+
+    def wake(self) -> None:
+        """Let everybody who listens look."""
+        with self._lock:
             waiting = list(self._waiting)
         for wake in waiting:
             with suppress(RuntimeError):  # its loop has ended
@@ -265,6 +271,7 @@ class Runs:
             runs = [run for run in self._runs.values() if run.thread.is_alive()]
         for run in runs:
             run.cancel()
+            run.wake()
         ends = time.monotonic() + CLOSING_SECONDS
         for run in runs:
             run.thread.join(max(0.0, ends - time.monotonic()))

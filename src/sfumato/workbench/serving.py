@@ -9,6 +9,7 @@ import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 
 import uvicorn
@@ -22,8 +23,10 @@ from sfumato.workbench.desk import Desk
 from sfumato.workbench.gate import Gate
 from sfumato.workbench.runs import Runs
 from sfumato.workbench.teams import Members, TeamGate
-from sfumato.workbench.trust import UPLOADS, UPLOADS_IN
 from sfumato.workbench.uploads import USUAL_MOST
+
+UPLOADS = "sfumato-uploads-"
+"""How the name of the folder of uploads begins."""
 
 LOOPBACK = "127.0.0.1"
 ANYWHERE = ("0.0.0.0", "::", "")
@@ -97,7 +100,7 @@ def serve(serving: Serving, tell: Callable[[str], None]) -> None:
     listening = _listening(LOOPBACK if team is None else team.host, serving.port)
     port = listening.getsockname()[1]
     gate = _gate(team, port)
-    uploads = private_folder(UPLOADS, UPLOADS_IN)
+    uploads = private_folder(UPLOADS, Path(gettempdir()).absolute())
     runs = Runs()
     house = House(lambda name: serving.desk_of(uploads, name), runs, serving.most_upload)
     tls = {} if team is None else {"ssl_certfile": str(team.certificate), "ssl_keyfile": str(team.key)}

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from tempfile import gettempdir
 from typing import Any
 
 from sfumato.anonymizers import BroughtCommand
@@ -19,10 +18,6 @@ from sfumato.engines import Frame
 from sfumato.engines.places import MANY, is_database, scheme_of, shown_place, split_table
 from sfumato.table.hierarchies.declared import level_table_of, read_hierarchies
 from sfumato.workbench.errors import RefusedError
-
-UPLOADS = "sfumato-uploads-"
-UPLOADS_IN = Path(gettempdir()).absolute()
-"""Where folders of uploads are made, and how their names begin."""
 
 
 @dataclass(frozen=True)
@@ -78,12 +73,8 @@ class Trust:
 
 
 def _is_nowhere(path: Path) -> bool:
-    """Say whether a path names nothing that is there: beside the study, or among uploads that went with an earlier run.
-
-    Of other places it is not said whether there is something.
-    """
-    uploaded = path.parent.parent.parent == UPLOADS_IN and path.parent.parent.name.startswith(UPLOADS)
-    climbs = ".." in path.parts or (path.is_absolute() and not uploaded)
+    """Say whether a path names nothing beside the study; of other places it is not said whether there is something."""
+    climbs = path.is_absolute() or ".." in path.parts
     return not climbs and not any(mark in str(path) for mark in MANY) and not path.exists()
 
 

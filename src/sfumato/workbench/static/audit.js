@@ -64,7 +64,7 @@ function show(found) {
   at("measures").replaceChildren(...found.measures.map((each) => element("tr", {},
     element("th", { scope: "row" }, each.name), element("td", { class: "number" }, each.value),
     element("td", {}, t(`audit.${each.better}`)), element("td", {}, each.meaning))));
-  at("lines").textContent = found.lines.join("\n");
+  at("lines").textContent = found.sentences.join("\n");
   at("found").hidden = false;
   at("found").focus();
   at("found").scrollIntoView({ block: "start" });
@@ -72,7 +72,7 @@ function show(found) {
 
 at("audit").addEventListener("submit", async (event) => {
   event.preventDefault();
-  for (const id of ["file-error", "roles-error", "require-error"]) say(id, "");
+  for (const id of ["file-error", "roles-error", "require-error", "original-error"]) say(id, "");
   const body = { file: chosen.source, kind: kind(), escaped_formulas: at("escaped").checked };
   if (at("require").value.trim()) body.require = at("require").value.trim();
   if (at("project").value) body.project = at("project").value;
@@ -83,7 +83,8 @@ at("audit").addEventListener("submit", async (event) => {
   try { show(await call("POST", "/api/audit", body)); }
   catch (error) {
     at("found").hidden = true;
-    say(error.field === "file" ? "file-error" : ["quasi", "sensitive"].includes(error.field) ? "roles-error" : "require-error", error.message);
+    const places = { file: "file", quasi: "roles", sensitive: "roles", project: "original", original: "original" };
+    say(`${places[error.field] ?? "require"}-error`, error.message);
   } finally {
     at("working").textContent = "";
     at("go").disabled = false;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -12,14 +12,18 @@ from starlette.responses import Response
 from sfumato.configuration import Option
 from sfumato.engines import Reading
 from sfumato.engines.places import split_table
+from sfumato.errors import BadInputError
 from sfumato.evidence.counted import open_published
 from sfumato.measures import MEASURES
 from sfumato.phrases import number
 from sfumato.publish import Audit, BasketAudit, audit_baskets
 from sfumato.publish import audit as audit_table
 from sfumato.publish.audit_lines import audit_lines, basket_audit_lines
+from sfumato.requirements import requirement
 from sfumato.transactions.files.declaration import BasketsDeclaration
+from sfumato.transactions.policy import basket_requirement
 from sfumato.transactions.study import BasketStudy
+from sfumato.words.points import ARROWS, measure_lines
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.endpoints import Call, Endpoint, a_list, an_object, flag, text
 from sfumato.workbench.errors import FieldError
@@ -86,14 +90,16 @@ def audited(call: Call) -> dict[str, Any]:
     found: Audit | BasketAudit
     if asked.kind == "baskets":
         found = _of_baskets(call.desk, asked, path)
-        lines = list(basket_audit_lines(found))
+        said = basket_audit_lines(found)
     else:
         found = _of_table(call.desk, asked, path)
-        lines = list(audit_lines(found))
+        said = audit_lines(found)
+    lines = [line.replace(str(path), path.name) for line in said]
     return {
         "holds": found.holds,
         "asked": found.require is not None or found.coverage is not None,
-        "lines": [line.replace(str(path), path.name) for line in lines],
+        "lines": lines,
+        "sentences": _sentences(found.measures, lines),
         "notices": list(found.notices),
         "measures": [
             {
@@ -109,9 +115,25 @@ def audited(call: Call) -> dict[str, Any]:
     }
 
 
+def _sentences(measures: Mapping[str, float], lines: Sequence[str]) -> list[str]:
+    """Leave out of what is said the list of measures, which the page has as a table."""
+    listed = set(measure_lines(measures))
+    return [line for line in lines if line not in listed and ARROWS not in line]
+
+
+def _required(text: str | None, read: Callable[[str], object]) -> None:
+    """Raise beside its field where a requirement cannot be read."""
+    try:
+        if text is not None:
+            read(text)
+    except BadInputError as error:
+        raise FieldError("require", str(error)) from None
+
+
 def _of_table(desk: Desk, asked: AuditOptions, path: Path) -> Audit:
     if asked.known is not None:
         raise FieldError("known", "known is about baskets, and this is a table; leave it out")
+    _required(asked.require, requirement)
     original: str | None = None
     if asked.project is not None:
         project = desk.project(asked.project)
@@ -135,6 +157,7 @@ def _of_baskets(desk: Desk, asked: AuditOptions, path: Path) -> BasketAudit:
     strange = [name for name in ("quasi", "sensitive", "group", "suppressed") if getattr(asked, name)]
     if strange:
         raise FieldError(strange[0], f"{strange[0]} is about tables, and the file holds sets of items; leave it out")
+    _required(asked.require, basket_requirement)
     original = None
     if asked.project is not None:
         study = desk.project(asked.project).study
@@ -190,6 +213,7 @@ ENDPOINTS = (
             holds=flag,
             asked=flag,
             lines=a_list(text),
+            sentences=a_list(text),
             notices=a_list(text),
             measures=a_list(MEASURE),
             content={"type": "object"},

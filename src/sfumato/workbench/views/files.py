@@ -13,20 +13,20 @@ from starlette.responses import Response, StreamingResponse
 
 from sfumato.report import PUBLIC_FILES
 from sfumato.workbench.desk import UPLOADED
-from sfumato.workbench.endpoints import Call, Endpoint, a_list, an_object, text, whole
+from sfumato.workbench.endpoints import FILE, Call, Endpoint, a_list, an_object, text, whole
 from sfumato.workbench.errors import MissingError
 from sfumato.workbench.texts import t
 from sfumato.workbench.views.page import page
 
-OFFERED = {
-    "study.toml": "application/toml",
-    "report.html": "text/html",
-    "report-public.html": "text/html",
-    "map.png": "image/png",
-    "map-internal.png": "image/png",
-    "points.json": "application/json",
-    "timings.json": "application/json",
-}
+OFFERED = (
+    "study.toml",
+    "report.html",
+    "report-public.html",
+    "map.png",
+    "map-internal.png",
+    "points.json",
+    "timings.json",
+)
 """What can be had of a project's folder; neither its data nor the cache, which shows records."""
 
 PIECE = 1 << 18
@@ -66,10 +66,10 @@ def handed_out(call: Call) -> Response:
     if name not in OFFERED:
         raise MissingError(t("files.none", name=name))
     audience = "public" if name in PUBLIC_FILES else "internal"
-    return download(project.folder, name, f"{project.name}-{audience}-{name}", OFFERED[name])
+    return download(project.folder, name, f"{project.name}-{audience}-{name}")
 
 
-def download(folder: Path, name: str, called: str, media: str) -> Response:
+def download(folder: Path, name: str, called: str, media: str = FILE) -> Response:
     """Hand out a file of a folder under a name; what is read is what was looked at, and never behind a link."""
     try:
         stream = _opened(folder, name)
@@ -105,7 +105,7 @@ def _pieces(stream: BinaryIO) -> Iterator[bytes]:
             yield piece
 
 
-FILE = an_object(name=text, bytes=whole, audience={"enum": ["public", "internal"]}, about=text)
+OF_FILE = an_object(name=text, bytes=whole, audience={"enum": ["public", "internal"]}, about=text)
 ENDPOINTS = (
     Endpoint(
         "PUT",
@@ -121,13 +121,13 @@ ENDPOINTS = (
         "/api/projects/{project}/files",
         "Lists what can be had of a project, each with for whom it is.",
         files,
-        gives=an_object(files=a_list(FILE)),
+        gives=an_object(files=a_list(OF_FILE)),
     ),
     Endpoint(
         "GET",
         "/api/projects/{project}/files/{file}",
         "Hands out a file of a project.",
         handed_out,
-        media="application/octet-stream",
+        media=FILE,
     ),
 )

@@ -16,9 +16,10 @@ STEPS = ("columns", "hierarchies", "risk", "wishes", "run", "map", "publish")
 """The walk of a project, in order; each is a page `/projects/NAME/STEP`."""
 
 
-def error_page(sentence: str, status: int) -> HTMLResponse:
-    """Say on a page of its own why something was not answered."""
-    return HTMLResponse(render("workbench/error.html", t=t, sentence=sentence), status)
+def error_page(sentence: str, status: int, inside: bool = True) -> HTMLResponse:
+    """Say on a page of its own why something was not answered; who is not inside has no way back to the projects."""
+    whole = sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
+    return HTMLResponse(render("workbench/error.html", t=t, sentence=whole, inside=inside), status)
 
 
 def page(template: str, call: Call, step: str = "", **values: Any) -> HTMLResponse:

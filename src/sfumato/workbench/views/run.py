@@ -9,8 +9,9 @@ from starlette.responses import Response, StreamingResponse
 
 from sfumato.configuration import Option, shortened
 from sfumato.tradeoff.search.tuner import read_budget
-from sfumato.workbench.endpoints import Call, Endpoint, a_list, an_object, text
+from sfumato.workbench.endpoints import EVENT, EVENTS, Call, Endpoint, a_list, an_object, text
 from sfumato.workbench.errors import FieldError
+from sfumato.workbench.runs import STATES
 from sfumato.workbench.views.page import page
 
 BUDGETS = ("30s", "1m", "2m", "5m", "15m", "1h")
@@ -47,7 +48,7 @@ def events(call: Call) -> Response:
     told = call.query.get("told", "0")
     if not (told.isascii() and told.isdigit() and len(told) < 10):
         raise FieldError("told", f"told must be a whole number of at least 0, not {shortened(told)}")
-    return StreamingResponse(call.runs.events(call.project, int(told)), media_type="text/event-stream")
+    return StreamingResponse(call.runs.events(call.project, int(told)), media_type=EVENTS)
 
 
 def run_page(call: Call) -> Response:
@@ -59,7 +60,7 @@ def run_page(call: Call) -> Response:
 
 RUN = "/api/projects/{project}/run"
 PROGRESS = an_object(
-    state={"enum": ["idle", "waiting", "running", "done", "stopped", "failed"]},
+    state={"enum": list(STATES)},
     done={"type": "number", "minimum": 0},
     total={"type": "number", "minimum": 0},
     unit=text,
@@ -79,6 +80,7 @@ ENDPOINTS = (
         "Tells of a run as it goes: progress, points, its end.",
         events,
         query=("told",),
-        media="text/event-stream",
+        gives=EVENT,
+        media=EVENTS,
     ),
 )
