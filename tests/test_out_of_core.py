@@ -264,7 +264,9 @@ def test_columns_that_nobody_asks_for_are_not_read(tmp_path):
         open_rows(path).distinct("note")
 
 
-def test_codes_are_packed_into_as_few_numbers_as_hold_them():
+@pytest.mark.parametrize("at_once", [7, 1 << 16])
+def test_codes_are_packed_into_as_few_numbers_as_hold_them(at_once, monkeypatch):
+    monkeypatch.setattr("sfumato.engines.duckdb.coding.AT_ONCE", at_once)
     drawn = random.Random(1)
     sizes = [1 << 20, 3, 1 << 40, 1 << 62, 1, 7]
     packing = Packing(tuple(CodedColumn(f"t{i}", f"c{i}", size) for i, size in enumerate(sizes)))
