@@ -14,6 +14,8 @@ import pytest
 import sfumato
 from command_line import run
 from sfumato.measures.disclosure.standing import standing
+from sfumato.tradeoff import read_map
+from sfumato.words.columns import done_sentence
 from test_foreign import COLUMNS, brought, people, write
 from test_foreign_release import explore, folder_with, point_of, release
 
@@ -111,6 +113,8 @@ def test_a_map_keeps_such_a_point_and_nobody_is_offered_it(tmp_path):
     assert asked.returncode == 0 and f"Point {same['id']}, which shows the table as it is" in asked.stdout
     chosen = run("choose", "map", "--prefer", "query_error_median", cwd=tmp_path)
     assert chosen.returncode == 0 and same["id"] not in chosen.stdout
+    map_ = read_map(tmp_path / "map")
+    assert done_sentence(map_, map_[same["id"]]) == f"It {same['refused']}."  # in the report
     refused = release(tmp_path, same["id"], "out.csv")
     assert refused.returncode == 2 and f"point {same['id']} shows the table as it is" in refused.stderr
 
@@ -135,8 +139,10 @@ def test_a_raw_copy_is_not_published_whatever_is_said_of_it(tmp_path, how, said)
     rows = folder_with(tmp_path, f'[[candidates]]\nfile = "raw.csv"\n{said}')
     permuted = [(ill, town, age, sex) for age, sex, town, ill in COPIES[how](rows)]
     write(tmp_path / "raw.csv", permuted, ("illness", "town", "age", "sex"))
-    explore(tmp_path)
+    done = explore(tmp_path)
     point = point_of(tmp_path, "raw.csv")
+    told = " ".join(done.stdout.split())
+    assert f"made elsewhere: raw.csv. It {point['refused']}." in told  # before anything else that is said of it
     refused = release(tmp_path, point["id"], "out.csv")
     assert refused.returncode == 2 and f"point {point['id']} shows" in refused.stderr, refused.stdout
     assert "so it is not a release to publish" in refused.stderr and not (tmp_path / "out.csv").exists()

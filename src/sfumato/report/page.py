@@ -12,6 +12,7 @@ from datetime import date
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
+from textwrap import wrap
 from typing import Any
 
 from sfumato.drawing import libraries
@@ -45,10 +46,21 @@ from sfumato.words import disagreements as of_disagreements
 from sfumato.words import verdicts as of_verdicts
 from sfumato.words.columns import done_sentence
 from sfumato.words.command import DECLARED, anonymize_command, declares_hierarchies
-from sfumato.words.headlines import PLAIN, headlines, plain_axes, plain_intervals, plain_meaning, plain_values
+from sfumato.words.headlines import (
+    PLAIN,
+    headlines,
+    plain_axes,
+    plain_intervals,
+    plain_meaning,
+    plain_names,
+    plain_values,
+)
 from sfumato.words.meanings import meanings
 from sfumato.words.points import settings, studied
 from sfumato.words.sentences import Subject, sentences
+
+TITLE = 80
+"""Letters of a line of an axis' title."""
 
 SHARED = ("values.js", "chart.js", "tables.js", "release.js", "fidelity.js", "sides.js")
 """The scripts that draw a map and releases, wherever that is."""
@@ -113,7 +125,7 @@ def chart_content(map_: Map, public: bool, plain: tuple[str, str] | None) -> dic
         "limit": limit_content(map_),
         "worth": None if verdicts is None else {"spec": _worth_chart(verdicts), "marks": verdicts.marks},
         "measures": [
-            *(_plain_measure(map_, name, subject) for name in (PLAIN if plain else ())),
+            *(_plain_measure(map_, name, subject) for name in (plain_names(map_) if plain else ())),
             *(
                 {
                     "name": measure.name,
@@ -157,7 +169,7 @@ def _plain_measure(map_: Map, name: str, subject: Subject) -> dict[str, Any]:
     """Describe a headline as an axis, in the way of a measure."""
     kind, better, label, _ = PLAIN[name]
     words = plain_meaning(map_, name, subject.column)
-    title = [words, f"{better} is better"]
+    title = [*wrap(words, TITLE), f"{better} is better"]
     described = {"name": name, "label": label, "kind": kind, "better": better, "meaning": words, "title": title}
     return described | {"plain": True, "ticks": None, "step": step(better)}
 

@@ -41,7 +41,7 @@ from sfumato.release.writing import GROUP
 from sfumato.requirements import requirement
 from sfumato.table import Table
 from sfumato.tradeoff import Point
-from sfumato.tradeoff.choice.exposure import check_changed, foreign_refusal
+from sfumato.tradeoff.choice.exposure import IN_BUCKETS, check_changed, foreign_refusal
 
 AGREED = ("k", "smallest_group", "l_distinct", "l_frequency", "t_equal", "t_js", "loss")
 """What the audit of the written file must find as we did, where it is certain who is where."""
@@ -194,6 +194,8 @@ class LeavingForeign(Leaving):
     def lines(self, verdict: Audit | None) -> Sequence[str]:
         """Say what was copied, and what could be confirmed."""
         lines = [f"Published {self.path}: {counted(self.rows.num_rows, 'row')} of {self.maker.made_of}.", NOT_BY_US]
+        if self.maker.group is not None:
+            lines += [f"WARNING: {IN_BUCKETS}", "Its sensitive values were dealt out anew within every bucket."]
         if self.maker.claimed:
             lines.append(f"Claimed: {self.maker.claimed}. {verdict_words(self.found)}")
         lines += [f"WARNING: {text}" for text in self.found["cautions"]]

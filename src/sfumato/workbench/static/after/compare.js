@@ -18,8 +18,10 @@ if (points.length > 1) {
   const sample = document.getElementById("sample");
   sample.hidden = points.some((point) => !point.records);
   document.getElementById("masked").textContent = t("point.records_masked", { count: points[0].records });
-  recordsButton(points.map((point) => `/api${here}/points/${point.id}/records`), (all) =>
-    compareRecords(points.map((point, i) => ({ ...point, details: { records: all[i] } }))));
+  recordsButton(points.map((point) => `/api${here}/points/${point.id}/records`), (samples) => {
+    const group = points.map((point, i) => ({ ...point, details: samples[i] }));
+    return [compareRecords(group), compareTables(group)];
+  });
 }
 
 // The name of a side leads to its release.

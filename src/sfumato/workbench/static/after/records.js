@@ -6,8 +6,7 @@ export function recordsButton(places, drawn) {
   button?.addEventListener("click", async () => {
     const isOpen = button.getAttribute("aria-expanded") === "true";
     const answers = isOpen ? [] : await Promise.all(places.map((path) => call("GET", path)));
-    const shown = isOpen ? null : drawn(answers.map((each) => each.records));
-    place.replaceChildren(...(shown ? [shown] : []));
+    place.replaceChildren(...(isOpen ? [] : drawn(answers).flat(2).filter(Boolean)));
     button.setAttribute("aria-expanded", String(!isOpen));
     button.textContent = t(isOpen ? "point.records_show" : "point.records_hide");
   });

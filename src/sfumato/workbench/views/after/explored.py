@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -13,6 +13,7 @@ from sfumato.report.page import chart_content, point_content
 from sfumato.tradeoff import Map, Point, read_map
 from sfumato.tradeoff.exploration.cache import kept_points
 from sfumato.tradeoff.exploration.folder import map_files, read_point
+from sfumato.transactions.details import SAMPLE
 from sfumato.words.command import anonymize_command
 from sfumato.words.headlines import plain_axes
 from sfumato.workbench.desk import Project
@@ -59,11 +60,10 @@ class Explored:
 
     def told(self, point: Point) -> dict[str, Any]:
         """Collect everything that is told of a point, but for its records, of which it is said how many there are."""
-        details = dict(point.details)
-        records = details.pop("records", ())
+        kept = {"records": (), "tables": [each for each in _tables(point) if each["title"] != SAMPLE]}
         return point_content(self.map_, point, self.plain is not None) | {
-            "details": details,
-            "records": len(records),
+            "details": {name: value for name, value in (dict(point.details) | kept).items() if value},
+            "records": sample_size(point),
             "command": anonymize_command(self.map_.study, point),
         }
 
@@ -71,6 +71,25 @@ class Explored:
         """Collect what the scripts read that draw some releases alone, without the map."""
         kept = {name: self.chart[name] for name in ("public", "axes", "measures")}
         return kept | {"points": [self.told(point) for point in points]}
+
+
+def sample(point: Point) -> dict[str, Any]:
+    """Return what the details of a release show of records, before and after; of baskets that is a table."""
+    return {
+        "records": list(point.details.get("records", ())),
+        "tables": [each for each in _tables(point) if each["title"] == SAMPLE],
+    }
+
+
+def sample_size(point: Point) -> int:
+    """Count the records that are shown of a release when somebody asks for them."""
+    shown = sample(point)
+    return len(shown["records"]) + sum(len(each["rows"]) for each in shown["tables"])
+
+
+def _tables(point: Point) -> Sequence[Mapping[str, Any]]:
+    tables: Sequence[Mapping[str, Any]] = point.details.get("tables", ())
+    return tables
 
 
 def explored(project: Project) -> Explored:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import shlex
+from math import isfinite
 from typing import Any
 
 from starlette.responses import Response
 
 from sfumato.errors import SfumatoError
 from sfumato.measures import MEASURES
-from sfumato.phrases import number
 from sfumato.report.page import judged, plain_place, point_settings
 from sfumato.tradeoff import Map, NothingFitsError, Point
 from sfumato.tradeoff.choice.curve import rank
-from sfumato.tradeoff.choice.exposure import ABOUT_HIDING, refusal, shows_exact
+from sfumato.tradeoff.choice.exposure import ABOUT_HIDING, refusal, shows_exact, warnings
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
 from sfumato.words.choice import choice_values
 from sfumato.words.columns import done_sentence
@@ -52,6 +52,7 @@ def _on_map(read: Explored, point: Point) -> dict[str, Any]:
         **judged(read.map_, point),
         "headlines": [headline.values() for headline in headlines(read.map_, point)],
         "done": done_sentence(read.map_, point),
+        "warnings": warnings(point),
         "refused": refusal(point),
         "exact": shows_exact(point),
         "rank": [int(part) for part in rank(point)[:3]],
@@ -79,7 +80,7 @@ def examples(map_: Map) -> list[str]:
     axes = [name for name in map_.study.axes[:2] if name in known]
     asked = []
     if len(axes) == 2:
-        within = {name: f"{name} {number(_middle(map_, name))}" for name in axes}
+        within = {name: f"{name} {_middle(map_, name):g}" for name in axes}
         asked += [f"{axes[1]} within {within[axes[0]]}", f"{axes[0]} within {within[axes[1]]}"]
         asked.append(f"{axes[1]} within {within[axes[0]]} by maker")
     if {"k", "loss"} <= set(known):
@@ -89,9 +90,10 @@ def examples(map_: Map) -> list[str]:
 
 def _middle(map_: Map, name: str) -> float:
     """Return what the release in the middle has of a measure, with few digits."""
-    values = sorted(point.measures[name] for point in map_.points if point.has([name]) and not point.is_baseline)
-    values = values or sorted(point.measures[name] for point in map_.points if point.has([name]))
-    return float(f"{values[len(values) // 2]:.2g}")
+    known = [point for point in map_.points if point.has([name])]
+    releases = [point for point in known if not point.is_baseline] or known
+    values = sorted(value for point in releases if isfinite(value := point.measures[name]))
+    return float(f"{values[len(values) // 2]:.2g}") if values else 0.0
 
 
 def ask(call: Call) -> dict[str, Any]:

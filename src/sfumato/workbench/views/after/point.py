@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,10 @@ from sfumato.publish import publish_point, read_certificate
 from sfumato.publish.certificate import certificate_files
 from sfumato.tradeoff import Point
 from sfumato.tradeoff.choice.exposure import refusal, warnings
-from sfumato.words.points import claim_sentence, settings
+from sfumato.words.points import settings
 from sfumato.workbench.desk import Project
 from sfumato.workbench.endpoints import Call, Endpoint
-from sfumato.workbench.views.after.explored import Explored, explored
+from sfumato.workbench.views.after.explored import Explored, explored, sample
 from sfumato.workbench.views.page import page
 
 ATTACKS = (
@@ -43,6 +44,9 @@ ATTACKS = (
 PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; sandbox"
 """What a certificate may do in a browser: look as it looks, and nothing else."""
 
+MOST_KEPT = 8
+"""Certificates that are kept in memory after somebody has looked at them."""
+
 
 def point_values(call: Call) -> dict[str, Any]:
     """Tell everything of a release, but for records."""
@@ -58,15 +62,14 @@ def told(read: Explored, point: Point) -> dict[str, Any]:
         "title": settings(point),
         "warnings": warnings(point),
         "refused": refusal(point),
-        "claim": claim_sentence(point),
+        "drawn": point.is_noisy,
         "attacks": [sentences[name] for name in ATTACKS if name in sentences],
     }
 
 
 def records(call: Call) -> dict[str, Any]:
     """Hand out the sample records of a release, before and after: they are records of the table."""
-    point = explored(call.project).point(call.names["point"])
-    return {"records": list(point.details.get("records", ()))}
+    return sample(explored(call.project).point(call.names["point"]))
 
 
 def certificate(call: Call) -> dict[str, Any]:
@@ -82,11 +85,17 @@ def certificate_page(call: Call) -> Response:
 
 
 def previewed(project: Project, id: str) -> tuple[dict[str, Any], str]:
-    """Publish a release into a private folder that is removed at once; return its public certificate and the page."""
+    """Return the public certificate that a release would have, and its page."""
     explored(project).point(id)
-    with tempfile.TemporaryDirectory(prefix="sfumato-preview-") as folder:
-        path = Path(folder) / f"release-{id}.csv"
-        publish_point(project.folder, id, path)
+    return _previewed(project.folder, id, (project.folder / "points.json").stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _previewed(folder: Path, id: str, made: int) -> tuple[dict[str, Any], str]:
+    """Publish a release into a private folder that is removed at once, and keep what its public certificate says."""
+    with tempfile.TemporaryDirectory(prefix="sfumato-preview-") as place:
+        path = Path(place) / f"release-{id}.csv"
+        publish_point(folder, id, path)
         _, _, values, text = certificate_files(path)
         return read_certificate(values), text.read_text(encoding="utf-8")
 
