@@ -29,7 +29,7 @@ _kept = tempfile.TemporaryDirectory(prefix="sfumato-test-")
 class NoRuns(Runs):
     """Begins nothing: a process for every example would take minutes; `test_workbench_runs` begins some."""
 
-    def start(self, project: Project, seconds: float | None = None) -> Progress:
+    def start(self, project: Project, seconds: float | None = None, question: str | None = None) -> Progress:
         raise ConflictError(f"a run of {project.name} is under way already")
 
 

@@ -72,7 +72,7 @@ requirements = ["km-anonymity k=1 m=1"]
 
 def people() -> list[tuple[str, str, str]]:
     """List the records of the clinic."""
-    return [(str(20 + i * 7 % 40), VALUES[i * 3 % 5], ILLS[i * i % 3]) for i in range(240)]
+    return [(str(20 + i * 7 % 40), VALUES[i * 3 % 5], ILLS[(i * i + i // 7) % 3]) for i in range(240)]
 
 
 @contextmanager

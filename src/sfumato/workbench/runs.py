@@ -78,8 +78,10 @@ class Progress:
 class Run:
     """One run: its progress and points so far, and whoever waits for more."""
 
-    def __init__(self, project: Project, seconds: float | None, slots: threading.Semaphore) -> None:
-        self.project, self.seconds, self._slots = project, seconds, slots
+    def __init__(
+        self, project: Project, seconds: float | None, question: str | None, slots: threading.Semaphore
+    ) -> None:
+        self.project, self.seconds, self.question, self._slots = project, seconds, question, slots
         self.progress = Progress("waiting", sentence=t("run.waiting"), started=time.time())
         self.points: list[dict[str, Any]] = []
         self._cancelled = threading.Event()
@@ -172,7 +174,7 @@ class Run:
         self._tell(state="running", sentence=t("run.running"))
         with suppress(OSError):
             assert process.stdin is not None
-            process.stdin.write(Task(self.project.name, desk.trust, self.seconds).line())
+            process.stdin.write(Task(self.project.name, desk.trust, self.seconds, self.question).line())
             process.stdin.flush()
         if self._cancelled.is_set():
             self.cancel()
@@ -199,14 +201,14 @@ class Runs:
         self._lock = threading.Lock()
         self.is_closed = False
 
-    def start(self, project: Project, seconds: float | None = None) -> Progress:
-        """Begin a run, or go on with one that was stopped."""
+    def start(self, project: Project, seconds: float | None = None, question: str | None = None) -> Progress:
+        """Begin a run, or go on with one that was stopped; a question says what is searched for in its seconds."""
         with self._lock:
             if self._under_way(project) is not None:
                 raise ConflictError(t("run.already", project=project.name))
             if self.is_closed:
                 raise ConflictError(t("run.closed"))
-            run = self._runs[project.folder.resolve()] = Run(project, seconds, self._slots)
+            run = self._runs[project.folder.resolve()] = Run(project, seconds, question, self._slots)
             project.note(run=run.progress.values())
             hold(project.folder)
             run.thread.start()

@@ -40,6 +40,9 @@ class Task:
     seconds: float | None = None
     """How long to search on after the study's own candidates; None leaves it to the study."""
 
+    question: str | None = None
+    """What is to be found in that time, as `sfumato ask` takes it."""
+
     def line(self) -> str:
         """Write it as a worker reads it."""
         return json.dumps(asdict(self)) + "\n"
@@ -48,7 +51,7 @@ class Task:
     def of(line: str) -> Task:
         """Read what `line` wrote."""
         given = json.loads(line)
-        return Task(given["folder"], Trust(**given["trust"]), given["seconds"])
+        return Task(given["folder"], Trust(**given["trust"]), given["seconds"], given["question"])
 
 
 def main() -> None:
@@ -106,7 +109,7 @@ def explored(folder: Path, task: Task, say: Say) -> str:
     from sfumato.kernels import compiled_before
     from sfumato.phrases import counted
     from sfumato.report import save_map
-    from sfumato.tradeoff import read_study
+    from sfumato.tradeoff import read_question, read_study
     from sfumato.tradeoff.exploration.cache import mend_cache
     from sfumato.tradeoff.exploration.instrument import check_searchable
     from sfumato.tradeoff.exploration.instrument import explored as searched
@@ -124,7 +127,8 @@ def explored(folder: Path, task: Task, say: Say) -> str:
     if not compiled_before():
         note("First run of this version: compiling the kernels, about 20 seconds, only once ...")
     told = Told(folder / "cache.jsonl", study, say)
-    outcome = searched(study, folder, task.seconds, None, told.shown, note)
+    question = None if task.question is None else read_question(task.question)
+    outcome = searched(study, folder, task.seconds, None, told.shown, note, question)
     told.points()
     if outcome.map_ is None:
         lines = [] if outcome.frontier is None else frontier_lines(outcome.frontier)

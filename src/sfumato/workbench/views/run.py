@@ -8,10 +8,13 @@ from typing import Annotated, Any
 from starlette.responses import Response, StreamingResponse
 
 from sfumato.configuration import Option, shortened
+from sfumato.errors import BadInputError
+from sfumato.tradeoff import read_question
 from sfumato.tradeoff.search.tuner import read_budget
 from sfumato.workbench.endpoints import EVENT, EVENTS, Call, Endpoint, a_list, an_object, text
 from sfumato.workbench.errors import FieldError
 from sfumato.workbench.runs import STATES
+from sfumato.workbench.texts import t
 from sfumato.workbench.views.page import page
 
 BUDGETS = ("30s", "1m", "2m", "5m", "15m", "1h")
@@ -25,6 +28,9 @@ class RunOptions:
     budget: Annotated[
         str | None, Option("A time such as 60s or 5m to search on for after the study's own candidates.")
     ] = None
+    question: Annotated[str | None, Option("What to search for, such as “k within loss 0.25”; goes with a budget.")] = (
+        None
+    )
 
 
 def progress(call: Call) -> dict[str, Any]:
@@ -34,8 +40,20 @@ def progress(call: Call) -> dict[str, Any]:
 
 def start(call: Call) -> dict[str, Any]:
     """Begin a run, or go on with one that was stopped."""
-    budget = call.body.budget
-    return call.runs.start(call.project, None if budget is None else read_budget(budget)).values()
+    budget, question = call.body.budget, call.body.question
+    if question is not None:
+        _check_question(question, budget)
+    return call.runs.start(call.project, None if budget is None else read_budget(budget), question).values()
+
+
+def _check_question(question: str, budget: str | None) -> None:
+    """Raise where a question cannot be read, or there is no time to search for its answer."""
+    if budget is None:
+        raise FieldError("budget", t("run.question_needs_budget"))
+    try:
+        read_question(question)
+    except BadInputError as error:
+        raise FieldError("question", str(error)) from None
 
 
 def cancel(call: Call) -> dict[str, Any]:

@@ -11,6 +11,7 @@ const STEP = 0.01;
 const LEAST_DRAG = 6;
 const MOST_COMPARED = 3;
 const REFRESH_MS = 1500;
+const SEARCH = "60s";
 const bounds = { x: null, y: null };
 const selected = new Set();
 let plot = null;
@@ -144,6 +145,10 @@ function tellAnswer() {
     fill("answer", element("p", { class: "note" }, t("map.nothing")), found.relax.map(relaxing), more);
     return;
   }
+  if (!set.length) {
+    fill("answer", element("p", { class: "hint" }, t("map.unbounded", { all: shown(found.counted.length) })), more);
+    return;
+  }
   const { best } = found;
   const values = [...new Set(AXES.map((axis) => state[axis]))].map((name) =>
     element("div", {}, element("b", {}, written(name, best.values[name])), label(name)));
@@ -164,7 +169,6 @@ function relaxing({ name, value, point }) {
 }
 
 function asCommand(asked, set) {
-  if (!set.length) return null;
   if ([asked, ...set.map(([name]) => name)].some(isPlain)) return element("p", { class: "hint" }, t("map.plain_command"));
   const question = typed(asked, set);
   return element("p", { class: "hint" }, `${t("map.as_command")} `, link(question, () => ask(question)), element("br"),
@@ -314,7 +318,7 @@ async function ask(question) {
 
 function tellReply(reply) {
   const words = (some) => some.map((each) => each.words);
-  const search = element("button", { type: "button", onclick: searchOn }, t("map.search"));
+  const search = element("button", { type: "button", onclick: () => searchOn(reply.question) }, t("map.search"));
   if (!reply.answer) {
     fill("reply", listed(t("map.choose_none"), reply.why), actions(search));
     return;
@@ -329,10 +333,11 @@ function tellReply(reply) {
   );
 }
 
-async function searchOn() {
+async function searchOn(question) {
   try {
-    await call("POST", `${api}/run`, { budget: "60s" });
+    await call("POST", `${api}/run`, { budget: SEARCH, question });
     byName("ask-error").textContent = "";
+    searched = question;
     tellLive(t("map.search_started"));
     listening();
   } catch (error) {
@@ -366,13 +371,19 @@ function tellLive(text) {
 }
 
 let due = null;
+let searched = "";
 
 // Follow a run: what it has measured is asked for at most so often, and put on the map.
 function listening() {
   listen(given.project, {
     progress: (run) => tellLive(run.total > 0 ? t("map.running", { done: shown(Math.round(run.done)), total: shown(Math.round(run.total)), unit: run.unit }) : run.sentence),
     point: () => { due ??= setTimeout(refresh, REFRESH_MS); },
-    end: async (run) => { await refresh(); tellLive(t("map.run_ended", { sentence: run.sentence })); },
+    end: async (run) => {
+      await refresh();
+      tellLive(t("map.run_ended", { sentence: run.sentence }));
+      if (searched) ask(searched);
+      searched = "";
+    },
   });
 }
 

@@ -13,7 +13,7 @@ from sfumato.publish import publish_point, read_certificate
 from sfumato.publish.certificate import certificate_files
 from sfumato.tradeoff import Point
 from sfumato.tradeoff.choice.exposure import refusal, warnings
-from sfumato.words.points import claim_sentence, settings
+from sfumato.words.points import settings
 from sfumato.workbench.desk import Project
 from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.views.after.explored import Explored, explored, sample
@@ -62,7 +62,7 @@ def told(read: Explored, point: Point) -> dict[str, Any]:
         "title": settings(point),
         "warnings": warnings(point),
         "refused": refusal(point),
-        "claim": claim_sentence(point),
+        "drawn": point.is_noisy,
         "attacks": [sentences[name] for name in ATTACKS if name in sentences],
     }
 
