@@ -52,7 +52,7 @@ function readingOf(seen, wanted) {
 
 function sampleOf(seen, wanted) {
   if (seen.failed || !seen.rows.length) return [];
-  const head = seen.columns.length ? element("thead", {}, element("tr", {}, seen.columns.map((name) => element("th", { scope: "col" }, name)))) : null;
+  const head = seen.columns.length ? element("thead", {}, element("tr", {}, seen.columns.map((name) => element("th", { scope: "col" }, name.trim() ? name : t("columns.blank_name"))))) : null;
   const rows = seen.rows.map((row) => element("tr", {}, row.map((value) => element("td", {}, value))));
   const table = element("table", { class: "records" }, element("caption", { class: "visually-hidden" }, t("open.sample")), head, element("tbody", {}, rows));
   const button = element("button", { type: "button", onclick: () => look({ ...wanted, kind: seen.kind, show: !seen.shown }) }, t(seen.shown ? "open.mask" : "open.show"));
