@@ -4,6 +4,7 @@
     python benchmarks/engines.py --rows 50000000 --memory 4GB         # the target; ten minutes, 2 GB of disk
     python benchmarks/engines.py --rows 1000000 10000000 100000000 --memory 4GB
     python benchmarks/engines.py --rows 1000000 --copies 10 --only explore    # the same cells, ten times the records
+    CANDIDATES=4 python benchmarks/engines.py --rows 100000000 --memory 4GB --only explore    # 4 candidates, not 20
 
 Every step of a size runs in a process of its own, so that peaks of memory are its own. Ratios are of processor time,
 which other work on the machine disturbs least; wall time stands beside it.
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import resource
 import subprocess
 import sys
@@ -32,6 +34,9 @@ HIERARCHIES = {
     "district": {"type": "prefixes"},
 }
 COLUMNS = (*sorted(QUASI), *SENSITIVE)
+SIZES = (2, 3, 5, 8, 10, 20, 50, 100, 200, 500)
+"""The k that exploring asks for, each of two anonymizers; fewer where `CANDIDATES` in the environment says so."""
+
 COPIES = "-copies-"
 TARGETS = {"cells": 1.3, "release": 1.5, "release with neutral columns": 1.5, "audit": 2.0}
 
@@ -154,7 +159,7 @@ def audit(path: Path, memory: str | None, folder: Path) -> dict[str, Any]:
 
 
 def explore(path: Path, memory: str | None, folder: Path) -> dict[str, Any]:
-    """Explore 20 candidates by p_loss, loss and query_error; other readers and small populations are not asked for.
+    """Explore candidates (20) by p_loss, loss and query_error; other readers and small populations are not asked for.
 
     Of a census in several copies the same groups are asked for: k as many times as large.
     """
@@ -167,7 +172,7 @@ def explore(path: Path, memory: str | None, folder: Path) -> dict[str, Any]:
     from sfumato.tradeoff.study.study import Grid
 
     copies = copies_in(path)
-    wanted = tuple(requirement(f"k-anonymity k={copies * k}") for k in (2, 3, 5, 8, 10, 20, 50, 100, 200, 500))
+    wanted = tuple(requirement(f"k-anonymity k={copies * k}") for k in SIZES[: most_sizes()])
     makers = (anonymizer("mondrian"), anonymizer("mondrian mode=relaxed"))
     declared = TableDeclaration(str(path), QUASI, SENSITIVE, hierarchy=HIERARCHIES, memory=memory)
     study = Study(
@@ -219,6 +224,11 @@ def row(name: str, took: dict[str, Any], bare: dict[str, Any] | None) -> str:
     shown = "" if math.isnan(ratio) else f"{ratio:.2f}x"
     cells = [name, f"{took['cpu']:.1f} s", f"{took['wall']:.1f} s", beside, shown, reached, f"{took['peak']:,.0f} MB"]
     return f"| {' | '.join(cells)} |"
+
+
+def most_sizes() -> int:
+    """Say how many k exploring asks for: half of the candidates."""
+    return int(os.environ.get("CANDIDATES", 2 * len(SIZES))) // 2
 
 
 def copied(path: Path, copies: int) -> Path:

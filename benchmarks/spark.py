@@ -27,6 +27,8 @@ from sfumato.engines.spark.sources import collected
 SETTINGS = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
 SETTINGS |= {"spark.driver.memory": "6g", "spark.driver.host": "127.0.0.1", "spark.sql.shuffle.partitions": "4"}
 TARGETS = {"cells": 1.3, "release": 1.5, "release without neutral columns": 1.5}
+RELEASED = {"release": NEUTRAL, "release without neutral columns": ()}
+"""The releases that are written, with their neutral columns."""
 
 
 def session(memory: str) -> SparkSession:
@@ -55,7 +57,7 @@ def timed(spark: SparkSession, jobs: dict[str, Callable[[], object]], turns: int
     return least
 
 
-def bare_release(frame: DataFrame, shown: dict[str, dict[str, str]], neutral: list[str]) -> DataFrame:
+def bare_release(frame: DataFrame, shown: dict[str, dict[str, str]], neutral: tuple[str, ...]) -> DataFrame:
     """Join every row to the label of each of its values, column by column: the least that writing a release can be."""
     for name, labels in shown.items():
         pairs = pa.table({f"in_{name}": list(labels), f"out_{name}": list(labels.values())})
@@ -70,16 +72,16 @@ def main() -> None:
     parser.add_argument("path", type=Path)
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--memory", default=SETTINGS["spark.driver.memory"], help="Of the driver.")
+    parser.add_argument("--only", nargs="+", default=[*TARGETS], choices=[*TARGETS])
     given = parser.parse_args()
     make_census(given.path, given.rows)
     spark = session(given.memory)
     frame = spark.read.parquet(str(given.path))
     clock = time.perf_counter()
     columns = {"quasi": QUASI, "sensitive": SENSITIVE, "hierarchies": HIERARCHIES, "most_cells": 1 << 60}
-    tables = {"release": sfumato.read(frame, **columns, neutral=NEUTRAL)}
+    tables = {name: sfumato.read(frame, **columns, neutral=RELEASED[name]) for name in RELEASED if name in given.only}
+    table = next(iter(tables.values()), None) or sfumato.read(frame, **columns)
     opened = time.perf_counter() - clock
-    tables["release without neutral columns"] = sfumato.read(frame, **columns)
-    table = tables["release"]
     print(f"{given.rows:,} rows, {table.cells.size:,} cells; opened in {opened:.1f} s", flush=True)
     engine = table.engine
     codings = engine._links[int(table.link)].codings  # type: ignore[attr-defined]
@@ -88,13 +90,13 @@ def main() -> None:
         "bare GROUP BY": lambda: collected(frame.groupBy(*names).count()),
         "cells": lambda: engine.count_cells(codings),
     }
-    report(timed(spark, counted, given.turns), "bare GROUP BY", "cells")
+    if "cells" in given.only:
+        report(timed(spark, counted, given.turns), "bare GROUP BY", "cells")
     folder = Path(tempfile.mkdtemp(prefix="spark-benchmark-"))
     try:
         for what, one in tables.items():
             release = sfumato.anonymize(one, "k-anonymity k=10", "full-domain")
-            neutral = list(NEUTRAL) if one is table else []
-            bare = bare_release(frame, shown_labels(one, release), neutral)
+            bare = bare_release(frame, shown_labels(one, release), RELEASED[what])
             written = {
                 "bare join-and-write": lambda bare=bare: bare.write.mode("overwrite").parquet(str(folder / "bare")),
                 what: lambda release=release: release.to_parquet(folder / "release.parquet", force=True),

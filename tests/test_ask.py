@@ -446,6 +446,22 @@ anonymizers = ["without-quasi", "original"]
 """
 
 
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["ask", "study.toml", "ncp within k 2"], "ncp is said of baskets, and this study is of a table"),
+        (["frontier", "study.toml", "--problem", "problem-4 eta=0.1 on=zip minimize=loss"], "no sensitive attribute"),
+    ],
+)
+def test_what_is_refused_leaves_no_folder_behind(tmp_path, monkeypatch, capsys, words, says):
+    (tmp_path / "patients.csv").write_text("age,zip,ill\n20,100,a\n21,100,b\n22,101,a\n")
+    (tmp_path / "study.toml").write_text(STUDY)
+    monkeypatch.chdir(tmp_path)
+    code, _, err = run(monkeypatch, capsys, *words)
+    assert code == 2 and says in err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["patients.csv", "study.toml"]
+
+
 def test_what_a_search_finds_stays_and_every_answer_is_published_and_audited(tmp_path, monkeypatch, capsys):
     rows = [f"{20 + i},{100 + i % 7},{'abc'[i * i % 3]}" for i in range(24)]
     (tmp_path / "patients.csv").write_text("\n".join(["age,zip,ill", *rows]) + "\n")

@@ -199,11 +199,11 @@ def test_texts_beyond_number_are_handed_over_by_no_engine(opened, monkeypatch):
         rows.distinct_by(Rule("prefix", 1), "odd")
 
 
-def test_hundreds_of_columns_are_carried_through(opened, tmp_path):
+def test_many_columns_are_carried_through(opened):
     """Most columns are neutral; those with another value in every row are told, and none is lost."""
     many = {f"n{i}": pa.array(np.arange(NUMBER) % (i + 2) * (i + 1)) for i in range(WIDE)}
     content = pa.table({"age": [i % 4 for i in range(NUMBER)], **many})
-    rows = opened(content)
+    rows = opened(content, Reading(origin="rows", notations=False))
     assert rows.all_different(["age", *many]) == [name for i, name in enumerate(many) if i + 2 >= NUMBER]
     tree = {"age": sfumato.table.numeric(0, 3)}
     roles = sfumato.table.table.Roles(quasi=("age",), neutral=tuple(many))
@@ -461,6 +461,43 @@ def test_text_files_are_read_as_duckdb_reads_them(spark, tmp_path):
         open_rows(tmp_path / "odd.csv", Reading(engine="spark"))
     kept = open_rows(tmp_path / "odd.csv", Reading(engine="spark", as_written=("born",)))
     assert list(kept.distinct("born").values) == ["1.1.2001", "31.12.1999"]
+
+
+def parted(folder, parts, ending):
+    """Write tables to files of a folder."""
+    for name, content in parts.items():
+        path = folder / f"{name}.{ending}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if ending == "parquet":
+            pq.write_table(content, path)
+        else:
+            rows = [content.column_names, *(row.values() for row in content.to_pylist())]
+            path.write_text("".join(",".join(map(str, row)) + "\n" for row in rows))
+    return folder
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_files_that_differ_are_named_and_partitions_are_texts_in_spark_too(spark, ending, tmp_path):
+    table = PATIENTS.select(["age", "ill"])
+    parts = {f"y={y}/k=%41/{name}": table for y, name in (("1", "a"), ("01", "b"), ("1", "c"))}
+    parts |= {"y=__HIVE_DEFAULT_PARTITION__/k=b/d": table.slice(0, 5), "y=2/k=b/e": table.slice(0, 0)}
+    folder = parted(tmp_path / "in", parts, ending)
+    ours, theirs = (open_rows(folder, Reading(engine=name)) for name in ("spark", "duckdb"))
+    assert list(ours.columns) == ["age", "ill", "y", "k"] == list(theirs.columns)
+    assert ours.digest() == theirs.digest() and ours.row_count == 77
+    assert list(ours.distinct("y").values) == ["01", "1", None]
+    for odd, sentence in {
+        "lacking": (table.drop_columns("ill"), "'ill'"),
+        "turned": (table.select(["ill", "age"]), "in another order"),
+        "typed": (table.set_column(0, "age", table["age"].cast(pa.float64())), "column 'age' is of "),
+    }.items():
+        if (odd, ending) != ("typed", "csv"):
+            mixed = parted(tmp_path / odd, {"a": table, "b": sentence[0]}, ending)
+            with pytest.raises(BadInputError, match=f"b.{ending}: .*{sentence[1]}"):
+                open_rows(mixed, Reading(engine="spark"))
+    (folder / f"y=2/k=b/f.{ending}").write_bytes(b"")
+    with pytest.raises(BadInputError, match=f"f.{ending}: the file is empty"):
+        open_rows(folder, Reading(engine="spark"))
 
 
 def test_what_spark_refuses_is_said_in_a_sentence(spark, tmp_path):

@@ -123,6 +123,7 @@ async def _answered(methods: Mapping[str, Endpoint], house: House, request: Requ
     """Answer one request: errors are sentences, never a traceback."""
     endpoint = methods["GET" if request.method == "HEAD" else request.method]
     visitor: Visitor = request.scope["visitor"]
+    desk = None
     try:
         desk = house.desk_of(visitor.name)
         body = await _body(endpoint, house, desk, request)
@@ -132,7 +133,9 @@ async def _answered(methods: Mapping[str, Endpoint], house: House, request: Requ
         call = Call(desk, dict(request.path_params), query, body, visitor.csrf, visitor.name, house.runs)
         result = await run_in_threadpool(endpoint.answer, call)
     except SfumatoError as error:
-        return _told(request, answer_of(error), status_of(error))
+        answer, project = answer_of(error), str(request.path_params.get("project", ""))
+        sentence = answer["error"] if desk is None else desk.locally(answer["error"], project)
+        return _told(request, {**answer, "error": sentence}, status_of(error))
     if isinstance(result, StreamingResponse) and request.method == "HEAD":
         return Response(media_type=result.media_type)
     return result if isinstance(result, Response) else JSONResponse(to_plain(result))

@@ -8,6 +8,7 @@ go back to, and what was looked at last.
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -73,6 +74,14 @@ class Desk:
         with suppress(BadInputError):  # a study that cannot be read: whoever reads it will say why
             self.trust.check(project.study)
         return project
+
+    def locally(self, sentence: str, project: str = "") -> str:
+        """Name files in a sentence as they are seen from the folder, or from a project; uploads by their name alone."""
+        uploads = re.escape(str(self.uploads.resolve()))
+        for folder in {str(self.folder), str(self.folder.resolve())}:
+            for prefix in (f"{folder}/{project}/../", f"{folder}/{project}/", f"{folder}/"):
+                sentence = sentence.replace(prefix, "") if project or prefix == f"{folder}/" else sentence
+        return re.sub(rf"{uploads}/[0-9a-f]+/", "", sentence)
 
     def inside(self, text: str) -> Path:
         """Return the path of a file under the folder (or among the uploads); neither `..` nor links lead out of it."""
@@ -160,6 +169,10 @@ class Project:
     def is_explored(self) -> bool:
         """Whether there is a map."""
         return (self.folder / "points.json").is_file()
+
+    def locally(self, sentence: str) -> str:
+        """Name files in a sentence as they are seen from here."""
+        return self.desk.locally(sentence, self.name)
 
     def notes(self) -> dict[str, Any]:
         """Return what the workbench keeps beside the study."""

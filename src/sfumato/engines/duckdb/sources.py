@@ -152,8 +152,7 @@ def _load_texts(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path], re
         parts = partition_of(path) if many else {}
         if first is text:
             keys = tuple(parts)
-        elif (text.header.names, tuple(parts)) != (first.header.names, keys):
-            raise BadInputError(_other_header(first, text, keys, tuple(parts)))
+        check_header(first, text, keys, tuple(parts))
         _load_delimited(connection, text, rewrite, list(parts.values()), first is text)
     assert first is not None
     names = checked_header(reading.origin, (*first.header.names, *keys))
@@ -161,13 +160,17 @@ def _load_texts(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path], re
     return Loaded(names, True, first.header.notices, store=store, na=("", *na) if na else ())
 
 
-def _other_header(first: DelimitedText, text: DelimitedText, keys: Sequence[str], others: Sequence[str]) -> str:
-    """Say how the columns of a file differ from those of the first."""
+def check_header(first: DelimitedText, text: DelimitedText, keys: Sequence[str], others: Sequence[str]) -> None:
+    """Raise where a file, or its `key=value` folders, have other columns than the first, or in another order."""
     ours, theirs = (*first.header.names, *keys), (*text.header.names, *others)
+    if ours == theirs:
+        return
     lacking = next((f"it has no column {name!r}" for name in ours if name not in theirs), None)
     more = next((f"it has a column {name!r}" for name in theirs if name not in ours), None)
     what = lacking or more or "its columns stand in another order"
-    return f"{text.path}: {what}, other than {first.path}; files that are read together need the same columns"
+    raise BadInputError(
+        f"{text.path}: {what}, other than {first.path}; files that are read together need the same columns"
+    )
 
 
 def _load_delimited(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import duckdb
 
+from sfumato.engines.duckdb.connections import connect, readable
 from sfumato.engines.duckdb.statements import literal
 from sfumato.engines.frames import check_decimals
 from sfumato.engines.places import partition_of, split_table
@@ -25,6 +26,14 @@ def path_literal(path: Path) -> str:
 
 
 # -- Parquet ---------------------------------------------------------------------------------------------------
+
+
+def check_parquet_files(paths: Sequence[Path]) -> None:
+    """Raise where Parquet files that another engine reads together differ, as where DuckDB does."""
+    with readable(str(paths[0])), connect() as connection:
+        names = parquet_names(paths[0])
+        _check_alike(connection, f"[{', '.join(map(path_literal, paths))}]", paths)
+        _keys(paths, names)
 
 
 def view_parquet(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path], many: bool) -> tuple[str, ...]:

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sfumato.engines.duckdb.sources import check_header
+from sfumato.engines.duckdb.views import check_parquet_files
 from sfumato.engines.headers import checked_header
 from sfumato.engines.notations import BLANKS, is_iso, is_plain, looks_measured
-from sfumato.engines.places import files_in, is_many, scheme_of
+from sfumato.engines.places import files_in, is_many, partition_of, scheme_of
 from sfumato.engines.protocol import BYTES, Reading
 from sfumato.engines.spark.values import bare, has_text, literal, missing_value
 from sfumato.engines.text_files import DELIMITED, PARQUET, existing_file, sniff
@@ -50,10 +52,10 @@ GONE = (
 QUIET = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.log.level": "ERROR",
+    "spark.log.level": "OFF",
     "spark.sql.session.timeZone": "UTC",
 }
-"""Settings of a session that we start ourselves."""
+"""Settings of a session that we start ourselves; what goes wrong is said in a sentence, not in pages of Java's."""
 
 
 def is_frame(source: Any) -> bool:
@@ -97,6 +99,8 @@ def _translated(origin: str, error: Exception) -> Exception:
         return MemoryError(text)
     said = text.partition("USER_RAISED_EXCEPTION]")[2] or text.partition("Caused by: ")[2] or text
     sentence = said.strip().splitlines()[0].partition(" SQLSTATE:")[0]
+    if ".NO_HINT]" in sentence:  # why it could not be read stands at the end
+        sentence += f" {text.rpartition('Caused by: ')[2].strip().splitlines()[0]}"
     return BadInputError(f"{origin}: Spark cannot read it ({sentence})")
 
 
@@ -178,31 +182,52 @@ def _opened(source: str, reading: Reading) -> tuple[Any, tuple[str, ...] | None,
     local = scheme_of(source) is None and (Path(source).exists() or is_many(source))
     if not local and scheme_of(source) is None and not source.lower().endswith((*PARQUET, *DELIMITED)):
         return session().table(source), None, ()
-    files = files_in(source) if is_many(source) else [Path(source)]
-    if local or scheme_of(source) is None:
-        existing_file(files[0])
+    many = is_many(source)
+    files = files_in(source) if many else [Path(source)]
+    for file in files if local or scheme_of(source) is None else ():
+        existing_file(file)
     if files[0].suffix.lower() not in DELIMITED and files[0].suffix.lower() != ".gz":
-        return session().read.parquet(str(Path(source).absolute()) if local else source), None, ()
+        if many:
+            check_parquet_files(files)
+        return (_read(files, "parquet", {}) if local else session().read.parquet(source)), None, ()
     if not local:
         raise BadInputError(
             f"{reading.origin}: text files are read by Spark from folders of this machine; give Parquet"
         )
-    return _opened_text(source, files[0], reading)
+    return _opened_text(files, many, reading)
 
 
-def _opened_text(source: str, first: Path, reading: Reading) -> tuple[Any, tuple[str, ...], Sequence[str]]:
-    """Open text files, every value a text; all are written as the first one."""
-    text, rewrite = sniff(first, reading)
-    if rewrite or not text.header.stands or text.skipped != 1:
-        raise BadInputError(
-            f"{reading.origin}: Spark reads text files with one line of names, one kind of line end and no blanks "
-            "before quotes; leave --engine spark out, or write Parquet of it first"
-        )
-    options = {"header": True, "sep": text.delimiter, "encoding": text.encoding, "quote": '"', "escape": '"'}
+def _read(files: Sequence[Path], format: str, options: Mapping[str, Any]) -> Any:
+    """Read files of this machine together: `key=value` folders are columns of texts, as with every engine."""
+    base = Path("/") if files[0].is_absolute() else Path()
+    reader = session().read.format(format).options(**options, basePath=str(base.absolute()))
+    with settings(session(), {"spark.sql.sources.partitionColumnTypeInference.enabled": "false"}):
+        return reader.load([str(file.absolute()) for file in files])
+
+
+def _opened_text(files: Sequence[Path], many: bool, reading: Reading) -> tuple[Any, tuple[str, ...], Sequence[str]]:
+    """Open text files, every value a text; all must be written as the first one is."""
+    texts = []
+    for file in files:
+        text, rewrite = sniff(file, reading)
+        if rewrite or not text.header.stands or text.skipped != 1:
+            raise BadInputError(
+                f"{file}: Spark reads text files with one line of names, one kind of line end and no blanks "
+                "before quotes; leave --engine spark out, or write Parquet of it first"
+            )
+        texts.append(text)
+    first, keys = texts[0], tuple(partition_of(files[0]) if many else ())
+    for text in texts:
+        check_header(first, text, keys, tuple(partition_of(text.path) if many else ()))
+        if (text.delimiter, text.encoding) != (first.delimiter, first.encoding):
+            raise BadInputError(
+                f"{text.path}: it has another delimiter or encoding than {first.path}; leave --engine spark out, or "
+                "write Parquet of them first"
+            )
+    options = {"header": True, "sep": first.delimiter, "encoding": first.encoding, "quote": '"', "escape": '"'}
     options |= {"multiLine": True, "inferSchema": False, "nullValue": "", "emptyValue": "", "mode": "FAILFAST"}
     blanks = {"ignoreLeadingWhiteSpace": False, "ignoreTrailingWhiteSpace": False, "enforceSchema": False}
-    frame = session().read.options(**options, **blanks).csv(str(Path(source).absolute()))
-    return frame, text.header.names, text.header.notices
+    return _read(files, "csv", options | blanks), (*first.header.names, *keys), first.header.notices
 
 
 def _columns(names: Sequence[str], kinds: Sequence[str], reading: Reading, text: bool) -> list[str]:

@@ -19,7 +19,7 @@ from sfumato.errors import BadInputError
 from sfumato.table import DATASETS
 from sfumato.transactions.files.bundled import BASKETS
 from sfumato.workbench.desk import NOTES, STUDY, Desk, Project
-from sfumato.workbench.errors import MissingError
+from sfumato.workbench.errors import FieldError
 
 Origin = Literal["bundled", "upload", "folder"]
 
@@ -91,7 +91,7 @@ def source_of(desk: Desk, text: str) -> Source:
     file, table = split_table(text)
     path = desk.inside(file)
     if not path.is_file():
-        raise MissingError(f"{file}: there is no such file here")
+        raise FieldError("source", f"{file}: there is no such file here")
     origin: Origin = "upload" if path.is_relative_to(desk.uploads.resolve()) else "folder"
     return Source(origin, path.name, str(path) + ("" if table is None else f"#{table}"))
 
@@ -101,7 +101,7 @@ def files_under(desk: Desk, text: str) -> dict[str, Any]:
     folder = desk.inside(text or ".")
     root = desk.folder.resolve()
     if not folder.is_relative_to(root) or not folder.is_dir():
-        raise MissingError(f"{text}: there is no such folder here")
+        raise FieldError("folder", f"{text}: there is no such folder here")
     inside = [path for path in sorted(folder.iterdir(), key=lambda path: path.name.lower()) if _is_offered(path, root)]
     return {
         "folder": "" if folder == root else folder.relative_to(root).as_posix(),

@@ -1,6 +1,7 @@
 // Columns: roles by clicking, values on demand, settings of the table.
 import { call, t } from "./api.js";
-import { api, attempt, onPage, renew, version } from "./before.js";
+import { api, attempt, onPage, pageData, renew, version } from "./before.js";
+import { schemaForm } from "./form.js";
 
 document.addEventListener("change", (event) => {
   const choice = event.target.closest("fieldset[data-column]");
@@ -35,4 +36,13 @@ onPage(() => {
     const place = (field) => (field?.startsWith("weight") ? form.querySelector("fieldset .wrong") : form.elements[field]?.closest(".field")?.querySelector(".wrong"));
     attempt(async () => { await call("POST", api("table"), body); await renew(); document.querySelector(".said").textContent = t("changes.last", { what: t("columns.changed_settings") }); }, place);
   });
+  const { schema, reading, columns } = pageData();
+  const read = schemaForm(schema, reading, { columns });
+  document.getElementById("reading-form").replaceChildren(read.element);
+  document.getElementById("read-again").addEventListener("click", () => attempt(async () => {
+    const given = read.values();
+    const all = Object.fromEntries(Object.keys(schema.properties).map((name) => [name, given[name] ?? ""]));
+    await call("POST", api("table"), { reading: all, version: version() });
+    await renew();
+  }, (field) => read.wrongPlace(field)));
 });

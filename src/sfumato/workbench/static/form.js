@@ -32,14 +32,14 @@ export function schemaForm(schema, values = {}, around = {}) {
 
 function fieldOf(key, property, value, required, around) {
   const id = `f${(made += 1)}`;
-  const { control, read, group } = controlOf(id, property, value, required, around);
+  const { control, read, group, more } = controlOf(id, property, value, required, around);
   const wrong = element("p", { class: "wrong", hidden: "", role: "alert" });
   const hint = element("p", { class: "hint", id: `${id}-hint` }, property.description || "");
   control.setAttribute("aria-describedby", `${id}-hint`);
   const title = key + (required ? " *" : "");
   const box = group
     ? element("fieldset", { class: "field" }, element("legend", {}, title), control, hint, wrong)
-    : element("div", { class: "field" }, element("label", { for: id }, title), control, hint, wrong);
+    : element("div", { class: "field" }, element("label", { for: id }, title), control, more, hint, wrong);
   return { box, wrong, read };
 }
 
@@ -53,7 +53,8 @@ function controlOf(id, property, value, required, around) {
   if (named && around[named]?.length) return selectOf(id, around[named], value, undefined, false);
   if (property.type === "object") return { control: element("span", { id }), read: () => undefined };
   const control = element("input", { id, value: value ?? "", placeholder: property.default ?? "" });
-  return { control, read: () => (control.value === "" ? undefined : control.value) };
+  const read = () => (control.value === "" ? undefined : control.value);
+  return { control, read, more: around.compose?.(takes, control) };
 }
 
 function selectOf(id, choices, value, usual, required) {

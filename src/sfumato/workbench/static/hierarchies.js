@@ -12,7 +12,7 @@ const change = (body) => attempt(async () => {
   await renew();
 }, () => document.getElementById("hierarchy-wrong"));
 
-const pathOf = (item) => (item.dataset.path ? item.dataset.path.split(",").map(Number) : []);
+const pathOf = (item) => item.dataset.path;
 const chosen = () => [...document.querySelectorAll("#tree input:checked")].map((each) => pathOf(each.closest("li")));
 
 // Ask for a name where the name stands.
@@ -41,8 +41,7 @@ document.addEventListener("click", (event) => {
   }
   const move = on("[data-chosen=move]");
   if (move) {
-    const to = document.getElementById("target").value;
-    change({ do: "move", paths: chosen(), to: to ? to.split(",").map(Number) : [] });
+    change({ do: "move", paths: chosen(), into: document.getElementById("target").value });
   }
   const level = on("[data-level-do]");
   if (level) change({ do: level.dataset.levelDo, level: Number(level.dataset.level) });
@@ -79,7 +78,7 @@ document.addEventListener("drop", (event) => {
   const item = dragged && event.target.closest?.("#tree li.group");
   if (!item) return;
   event.preventDefault();
-  change({ do: "move", paths: [dragged], to: pathOf(item) });
+  change({ do: "move", paths: [dragged], into: pathOf(item) });
 });
 document.addEventListener("dragend", () => { dragged = null; document.querySelectorAll(".over").forEach((each) => each.classList.remove("over")); });
 

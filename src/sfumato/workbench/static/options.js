@@ -3,12 +3,38 @@ import { call, element, t } from "./api.js";
 import { api, attempt, renew, version, wrong } from "./before.js";
 import { schemaForm } from "./form.js";
 
+// What a text of a scale or a search is put together from: a section of the catalogue, and some names of it.
+const COMPOSED = {
+  queries: ["scales", ["queries", "item-queries"]], classification: ["scales", ["classification"]], attack: ["scales", ["attack"]],
+  reader: ["scales", ["uniform", "em"]], attacks: ["scales", ["attacks"]], fidelity: ["scales", ["fidelity"]],
+  problem: ["searches", null], solver: ["searches", ["nsga2"]], requirement: ["requirements", null],
+  linking: ["scales", ["linking"]], losses: ["scales", ["item-losses"]],
+};
+
+// Offer forms beside a text that has options of its own.
+function composing(catalogue, of, around) {
+  return (takes, control) => {
+    if (!COMPOSED[takes]) return null;
+    const [plain, names] = COMPOSED[takes];
+    const section = takes === "problem" || takes === "solver" ? plain : of(plain);
+    const offered = Object.fromEntries(Object.entries(catalogue[section]).filter(([name]) => !names || names.includes(name)));
+    const place = element("div");
+    const close = () => place.replaceChildren();
+    const open = async () => {
+      const given = control.value ? (await call("POST", "/api/options/values", { section, text: control.value })).parts : [names ? { name: names.find((name) => name in offered), values: {} } : null];
+      place.replaceChildren(composerOf(section, { [section]: offered }, given, around, (text) => { control.value = text; close(); }, close));
+    };
+    return [element("button", { type: "button", class: "link", onclick: () => attempt(open) }, t("options.compose")), place];
+  };
+}
+
 // Fill a place with everything that a study says of makers, requirements, scales and searches.
 export function optionsOf(place, catalogue, wishes) {
   const baskets = wishes.kind === "baskets";
   const of = (name) => (baskets ? `${name} of baskets` : name);
   const sections = catalogue[baskets ? "sections of a study of baskets" : "sections of a study"];
-  const around = { columns: wishes.targets, sensitive: wishes.targets };
+  const plain = { columns: wishes.columns, sensitive: wishes.sensitive, quasi: wishes.quasi };
+  const around = { ...plain, compose: composing(catalogue, of, plain) };
   const blocks = element("div", { class: "blocks" }, wishes.study.candidates.map((block) => blockOf(block, catalogue, of, around)));
   const axes = axesOf(wishes, catalogue.measures, baskets);
   const scales = sectionOf(sections["[scales]"], wishes.study.scales, around);

@@ -58,7 +58,7 @@ def data_page(template: str, call: Call, step: str, values: Callable[[Project], 
             return page("gone.html", call, step, file=project.notes()["source"]["name"])
         content = values(project)
     except SfumatoError as error:
-        return page("unreadable.html", call, step, sentence=str(error), state=state(project))
+        return page("unreadable.html", call, step, sentence=project.locally(str(error)), state=state(project))
     return page(template, call, step, state=state(project), **content)
 
 

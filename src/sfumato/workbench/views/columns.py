@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 import tomlkit
@@ -14,6 +14,7 @@ from sfumato.engines import Engine
 from sfumato.errors import BadInputError
 from sfumato.table import TableDeclaration
 from sfumato.table.declaration import READING
+from sfumato.table.table import check_columns
 from sfumato.tradeoff import of_table
 from sfumato.transactions.study import BasketStudy
 from sfumato.workbench.data.masking import shown
@@ -23,8 +24,10 @@ from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.errors import FieldError, MissingError
 from sfumato.workbench.texts import t
 from sfumato.workbench.views.changes import VERSION, changed, data_page
-from sfumato.workbench.views.open import READ_AS, _named_first
+from sfumato.workbench.views.open import READ_AS, named_first, reading_schema
 from sfumato.workbench.views.page import page
+from sfumato.workbench.views.wishes.options import put_parts
+from sfumato.workbench.views.wishes.presets import mark_made, remade
 
 ROLES = ("identifier", "quasi", "sensitive", "neutral")
 UNPUBLISHED = "none"
@@ -61,9 +64,12 @@ class Settings:
     ] = None
     na: Annotated[tuple[str, ...] | None, Option("Texts that mean missing, beside the empty one.")] = None
     weights: Annotated[
-        Mapping[str, Any] | None, Option("How much a loss in a quasi-identifier counts; 1 where nothing is said.")
+        Mapping[str, Any] | None,
+        Option("How much a loss in a quasi-identifier counts; 1 where nothing is said.", takes="values"),
     ] = None
-    reading: Annotated[Mapping[str, Any] | None, Option("How the file is read, where that is guessed wrongly.")] = None
+    reading: Annotated[
+        Mapping[str, Any] | None, Option("How the file is read, where that is guessed wrongly.", takes="values")
+    ] = None
     version: Annotated[str | None, VERSION] = None
 
 
@@ -102,6 +108,7 @@ def shown_columns(project: Project) -> dict[str, Any]:
         }
         for name in names
     ]
+    schema, reads = reading_schema("table"), [name for name in READ_AS["table"] if name != "na"]
     count = {role: sum(entry["role"] == role for entry in entries) for role in (*ROLES, UNPUBLISHED)}
     return {
         "columns": entries,
@@ -115,8 +122,8 @@ def shown_columns(project: Project) -> dict[str, Any]:
         "notices": notes.get("read_notices", []),
         "data": {
             "columns": names,
-            "reading": {name: getattr(table, name) for name in READ_AS["table"]},
-            "version": project.version,
+            "reading": {name: value for name in reads if (value := getattr(table, name)) not in (None, ())},
+            "schema": {**schema, "properties": {name: schema["properties"][name] for name in reads}},
         },
     }
 
@@ -161,19 +168,31 @@ def give_role(call: Call) -> dict[str, Any]:
         if wanted.column in rows.nested and wanted.role in ("quasi", "sensitive"):
             raise FieldError("role", t("columns.nested", column=wanted.column))
     before = {role: list(getattr(table.roles, role)) for role in ROLES}
+    after = {role: [name for name in names if name != wanted.column] for role, names in before.items()}
+    if wanted.role in after:
+        after[wanted.role].append(wanted.column)
+    others = None
+    if after["sensitive"] != before["sensitive"]:
+        weights = {name: weight for name, weight in table.weights.items() if name in after["quasi"]}
+        lists = {role: tuple(names) for role, names in after.items()}
+        others = remade(project, replace(table, **lists, weights=weights))  # type: ignore[arg-type]
 
     def edit(document: tomlkit.TOMLDocument) -> None:
         section: Any = document["table"]
-        for role, names in before.items():
-            without = [name for name in names if name != wanted.column]
-            _set_names(section, role, [*without, wanted.column] if role == wanted.role else without)
+        for role, names in after.items():
+            _set_names(section, role, names)
         if section.get("household") == wanted.column and wanted.role not in ("identifier", UNPUBLISHED):
             del section["household"]
         if wanted.role != "quasi" and wanted.column in section.get("weights", {}):
             del section["weights"][wanted.column]
+        if others is not None:
+            put_parts(document, {"axes": others["axes"], "candidates": others["candidates"]}, whole_scales=False)
 
     role = t(f"columns.role_{wanted.role}")
-    return changed(project, wanted.version, t("columns.changed_role", column=wanted.column, role=role), edit)
+    answer = changed(project, wanted.version, t("columns.changed_role", column=wanted.column, role=role), edit)
+    if others is not None:
+        mark_made(project)
+    return answer
 
 
 def _set_names(section: Any, role: str, names: list[str]) -> None:
@@ -189,35 +208,50 @@ def _set_names(section: Any, role: str, names: list[str]) -> None:
 
 
 def settle(call: Call) -> dict[str, Any]:
-    """Say what holds of the table as a whole."""
+    """Say what holds of the table as a whole; what it could not be read with is refused."""
     project, wanted = call.project, call.body
     table = declared(project)
     with rows_of(table) as rows:
         names = list(rows.columns)
     _check_settings(wanted, table, names)
+    said = _said(wanted)
+    _try(table, said)
 
     def edit(document: tomlkit.TOMLDocument) -> None:
         section: Any = document["table"]
-        if wanted.household is not None:
-            _set(section, "household", wanted.household or None)
-        if wanted.missing is not None:
-            _set(section, "missing", wanted.missing)
-        if wanted.na is not None:
-            _set(section, "na", [text for text in wanted.na if text] or None)
-        if wanted.weights is not None:
-            weights = {name: value for name, value in wanted.weights.items() if value != 1}
-            _set(section, "weights", weights or None)
-        for name, value in (wanted.reading or {}).items():
-            _set(section, name, None if value in ("", []) else value)
+        for name, value in said.items():
+            if value is not None:
+                section[name] = value
+            elif name in section:
+                del section[name]
 
-    answer = changed(project, wanted.version, t("columns.changed_settings"), edit)
+    return changed(project, wanted.version, t("columns.changed_settings"), edit)
+
+
+def _said(wanted: Settings) -> dict[str, Any]:
+    """List what is said anew, as it stands in a study; None: nothing is said of it any more."""
+    said: dict[str, Any] = {}
+    if wanted.household is not None:
+        said["household"] = wanted.household or None
+    if wanted.missing is not None:
+        said["missing"] = wanted.missing
+    if wanted.na is not None:
+        said["na"] = [text for text in wanted.na if text] or None
+    if wanted.weights is not None:
+        said["weights"] = {name: value for name, value in wanted.weights.items() if value != 1} or None
+    return said | {name: None if value in ("", []) else value for name, value in (wanted.reading or {}).items()}
+
+
+def _try(table: TableDeclaration, said: Mapping[str, Any]) -> None:
+    """Raise unless the table can be read so, and still has the columns that have roles."""
+    usual = TableDeclaration(table.source)
+    given: dict[str, Any] = {name: getattr(usual, name) if value is None else value for name, value in said.items()}
     try:
-        with rows_of(declared(project)):
-            pass
-    except BadInputError as error:  # it cannot be read like that: nothing is lost
-        project.undo()
-        raise FieldError(_named_first(str(error), READ_AS["table"]), str(error)) from None
-    return answer
+        tried = replace(table, **given)
+        with rows_of(tried) as rows:
+            check_columns(rows, tried.roles)
+    except BadInputError as error:
+        raise FieldError(named_first(str(error), (*READ_AS["table"], "household", "missing")), str(error)) from None
 
 
 def _check_settings(wanted: Settings, table: TableDeclaration, names: list[str]) -> None:
@@ -235,13 +269,6 @@ def _check_settings(wanted: Settings, table: TableDeclaration, names: list[str])
     for name in wanted.reading or {}:
         if name not in READING or name not in READ_AS["table"]:
             raise FieldError(name, f"{name} says nothing of how a table is read")
-
-
-def _set(section: Any, name: str, value: Any) -> None:
-    if value is not None:
-        section[name] = value
-    elif name in section:
-        del section[name]
 
 
 ENDPOINTS = (

@@ -36,8 +36,10 @@ from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.errors import ConflictError, FieldError
 from sfumato.workbench.texts import t
 from sfumato.workbench.views.page import page
+from sfumato.workbench.views.wishes.presets import mark_made
 
 Kind = Literal["table", "baskets"]
+KINDS: tuple[Kind, ...] = ("table", "baskets")
 
 SAMPLED = 8
 """Records that are shown of what is opened."""
@@ -59,7 +61,9 @@ READ_AS = {
 
 SOURCE = Option("A file under the folder, one that was uploaded, or the name of bundled data.", takes="file")
 KIND = Option("A table of records, or sets of items (baskets); where it is not said, it is guessed.")
-AS_READ = Option("How the file is read, where that is guessed wrongly: delimiter, encoding, header, dates, ...")
+AS_READ = Option(
+    "How the file is read, where that is guessed wrongly: delimiter, encoding, header, dates, ...", takes="values"
+)
 
 
 @dataclass(frozen=True)
@@ -92,14 +96,15 @@ class Again:
 # -- looking ---------------------------------------------------------------------------------------------------------
 
 
+def reading_schema(kind: Kind) -> dict[str, Any]:
+    """Return the form of how data are read, as JSON Schema."""
+    schema = Entry(kind, TableDeclaration if kind == "table" else BasketsDeclaration).schema()
+    return {**schema, "properties": {name: schema["properties"][name] for name in READ_AS[kind]}, "required": []}
+
+
 def opening(call: Call) -> Response:
     """Show the ways to data."""
-    reading = {
-        kind: {**Entry(kind, declared).schema(), "required": []}
-        for kind, declared in (("table", TableDeclaration), ("baskets", BasketsDeclaration))
-    }
-    for kind, schema in reading.items():
-        schema["properties"] = {name: schema["properties"][name] for name in READ_AS[kind]}
+    reading = {kind: reading_schema(kind) for kind in KINDS}
     bundled = [
         *(
             {"name": each.name, "about": each.description, "size": counted(each.records, "record")}
@@ -135,7 +140,7 @@ def preview(call: Call) -> dict[str, Any]:
         few = of_baskets(declared, f"preview {wanted.show}", lambda baskets: _few_baskets(baskets, wanted.show))
     else:
         few = of_rows(declared, f"preview {wanted.show}", lambda rows: _few_rows(rows, wanted.show))
-    return {**about, **few}
+    return {**about, **few, "notices": [call.desk.locally(notice) for notice in few["notices"]]}
 
 
 def _few_rows(rows: Engine, plainly: bool) -> dict[str, Any]:
@@ -188,10 +193,10 @@ def declaration(
     try:
         return TableDeclaration(source.text, **given) if kind == "table" else BasketsDeclaration(source.text, **given)
     except BadInputError as error:
-        raise FieldError(_named_first(str(error), allowed), str(error)) from None
+        raise FieldError(named_first(str(error), allowed), str(error)) from None
 
 
-def _named_first(sentence: str, names: tuple[str, ...]) -> str:
+def named_first(sentence: str, names: tuple[str, ...]) -> str:
     """Say which of some fields a sentence is about: the one that it begins with, else the data themselves."""
     return next((name for name in names if re.match(rf"{name}\b", sentence)), "source")
 
@@ -235,13 +240,15 @@ def make(call: Call) -> dict[str, Any]:
     kind = wanted.kind or guess_kind(source)[0]
     declared = declaration(call.desk, source, kind, wanted.reading)
     text, notes = _drafted(declared, source, folder)
+    text = call.desk.locally(text)
     folder.mkdir()
     try:
         source.link_in(folder)
         (folder / STUDY).write_text(text, encoding="utf-8", newline="\n")
         project = call.desk.project(folder.name)
+        notes |= {"read_notices": [call.desk.locally(notice) for notice in notes.get("read_notices", [])]}
         project.note(kind=kind, source=source.facts(), **notes)
-        _ = project.study
+        mark_made(project)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

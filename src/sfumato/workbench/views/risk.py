@@ -33,10 +33,15 @@ def checked(project: Project) -> Check | BasketCheck:
 def shown_risk(project: Project, plainly: bool = False) -> dict[str, Any]:
     """Say how risky the data are, in words and numbers; records are masked unless they are asked for."""
     done = checked(project)
-    said = {name: lines for name, lines in check_parts(done).items() if name not in ("worst", "rarest")}
+    said = {
+        name: [project.locally(line) for line in lines]
+        for name, lines in check_parts(done).items()
+        if name not in ("worst", "rarest")
+    }
+    about = {"kind": "table", "said": said, "notices": [project.locally(notice) for notice in done.notices]}
     if isinstance(done, BasketCheck):
-        return {"kind": "baskets", "said": said, **_baskets(done, plainly)}
-    return {"kind": "table", "said": said, **_table(done, plainly)}
+        return {**about, "kind": "baskets", **_baskets(done, plainly)}
+    return {**about, **_table(done, plainly)}
 
 
 def _table(done: Check, plainly: bool) -> dict[str, Any]:
@@ -74,7 +79,6 @@ def _table(done: Check, plainly: bool) -> dict[str, Any]:
             }
             for group in done.worst
         ],
-        "notices": list(done.notices),
         "shown": plainly,
     }
 
@@ -89,7 +93,6 @@ def _baskets(done: BasketCheck, plainly: bool) -> dict[str, Any]:
             for k, threshold in THRESHOLDS.items()
         ],
         "worst": [{"records": n, "items": [shown(item, plainly) for item in items]} for n, items in done.weakest],
-        "notices": list(done.notices),
         "shown": plainly,
     }
 

@@ -6,6 +6,7 @@ hierarchy, and the study stays as it was.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
@@ -59,9 +60,10 @@ class Change:
     column: Annotated[str, Option("The column whose hierarchy it is.", takes="column")]
     do: Annotated[Do, Option("What is done.")]
     paths: Annotated[
-        tuple[Any, ...], Option("The groups or values: each a list of places, from the root down. Of trees.")
+        tuple[str, ...], Option("The groups or values: of each its places from the root down, such as 0,2,1. Of trees.")
     ] = ()
-    to: Annotated[Any, Option("Where to: the path of a group, or the value at which a cut shall be.")] = None
+    into: Annotated[str | None, Option("The group to move to, as a path; empty: no group.")] = None
+    to: Annotated[str | None, Option("The value at which a cut shall be.")] = None
     level: Annotated[int | None, Option("The level, counted from the values (0). Of cuts and levels.", least=0)] = None
     node: Annotated[int | None, Option("Which interval of the level, counted from 0.", least=0)] = None
     value: Annotated[str | None, Option("The value at which a cut is.")] = None
@@ -101,11 +103,12 @@ def column_values(project: Project, column: str) -> dict[str, Any]:
     with rows_of(table) as rows:
         if column not in rows.columns:
             raise MissingError(f"there is no column {column!r}")
-    proposals = _proposals(project, table, column)
     try:
         view = looked_at(table, column)
     except BadInputError as error:
-        return {"wrong": str(error), "text": _text(_entry_in(table, column)), "proposals": proposals}
+        proposals = _proposals(project, table, column)
+        return {"wrong": project.locally(str(error)), "text": _text(_entry_in(table, column)), "proposals": proposals}
+    proposals = _proposals(project, table, column, view.hierarchy.scale)
     return {"wrong": None, **shown(view), "text": _text(_entry(table, column, view)), "proposals": proposals}
 
 
@@ -121,11 +124,11 @@ def hierarchy_values(call: Call) -> dict[str, Any]:
     return {**values, **state(call.project)}
 
 
-def _proposals(project: Project, table: TableDeclaration, column: str) -> list[str]:
+def _proposals(project: Project, table: TableDeclaration, column: str, scale: str | None = None) -> list[str]:
     """List the ways to have a hierarchy proposed."""
     guesses = {guess["column"]: guess for guess in project.notes().get("guesses", [])}
     guessed = guesses.get(column, {}).get("hierarchy") is not None and not table.is_bundled
-    similar = len(table.roles.quasi) > 1
+    similar = len(table.roles.quasi) > 1 and scale in (None, "category")
     return [*(["guess"] if guessed else []), "automatic", *(["similar"] if similar else [])]
 
 
@@ -193,6 +196,8 @@ def _new_entry(project: Project, table: TableDeclaration, wanted: Change) -> Any
         return {"type": "tree", "children": [child.nested() for child in root.children], **marks}
     if wanted.do not in LINES:
         raise FieldError("do", f"{wanted.do} is for categories; {wanted.column!r} has numbers or days")
+    if tree.scale == "category" and wanted.do != "remove-level":
+        raise FieldError("do", f"{wanted.do} is for numbers and days; {wanted.column!r} has categories")
     return entry_of(LINES[wanted.do](tree, wanted))
 
 
@@ -253,10 +258,10 @@ def _paths(wanted: Change) -> list[tuple[int, ...]]:
     return paths
 
 
-def _path(field: str, path: Any) -> tuple[int, ...]:
-    if not isinstance(path, list | tuple) or not all(type(place) is int for place in path):
-        raise FieldError(field, "the path of a group is a list of whole numbers")
-    return tuple(path)
+def _path(field: str, text: str) -> tuple[int, ...]:
+    if not re.fullmatch(r"(\d{1,6}(,\d{1,6})*)?", text, re.ASCII):
+        raise FieldError(field, f"the path of a group is its places from the root down, such as 0,2,1, not {text!r}")
+    return tuple(map(int, text.split(","))) if text else ()
 
 
 def _label(wanted: Change) -> str:
@@ -287,7 +292,7 @@ def _cut(tree: Hierarchy, text: Any, field: str) -> int:
 
 TREES: Mapping[str, Callable[[Branch, Change], Branch]] = {
     "rename": lambda root, wanted: renamed(root, _paths(wanted)[0], _label(wanted)),
-    "move": lambda root, wanted: moved(root, _paths(wanted), _path("to", wanted.to)),
+    "move": lambda root, wanted: moved(root, _paths(wanted), _path("into", wanted.into or "")),
     "merge": lambda root, wanted: merged(root, _paths(wanted), _label(wanted)),
     "split": lambda root, wanted: dissolved(root, _paths(wanted)[0]),
 }

@@ -51,10 +51,6 @@ def moved_cut(tree: Hierarchy, level: int, leaf: int, to: int) -> Hierarchy:
 
 def with_level(tree: Hierarchy, level: int) -> Hierarchy:
     """Put a level above another: its nodes join neighbours two by two."""
-    if tree.scale == "category":
-        raise BadInputError(
-            "categories have no order by which neighbours could be joined; put some together as a group"
-        )
     if not 0 <= level < tree.height:
         raise BadInputError(f"there is no level {level} below the root")
     cuts = list(tree.levels[level].starts[1:])

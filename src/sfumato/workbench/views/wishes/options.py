@@ -15,13 +15,15 @@ import tomlkit
 from sfumato.catalogue import catalogue, sections
 from sfumato.configuration import Configured, Option, described, parse
 from sfumato.errors import BadInputError, SfumatoError
-from sfumato.measures import MEASURES
+from sfumato.measures import MEASURES, Scales
 from sfumato.plain import to_plain
 from sfumato.requirements import requirement
+from sfumato.tradeoff.study.plan import SearchPlan
 from sfumato.tradeoff.study.study import study_from_toml
+from sfumato.transactions.measures.scales import BasketScales
 from sfumato.workbench.desk import Project
 from sfumato.workbench.endpoints import Call, Endpoint
-from sfumato.workbench.errors import FieldError, MissingError
+from sfumato.workbench.errors import FieldError
 from sfumato.workbench.texts import t
 from sfumato.workbench.views.changes import VERSION, changed
 
@@ -34,7 +36,9 @@ class Filled:
 
     section: Annotated[str, Option("Of the catalogue: anonymizers, requirements, scales, ...")]
     name: Annotated[str, Option("What is configured, such as k-anonymity.")]
-    values: Annotated[Mapping[str, Any], Option("The options by their keys.")] = field(default_factory=dict)
+    values: Annotated[Mapping[str, Any], Option("The options by their keys.", takes="values")] = field(
+        default_factory=dict
+    )
 
 
 @dataclass(frozen=True)
@@ -50,10 +54,12 @@ class Parts:
     """Parts of a study; what is left out stays as it is."""
 
     axes: Annotated[tuple[str, ...] | None, Option("The measures that releases are compared on.")] = None
-    scales: Annotated[Mapping[str, Any] | None, Option("How releases are measured.")] = None
-    search: Annotated[Mapping[str, Any] | None, Option("How time is spent on further candidates.")] = None
+    scales: Annotated[Mapping[str, Any] | None, Option("How releases are measured.", takes="values")] = None
+    search: Annotated[Mapping[str, Any] | None, Option("How time is spent on further candidates.", takes="values")] = (
+        None
+    )
     candidates: Annotated[
-        tuple[Any, ...] | None, Option("Blocks of candidates, each with makers and requirements.")
+        tuple[Any, ...] | None, Option("Blocks of candidates, each with makers and requirements.", takes="values")
     ] = None
     version: Annotated[str | None, VERSION] = None
 
@@ -109,14 +115,14 @@ def _values(part: Any) -> dict[str, Any]:
 def _section(name: str) -> Any:
     found = sections().get(name)
     if found is None or name == "made elsewhere":
-        raise MissingError(f"there is no section {name!r} of options")
+        raise FieldError("section", f"there is no section {name!r} of options")
     return found
 
 
 def _kind(section: str, name: str) -> type[Configured]:
     kind: Any = next((entry.kind for entry in _section(section) if entry.name == name), None)
     if kind is None or not issubclass(kind, Configured):
-        raise MissingError(f"there is nothing called {name!r} among {section}")
+        raise FieldError("name", f"there is nothing called {name!r} among {section}")
     return kind  # type: ignore[no-any-return]
 
 
@@ -192,8 +198,11 @@ def check_study(project: Project, document: tomlkit.TOMLDocument) -> None:
 
 
 def _part_in(sentence: str) -> str:
-    """Say which part of a study a sentence is about."""
-    return next((name for name in PARTS if re.search(rf"\b{name}\b", sentence)), "candidates")
+    """Say which part of a study a sentence is about: one that it names, or that has an option which it names."""
+    words = set(re.findall(r"[\w-]+", sentence))
+    known = {"scales": {*described(Scales), *described(BasketScales)}, "search": set(described(SearchPlan))}
+    named = [name for name in PARTS if name in words]
+    return next(iter([*named, *(part for part, keys in known.items() if keys & words)]), "candidates")
 
 
 ENDPOINTS = (

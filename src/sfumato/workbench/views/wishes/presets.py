@@ -6,20 +6,26 @@ what more is required of them, what the data are for decides who makes releases 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Any
 
 import tomlkit
 
+from sfumato.errors import SfumatoError
 from sfumato.measures import Classification
-from sfumato.table import Guess, Table
+from sfumato.table import Guess, Table, TableDeclaration
+from sfumato.tradeoff import of_table as of_table_study
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
 from sfumato.tradeoff.study.draft import ENOUGH_FOR_POPULATIONS
 from sfumato.tradeoff.study.first_map import CLOSE, DIVERSE, ENDS, Requirements, full_domain
 from sfumato.tradeoff.study.presets import with_preset
 from sfumato.tradeoff.study.study import Study
 from sfumato.transactions.study import BasketStudy, usual_study
+from sfumato.workbench.data.opened import of_table
+from sfumato.workbench.desk import Project
 from sfumato.workbench.errors import FieldError
 from sfumato.workbench.texts import t
 
@@ -133,3 +139,39 @@ def recipients(baskets: bool) -> list[dict[str, Any]]:
         }
         for each in RECIPIENTS.values()
     ]
+
+
+# -- candidates that nobody has touched -------------------------------------------------------------------------------
+
+
+USUAL = Wishes("partner", "all", "counts")
+"""What is taken where nobody has said what matters."""
+
+MOST_MADE = 20
+
+
+def mark_made(project: Project) -> None:
+    """Remember that the axes and candidates of a study were made here, so that they may follow its columns."""
+    content = tomlkit.parse(project.file.read_text(encoding="utf-8"))
+    project.note(made=[*project.notes().get("made", []), _digest(content)][-MOST_MADE:])
+
+
+def remade(project: Project, table: TableDeclaration) -> dict[str, Any] | None:
+    """Return axes and candidates that fit other columns; None where somebody has put them together himself."""
+    document = tomlkit.parse(project.file.read_text(encoding="utf-8"))
+    if _digest(document) not in project.notes().get("made", []):
+        return None
+    chosen = {name: value for name, value in (project.notes().get("wishes") or {}).items() if name != "budget"}
+    wishes = Wishes(**chosen) if chosen else USUAL
+    study = replace(of_table_study(project.study), table=table)
+    try:
+        parts: dict[str, Any] = of_table(table, f"wishes {wishes}", lambda opened: parts_for(study, opened, wishes))
+    except SfumatoError:  # it cannot be opened like that, which the next pages say
+        return None
+    return parts
+
+
+def _digest(document: Any) -> str:
+    content = document.unwrap()
+    parts = {name: content.get(name) for name in ("axes", "candidates")}
+    return sha256(json.dumps(parts, default=str).encode()).hexdigest()[:16]

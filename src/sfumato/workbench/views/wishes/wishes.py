@@ -33,6 +33,7 @@ from sfumato.workbench.views.wishes.presets import (
     PURPOSES,
     Wishes,
     basket_parts_for,
+    mark_made,
     parts_for,
     recipients,
 )
@@ -80,6 +81,9 @@ def shown_wishes(project: Project) -> dict[str, Any]:
         "learned": list(LEARNED) if sensitive else ["identity"],
         "purposes": list(PURPOSES),
         "targets": [] if roles is None else [*roles.sensitive, *roles.neutral],
+        "columns": [] if roles is None else [*roles.quasi, *roles.sensitive, *roles.neutral],
+        "sensitive": sensitive,
+        "quasi": [] if roles is None else list(roles.quasi),
         "budgets": list(BUDGETS),
         "budget": (plan.budget or "") if plan is not None else "",
         "known": study.scales.known if baskets else None,
@@ -124,6 +128,7 @@ def wish(call: Call) -> dict[str, Any]:
 
     answer = changed(project, wanted.version, t("wishes.did"), edit)
     project.note(wishes={**asdict(chosen), "budget": wanted.budget})
+    mark_made(project)
     return answer
 
 
