@@ -341,7 +341,7 @@ WRITING = """
 
 @pytest.mark.parametrize("ending", ["killed", "disk full"])
 def test_a_file_that_is_not_whole_never_gets_its_name(ending, tmp_path):
-    size = 400_000 if ending == "killed" else 4_000
+    size = 150_000 if ending == "killed" else 4_000
     rows = {"age": np.arange(size) % 90, "note": [f"note {i}" for i in range(size)]}
     pq.write_table(pa.table(rows), tmp_path / "in.parquet")
     code = textwrap.dedent(WRITING)
