@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # many tests start processes, and each would compile all of the package
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 FLAGS += ["--disable-component-update", "--disable-sync"]

@@ -1,5 +1,10 @@
-"""Random hierarchies, cells, histograms and requirements for hypothesis."""
+"""Random hierarchies, cells, histograms and requirements for hypothesis.
 
+A strategy is built and checked anew wherever it is written down, which takes longer than most of what is drawn from it.
+So what is drawn from again and again is kept: the same words give the same strategy.
+"""
+
+from functools import cache, lru_cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,6 +15,9 @@ from sfumato.requirements import AlphaK, BetaLikeness, DeltaDisclosure, KAnonymi
 from sfumato.table import Hierarchy, Histograms, Level, Quasi, Sensitive
 from sfumato.table.cells import sorted_cells
 
+integers, lists = cache(st.integers), cache(st.lists)
+"""Those of hypothesis, kept: for arguments that recur."""
+
 
 def tries(number):
     """How many examples to try; a kernel may have to be compiled first, and many requirements are not met or missed."""
@@ -17,14 +25,27 @@ def tries(number):
     return settings(deadline=None, max_examples=number, suppress_health_check=calm)
 
 
+@cache
+def widths_of(size):
+    """The widths of so many leaves: all 1, or any."""
+    return st.one_of(st.just([1] * size), st.lists(st.integers(1, 4), min_size=size, max_size=size))
+
+
+@cache
+def some_of(values):
+    """Any set of these."""
+    return st.sets(st.sampled_from(values))
+
+
+@cache
 @st.composite
 def hierarchies(draw, least=1, most=6):
     """A tree over a few leaves, with up to two levels between leaves and root, and leaves of different widths."""
-    size = draw(st.integers(least, most))
-    widths = draw(st.one_of(st.just([1] * size), st.lists(st.integers(1, 4), min_size=size, max_size=size)))
+    size = draw(integers(least, most))
+    widths = draw(widths_of(size))
     levels = [Level(tuple(range(size)), tuple(f"leaf {i}" for i in range(size)))]
-    for depth in range(draw(st.integers(0, 2))):
-        kept = draw(st.sets(st.sampled_from(levels[-1].starts)))
+    for depth in range(draw(integers(0, 2))):
+        kept = draw(some_of(levels[-1].starts))
         starts = tuple(sorted({0, *kept}))
         if len(starts) > 1:
             levels.append(Level(starts, tuple(f"node {depth} {start}" for start in starts)))
@@ -33,14 +54,21 @@ def hierarchies(draw, least=1, most=6):
     return Hierarchy(tuple(levels), tuple(map(float, widths)))
 
 
+@lru_cache(1000)
+def counted_rows(sizes, most):
+    """Up to so many different rows of codes, by how often each occurs."""
+    row = st.tuples(*(integers(0, size - 1) for size in sizes))
+    return st.dictionaries(row, integers(1, 4), min_size=1, max_size=most)
+
+
+@cache
 @st.composite
 def cells_of_tables(draw, sensitive=(0, 2), attributes=3, rows=14, most_leaves=6):
     """The cells of a small table; every sensitive attribute has at least two values."""
-    quasi = [Quasi(f"q{i}", draw(hierarchies(1, most_leaves))) for i in range(draw(st.integers(1, attributes)))]
-    about = [(f"s{i}", draw(hierarchies(2, 5))) for i in range(draw(st.integers(*sensitive)))]
+    quasi = [Quasi(f"q{i}", draw(hierarchies(1, most_leaves))) for i in range(draw(integers(1, attributes)))]
+    about = [(f"s{i}", draw(hierarchies(2, 5))) for i in range(draw(integers(*sensitive)))]
     sizes = [q.hierarchy.size for q in quasi] + [hierarchy.size for _, hierarchy in about]
-    row = st.tuples(*(st.integers(0, size - 1) for size in sizes))
-    counted = draw(st.dictionaries(row, st.integers(1, 4), min_size=1, max_size=rows))
+    counted = draw(counted_rows(tuple(sizes), rows))
     for place in range(len(quasi), len(sizes)):
         if len({key[place] for key in counted}) == 1:
             only = next(iter(counted))
@@ -59,11 +87,12 @@ def table_of(cells):
     )
 
 
+@cache
 @st.composite
 def sensitives(draw, name="s", most=40):
     """A sensitive attribute all leaves of which occur."""
     hierarchy = draw(hierarchies(2, 6))
-    counts = draw(st.lists(st.integers(1, most), min_size=hierarchy.size, max_size=hierarchy.size))
+    counts = draw(lists(integers(1, most), min_size=hierarchy.size, max_size=hierarchy.size))
     return Sensitive(name, hierarchy, np.arange(hierarchy.size, dtype=np.int32), np.array(counts, np.int64))
 
 
@@ -75,6 +104,7 @@ def flat_sensitive(counts, name="s"):
     return Sensitive(name, hierarchy, np.arange(size, dtype=np.int32), np.array(counts, np.int64))
 
 
+@cache
 def group_counts(values, most=12):
     """The counts of a group with at least one record."""
     return st.lists(st.integers(0, most), min_size=values, max_size=values).filter(any)
@@ -86,6 +116,7 @@ def one_histogram(attribute, *groups):
     return Histograms((attribute,), counts.sum(axis=1), counts)
 
 
+@cache
 def numbers(least, most):
     """Round numbers, where boundaries are met, and any others."""
     return st.one_of(
@@ -94,11 +125,10 @@ def numbers(least, most):
     )
 
 
-NOT_NAMED = st.none()
-
-
-def single_requirements(on=NOT_NAMED, k=6):
-    """One requirement of any kind, with parameters that small tables can meet or miss."""
+@cache
+def single_requirements(names=(None,), k=6):
+    """One requirement of any kind on any of these, with parameters that small tables can meet or miss."""
+    on = st.sampled_from(names)
     wholes = st.integers(1, 4)
     return st.one_of(
         st.builds(KAnonymity, st.integers(1, k)),
@@ -119,8 +149,13 @@ def single_requirements(on=NOT_NAMED, k=6):
 
 def requirements_for(cells):
     """One requirement or two joined ones that fit the sensitive attributes of the cells."""
-    if not cells.sensitive:
+    return requirements_on(tuple(attribute.name for attribute in cells.sensitive))
+
+
+@cache
+def requirements_on(names):
+    """One requirement or two joined ones on these sensitive attributes; without any, k-anonymity."""
+    if not names:
         return st.builds(KAnonymity, st.integers(1, 6))
-    names = st.sampled_from([attribute.name for attribute in cells.sensitive])
-    single = single_requirements(on=names)
+    single = single_requirements(names)
     return st.one_of(single, st.tuples(single, single).map(lambda both: both[0] & both[1]))

@@ -227,8 +227,24 @@ def test_what_cannot_be_read_is_refused_in_a_sentence(text, says):
 
 
 def test_measures_of_baskets_are_not_asked_of_a_table():
-    with pytest.raises(BadInputError, match="no point of this map has the measure 'ncp'; it has k"):
-        ask(Map(ANY, (make_point("a", 5, 2, 0.1, 0.0),)), "ncp within k 2")
+    map_ = Map(ANY, (make_point("a", 5, 2, 0.1, 0.0),))
+    with pytest.raises(BadInputError, match="ncp is said of baskets, and this study is of a table"):
+        ask(map_, "ncp within k 2")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("epsilon within loss 0.2", "only differentially private releases have one; --search 60s looks for some"),
+        ("k within marginal_error_2 0.1", "ask the study itself instead of its map"),
+        ("attack_worst within k 2", "ask the study itself instead of its map"),
+        ("weighted_k within loss 0.2", "'weighted_k'; it has k, l_frequency"),
+    ],
+)
+def test_where_a_measure_is_to_be_had_that_a_map_lacks_is_said(text, says):
+    with pytest.raises(BadInputError) as error:
+        ask(Map(ANY, (make_point("a", 5, 2, 0.1, 0.0),)), text)
+    assert says in str(error.value)
 
 
 # ---------------------------------------------------------------- who may be published
@@ -428,6 +444,22 @@ forms = ["bucketization"]
 [[candidates]]
 anonymizers = ["without-quasi", "original"]
 """
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["ask", "study.toml", "ncp within k 2"], "ncp is said of baskets, and this study is of a table"),
+        (["frontier", "study.toml", "--problem", "problem-4 eta=0.1 on=zip minimize=loss"], "no sensitive attribute"),
+    ],
+)
+def test_what_is_refused_leaves_no_folder_behind(tmp_path, monkeypatch, capsys, words, says):
+    (tmp_path / "patients.csv").write_text("age,zip,ill\n20,100,a\n21,100,b\n22,101,a\n")
+    (tmp_path / "study.toml").write_text(STUDY)
+    monkeypatch.chdir(tmp_path)
+    code, _, err = run(monkeypatch, capsys, *words)
+    assert code == 2 and says in err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["patients.csv", "study.toml"]
 
 
 def test_what_a_search_finds_stays_and_every_answer_is_published_and_audited(tmp_path, monkeypatch, capsys):

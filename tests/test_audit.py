@@ -236,7 +236,7 @@ def test_sensitive_stretches_are_compared_by_their_leaves(tmp_path):
 # ---------------------------------------------------------------- wrong files are caught
 
 
-@tries(80)
+@tries(50)
 @given(
     lines=rows(least=2, most=20).filter(interesting),
     form=st.sampled_from(["generalization", "bucketization"]),
@@ -649,18 +649,18 @@ def test_the_intersection_of_two_releases_by_hand(tmp_path):
     assert code == 0 and "1 pair (1 record) make a value more certain" in said and "'gout' (1)" in said
 
 
-@tries(40)
+@tries(20)
 @given(
     lines=rows(least=4).filter(interesting),
-    forms=st.tuples(*[st.sampled_from(["generalization", "bucketization"])] * 2),
+    form=st.sampled_from(["generalization", "bucketization"]),
     makers=st.tuples(*[st.sampled_from(["mondrian", "mondrian mode=relaxed", "full-domain"])] * 2),
 )
-def test_every_person_is_found_in_both_releases(lines, forms, makers):
+def test_every_person_is_found_in_both_releases(lines, form, makers):
     """A plain walk over the original's records, each looked up in both files by the checker's reading."""
-    both = [released(lines, "k-anonymity k=2", maker, form) for maker, form in zip(makers, forms, strict=True)]
-    if None in both or forms[0] != forms[1]:
+    both = [released(lines, "k-anonymity k=2", maker, form) for maker in makers]
+    if None in both:
         return
-    group = "group" if forms[0] == "bucketization" else None
+    group = "group" if form == "bucketization" else None
     labels = {column: checker.labels_of(table) for column, table in level_tables(lines).items()}
     with tempfile.TemporaryDirectory() as folder:
         paths = [release.to_csv(Path(folder) / f"{i}.csv")[0] for i, release in enumerate(both)]

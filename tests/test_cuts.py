@@ -21,7 +21,7 @@ from sfumato.requirements import KAnonymity, LDiversity
 from sfumato.table import CountedValues, Hierarchy, Level, Quasi, numeric
 from sfumato.table.cells import sorted_cells
 from sfumato.tradeoff.study.validation import problems
-from strategies import cells_of_tables, requirements_for, tries
+from strategies import cells_of_tables, integers, lists, requirements_for, tries
 
 LABELS = ("3", "0.5", None, "-20", "100000")
 """Values of a target: of 4 records with the third, none is a number."""
@@ -32,8 +32,8 @@ CUTS = ["range", "variance", "loss", "information-gain target", "variance target
 @st.composite
 def targets_of(draw, cells):
     """The target's values of every record, cell by cell."""
-    value = st.integers(0, len(LABELS) - 1)
-    return [draw(st.lists(value, min_size=int(n), max_size=int(n))) for n in cells.counts]
+    value = integers(0, len(LABELS) - 1)
+    return [draw(lists(value, min_size=int(n), max_size=int(n))) for n in cells.counts]
 
 
 def with_target(cells, targets):

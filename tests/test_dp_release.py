@@ -692,3 +692,50 @@ def test_a_search_finds_a_smaller_epsilon_within_the_bounds(explored):
     answer = found.ask(question).answer
     assert answer.measures["epsilon"] < 5 and answer.measures["query_error"] <= 0.5
     assert all(point.is_noisy for point in found.points)
+
+
+GROUPED = """
+name = "grouped"
+axes = ["k", "loss"]
+[table]
+source = "people.csv"
+hierarchies = "domains.toml"
+quasi = ["sex", "age"]
+sensitive = ["disease"]
+[scales]
+draws = 1
+queries = "queries number=10"
+[[candidates]]
+anonymizers = ["mondrian"]
+requirements = ["k-anonymity k=5"]
+"""
+
+
+def test_epsilon_is_asked_of_a_study_whose_axes_are_about_groups(run, explored, tmp_path, monkeypatch):
+    """Its map moves to axes that both have, what was on it stays, and what the questions are about is measured."""
+    for name in ("people.csv", "domains.toml"):
+        (tmp_path / name).write_bytes((explored / name).read_bytes())
+    (tmp_path / "study.toml").write_text(GROUPED, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+
+    def answer(text, *options):
+        code, out, err = run("ask", "study.toml", text, "--json", *options)
+        assert code == 0, err
+        return json.loads(out)["answer"], err
+
+    grouped, _ = answer("k within loss 0.9")
+    private, err = answer("epsilon within marginal_error_2 0.5", "--search", "1s")
+    assert private["measures"]["epsilon"] < 10 and private["measures"]["marginal_error_2"] <= 0.5
+    assert "drawn on epsilon and marginal_error_2, not on k and loss" in err
+    again, err = answer("k within loss 0.9")
+    assert (again["id"], "drawn on" in err) == (grouped["id"], False) and "marginal_error_2" in again["measures"]
+    assert answer("epsilon within marginal_error_2 0.5")[0] == private
+    assert run("release", "grouped-map", "--point", private["id"], "--to", "drawn.csv")[0] == 0
+
+
+def test_a_search_for_epsilon_says_why_no_mechanism_can_be_run(run, explored, tmp_path, monkeypatch):
+    (tmp_path / "people.csv").write_bytes((explored / "people.csv").read_bytes())
+    (tmp_path / "study.toml").write_text(GROUPED.replace('hierarchies = "domains.toml"', ""), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    done = run("ask", "study.toml", "epsilon within query_error 0.5", "--search", "1s")
+    refused(done, "nothing that has an epsilon can be made: mst epsilon=0.3162: the domain of column")

@@ -213,6 +213,32 @@ def test_a_wrong_block_is_refused_in_a_sentence(tmp_path, block, message):
     assert done.returncode == 2 and message in done.stderr
 
 
+UNREADABLE = {
+    "strange.csv": ("age,sex,town,illness\n20,f,Atlantis,flu\n", "column 'town': 'Atlantis' (1 row) is no value"),
+    "other.csv": ("a,b\n1,2\n", "other.csv: it has none of the table's columns"),
+    "empty.csv": ("", "empty.csv"),
+    "book.xlsx": ("no workbook", "book.xlsx"),
+    "short.csv": ("age,sex,town,illness\n20,f,a,\n", "miss the sensitive value"),
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_a_named_file_that_cannot_be_read_is_bad_input_before_anything_is_explored(tmp_path, name):
+    content, message = UNREADABLE[name]
+    folder_with(tmp_path)
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    done = run("explore", "study.toml", "--out", "map", "--add", name, cwd=tmp_path)
+    assert done.returncode == 2 and message in done.stderr and not done.stdout
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    assert not (tmp_path / "map" / "cache.jsonl").exists() and not (tmp_path / "map" / "points.json").exists()
+    with (tmp_path / "study.toml").open("a", encoding="utf-8") as stream:
+        stream.write(f'[[candidates]]\nfile = "{name}"\n')
+    listed = run("explore", "study.toml", "--out", "map", cwd=tmp_path)
+    assert listed.returncode == 2 and listed.stderr == done.stderr
+    with pytest.raises(BadInputError):
+        sfumato.explore(small_study(tmp_path), workers=1).add(tmp_path / name)
+
+
 # -- programs --------------------------------------------------------------------------------------------------------
 
 SCRIPT = """
@@ -262,6 +288,41 @@ def test_what_a_program_does_wrong_is_a_sentence_without_data(tmp_path):
         assert message in str(raised.value) and "secret" not in str(raised.value)
     with pytest.raises(BadInputError, match="no-such-program cannot be started"):
         BroughtCommand(run="no-such-program {table} {out}").anonymize(table, NOTHING)
+
+
+LISTING = """
+import csv, os, sys
+with open(sys.argv[2], "w", newline="") as stream:
+    csv.writer(stream).writerows([["age", "sex", "town", "illness"], ["20", "f", "a", "flu"]])
+open({!r}, "w").write("\\n".join(sorted(os.environ)))
+"""
+
+
+def test_a_program_is_given_no_more_of_the_environment_than_it_is_said_to_need(tmp_path, monkeypatch):
+    table, _ = people()
+    seen = tmp_path / "seen"
+    for name in ("API_KEY", "R_LIBS", "PGPASSWORD", "LD_PRELOAD_NOT"):
+        monkeypatch.setenv(name, "secret")
+    monkeypatch.setenv("LANG", "C.UTF-8")
+    allowed = {"PATH", "HOME", "LANG", "TMPDIR", "LC_CTYPE", "PWD"}  # Python itself may set the locale
+    command(tmp_path, LISTING.format(str(seen))).anonymize(table, NOTHING)
+    given = set(seen.read_text(encoding="utf-8").splitlines())
+    assert {"PATH", "HOME", "LANG", "TMPDIR"} <= given <= allowed
+    command(tmp_path, LISTING.format(str(seen)), environment="R_LIBS, API_KEY").anonymize(table, NOTHING)
+    assert set(seen.read_text(encoding="utf-8").splitlines()) == given | {"R_LIBS", "API_KEY"}
+    with pytest.raises(BadInputError, match=r"the variable 'NO_SUCH' of its environment is not set; set it, or leave"):
+        command(tmp_path, LISTING.format(str(seen)), environment="NO_SUCH").anonymize(table, NOTHING)
+
+
+def test_a_study_lists_what_a_program_needs_of_the_environment(tmp_path, monkeypatch):
+    monkeypatch.setenv("R_LIBS", "here")
+    monkeypatch.setenv("API_KEY", "secret")
+    script = SCRIPT + "import os\nassert os.environ['R_LIBS'] == 'here' and 'API_KEY' not in os.environ\n"
+    (tmp_path / "make.py").write_text(script, encoding="utf-8")
+    block = f'[[candidates]]\ncommand = "{sys.executable} make.py {{table}} {{out}} {{seed}}"\nname = "sample"\n'
+    folder_with(tmp_path, block + 'environment = ["R_LIBS"]\n')
+    explore(tmp_path)
+    assert point_of(tmp_path, "sample")["status"] == "measured", point_of(tmp_path, "sample")["reason"]
 
 
 LINGERING = """

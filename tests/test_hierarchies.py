@@ -10,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
 import sfumato
@@ -741,9 +741,11 @@ def trees(draw, leaf_labels=LABELS):
     used = set()
 
     def fresh(strategy):
-        label = draw(strategy.filter(lambda text: text not in used))
-        used.add(label)
-        return label
+        for _ in range(4):
+            if (label := draw(strategy)) not in used:
+                used.add(label)
+                return label
+        return reject()
 
     def node(depth):
         if depth >= 3 or budget[0] <= 1 or draw(st.booleans()):

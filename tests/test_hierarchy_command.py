@@ -89,6 +89,12 @@ def test_wide_trees_are_folded_and_nothing_is_lost_in_the_sum(tmp_path):
         tree([["Government", ["Far", "Federal", "x"], "State"], "Private"]),
         from_level_table([["1", "low"], ["2", "low"], ["3", "high"]]),
         from_level_table([["a", "A", "*"], ["b", "B", "*"]]),
+        numeric(0, 9, 2, quantiles=[4, 2], values=[0, 1, 2, 8, 9], counts=[5, 1, 1, 1, 1]),
+        numeric(17, 90, open_above=80, cuts=[[25, 35, 65], [65]], labels={"17-24": "young"}),
+        numeric(0, 10, 0.5, continuous=True, cuts=[[2.5, 5]]),
+        numeric(17, 90, intervals=[5, 20], labels={"20-24": "young"}),
+        dates("2019-12-30", "2021-03-05", cuts=[["2020-01-01", "2020-06-15"], ["2020-06-15"]]),
+        dates("2019-12-30", "2021-03-05", labels={"2020": "the year"}),
     ],
 )
 @pytest.mark.parametrize("missing", [False, True])
@@ -101,7 +107,35 @@ def test_a_hierarchy_comes_back_from_its_entry_as_it_was(hierarchy, missing):
 
 def test_what_no_entry_describes_is_refused():
     with pytest.raises(BadInputError, match="no entry of a TOML file"):
-        entry_of(numeric(0, 9, 2, quantiles=[4, 2], values=[0, 1, 2, 8, 9], counts=[5, 1, 1, 1, 1]))
+        entry_of(numeric(0, 9).with_strange(["many"]))
+
+
+@pytest.mark.parametrize(
+    ("cuts", "sentence"),
+    [
+        ([[30, 20]], "cuts must rise"),
+        ([[]], "at least one"),
+        ([[20.5]], "no leaf begins at 20.5"),
+        ([[0]], "no leaf begins at 0 that could be cut off"),
+        ([[20, 40], [30]], "the cut at 30 goes through a stretch of the level below"),
+        ([20, 40], "cuts must be lists of values"),
+    ],
+)
+def test_cuts_that_are_no_tree_are_refused(cuts, sentence):
+    with pytest.raises(BadInputError, match=sentence):
+        numeric(0, 90, cuts=cuts)
+
+
+def test_a_label_of_no_stretch_is_refused():
+    with pytest.raises(BadInputError, match="no stretch '0-17'"):
+        numeric(0, 90, cuts=[[21]], labels={"0-17": "minor"})
+
+
+def test_cuts_say_where_a_level_begins_anew():
+    ages = numeric(0, 90, cuts=[[18, 30, 65], [65]], labels={"0-17": "minor"})
+    assert ages.levels[1].labels == ("minor", "18-29", "30-64", "65-90")
+    assert ages.levels[2].labels == ("0-64", "65-90")
+    assert ages.text(*ages.intervals["minor"]) == "minor"
 
 
 @pytest.mark.parametrize("column", ["age", "zip", "illness"])

@@ -297,7 +297,7 @@ def test_a_requirement_reads_the_attribute_it_is_about(data, attributes):
         cuts = sorted(data.draw(st.lists(st.integers(0, size), min_size=own.size - 1, max_size=own.size - 1)))
         counts.append([b - a for a, b in itertools.pairwise([0, *cuts, size])])
     place = data.draw(st.integers(0, len(named) - 1))
-    requirement = data.draw(single_requirements(on=st.just(f"s{place}")))
+    requirement = data.draw(single_requirements((f"s{place}",)))
     histograms = Histograms(named, np.array([size]), np.concatenate(counts)[None])
     expected = twins.admits(requirement, counts[place], named[place].counts.tolist(), levels_of(named[place]))
     assert requirement.admits(histograms).tolist() == [expected]

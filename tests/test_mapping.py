@@ -57,7 +57,7 @@ def kept(mapping, path):
     return path
 
 
-@tries(40)
+@tries(25)
 @given(people, people, st.sampled_from(MAKERS), st.sampled_from(REQUIREMENTS))
 def test_new_data_is_recoded_alike_and_keeps_the_promise(old, new, maker, require):
     with tempfile.TemporaryDirectory() as folder:

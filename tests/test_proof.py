@@ -49,16 +49,13 @@ jobs = st.one_of(st.none(), st.integers(1, 4).map(str))
 notes = st.sampled_from(["=1+1", "n", "m, o"])
 
 
-@st.composite
-def rows(draw, least=1, most=30):
-    lines = st.tuples(ages, colors, odds, ills, jobs, notes)
-    drawn = draw(st.lists(lines, min_size=least, max_size=most))
+def rows(least=1, most=30):
     names = [*QUASI, "ill", "job", "note"]
-    return [dict(zip(names, line, strict=True)) for line in drawn]
+    lines = st.tuples(ages, colors, odds, ills, jobs, notes).map(lambda line: dict(zip(names, line, strict=True)))
+    return st.lists(lines, min_size=least, max_size=most)
 
 
-@st.composite
-def requirements(draw, on):
+def requirements(on):
     number = st.floats(0.05, 1.0).map(lambda x: round(x, 2))
     about = f" on={on}"
     kinds = [
@@ -77,8 +74,7 @@ def requirements(draw, on):
         ),
         st.tuples(number, st.integers(1, 5)).map(lambda p: f"alpha-k alpha={p[0]} k={p[1]}" + about),
     ]
-    parts = draw(st.lists(st.one_of(kinds), min_size=1, max_size=2))
-    return " & ".join(parts)
+    return st.lists(st.one_of(kinds), min_size=1, max_size=2).map(" & ".join)
 
 
 def frame(lines):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from dataclasses import replace
 from fractions import Fraction
 from math import inf, log
 
@@ -22,7 +23,15 @@ from sfumato.tradeoff.choice.places import place
 from sfumato.transactions.study import bundled_study as bundled_baskets
 from sfumato.words.chances import at_most, beside, one_in, times
 from sfumato.words.choice import choice_lines
-from sfumato.words.headlines import headlines, plain_axes, plain_intervals, plain_values, whole_percent
+from sfumato.words.headlines import (
+    headlines,
+    plain_axes,
+    plain_intervals,
+    plain_meaning,
+    plain_names,
+    plain_values,
+    whole_percent,
+)
 from sfumato.words.map import map_lines
 from sfumato.words.sentences import SAYINGS, Subject, sentence, sentences
 from strategies import tries
@@ -237,6 +246,27 @@ def test_a_map_opens_on_what_its_study_is_about_and_on_formulas_where_that_is_no
 
 
 MARKS = (("near", 0.1), ("far", 0.5))
+
+
+def test_a_map_of_attacked_releases_opens_on_the_worst_attack():
+    """By what is guessed a swapped table looks safest, for its attacker is misled; by the worst attack it is not."""
+    known = {"u_loss": 0.0098, "prosecutor": 0.05, "k": 20}
+    swapped = made("s", "rank-swapping", **known | {"attack_accuracy": 0.1, "empirical_breach": -0.2})
+    grouped = made("g", **known | {"attack_accuracy": 0.3, "empirical_breach": 1.4})
+    map_ = mapped(swapped, grouped, *ENDS)
+    assert plain_axes(map_) == ("guessed", "kept") and "attacked" not in plain_names(map_)
+    assert plain_values(map_, swapped)["guessed"] == pytest.approx(0.1 / 0.8)  # what is right without the file
+    meaning = plain_meaning(map_, "guessed", "illness")
+    assert "who is misled by a file guesses without it" in meaning and "no attack was tried" in meaning
+    assert "no attack was tried" not in plain_meaning(mapped(grouped, *ENDS), "guessed", "illness")
+    attacked = [
+        replace(point, measures={**point.measures, "attack_worst": worst})
+        for point, worst in ((swapped, 0.5), (grouped, 0.04))
+    ]
+    map_ = mapped(*attacked, *ENDS)
+    assert plain_axes(map_) == ("attacked", "kept") and "attacked" in plain_names(map_)
+    assert [plain_values(map_, point)["attacked"] for point in attacked] == [0.5, 0.04]
+    assert "no attack was tried" not in plain_meaning(map_, "guessed", "illness")
 
 
 def test_draws_lie_between_shares_too():

@@ -484,6 +484,15 @@ def test_a_domain_taken_from_the_records_is_refused_with_the_remedy(maker, colum
     assert f"[table.hierarchy.{column}]" in str(error.value) and "\n" not in str(error.value)
 
 
+def test_all_domains_taken_from_the_records_are_named_at_once():
+    with pytest.raises(BadInputError) as error:
+        MST(1.0).draw(patients({}), UnsafeSeededNoise(1))
+    said = str(error.value)
+    assert "the domains of columns 'age', 'debt' and 'ill' were taken from the records" in said and "\n" not in said
+    for remedy in ('[table.hierarchy.age] type="numeric"', '[table.hierarchy.ill] type="flat"', "hierarchy.debt]"):
+        assert remedy in said
+
+
 def test_any_number_of_sensitive_attributes_and_a_draw_from_a_seed_is_never_written(tmp_path):
     several = patients(neutral=["x"])
     release = MST(1.0).draw(several)

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from sfumato.anonymizers import anonymizer
 from sfumato.cli import app
 from sfumato.errors import BadInputError
 from sfumato.report.budget import score_over_time, tuning_content
@@ -153,6 +154,13 @@ def test_of_equal_promises_the_lighter_is_tried_first():
     assert len(tried) >= 60 and sum(of_heavy) <= 3
 
 
+@pytest.mark.parametrize(("effort", "together"), [(1.0, 4), (10.0, 2)])
+def test_what_is_dear_is_decided_on_two_at_a_time(effort, together):
+    """Further ones wait for what these have shown; where releases are cheap, deciding costs more than it saves."""
+    texts = [f"t-closeness t=0.1 distance={distance}" for distance in ("js", "equal", "ordered", "hierarchical")]
+    assert len(Tuner(Aim(("p_loss", "u_loss")), [costly(text, effort) for text in texts]).next()) == together
+
+
 def test_a_heavy_family_that_alone_gains_is_tried_all_the_same():
     light, heavy = costly("t-closeness t=0.1 distance=js", 1.0), costly("t-closeness t=0.1 distance=equal", 20.0)
     tried = tuned({light: lambda t: (0.69, 0.06), heavy: convex}, 20)
@@ -166,6 +174,41 @@ def test_a_family_waits_for_the_one_that_may_leave_records_out():
     assert tried[0].suppress and sum(one.suppress > 0 for one in tried) > 0.8 * len(tried)
     refused = [one for one, _ in tuned({strict: convex, free: lambda t: None}, 8)]
     assert sum(one.suppress > 0 for one in refused) == 1 and len(refused) > 8
+
+
+def beyond(tuner):
+    return {(offer.place, offer.candidate): offer for offer in tuner._beyond(1.0)}
+
+
+def test_either_side_of_a_dial_promises_what_was_gained_on_it():
+    """The strict side brings nothing, so what the middle gained is still expected of the loose one."""
+    tuner = Tuner(Aim(("p_loss", "u_loss")), [GOOD])
+    middle, strict, loose = (GOOD.at(GOOD.dial.at(share)) for share in (0.5, 0.25, 0.75))
+    tuner.learn(middle, fake(middle, 0.1, 0.02))
+    both = beyond(tuner)
+    assert both[0, strict].gain == both[0, loose].gain > 0
+    tuner.learn(strict, fake(strict, 0.1, 0.03))
+    after = beyond(tuner)
+    assert after[0, loose].gain == both[0, loose].gain
+    assert [offer.gain for (_, one), offer in after.items() if one != loose] == [0.0]
+
+
+def test_ranges_wait_for_buckets_and_are_believed_by_how_others_beside_buckets_did():
+    texts = ("t-closeness t=0.1 distance=js", "t-closeness t=0.1 distance=equal")
+    ranges = [family(text) for text in texts]
+    buckets = [replace(one, example=replace(one.example, form="bucketization")) for one in ranges]
+    tuner = Tuner(Aim(("p_loss", "u_loss")), [*ranges, *buckets])
+    assert {place for place, _ in beyond(tuner)} == {2, 3}
+    for one in buckets:
+        middle = one.at(one.dial.at(0.5))
+        tuner.learn(middle, fake(middle, *convex(one.value_of(middle))))
+    before = {place: offer for (place, _), offer in beyond(tuner).items()}
+    assert before[0].kinds == before[1].kinds == ("is_exact",) and before[2].kinds == ()
+    tuner._hopes[before[0].candidate] = before[0]
+    tuner.learn(before[0].candidate, fake(before[0].candidate, 0.69, 0.06))
+    after = {place: offer for (place, _), offer in beyond(tuner).items()}
+    assert after[1].gain == before[1].gain and after[1].worth < 0.6 * before[1].worth
+    assert after[3].worth == before[3].worth
 
 
 def test_a_jump_is_not_halved_to_the_last_digit():
@@ -233,6 +276,15 @@ def test_families_about_values_come_last_where_nothing_is_asked_of_values():
         assert (offers[0] == offers[1]) == is_asked and offers[0] <= offers[1]
 
 
+def test_looks_aside_are_believed_by_how_others_aside_did():
+    ours = [family("t-closeness t=0.1 distance=js"), family("l-diversity l=2 variant=entropy", 1.01, 9.0, "l")]
+    tuner = Tuner(Aim(("k", "loss")), ours)
+    before = {offer.place: offer for offer in tuner.next() and tuner._hopes.values()}
+    tuner.learn(before[0].candidate, fake(before[0].candidate, 0, 0, "infeasible"))
+    after = {offer.place: offer for offer in tuner._beyond(1.0) if offer.place == 1}
+    assert after[1].kinds == ("aside",) and after[1].worth < 0.6 * before[1].worth
+
+
 def test_nothing_is_tried_twice_and_a_family_that_fails_is_left():
     tried = tuned({GOOD: convex, BAD: lambda t: None}, 10)
     candidates = [candidate for candidate, _ in tried]
@@ -260,6 +312,20 @@ def test_a_question_is_answered_as_well_as_the_whole_dial_can(bound, shift):
     tried = tuned({dial: curve}, 20, Aim(("p_loss",), (Bound("u_loss", "max", bound),), True))
     found = min((x for _, (x, y) in tried if y <= bound + 1e-9), default=0.5)
     assert found <= best * 1.001 and len(tried) < 40
+
+
+@pytest.mark.parametrize("bound", [0.03, 0.06, 0.4, 3.0])
+def test_a_question_about_a_measure_without_ends_is_answered_to_the_digit(bound):
+    """Nothing but mechanisms has an epsilon, and it has no largest value: what was seen of it is the frame."""
+    dial = Family(Candidate(anonymizer("mst epsilon=1"), KAnonymity(1)), Dial("epsilon", 0.01, 10.0), ())
+    tuner, fits = Tuner(Aim(("epsilon",), (Bound("query_error", "max", bound),), True), [dial]), []
+    for _ in range(20):
+        for candidate in tuner.next():
+            epsilon = candidate.anonymizer.epsilon
+            measures = {"epsilon": epsilon, "query_error": 0.2 / epsilon}
+            tuner.learn(candidate, Point(candidate.id, candidate, "measured", None, measures))
+            fits += [epsilon] if 0.2 / epsilon <= bound else []
+    assert 0.2 / bound <= min(fits) <= 0.2 / bound * 1.001 and len(tuner.points) < 40
 
 
 def test_a_question_hopes_only_where_the_bound_lies_between():
@@ -436,7 +502,7 @@ def test_a_budget_a_choice_and_a_release_with_several_sensitive_columns(tmp_path
         f"sensitive = {json.dumps(sensitive)}\n[[candidates]]\n"
         'anonymizers = ["mondrian"]\nrequirements = ["k-anonymity k=5"]\n'
     )
-    map_ = tune(str(tmp_path / "study.toml"), tries=8)
+    map_ = tune(str(tmp_path / "study.toml"), tries=16)
     added = [point for point in map_.points if "t-closeness" in point.requirement]
     assert added and all(f"on={name}" in point.requirement for point in added for name in sensitive)
     out, run = tmp_path / "map", CliRunner().invoke

@@ -138,7 +138,7 @@ def property_of(each: Described) -> dict[str, Any]:
     """Write one option as JSON Schema; a configuration is its text, hierarchies and weights are objects."""
     option = each.option
     types = {int: "integer", float: "number", bool: "boolean", str: "string"}
-    usual = "object" if each.option.takes in ("hierarchies", "weights") else "string"
+    usual = "object" if each.option.takes in ("hierarchies", "weights", "values") else "string"
     content: dict[str, Any] = {"type": types.get(each.type, usual)}
     if each.choices:
         content["enum"] = list(each.choices)

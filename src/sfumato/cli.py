@@ -10,7 +10,7 @@ import typer
 
 from sfumato.commands import COMMANDS
 from sfumato.commands.groups import grouped
-from sfumato.errors import BadInputError, SfumatoError, StoppedError, lacks_memory
+from sfumato.errors import BadInputError, SfumatoError, StoppedError, unforeseen
 from sfumato.process import interrupts
 from sfumato.process.memory import keep_within_limit
 from sfumato.process.pipes import end_quietly_when_closed
@@ -70,23 +70,8 @@ def _command() -> int:
     except Exception as error:
         if os.environ.get("SFUMATO_DEBUG"):
             raise
-        return _failed(f"{_sentence(error)}; nothing was published", BadInputError.exit_code)
+        return _failed(f"{unforeseen(error)}; nothing was published", BadInputError.exit_code)
     return 0
-
-
-def _sentence(error: Exception) -> str:
-    """Say what went wrong that no room has a sentence for."""
-    if lacks_memory(error):
-        return (
-            "there is not enough memory for this; close other programs, raise the limit (ulimit -v), work with fewer "
-            "threads (--workers 1) or take a larger machine"
-        )
-    if isinstance(error, OSError):
-        return f"{error.filename or 'a file'}: {error.strerror or error}"
-    return (
-        f"this should not have happened ({type(error).__name__}: {error}): please report it, with what SFUMATO_DEBUG=1 "
-        "prints"
-    )
 
 
 def _failed(message: str, code: int) -> int:

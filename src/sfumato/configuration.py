@@ -52,7 +52,10 @@ class Option:
     """What to write where it applies and is not given: it has no default then."""
 
     takes: str = ""
-    """What a text stands for: a column (quasi, sensitive, column, columns), a requirement, an anonymizer, a file."""
+    """What a text stands for: a column (quasi, sensitive, column, columns), a requirement, an anonymizer, a file.
+
+    `values`, `hierarchies` and `weights` are no texts but objects.
+    """
 
     words: Mapping[str, str] = dataclass_field(default_factory=dict)
     """How single values are put to people; `""` has the way of all others, with `{}` for the value."""
@@ -101,6 +104,8 @@ class Described:
 
     def _check_one(self, value: Any) -> None:
         option = self.option
+        if option.takes == "values" and not isinstance(value, Mapping):
+            raise BadInputError(f"{self.key} must be an object of names and values, not {shortened(value)}")
         if self.choices:
             check_choice(self.key, value, self.choices)
         elif self.type is int:

@@ -41,3 +41,18 @@ def lacks_memory(error: BaseException) -> bool:
         or (isinstance(error, RuntimeError) and "can't start new thread" in text)
         or (isinstance(error, ImportError) and ("cannot allocate memory" in text or "failed to map segment" in text))
     )
+
+
+def unforeseen(error: Exception) -> str:
+    """Say what went wrong that no room has a sentence for."""
+    if lacks_memory(error):
+        return (
+            "there is not enough memory for this; close other programs, raise the limit (ulimit -v), work with fewer "
+            "threads (--workers 1) or take a larger machine"
+        )
+    if isinstance(error, OSError):
+        return f"{error.filename or 'a file'}: {error.strerror or error}"
+    return (
+        f"this should not have happened ({type(error).__name__}: {error}): please report it, with what SFUMATO_DEBUG=1 "
+        "prints"
+    )

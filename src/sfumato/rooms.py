@@ -35,6 +35,7 @@ ROOMS = {
     "publish": "leaving the house: publication, certificate, audit",
     "papers": "the five reproductions, one folder per paper",
     "report": "looking: page, pictures, the folder that `explore` writes",
+    "workbench": "the whole walk in a browser, on the same studies and folders",
     "commands": "one file per command; wiring",
     "cli": "the door",
 }

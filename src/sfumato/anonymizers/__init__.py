@@ -122,5 +122,6 @@ def draw(
         raise BadInputError(f"{chosen.name} draws nothing; those that do are {known}")
     if isinstance(chosen, Mechanism):
         return chosen.draw(as_table(table, columns))
-    required = requirement("k-anonymity k=1") if isinstance(chosen, Brought) else chosen.promised
-    return chosen.anonymize(as_table(table, columns), required)
+    if isinstance(chosen, Brought):
+        return chosen.anonymize(as_table(table, columns), requirement("k-anonymity k=1"), chosen.form)
+    return chosen.anonymize(as_table(table, columns), chosen.promised)

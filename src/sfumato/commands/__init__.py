@@ -14,6 +14,7 @@ from sfumato.commands.lists.datasets import datasets
 from sfumato.commands.lists.options import options
 from sfumato.commands.release import release
 from sfumato.commands.reproduce import reproduce
+from sfumato.commands.serve import serve
 
 COMMANDS = (
     datasets,
@@ -30,6 +31,7 @@ COMMANDS = (
     apply,
     audit,
     reproduce,
+    serve,
 )
 """In the order in which `--help` lists them."""
 

@@ -44,6 +44,7 @@ def ask(
     Exit code 1 where nothing fits.
     """
     from sfumato.tradeoff import read_map, read_question, read_study
+    from sfumato.tradeoff.choice.reply import check_subject
     from sfumato.tradeoff.search.tuner import read_budget
 
     wanted = read_question(question)
@@ -57,8 +58,9 @@ def ask(
             map_ = _asked_of(map_.study, folder, wanted, seconds, workers)
     else:
         given = read_study(source)
+        check_subject(wanted, given)
         folder = out or folder_named(given.name, "-map")
-        map_ = _asked_of(_grown(given, folder), folder, wanted, seconds, workers)
+        map_ = _asked_of(_grown(given, folder, wanted), folder, wanted, seconds, workers)
     tell_reply(map_.ask(wanted), map_, folder, as_json)
 
 
@@ -84,15 +86,27 @@ def _asked_of(study: Explorable, folder: Path, question: Question, seconds: floa
     return outcome.map_
 
 
-def _grown(given: Explorable, folder: Path) -> Explorable:
-    """Return a study with what earlier searches have added to its map in this folder, so that nothing gets lost."""
-    from sfumato.tradeoff import read_study
+def _grown(given: Explorable, folder: Path, question: Question) -> Explorable:
+    """Return a study with what earlier searches have added to its map in this folder, so that nothing gets lost.
+
+    What the question is about is measured, and so is what earlier ones were about; where those have added noisy
+    releases, the map stays on axes that these have too.
+    """
+    from sfumato.tradeoff import Study, read_study
 
     kept, study = folder / "study.toml", cast(Any, given)
-    if not kept.is_file():
-        return given
-    before: Any = read_study(str(kept))
-    own = study.grids
-    if before.section == study.section and before.scales == study.scales and before.grids[: len(own)] == own:
-        return cast("Explorable", replace(study, grids=before.grids))
-    return given
+    before: Any = read_study(str(kept)) if kept.is_file() else None
+    if before is not None and before.section != study.section:
+        before = None
+    scales = study.scales
+    if isinstance(given, Study):
+        earlier = before.scales if before is not None else scales
+        scales = replace(
+            scales, fidelity=scales.fidelity or earlier.fidelity, attacks=scales.attacks or earlier.attacks
+        )
+    if before is not None and before.scales == scales and before.grids[: len(study.grids)] == study.grids:
+        peopled = all(one.anonymizer.people for one in before.candidates)
+        study = replace(study, grids=before.grids, scales=scales, axes=study.axes if peopled else before.axes)
+    if isinstance(study, Study):
+        study = replace(study, scales=study.scales.having(question.measures))
+    return cast("Explorable", study)

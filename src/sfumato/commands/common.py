@@ -53,6 +53,17 @@ def make_folder(folder: Path) -> None:
         raise BadInputError(f"{folder}: the folder cannot be made ({error.strerror})") from None
 
 
+@contextmanager
+def not_left_empty(folder: Path) -> Iterator[None]:
+    """Take a folder away again where it turns out that nothing can be written into it."""
+    try:
+        yield
+    except BadInputError:
+        if not any(folder.iterdir()):
+            folder.rmdir()
+        raise
+
+
 def explored_into(
     folder: Path,
     study: Explorable,
@@ -74,7 +85,7 @@ def explored_into(
         tell([sentence])
     announce_first_run()
     files: list[Path] = []
-    with last_words(GOES_ON):
+    with last_words(GOES_ON), not_left_empty(folder):
         outcome = explored(study, folder, seconds, workers, progress, lambda text: tell([text]), question, earlier)
         if outcome.map_ is not None:
             files = save_map(outcome.map_, folder)

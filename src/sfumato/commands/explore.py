@@ -76,7 +76,7 @@ def explore(
     from sfumato.tradeoff.exploration.cache import mend_cache
     from sfumato.tradeoff.exploration.merge import add_cache, with_added
     from sfumato.tradeoff.search.tuner import read_budget
-    from sfumato.tradeoff.study.presets import with_preset
+    from sfumato.tradeoff.study.presets import left_out, with_preset
     from sfumato.tradeoff.study.study import read_reader
     from sfumato.words.frontier import frontier_lines
     from sfumato.words.map import leaving, map_lines, map_values
@@ -84,7 +84,10 @@ def explore(
     given = read_study(study)
     seconds = None if budget is None else read_budget(budget)
     if preset is not None:
-        given = with_preset(of_table(given), preset)
+        whole = of_table(given)
+        given = with_preset(whole, preset)
+        if sentence := left_out(whole, preset):
+            tell([sentence])
     if seed is not None:
         given = given.with_seed(seed)
     if reader is not None:

@@ -418,8 +418,8 @@ class Engine(Protocol):
 class KeepsOrder(Protocol):
     """An engine whose rows have an order that it can hand over."""
 
-    def texts_in_order(self, columns: Sequence[str]) -> pa.Table:
-        """Return the texts of some columns (null: missing), row by row as they stand."""
+    def texts_in_order(self, columns: Sequence[str], most: int | None = None) -> pa.Table:
+        """Return the texts of some columns (null: missing), row by row as they stand: all, or at most so many."""
 
 
 def too_many_texts(origin: str, column: str, number: int) -> BadInputError:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import ctypes
 import os
 import shutil
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -38,6 +39,7 @@ _finishing = threading.RLock()
 _pressed = threading.Event()
 _named = threading.Event()
 _keeping = threading.Event()
+_looking = threading.Event()
 _last_words = ["stopped"]
 
 
@@ -96,6 +98,19 @@ def ends_itself() -> Iterator[None]:
         yield
     finally:
         _keeping.clear()
+
+
+@contextmanager
+def looks_itself() -> Iterator[None]:
+    """Let the work inside look for Ctrl-C by itself (`pressed`) and end in its own way within the grace.
+
+    It is for what runs until it is told to end, so a wish of the system that it ends (SIGTERM) is the same to it.
+    """
+    _looking.set()
+    try:
+        yield
+    finally:
+        _looking.clear()
 
 
 def pressed() -> bool:
@@ -172,16 +187,17 @@ def run(work: Callable[[], int]) -> int:
     try:
         worker.start()  # pressed while the thread begins, it is Ctrl-C all the same
         while not over.wait(LOOK_SECONDS):
-            pass
+            if _looking.is_set():
+                signal.signal(signal.SIGTERM, signal.default_int_handler)
     except KeyboardInterrupt:
         _pressed.set()
         if _keeping.is_set():
             _interrupt(worker)
             with suppress(KeyboardInterrupt):  # pressed again: at once
                 over.wait(GRACE_SECONDS)
-        elif _named.is_set():  # its files are there: that it was stopped would not be true
+        elif _named.is_set() or _looking.is_set():  # its files are there: that it was stopped would not be true
             with suppress(KeyboardInterrupt):
-                over.wait(GRACE_SECONDS)
+                over.wait(2 * GRACE_SECONDS if _looking.is_set() else GRACE_SECONDS)
         _interrupt_queries(_running)
         if not ended or ended[0] != 0:
             _leave(ended[0] if ended else None)

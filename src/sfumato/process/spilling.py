@@ -21,26 +21,31 @@ from sfumato.process.interrupts import removed_when_left
 PREFIX = "sfumato-spill-"
 LOCK = "lock"
 
-_folders: dict[Path, tuple[Path, IO[str]]] = {}
+_folders: dict[tuple[Path, str], tuple[Path, IO[str]]] = {}
 
 
 def spill_folder(parent: str | None = None) -> Path:
     """Return the private folder of this process below a folder, by default the system's temporary one."""
     where = Path(parent or tempfile.gettempdir()).absolute()
-    if where in _folders and _folders[where][0].is_dir():
-        return _folders[where][0]
     try:
-        folder = removed_when_left(Path(tempfile.mkdtemp(prefix=PREFIX, dir=where)))  # mode 0700
-        lock = (folder / LOCK).open("w", encoding="ascii")
+        return private_folder(PREFIX, where)
     except OSError as error:
         raise BadInputError(
             f"{where}: no folder can be made there for what does not fit into memory ({error.strerror}); name another "
             "(--spill)"
         ) from None
+
+
+def private_folder(prefix: str, where: Path) -> Path:
+    """Return the folder of this process in a place whose name begins so: for its owner alone, gone with the process."""
+    if (where, prefix) in _folders and _folders[where, prefix][0].is_dir():
+        return _folders[where, prefix][0]
+    folder = removed_when_left(Path(tempfile.mkdtemp(prefix=prefix, dir=where)))  # mode 0700
+    lock = (folder / LOCK).open("w", encoding="ascii")
     _locks(lock)
-    _folders[where] = folder, lock
+    _folders[where, prefix] = folder, lock
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    _remove_stale(where)
+    _remove_stale(where, prefix)
     return folder
 
 
@@ -57,10 +62,10 @@ def _locks(stream: IO[str]) -> bool:
     return True
 
 
-def _remove_stale(where: Path) -> None:
+def _remove_stale(where: Path, prefix: str) -> None:
     """Remove what processes that were killed have left behind: folders of this user whose lock can be taken."""
     known = {folder for folder, _ in _folders.values()}
-    for folder in where.glob(f"{PREFIX}*"):
+    for folder in where.glob(f"{prefix}*"):
         with suppress(OSError):
             if folder in known or folder.is_symlink() or folder.stat().st_uid != os.getuid():
                 continue

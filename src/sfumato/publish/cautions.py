@@ -30,6 +30,13 @@ class Caution:
     """For the publisher: how much of it there is in this release."""
 
 
+IDENTITY = (
+    "The exact quasi-identifiers stand in this file. It does not hide who is in the table; it only loosens the link to "
+    "the sensitive values. The size of a bucket is not k-anonymity."
+)
+"""Of what is in buckets."""
+
+
 def cautions(release: Release, requirement: Requirement, maker: Anonymizer) -> list[Caution]:
     """List what this release does not protect against; its maker says what can be reasoned from how it was made."""
     return [
@@ -52,8 +59,7 @@ def _identity(release: Release) -> Iterator[Caution]:
         unique = int((release.quasi_counts == 1).sum())
         yield Caution(
             "identity",
-            "The exact quasi-identifiers stand in this file. It does not hide who is in the table; it only loosens the "
-            "link to the sensitive values. The size of a bucket is not k-anonymity.",
+            IDENTITY,
             f"{counted(unique, 'combination')} of quasi-identifiers occur once" if unique else "",
         )
     elif release.histograms is None:

@@ -25,6 +25,7 @@ from sfumato.release.changes import column_changes
 from sfumato.release.written_records import WrittenRecords
 from sfumato.requirements import Requirement
 from sfumato.table import Table
+from sfumato.tradeoff.choice.exposure import check_changed
 from sfumato.transactions import anonymize_baskets
 from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer
 from sfumato.transactions.details import item_changes
@@ -149,6 +150,7 @@ def release_lines(
 def single_records(table: Table, maker: RecordMaker, wanted: Requirement, target: Target, clock: Clock) -> Single:
     """Make records in place of a table's records and write them."""
     release = maker.anonymize(table, wanted)
+    check_changed(release, str(maker))
     clock.end("anonymize")
     written, formulas = _written(release, target)
     clock.end("write")

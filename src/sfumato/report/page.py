@@ -1,8 +1,7 @@
-"""The report as one HTML page that needs no network: `report.html` of the templates, drawn by its two scripts.
+"""The report as one HTML page that needs no network: `report.html` of the templates, drawn by its scripts.
 
-`report.js` draws the map and a point, `fidelity.js` how true a release is to the original, `compare.js` columns and two
-releases side by side. A content security policy
-names what may run by digest and forbids all other scripts, and every request.
+What the workbench draws too stands in scripts of its own (`SHARED`): the map, one release, several side by side. A
+content security policy names what may run by digest and forbids all other scripts, and every request.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from datetime import date
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
+from textwrap import wrap
 from typing import Any
 
 from sfumato.drawing import libraries
@@ -46,17 +46,31 @@ from sfumato.words import disagreements as of_disagreements
 from sfumato.words import verdicts as of_verdicts
 from sfumato.words.columns import done_sentence
 from sfumato.words.command import DECLARED, anonymize_command, declares_hierarchies
-from sfumato.words.headlines import PLAIN, headlines, plain_axes, plain_intervals, plain_meaning, plain_values
+from sfumato.words.headlines import (
+    PLAIN,
+    headlines,
+    plain_axes,
+    plain_intervals,
+    plain_meaning,
+    plain_names,
+    plain_values,
+)
 from sfumato.words.meanings import meanings
 from sfumato.words.points import settings, studied
 from sfumato.words.sentences import Subject, sentences
+
+TITLE = 80
+"""Letters of a line of an axis' title."""
+
+SHARED = ("values.js", "chart.js", "tables.js", "release.js", "fidelity.js", "sides.js")
+"""The scripts that draw a map and releases, wherever that is."""
 
 
 def page(map_: Map, public: bool, day: date) -> str:
     """Write the whole page; the public one from the public map alone."""
     if public:
         map_ = map_.public()
-    scripts = [source(_libraries()), file("report.js") + file("fidelity.js") + file("compare.js")]
+    scripts = [source(vega_script()), script_of(*SHARED, "report.js", "compare.js")]
     about = map_.about
     return render(
         "report.html",
@@ -80,11 +94,28 @@ def page(map_: Map, public: bool, day: date) -> str:
     )
 
 
+def script_of(*names: str) -> str:
+    """Put scripts of ours together, in this order."""
+    return source("".join(file(f"scripts/{name}") for name in names))
+
+
 def content(map_: Map, public: bool) -> dict[str, Any]:
     """Collect what the page's script reads."""
+    plain = None if public else plain_axes(map_)
+    return chart_content(map_, public, plain) | {
+        "points": [
+            point_content(map_, point, plain is not None)
+            | ({} if public else {"details": dict(point.details), "command": anonymize_command(map_.study, point)})
+            for point in map_.points
+            if point.status == "measured"
+        ]
+    }
+
+
+def chart_content(map_: Map, public: bool, plain: tuple[str, str] | None) -> dict[str, Any]:
+    """Collect what the map is drawn from, but for its points; `plain` are the headlines that it opens on."""
     measured = [point for point in map_.points if point.status == "measured"]
     verdicts, subject = map_.verdicts, Subject.of(map_)
-    plain = None if public else plain_axes(map_)
     return {
         "public": public,
         "axes": list(plain or drawn_axes(map_)),
@@ -94,7 +125,7 @@ def content(map_: Map, public: bool) -> dict[str, Any]:
         "limit": limit_content(map_),
         "worth": None if verdicts is None else {"spec": _worth_chart(verdicts), "marks": verdicts.marks},
         "measures": [
-            *(_plain_measure(map_, name, subject) for name in (PLAIN if plain else ())),
+            *(_plain_measure(map_, name, subject) for name in (plain_names(map_) if plain else ())),
             *(
                 {
                     "name": measure.name,
@@ -110,18 +141,16 @@ def content(map_: Map, public: bool) -> dict[str, Any]:
                 if any(measure.name in point.measures for point in measured)
             ),
         ],
-        "points": [
-            _settings(point)
-            | _judged(map_, point)
-            | _said(map_, point, subject)
-            | (_plain(map_, point) if plain else {})
-            | ({} if public else {"details": dict(point.details), "command": anonymize_command(map_.study, point)})
-            for point in measured
-        ],
     }
 
 
-def _settings(point: Point) -> dict[str, Any]:
+def point_content(map_: Map, point: Point, plain: bool) -> dict[str, Any]:
+    """Say of a point how it is made, what was measured, and all of it in words; if wanted, its place on headlines."""
+    said = point_settings(point) | judged(map_, point) | _said(map_, point)
+    return said | (plain_place(map_, point) if plain else {})
+
+
+def point_settings(point: Point) -> dict[str, Any]:
     """Say how a release is made, and what was measured of it."""
     return {
         "id": point.id,
@@ -140,12 +169,12 @@ def _plain_measure(map_: Map, name: str, subject: Subject) -> dict[str, Any]:
     """Describe a headline as an axis, in the way of a measure."""
     kind, better, label, _ = PLAIN[name]
     words = plain_meaning(map_, name, subject.column)
-    title = [words, f"{better} is better"]
+    title = [*wrap(words, TITLE), f"{better} is better"]
     described = {"name": name, "label": label, "kind": kind, "better": better, "meaning": words, "title": title}
     return described | {"plain": True, "ticks": None, "step": step(better)}
 
 
-def _plain(map_: Map, point: Point) -> dict[str, Any]:
+def plain_place(map_: Map, point: Point) -> dict[str, Any]:
     """Say where a release lies on the headlines, and between which values."""
     intervals = {**point.intervals, **plain_intervals(map_, point)}
     return {
@@ -154,19 +183,19 @@ def _plain(map_: Map, point: Point) -> dict[str, Any]:
     }
 
 
-def _said(map_: Map, point: Point, subject: Subject) -> dict[str, Any]:
+def _said(map_: Map, point: Point) -> dict[str, Any]:
     """Say the headlines of a release, what was done to its columns, and every measure with its place on the scale."""
     public = isinstance(map_.study, PublicStudy)
     places = {} if public else {name: place(map_, name, point) for name in point.measures}
     return {
         "headlines": [headline.values() for headline in headlines(map_, point)],
         "done": "" if public else done_sentence(map_, point),
-        "sentences": sentences(point.measures, subject),
+        "sentences": sentences(point.measures, Subject.of(map_)),
         "places": {name: [where.share, where.reason] for name, where in places.items()},
     }
 
 
-def _judged(map_: Map, point: Point) -> dict[str, Any]:
+def judged(map_: Map, point: Point) -> dict[str, Any]:
     """Say what a release is worth, and where its measures disagree, for its panel and its tooltip."""
     worth, torn = None, [] if map_.disagreements is None else map_.disagreements.of_point(point)
     if map_.verdicts is not None and point.worth is not None:
@@ -233,7 +262,7 @@ def _worth_chart(verdicts: Verdicts) -> dict[str, Any] | None:
 
 
 @cache
-def _libraries() -> str:
+def vega_script() -> str:
     """Return Vega, Vega-Lite and Vega-Embed as one script that leaves only `vegaEmbed` behind.
 
     Making it takes a second, so it is kept beside the kernels' machine code.

@@ -17,6 +17,9 @@ LENGTHS = (0, 1, 2, 3, 6, 11, 21, 51, 101)
 LONG = 160
 """Letters of a text after which it is cut short."""
 
+SAMPLE = "Some records, before and after"
+"""The title of the one table that shows records."""
+
 
 def basket_details(release: BasketRelease, matching: Mapping[str, int]) -> dict[str, Any]:
     """Describe a release: its rarest published sets, its largest published items, some records before and after."""
@@ -47,7 +50,7 @@ def basket_details(release: BasketRelease, matching: Mapping[str, int]) -> dict[
                 "rows": [list(matching.values())] if matching else [],
             },
             {
-                "title": "Some records, before and after",
+                "title": SAMPLE,
                 "heads": [["before", ""], ["after", ""], ["records alike", "number"]],
                 "rows": _records(release),
             },

@@ -27,21 +27,35 @@ MISSING = {
 
 def check_in_words(check: Check | BasketCheck) -> str:
     """Write a check as paragraphs."""
+    return "\n\n".join("\n".join(lines) for lines in check_parts(check).values())
+
+
+def check_parts(check: Check | BasketCheck) -> dict[str, list[str]]:
+    """Write the paragraphs of a check by what they are about, those left out that have nothing to say."""
+    parts: dict[str, Iterator[str]]
     if isinstance(check, BasketCheck):
-        parts = [_basket_study(check), _baskets(check), _known_items(check), _sets(check), _rarest(check)]
+        parts = {
+            "study": _basket_study(check),
+            "baskets": _baskets(check),
+            "known": _known_items(check),
+            "sets": _sets(check),
+            "rarest": _rarest(check),
+        }
     else:
-        parts = [
-            _study(check),
-            _table(check),
-            _risk(check),
-            _attributes(check),
-            _subsets(check),
-            _worst(check),
-            *(_persons(check, persons) for persons in check.persons),
-            _population(check),
-            _household(check),
-        ]
-    return "\n\n".join("\n".join(lines) for lines in map(list, parts) if lines)
+        persons = {f"persons {each.identifier}": _persons(check, each) for each in check.persons}
+        parts = {
+            "study": _study(check),
+            "table": _table(check),
+            "risk": _risk(check),
+            "attributes": _attributes(check),
+            "subsets": _subsets(check),
+            "worst": _worst(check),
+            **persons,
+            "population": _population(check),
+            "household": _household(check),
+        }
+    written = {name: list(lines) for name, lines in parts.items()}
+    return {name: lines for name, lines in written.items() if lines}
 
 
 def _study(check: Check) -> Iterator[str]:

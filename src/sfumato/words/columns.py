@@ -32,6 +32,8 @@ def done_sentence(map_: Map, point: Point) -> str:
         return " ".join([*found_sentences(point), *([changed] if changed else [])])
     if point.is_noisy:
         return "No record is published as it is or in part: records are drawn anew from noisy counts."
+    if point.refused:
+        return f"It {point.refused}."
     if not point.is_grouped:
         return "Records stand in place of records: what they say is not what was recorded."
     return changes_sentence(point.changes, point.measures.get("suppressed", 0), map_.about.get("records"))

@@ -83,14 +83,19 @@ def found(point: Point, subject: Subject) -> Headline:
 
 
 def learned(point: Point, subject: Subject) -> Headline:
-    """Say how often the best guess about a sensitive value is right, of all who were let guess."""
+    """Say how often the best guess about a sensitive value is right, of all who were let guess.
+
+    Its share is never below that of who does not look at the file: a release that misleads its attacker is not safer
+    than none.
+    """
     about, measures = "What can be learned", point.measures
     baselines = {name: guess_without(name, measures, subject) for name in GUESSES}
     shares = {name: guess_share(name, measures[name], baselines[name]) for name in GUESSES if point.has([name])}
     right = {name: share for name, share in shares.items() if share is not None}
     if right:
         best = max(right, key=lambda name: right[name])
-        return Headline(about, sentence(best, measures[best], subject, baselines[best]), (best,), right[best])
+        said = sentence(best, measures[best], subject, baselines[best])
+        return Headline(about, said, (best,), max(right[best], baselines[best] or 0.0))
     for name in ("rho", "a_know"):
         if point.has([name]):
             return Headline(about, sentence(name, measures[name], subject), (name,), measures[name])
@@ -157,16 +162,48 @@ PLAIN = {
     "found": ("risk", "lower", "found", "how often the person who is easiest to find is found, at best"),
     "guessed": ("risk", "lower", "guessed", "how often a guess about a person's {} is right"),
     "kept": ("utility", "higher", "useful", "part of the achievable usefulness that is kept"),
+    "attacked": (
+        "risk",
+        "lower",
+        "attacked",
+        "how much better the best attack that was tried does on people of the table than on strangers: 0 % is no "
+        "better, 100 % is certainty",
+    ),
 }
-"""The headlines as axes of a map, in shares: kind, direction, label, meaning."""
+"""The headlines as axes of a map, in shares: kind, direction, label, meaning; the last where attacks are on."""
+
+WORST = "attack_worst"
 
 BY_LINKAGE = " (where values were changed: how often the record that is most like a person's is their own)"
 
 
+AT_LEAST = " (who is misled by a file guesses without it: nothing is drawn below that)"
+UNTRIED = "; no attack was tried that would tell of whom changed or synthetic records are (attacks in [scales])"
+
+
 def plain_meaning(map_: Map, name: str, column: str) -> str:
-    """Say what a headline's share means on a map."""
+    """Say what a headline's share means on a map, and what it does not tell where records are changed or synthetic."""
     linked = name == "found" and any(point.is_changed and point.has([LINKED]) for point in map_.points)
-    return f"{PLAIN[name][3].format(column)}{BY_LINKAGE if linked else ''}"
+    misled = name == "guessed" and any(point.measures.get("empirical_breach", 0.0) < 0 for point in map_.points)
+    more = BY_LINKAGE if linked else AT_LEAST if misled else ""
+    untried = name in ("found", "guessed") and not _attacked(map_) and any(map(_are_records, map_.points))
+    return f"{PLAIN[name][3].format(column)}{more}{UNTRIED if untried else ''}"
+
+
+def plain_names(map_: Map) -> list[str]:
+    """Name the headlines that the points of a map may lie on."""
+    return [name for name in PLAIN if name != "attacked" or _attacked(map_)]
+
+
+def _attacked(map_: Map) -> bool:
+    """Say whether releases of a map were attacked, so that they can be compared by that."""
+    return sum(point.has([WORST]) and not point.is_baseline for point in map_.points) > 1
+
+
+def _are_records(point: Point) -> bool:
+    """Say whether a release has records in place of records, without a proof."""
+    nobodys = not point.candidate.anonymizer.people
+    return point.status == "measured" and not point.is_noisy and (point.is_changed or nobodys)
 
 
 APART = 0.1
@@ -176,13 +213,20 @@ APART = 0.1
 def plain_axes(map_: Map) -> tuple[str, str] | None:
     """Name the two headlines that a map opens on; None where its points do not lie on two of them.
 
-    The risk is the one that the study looks at, unless its releases hardly differ in it and differ in the other.
+    The risk is the one that the study looks at, unless its releases hardly differ in it and differ in the other. Where
+    releases were attacked it is the worst attack: what can be guessed of everybody is told by what a file is useful
+    for, and looks least where values were changed, which does not hide who they are.
     """
+    if _attacked(map_):
+        return _lying_apart(map_, ("attacked", "kept"))
     risks = [name for name in map_.study.axes if MEASURES[name].kind == "risk"]
     by_identity = not map_.about.get("sensitive") or bool(risks and risks[0] in IDENTITY)
     first, second = ("found", "guessed") if by_identity else ("guessed", "found")
     hardly = _apart(map_, first) < APART <= _apart(map_, second)
-    names = (second if hardly else first, "kept")
+    return _lying_apart(map_, (second if hardly else first, "kept"))
+
+
+def _lying_apart(map_: Map, names: tuple[str, str]) -> tuple[str, str] | None:
     places = {values for point in map_.points if (values := _drawn(map_, point, names)) is not None}
     return names if len(places) > 1 else None
 
@@ -198,7 +242,8 @@ def plain_values(map_: Map, point: Point) -> dict[str, float]:
     """Return where a point lies on the headlines that have a share."""
     if point.status != "measured":
         return {}
-    shares = dict(zip(PLAIN, (headline.share for headline in headlines(map_, point)), strict=True))
+    three = (headline.share for headline in headlines(map_, point))
+    shares = dict(zip(("found", "guessed", "kept"), three, strict=True)) | {"attacked": point.measures.get(WORST)}
     return {name: share for name, share in shares.items() if share is not None and isfinite(share)}
 
 

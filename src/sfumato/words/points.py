@@ -72,12 +72,13 @@ def claim_sentence(point: Point) -> str:
 
 
 def found_sentences(point: Point) -> list[str]:
-    """Say everything that was found of a release that was made elsewhere; nothing of others."""
+    """Say everything that was found of a release that was made elsewhere, first why it may not be published."""
     found = point.brought
     if found is None:
         return []
+    refused = f"It {point.refused}." if point.refused else ""
     notices = [f"{notice[:1].upper()}{notice[1:]}." for notice in found["notices"]]
-    return [sentence for sentence in (claim_sentence(point), *found["cautions"], *notices) if sentence]
+    return [sentence for sentence in (refused, claim_sentence(point), *found["cautions"], *notices) if sentence]
 
 
 def foreign_lines(map_: Map) -> Iterator[str]:

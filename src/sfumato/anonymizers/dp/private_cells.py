@@ -8,6 +8,7 @@ costs epsilon once; questions look at the same records, so they add up (sequenti
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ from sfumato.anonymizers.dp.noise import Noise
 from sfumato.arrays import Codes, Counts
 from sfumato.errors import BadInputError
 from sfumato.kernels import kernel
+from sfumato.phrases import listed
 from sfumato.release import Budget, coded_columns
 from sfumato.table import Cells, Hierarchy, Table
 
@@ -59,10 +61,10 @@ def declared_domain(table: Table) -> Domain:
     """Return the declared domain of a table with one sensitive attribute; what the records tell of it is refused."""
     quasi, sensitive = table.cells.quasi, table.cells.sensitive
     if len(sensitive) != 1:
-        listed = ", ".join(attribute.name for attribute in sensitive) or "none"
+        found = ", ".join(attribute.name for attribute in sensitive) or "none"
         raise BadInputError(
             "a differentially private release in boxes counts the values of exactly one sensitive attribute "
-            f"(--sensitive), and the table has {len(sensitive)}: {listed}; mst and aim take any number"
+            f"(--sensitive), and the table has {len(sensitive)}: {found}; mst and aim take any number"
         )
     check_declared(table)
     names, hierarchies = tuple(attribute.name for attribute in quasi), tuple(attribute.hierarchy for attribute in quasi)
@@ -70,20 +72,52 @@ def declared_domain(table: Table) -> Domain:
 
 
 def check_declared(table: Table) -> None:
-    """Raise where the domain of a coded column was taken from the records, for then it would not be public."""
-    for attribute in coded_columns(table.cells):
-        _check_declared(attribute.name, attribute.hierarchy)
-    for name in table.fine:
-        raise BadInputError(
-            f"column {name!r} is coarsened because the table has many distinct combinations (most_cells), which the "
-            "records themselves tell: declare a coarser hierarchy of it, or allow more combinations (--most-cells)"
+    """Raise where the domain of a coded column was taken from the records, for then it would not be public.
+
+    All columns are named at once, each with its remedy.
+    """
+    observed = {each.name: each.hierarchy for each in coded_columns(table.cells) if each.hierarchy.observed}
+    if observed:
+        remedies = "; ".join(f"{_entry(name)} {REMEDIES[hierarchy.scale]}" for name, hierarchy in observed.items())
+        domains, were, they, them = (
+            ("domain", "was", "it", "it") if len(observed) == 1 else ("domains", "were", "they", "them")
         )
-    for name in table.grown:
         raise BadInputError(
-            f"column {name!r} misses values in some records, and that was learned from the records themselves, so a "
-            "differentially private release may not show it; leave these records out (--missing drop), or declare "
-            f"that values may be missing: missing = true in {_entry(name)}"
+            f"the {domains} of {_columns(observed)} {were} taken from the records, so {they} would change with a "
+            f"single one of them and a differentially private release may not show {them}; declare all values that are "
+            f"possible, whether they occur or not: {remedies} (and take out observed = true, where it stands there)"
         )
+    if table.fine:
+        of_them, are = ("it", "is") if len(table.fine) == 1 else ("each", "are")
+        raise BadInputError(
+            f"{_columns(table.fine)} {are} coarsened because the table has many distinct combinations (most_cells), "
+            f"which the records themselves tell: declare a coarser hierarchy of {of_them}, or allow more combinations "
+            "(--most-cells)"
+        )
+    if table.grown:
+        miss = "misses" if len(table.grown) == 1 else "miss"
+        raise BadInputError(
+            f"{_columns(table.grown)} {miss} values in some records, and that was learned from the records themselves, "
+            "so a differentially private release may not show it; leave these records out (--missing drop), or "
+            f"declare that values may be missing: missing = true in {listed(map(_entry, table.grown))}"
+        )
+
+
+REMEDIES = {
+    "number": 'type="numeric" lower=.. upper=..',
+    "date": 'type="dates" first=.. last=..',
+    "category": 'type="flat" values=[..]',
+}
+"""How a domain is declared."""
+
+
+def _columns(names: Collection[str]) -> str:
+    """Name columns.
+
+    >>> _columns(["age"]), _columns(["age", "sex"])
+    ("column 'age'", "columns 'age' and 'sex'")
+    """
+    return f"{'column' if len(names) == 1 else 'columns'} {listed(map(repr, names))}"
 
 
 def _entry(name: str) -> str:
@@ -91,21 +125,6 @@ def _entry(name: str) -> str:
     import tomlkit  # wanted for this message only
 
     return f"[table.hierarchy.{tomlkit.key(name).as_string()}]"
-
-
-def _check_declared(name: str, hierarchy: Hierarchy) -> None:
-    if not hierarchy.observed:
-        return
-    remedy = {
-        "number": 'type="numeric" lower=.. upper=..',
-        "date": 'type="dates" first=.. last=..',
-        "category": 'type="flat" values=[..]',
-    }[hierarchy.scale]
-    raise BadInputError(
-        f"the domain of column {name!r} was taken from the records, so it would change with a single one of them and "
-        "a differentially private release may not show it; declare all values that are possible, whether they occur "
-        f"or not: {_entry(name)} {remedy} (and take out observed = true, where it stands there)"
-    )
 
 
 class PrivateCells:

@@ -8,7 +8,7 @@ true: no requirement is promised by a maker that we do not know.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -28,11 +28,12 @@ from sfumato.engines import Frame, Reading
 from sfumato.engines.frames import arrow_table
 from sfumato.engines.places import input_files, scheme_of
 from sfumato.errors import BadInputError
-from sfumato.evidence.counted import Source, open_published
+from sfumato.evidence.counted import Source, joined_tables, open_published
 from sfumato.phrases import counted
 from sfumato.release import Form, RecordRelease, Release
 from sfumato.release.maker import ReleaseMaker
-from sfumato.release.records import cell_codes
+from sfumato.release.records import cell_codes, dealt_out
+from sfumato.release.writing import GROUP
 from sfumato.requirements import KAnonymity, Requirement, requirement
 from sfumato.table import Table, distinct_rows
 
@@ -85,6 +86,14 @@ class Brought(ReleaseMaker, ABC):
         Literal["keep", "leave-out"],
         Option("Whether rows of `*` in all quasi-identifiers are a group, or suppressed records to leave out."),
     ] = "keep"
+    group: Annotated[
+        str | None,
+        Option(
+            "The column that tells the buckets of a bucketized file: exact quasi-identifiers, with the sensitive "
+            "values of a bucket in any order.",
+            takes="column",
+        ),
+    ] = None
     digest: Annotated[
         str, Option("Of its content, filled in when it is explored: another content is another release.")
     ] = ""
@@ -110,6 +119,11 @@ class Brought(ReleaseMaker, ABC):
         if not self.people and (self.aligned == "yes" or self.id is not None):
             link = "aligned" if self.aligned == "yes" else f"id={self.id!r}"
             raise BadInputError(f"{link} says for whom rows stand, and synthetic records stand for nobody; say one")
+        if not self.people and self.group is not None:
+            raise BadInputError(
+                f"group={self.group!r} says that people stand in buckets, and synthetic records stand for nobody; say "
+                "one"
+            )
 
     # -- what it is ----------------------------------------------------------------------------------------------
 
@@ -122,6 +136,11 @@ class Brought(ReleaseMaker, ABC):
     def people(self) -> bool:  # type: ignore[override]
         """Whether its records stand for people."""
         return self.records == "people" or (self.records is None and self.epsilon is None)
+
+    @property
+    def form(self) -> Form:
+        """In which form it shows people: a group column tells buckets."""
+        return "generalization" if self.group is None else "bucketization"
 
     @property
     def claimed(self) -> str:
@@ -160,7 +179,7 @@ class Brought(ReleaseMaker, ABC):
     @property
     def public(self) -> Self:
         """The same without what only the publisher knows: names of files, commands, digests, how rows are linked."""
-        return replace(self, aligned="no", id=None, na="", digest="")
+        return replace(self, aligned="no", id=None, na="", group=None if self.group is None else GROUP, digest="")
 
     # -- making it -----------------------------------------------------------------------------------------------
 
@@ -174,9 +193,9 @@ class Brought(ReleaseMaker, ABC):
 
     def published(self, table: Table) -> tuple[Release | RecordRelease, pa.Table]:
         """Bring it to be published: as a release, and its rows as they stand, columns that are published alone."""
-        self.check(table, NOTHING, "generalization", 0.0)
+        self.check(table, NOTHING, self.form, 0.0)
         with self.made(table) as content:
-            return self.read_content(content, table), shown_rows(self.opened(content), table)
+            return self.read_content(content, table), shown_rows(self.opened(content), table, self.group)
 
     def check(self, table: Table, requirement: Requirement, form: Form, suppress: float) -> None:
         """Raise where something is asked for that cannot be asked of it."""
@@ -185,8 +204,12 @@ class Brought(ReleaseMaker, ABC):
                 f"{self.made_of or self.name} was made elsewhere, so nothing can be required of it ({requirement}); "
                 "say what is claimed for it (claim), and it is judged"
             )
-        if form != "generalization":
-            raise BadInputError(f"{self.made_of or self.name} was made elsewhere; leave form at generalization")
+        if form != self.form:
+            why = "its group column" if self.group is not None else "having no group column (group)"
+            raise BadInputError(
+                f"{self.made_of or self.name} was made elsewhere, and is a {self.form} by {why}; ask for "
+                f"that form, not for {form}"
+            )
         if suppress:
             raise BadInputError(f"{self.made_of or self.name} was made elsewhere; leave suppress at 0")
 
@@ -214,7 +237,14 @@ class Brought(ReleaseMaker, ABC):
             missing=self.missing,
             na=[text.strip() for text in self.na.split(",") if text.strip()],
             stars=self.suppressed,
+            bucket=self.group,
         )
+
+    def check_readable(self, table: Table) -> None:
+        """Raise where what is at hand already cannot be read against a table; what a program will write is not."""
+        if not self.runs:
+            with self.made(table) as content:
+                self.rows(content, table)
 
     def read_content(self, content: Content, table: Table) -> Release | RecordRelease:
         """Make a release of what was brought, and say what was found."""
@@ -233,6 +263,7 @@ class Brought(ReleaseMaker, ABC):
             "certain": found.certain,
             "linked": rows.linked is not None,
             "alone": people_alone(rows) if self.people else 0,
+            **({} if self.group is None else {"buckets": len(rows.group[0])}),
             "cautions": _cautions(rows, found, self.people),
             "notices": list(rows.notices),
         }
@@ -305,6 +336,12 @@ class BroughtFile(Brought):
     """A file that was made elsewhere, by ARX, sdcMicro, a synthesizer or anybody: read in any notation of the audit."""
 
     file: Annotated[str, Option("The file: CSV, Excel, Parquet, ...", takes="file")]
+    sensitive_table: Annotated[
+        str | None,
+        Option(
+            "The second of Anatomy's two tables: the sensitive values of every group with their counts.", takes="file"
+        ),
+    ] = None
     delimiter: Annotated[str | None, Option("The delimiter of a text file, if it is guessed wrongly.")] = None
     encoding: Annotated[str | None, Option("The encoding of a text file, if it is guessed wrongly.")] = None
     sheet: Annotated[str | None, Option("The sheet of a workbook, if it is not the first.")] = None
@@ -314,6 +351,27 @@ class BroughtFile(Brought):
     example: ClassVar[str | None] = 'brought file=arx-k5.csv claim="k-anonymity k=5"'
     caution: ClassVar[str] = "It was made elsewhere; nothing is promised of it but what could be confirmed on the file."
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.sensitive_table is None:
+            return
+        if self.group is None:
+            raise BadInputError(
+                f"sensitive_table={self.sensitive_table!r} lists the values of groups: name their column (group)"
+            )
+        if self.aligned == "yes" or self.id is not None:
+            raise BadInputError("two tables of a bucketization have no order of rows; leave aligned and id out")
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that it is read from."""
+        return tuple(file for file in (self.file, self.sensitive_table) if file)
+
+    def renamed(self, name: Callable[[str], str]) -> Self:
+        """Return the same with other names of its files."""
+        second = self.sensitive_table
+        return replace(self, file=name(self.file), sensitive_table=second if second is None else name(second))
+
     @property
     def made_of(self) -> str:
         """The name of the file."""
@@ -321,13 +379,17 @@ class BroughtFile(Brought):
 
     @property
     def public(self) -> Self:
-        """The same without the file's name."""
-        return replace(super().public, file="", delimiter=None, encoding=None, sheet=None)
+        """The same without the names of files."""
+        return replace(super().public, file="", sensitive_table=None, delimiter=None, encoding=None, sheet=None)
 
     @property
     def pinned(self) -> Self:
         """The same with the digest of what the file holds now."""
-        return replace(self, digest=file_digest(self.file))
+        return replace(self, digest=self._digest)
+
+    @property
+    def _digest(self) -> str:
+        return file_digest(*self.files)
 
     @property
     def reading(self) -> Reading:
@@ -337,21 +399,25 @@ class BroughtFile(Brought):
     def check(self, table: Table, requirement: Requirement, form: Form, suppress: float) -> None:
         """Raise also where the file is not there."""
         super().check(table, requirement, form, suppress)
-        file_digest(self.file)
+        file_digest(*self.files)
 
     @property
     def identity(self) -> Self:
-        """The same with the file's name alone."""
-        return replace(self, file=self.made_of)
+        """The same with the names of files alone."""
+        return self.renamed(lambda file: Path(file).name)
 
     def made(self, table: Table) -> AbstractContextManager[Content]:
         """Take the file, if it is the one that was explored."""
-        if self.digest and file_digest(self.file) != self.digest:
+        if self.digest and self._digest != self.digest:
             raise BadInputError(
                 f"{self.file} has changed since it was explored, so its point says nothing of it any more; explore "
                 "again"
             )
-        return nullcontext(Content(self.file))
+        if self.sensitive_table is None:
+            return nullcontext(Content(self.file))
+        assert self.group is not None
+        joined = joined_tables(Path(self.file), Path(self.sensitive_table), self.group, self.encoding)
+        return nullcontext(Content(open_published(joined)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -394,20 +460,37 @@ class BroughtFrame(Brought):
         return nullcontext(Content(self.frame.content))
 
 
-def shown_rows(source: Source, table: Table) -> pa.Table:
-    """Return the rows of a file as texts, in the columns that are published of a table and no others."""
+def shown_rows(source: Source, table: Table, group: str | None = None) -> pa.Table:
+    """Return the rows of a file as texts, in the columns that are published of a table and no others.
+
+    The column that tells buckets is called as our own, and values are dealt out anew within them: a file may have
+    them beside the people whose they are.
+    """
     names = [name for name in table.published if name in source.engine.columns]
-    counted_rows = pa.Table.from_batches(source.engine.count_texts(names))
-    times = counted_rows.column(len(names)).to_numpy()
-    texts = [column.cast(pa.string()) for column in counted_rows.columns[: len(names)]]
-    return pa.table(texts, names).take(pa.array(np.repeat(np.arange(len(times)), times)))
+    asked = [*names, *([] if group is None else [group])]
+    counted_rows = pa.Table.from_batches(source.engine.count_texts(asked))
+    times = counted_rows.column(len(asked)).to_numpy()
+    texts = [column.cast(pa.string()) for column in counted_rows.columns[: len(asked)]]
+    rows = pa.table(texts, [*names, *([] if group is None else [GROUP])])
+    rows = rows.take(pa.array(np.repeat(np.arange(len(times)), times)))
+    return rows if group is None else _dealt(rows, [name for name in table.roles.sensitive if name in names])
 
 
-def file_digest(file: str) -> str:
-    """Return a digest of the bytes of a file, or of all files of a folder or pattern; raise where there is none."""
-    if scheme_of(file) is not None:
-        raise BadInputError(f"{file}: a file to compare must be on this machine; copy it here first")
-    paths: Sequence[Path] = input_files(file)
+def _dealt(rows: pa.Table, sensitive: Sequence[str]) -> pa.Table:
+    """Deal the sensitive values of every bucket out among its rows, those of a person together."""
+    bucket = rows.column(GROUP).combine_chunks().dictionary_encode().indices.to_numpy()
+    place = np.arange(rows.num_rows)[:, None]
+    dealt = pa.array(dealt_out(place, bucket, np.random.default_rng())[:, 0])
+    for name in sensitive:
+        rows = rows.set_column(rows.column_names.index(name), name, rows.column(name).take(dealt))
+    return rows
+
+
+def file_digest(*files: str) -> str:
+    """Return a digest of the bytes of files, or of all files of a folder or pattern; raise where there is none."""
+    if remote := [file for file in files if scheme_of(file) is not None]:
+        raise BadInputError(f"{remote[0]}: a file to compare must be on this machine; copy it here first")
+    paths: Sequence[Path] = [path for file in files for path in input_files(file)]
     digest = sha256()
     for path in paths:
         if not path.is_file():

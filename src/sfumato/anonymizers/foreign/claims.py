@@ -91,7 +91,10 @@ def profiles(rows: ReadRows) -> Mapping[str, Profile]:
 
 
 def people_alone(rows: ReadRows) -> int:
-    """Count the rows that no other row looks like; where a missing value is any value, that no other row matches."""
+    """Count the rows that no other row looks like; where a missing value is any value, that no other row matches.
+
+    Of a bucketization those that are alone in their bucket.
+    """
     quasi = list(rows.quasi)
     if not quasi:
         return 0

@@ -12,23 +12,24 @@ known they are in the rows' groups, and truthfully so if the rows cover them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sfumato.anonymizers.foreign.buckets import Puzzle
 from sfumato.anonymizers.foreign.rows import ReadRows
 from sfumato.arrays import Codes, Counts, Flags
 from sfumato.engines import Reading
 from sfumato.evidence.boxes import Combinations, places_of
 from sfumato.evidence.counted import STAR, TextColumn, open_source
-from sfumato.evidence.coverage import Coverage, coverage
+from sfumato.evidence.coverage import Coverage, bucket_coverage, coverage
 from sfumato.evidence.matching import reread
 from sfumato.evidence.notation import Notation
 from sfumato.process.interrupts import look
-from sfumato.release import RecordRelease, Release
-from sfumato.release.records import boxed_records, cell_codes
+from sfumato.release import RecordRelease, Release, bucketization
+from sfumato.release.records import boxed_records, bucketized_records, cell_codes
 from sfumato.release.release import Boxes
-from sfumato.table import Assignment, Hierarchy, distinct_rows
+from sfumato.table import Assignment, Hierarchy, Points, distinct_rows
 
 MOST_PAIRS = 50_000_000
 """Where kinds of rows cover more people than this, pair by pair, nobody is looked for."""
@@ -55,8 +56,10 @@ def placed(rows: ReadRows, people: bool) -> Placed:
     """Make a release of the rows of a file, whose records stand for people or for nobody."""
     if not people:
         return Placed(_records(rows, False, truthful=False), None, 0)
+    if rows.bucket is not None:
+        return _bucketized(rows)
     if rows.linked is not None:
-        inside = _covers_person(rows, rows.linked)
+        inside = _covers_person(rows, rows.linked, rows.shows_sensitive)
         if inside.all() and not rows.moved:
             return Placed(_release(rows, Assignment.gathered(rows.linked, rows.group[1])), None, 0)
         return Placed(_records(rows, True, truthful=False), None, int((~inside).sum()))
@@ -92,6 +95,57 @@ def _release(rows: ReadRows, assignment: Assignment) -> Release:
     return Release(rows.table, "generalization", assignment, boxes, sizes, histograms)
 
 
+# -- buckets -------------------------------------------------------------------------------------------------------
+
+
+def _bucketized(rows: ReadRows) -> Placed:
+    """Make a release of people's points beside the values of their buckets."""
+    (lo, _), bucket, table = rows.ends, rows.group[1], rows.table
+    shown = bucketized_records(table, lo, rows.values, bucket, rows.counted.counts, truthful=True)
+    if rows.linked is not None:
+        inside = _covers_person(rows, rows.linked, with_values=False)
+        assignment = Assignment.gathered(rows.linked, bucket) if inside.all() else None
+        found, outside = None, int((~inside).sum())
+    else:
+        found, outside = _coverage(rows), 0
+        assignment = _certain_buckets(rows) if found.holds else None
+    if assignment is not None:
+        release = bucketization(table, assignment, len(rows.group[0]))
+        if _same_values(release, shown):
+            return Placed(release, found, 0)
+    truthful = not outside and (found is None or found.holds)
+    return Placed(replace(shown, truthful=truthful), found, outside)
+
+
+def _same_values(release: Release, shown: RecordRelease) -> bool:
+    """Say whether the people who would be in every bucket have the values that are shown there."""
+    assert release.histograms is not None and shown.histograms is not None
+    return bool((release.histograms.counts == shown.histograms.counts).all())
+
+
+def _certain_buckets(rows: ReadRows) -> Assignment | None:
+    """Find out who is in which bucket, where there is one way only; of several values of a person none is followed."""
+    cells, (lo, _), bucket = rows.table.cells, rows.ends, rows.group[1]
+    codes = np.concatenate([cells.codes, lo]).astype(np.int32)
+    point = distinct_rows(codes)[1]
+    entries = Points.of(np.column_stack([point[cells.size :], bucket]).astype(np.int32), rows.counted.counts)
+    values = np.zeros((len(rows.group[0]), 0), np.int64)
+    if len(cells.sensitive) == 1:
+        place = np.full(cells.sensitive[0].hierarchy.size, -1)
+        place[cells.sensitive[0].leaves] = np.arange(cells.sensitive[0].size)
+        values = np.zeros((len(rows.group[0]), cells.sensitive[0].size), np.int64)
+        np.add.at(values, (bucket, place[rows.values[:, 0]]), rows.counted.counts)
+    return Puzzle(
+        point[: cells.size],
+        cells.values[:, 0].astype(np.int64),
+        cells.counts.copy(),
+        entries.codes[:, 0].astype(np.int64),
+        entries.codes[:, 1].astype(np.int64),
+        entries.counts.copy(),
+        values,
+    ).settled()
+
+
 # -- can they be people of the table ---------------------------------------------------------------------------------
 
 
@@ -99,7 +153,7 @@ def _coverage(rows: ReadRows) -> Coverage:
     """Ask whether every row can be that of a record of its own, which agrees in all columns but quasi-identifiers."""
     table = rows.table
     quasi = list(rows.quasi)
-    others = [name for name in rows.counted.columns if name not in quasi]
+    others = [name for name in rows.shown_columns if name not in quasi]
     original = open_source(table, Reading()).count([*quasi, *others])
     suppressed = [name for name, column in rows.quasi.items() if column.any_missing]
     published = reread(rows.texts, suppressed, {"": STAR})
@@ -109,7 +163,9 @@ def _coverage(rows: ReadRows) -> Coverage:
         original = original.replaced(name, _labelled(original.columns[name], table.hierarchies[name]))
     domains = {**table.hierarchies, **table.fine}
     notations = {name: Notation(domains[name], frozenset(original.columns[name].texts) - {STAR}) for name in quasi}
-    return coverage(published, original, quasi, others, notations)
+    if rows.bucket is None:
+        return coverage(published, original, quasi, others, notations)
+    return bucket_coverage(published, original, quasi, [], list(rows.sensitive), rows.bucket, notations)
 
 
 def _labelled(column: TextColumn, hierarchy: Hierarchy) -> TextColumn:
@@ -118,8 +174,8 @@ def _labelled(column: TextColumn, hierarchy: Hierarchy) -> TextColumn:
     return column.called([hierarchy.leaves[code] for code in codes])
 
 
-def _covers_person(rows: ReadRows, person: Counts) -> Flags:
-    """Say of every row whether it shows what covers its person, and the person's sensitive values."""
+def _covers_person(rows: ReadRows, person: Counts, with_values: bool) -> Flags:
+    """Say of every row whether it shows what covers its person, and the person's sensitive values if these are its."""
     cells = rows.table.cells
     inside = np.ones(len(person), np.bool_)
     for place, attribute in enumerate(cells.quasi):
@@ -127,7 +183,7 @@ def _covers_person(rows: ReadRows, person: Counts) -> Flags:
             column, code = rows.quasi[attribute.name], cells.codes[person, place]
             masks = np.pad(column.covered(attribute.hierarchy.size), ((0, 0), (0, 1)))
             inside &= masks[column.column.codes, code]
-    if rows.shows_sensitive:
+    if with_values:
         inside &= (rows.values == cell_codes(cells)[person, len(cells.quasi) :]).all(axis=1)
     return inside
 

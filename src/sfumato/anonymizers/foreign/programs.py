@@ -2,7 +2,9 @@
 
 A program is started without a shell in a folder of its own, with the table beside it as a CSV file of the columns that
 would be published and no others. It has a time limit; its input is closed; what it writes to its outputs is kept out of
-every message, since it may show records. What it writes to `{out}` is read like any file that was made elsewhere.
+every message, since it may show records. Of the environment it is given what programs need to be found, and what is
+named for it: keys and passwords of the shell are not its business. What it writes to `{out}` is read like any file that
+was made elsewhere.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -45,6 +47,9 @@ ORDER_SEED = 0
 """Rows are handed over in an order that depends on nothing but the number of rows: not on where they stood."""
 
 PLAIN_WORD = re.compile(r"[\w./{}:=,+@%-]+")
+KEPT_VARIABLES = ("PATH", "HOME", "LANG", "SYSTEMROOT")
+"""What every program is given of the environment, as far as it is set; the last is Windows' own."""
+
 SEED_BITS = 31
 """Seeds that every language reads as a whole number."""
 
@@ -61,6 +66,13 @@ class BroughtCommand(Brought):
         ),
     ]
     timeout: Annotated[float, Option("The seconds after which it is ended.", more_than=0)] = USUAL_SECONDS
+    environment: Annotated[
+        str,
+        Option(
+            "Variables of the environment that it is given beside PATH, HOME and LANG, with commas between; in a "
+            "study a list."
+        ),
+    ] = ""
     seed: Annotated[
         int | None,
         Option("What {seed} is; without one a map draws it from the settings, and what is published afresh.", least=0),
@@ -114,7 +126,7 @@ class BroughtCommand(Brought):
     @property
     def public(self) -> Self:
         """The same without the command."""
-        return replace(super().public, run="", timeout=USUAL_SECONDS, seed=None)
+        return replace(super().public, run="", timeout=USUAL_SECONDS, environment="", seed=None)
 
     def renamed(self, name: Callable[[str], str]) -> Self:
         """Return the same with other names of the files that the command names."""
@@ -134,6 +146,17 @@ class BroughtCommand(Brought):
             words = [word.replace(place, value) for word in words]
         return words
 
+    def _environment(self, folder: Path) -> dict[str, str]:
+        """Return what the program is given of the environment; temporary files are its folder's."""
+        named = [name.strip() for name in self.environment.split(",") if name.strip()]
+        if lacking := [name for name in named if name not in os.environ]:
+            raise BadInputError(
+                f"command {self.run!r}: the variable {lacking[0]!r} of its environment is not set; set it, or leave it "
+                "out"
+            )
+        kept = {name: os.environ[name] for name in (*KEPT_VARIABLES, *named) if name in os.environ}
+        return {**kept, "TMPDIR": str(folder)}
+
     @contextmanager
     def made(self, table: Table) -> Iterator[Content]:
         """Run the program in a folder of its own, which lasts as long as what it wrote is read."""
@@ -144,7 +167,8 @@ class BroughtCommand(Brought):
                 rows, cells = handed_rows(table)
                 _write_csv(rows, given)
                 seed = secrets.randbits(SEED_BITS) if self.seed is None else self.seed % (1 << SEED_BITS)
-                run_program(self._words(str(given), str(out), seed), folder, self.timeout, self.run)
+                words = self._words(str(given), str(out), seed)
+                run_program(words, folder, self._environment(folder), self.timeout, self.run)
                 if not out.is_file():
                     raise BadInputError(f"command {self.run!r}: it ended well but wrote nothing to {{out}}")
                 try:
@@ -268,9 +292,8 @@ class _Running:
     close = interrupt
 
 
-def run_program(words: list[str], folder: Path, seconds: float, command: str) -> None:
+def run_program(words: list[str], folder: Path, environment: Mapping[str, str], seconds: float, command: str) -> None:
     """Run a program to its end in a folder; raise where it fails, or does not end in time."""
-    environment = {**os.environ, "TMPDIR": str(folder)}
     try:
         process = subprocess.Popen(
             words,

@@ -23,6 +23,7 @@ from sfumato.phrases import counted as counted_words
 from sfumato.phrases import listed
 from sfumato.quiet import Quiet
 from sfumato.release.records import NOT_SHOWN, cell_codes
+from sfumato.release.writing import GROUP
 from sfumato.table import Table, distinct_rows
 
 ORDER = "its rows stand in the order of the table (aligned)"
@@ -47,6 +48,8 @@ class ReadRows(Quiet):
     """For every combination the cell of the person that it stands for, where that is known: then each is one row."""
 
     notices: tuple[str, ...]
+    bucket: str | None = None
+    """The column that tells the buckets of a bucketization."""
 
     @property
     def records(self) -> int:
@@ -92,8 +95,16 @@ class ReadRows(Quiet):
 
     @cached_property
     def group(self) -> tuple[Counts, Counts]:
-        """The groups that a reader sees, those of equal texts: a combination that shows each, and each one's group."""
-        return self.counted.number(list(self.quasi))
+        """The groups that a reader sees, those of equal texts: a combination that shows each, and each one's group.
+
+        Of a bucketization they are its buckets.
+        """
+        return self.counted.number(list(self.quasi) if self.bucket is None else [self.bucket])
+
+    @property
+    def shown_columns(self) -> list[str]:
+        """The columns that the table has too."""
+        return [name for name in self.counted.columns if name != self.bucket]
 
 
 def read_rows(
@@ -106,8 +117,12 @@ def read_rows(
     missing: str = "value",
     na: Sequence[str] = (),
     stars: str = "keep",
+    bucket: str | None = None,
 ) -> ReadRows:
-    """Read a file against a table; `handed` are the cells of its rows in the order in which a program got them."""
+    """Read a file against a table; `handed` are the cells of its rows in the order in which a program got them.
+
+    `bucket` names the column that tells the buckets of a bucketization.
+    """
     origin, columns = source.origin, source.engine.columns
     roles = table.roles
     known = [name for name in table.published if name in columns]
@@ -118,8 +133,8 @@ def read_rows(
             "name its columns as the table's are"
         )
     source.check(known, "a column of the table")
-    counted, linked = _counted(source, table, known, aligned, id, handed)
-    notices = _about_columns(table, columns, known, id)
+    counted, linked = _counted(source, table, [*known, *_bucket_column(source, table, bucket)], aligned, id, handed)
+    notices = _about_columns(table, columns, known, id, bucket)
     if stars == "leave-out" and quasi:
         counted, linked, said = _without_stars(counted, linked, quasi, origin)
         notices += said
@@ -137,10 +152,52 @@ def read_rows(
     }
     for column in (*read.values(), *values.values()):
         notices += column.notices
-    return ReadRows(table, origin, counted, read, values, linked, tuple(notices))
+    if bucket is not None:
+        _check_buckets(table, origin, read, values)
+    return ReadRows(table, origin, counted, read, values, linked, tuple(notices), bucket)
 
 
-def _about_columns(table: Table, columns: Sequence[str], known: Sequence[str], id: str | None) -> list[str]:
+# -- buckets -------------------------------------------------------------------------------------------------------
+
+
+def _bucket_column(source: Source, table: Table, bucket: str | None) -> list[str]:
+    """Return the column of the buckets, where there is one; raise where it is not there, or the table's own."""
+    if bucket is None:
+        return []
+    if bucket in table.published:
+        raise BadInputError(
+            f"{source.origin}: the column {bucket!r} (group) is one of the table's, so it cannot tell buckets; name "
+            "the one that does"
+        )
+    source.check([bucket], "group")
+    return [bucket]
+
+
+def _check_buckets(
+    table: Table, origin: str, quasi: Mapping[str, ReadColumn], sensitive: Mapping[str, ReadValues]
+) -> None:
+    """Raise unless a file can be a bucketization: all quasi-identifiers are there and exact, all values beside."""
+    lacking = [name for name in table.roles.quasi if name not in quasi]
+    lacking += [name for name in table.roles.sensitive if name not in sensitive]
+    if lacking or not sensitive:
+        missing = f"there is no column {lacking[0]!r}" if lacking else "the table has no sensitive column"
+        raise BadInputError(
+            f"{origin}: {missing}, and a bucketization (group) shows every quasi-identifier with the sensitive values "
+            "of its buckets; leave group out, or name the table of the values (sensitive_table)"
+        )
+    for name, column in quasi.items():
+        wide = np.flatnonzero((column.lo != column.hi)[column.column.codes])
+        if len(wide) or column.moved:
+            text = column.column.texts[column.column.codes[wide[0]]] if len(wide) else "a number outside of its domain"
+            raise BadInputError(
+                f"{origin}, column {name!r}: it shows {text!r}, and a bucketization (group) shows exact "
+                "quasi-identifiers; leave group out, and its groups are those of equal texts"
+            )
+
+
+def _about_columns(
+    table: Table, columns: Sequence[str], known: Sequence[str], id: str | None, bucket: str | None
+) -> list[str]:
     """Say which columns are not there, and which are not looked at."""
     roles, notices = table.roles, []
     if absent := [name for name in roles.quasi if name not in known]:
@@ -151,8 +208,10 @@ def _about_columns(table: Table, columns: Sequence[str], known: Sequence[str], i
         rest = [name for name in roles.sensitive if name in known]
         aside = f"; so {listed(rest)} is left aside too, and no sensitive value is measured" if rest else ""
         notices.append(f"the sensitive {listed(absent)} {'is' if len(absent) == 1 else 'are'} not in the file{aside}")
-    if extra := [name for name in columns if name not in known and name != id]:
+    if extra := [name for name in columns if name not in known and name not in (id, bucket)]:
         notices.append(f"not looked at, since the table has no such column to publish: {listed(extra[:10])}")
+        if bucket is None and GROUP in extra:
+            notices.append(f'if {GROUP!r} tells the buckets of a bucketization, say so: group = "{GROUP}"')
     return notices
 
 

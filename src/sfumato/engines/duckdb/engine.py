@@ -113,6 +113,7 @@ class DuckDBEngine:
         self._files = {path: _stamp(path) for path in loaded.files}
         self._numbers = count()
         self._tables: dict[tuple[str, str, Rule | None], str] = {}
+        self._texts: dict[tuple[str, str], tuple[CodedColumn, str]] = {}
         self._links: dict[str, tuple[Packing, NDArray[np.int64]]] = {}
         self._last: tuple[tuple[Coding, ...], Packing, str] | None = None
         self._lock = Lock()
@@ -253,11 +254,12 @@ class DuckDBEngine:
                 yield pa.RecordBatch.from_arrays([*listed, pa.array(counts[some])], names)
 
     @translated
-    def texts_in_order(self, columns: Sequence[str]) -> pa.Table:
-        """Return the texts of some columns, row by row as they stand."""
+    def texts_in_order(self, columns: Sequence[str], most: int | None = None) -> pa.Table:
+        """Return the texts of some columns, row by row as they stand: all, or at most so many."""
         texts = ", ".join(f"{self._text(name)} AS v{i}" for i, name in enumerate(columns))
+        limit = "" if most is None else f" LIMIT {most:d}"
         with self._lock:
-            table = self._connection.sql(f"SELECT {texts} FROM rows ORDER BY rowid").to_arrow_table()
+            table = self._connection.sql(f"SELECT {texts} FROM rows ORDER BY rowid{limit}").to_arrow_table()
         return table.rename_columns(list(columns))
 
     @translated
@@ -389,15 +391,18 @@ class DuckDBEngine:
 
     def _texts_packing(self, columns: Sequence[str], kept: str) -> tuple[Packing, list[str]]:
         """Give every text of some columns its number, the missing one too; return tables of texts beside."""
-        coded, tables = [], []
-        for column in columns:
+        numbered = [self._numbered_texts(column, kept) for column in columns]
+        return Packing(tuple(coded for coded, _ in numbered)), [texts for _, texts in numbered]
+
+    def _numbered_texts(self, column: str, kept: str) -> tuple[CodedColumn, str]:
+        """Give every text of a column its number, once: columns are counted again and again beside others."""
+        if (column, kept) not in self._texts:
             values = self._values_of(column, kept)
             texts = self._made(f"SELECT t AS text, row_number() OVER (ORDER BY t) - 1 AS code FROM {values} GROUP BY t")
             codes = self._made(f"SELECT value, code FROM {values} JOIN {texts} ON text IS NOT DISTINCT FROM t")
             size = self._connection.execute(f"SELECT count(*) FROM {texts}").fetchall()[0][0]
-            coded.append(CodedColumn(codes, self._keyed(column)[0], size))
-            tables.append(texts)
-        return Packing(tuple(coded)), tables
+            self._texts[column, kept] = CodedColumn(codes, self._keyed(column)[0], size), texts
+        return self._texts[column, kept]
 
     def _code(self, coding: Coding) -> CodedColumn:
         """Give every value of a column the code of its text; none to one whose text has none."""

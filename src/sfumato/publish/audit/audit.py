@@ -413,6 +413,8 @@ def _repeated(
     named: bool,
 ) -> _Repeated:
     """Compare with earlier releases, for every sensitive attribute that all have; one that is `named` must compare."""
+    if not earlier:
+        return _Repeated()
     original = None if asked.original is None else asked.original.count(asked.quasi)
     notations = {name: Notation(given.get(name), _values(original, name)) for name in asked.quasi}
     seen: dict[str, list[tuple[Seen, Seen]]] = {}

@@ -15,11 +15,12 @@ from sfumato.anonymizers import Brought
 from sfumato.measures import MEASURES
 from sfumato.phrases import counted, listed
 from sfumato.publish.audit.audit import Audit
-from sfumato.publish.cautions import Caution
+from sfumato.publish.cautions import IDENTITY, Caution
 from sfumato.publish.certificate import ALONE, Origin, foot, head, warning
 from sfumato.publish.check_command import Columns, argument, public_check
 from sfumato.publish.file_alone import FileAlone
 from sfumato.publish.plain_words import PlainWords, named
+from sfumato.release.writing import GROUP
 from sfumato.requirements import requirement
 from sfumato.table import Table
 
@@ -38,12 +39,17 @@ EYES = (
     "For your eyes only: worked out with the table at hand, so it can tell of records that are not in the file. "
     "Measures are relative to the whole table."
 )
+PERSONS = ("One record is one person", "If a person can have several records, the risks here are too low.")
+GROUPS = (
+    "Groups",
+    "A group is what a reader of the file sees: all rows with the same text in every column an outsider may know.",
+)
+BUCKETS = (
+    "Buckets",
+    f"Rows with the same text in the column '{GROUP}' are a bucket. Which of its sensitive values belongs to which of "
+    "its rows is not told: they were dealt out anew before the file was written.",
+)
 MEANINGS = [
-    ("One record is one person", "If a person can have several records, the risks here are too low."),
-    (
-        "Groups",
-        "A group is what a reader of the file sees: all rows with the same text in every column an outsider may know.",
-    ),
     (
         "Confirmed by the file",
         "Where a claim compares with the table, the rows of the file are taken for it: so everybody can check it, and "
@@ -68,6 +74,8 @@ class Shown:
 def foreign_cautions(maker: Brought, columns: Columns) -> list[Caution]:
     """List what such a file does not protect against; for everybody, so it follows from what was said alone."""
     cautions = [Caution("origin", NOT_BY_US)]
+    if maker.group is not None:
+        cautions.append(Caution("identity", IDENTITY))
     if not maker.people:
         cautions.append(
             Caution(
@@ -117,7 +125,8 @@ def public_foreign_certificate(shown: Shown, cautions: Sequence[Caution]) -> dic
         "measures": measures,
         "meaning": {name: MEASURES[name].meaning for name in measures if name in MEASURES},
         "anonymizer": maker.public.described_in_words,
-        **foot(MEANINGS, cautions, shown.path.name),
+        "form": maker.form,
+        **foot([PERSONS, GROUPS if maker.group is None else BUCKETS, *MEANINGS], cautions, shown.path.name),
         "verify": _check(shown, confirmed),
     }
 
@@ -126,7 +135,7 @@ def _check(shown: Shown, confirmed: Sequence[str]) -> list[str]:
     """Write how the file is checked again: what it confirms, or that it is the one that is meant."""
     if not shown.columns.quasi:
         return ["sha256sum", argument(shown.path.name)]
-    return public_check([shown.path.name], shown.columns, "generalization", confirmed)
+    return public_check([shown.path.name], shown.columns, shown.maker.form, confirmed)
 
 
 def _parts(maker: Brought, confirmed: Sequence[str]) -> list[dict[str, Any]]:
@@ -136,7 +145,7 @@ def _parts(maker: Brought, confirmed: Sequence[str]) -> list[dict[str, Any]]:
     return [
         {
             "requirement": str(part),
-            "in_words": part.rule_in_words("group"),
+            "in_words": part.rule_in_words("group" if maker.group is None else "bucket"),
             "confirmed_by_the_file": str(part) in confirmed,
             "checked": ALONE if str(part) in confirmed else NOT_ALONE,
         }
@@ -220,6 +229,7 @@ def foreign_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
     else:
         protects.append(NOTHING_CLAIMED)
     shown = named([*columns["quasi"], *columns["sensitive"], *columns["neutral"]])
+    exact = f"It does not hide who is in it: it has the exact values of {named(columns['quasi'])}."
     return {
         "is": [
             f"{name} has {rows}, {people if promise['records'] == 'people' else nobody}. It was made elsewhere{maker}.",
@@ -227,6 +237,7 @@ def foreign_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
         ],
         "protects": protects,
         "does_not": [
+            *([exact] if certificate["form"] == "bucketization" else []),
             "Nobody here promises how it came about: what it protects beyond what the file shows rests on who made it.",
             "It does not hide whether somebody is in it at all, nor what another file about the same people adds.",
         ],

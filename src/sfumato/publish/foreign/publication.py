@@ -37,10 +37,11 @@ from sfumato.publish.formulas import written_formulas
 from sfumato.publish.leaving import AGREE, Leaving
 from sfumato.publish.plain_words import PlainWords
 from sfumato.release import RecordRelease, Release, counts_people, format_of
+from sfumato.release.writing import GROUP
 from sfumato.requirements import requirement
 from sfumato.table import Table
 from sfumato.tradeoff import Point
-from sfumato.tradeoff.choice.exposure import foreign_refusal
+from sfumato.tradeoff.choice.exposure import IN_BUCKETS, check_changed, foreign_refusal
 
 AGREED = ("k", "smallest_group", "l_distinct", "l_frequency", "t_equal", "t_js", "loss")
 """What the audit of the written file must find as we did, where it is certain who is where."""
@@ -58,6 +59,8 @@ def leaving_foreign(
     found: Mapping[str, Any] = release.details["brought"]
     if why := foreign_refusal(found):
         raise BadInputError(f"point {point.id} {why}")
+    if isinstance(release, RecordRelease):
+        check_changed(release, f"point {point.id}")
     on_the_map = {} if maker.draws_at_random else dict(point.measures)  # those of another draw say nothing of this
     measures = on_the_map | (dict(measure(release).values) if counts_people(release) else {})
     return LeavingForeign(release, maker, rows, path, origin, found, measures, escape_formulas)
@@ -84,8 +87,8 @@ class LeavingForeign(Leaving):
     @property
     def inputs(self) -> Sequence[Path]:
         """The table's file, and the one that was brought."""
-        brought = input_files(self.maker.file) if isinstance(self.maker, BroughtFile) else []
-        return (*input_files(self.release.table.engine.origin), *brought)
+        brought = self.maker.files if isinstance(self.maker, BroughtFile) else ()
+        return [path for file in (self.release.table.engine.origin, *brought) for path in input_files(file)]
 
     @property
     def columns(self) -> Columns:
@@ -125,6 +128,7 @@ class LeavingForeign(Leaving):
             self.columns.quasi,
             self.columns.sensitive,
             original=self.release.table,
+            group=None if self.maker.group is None else GROUP,
             require=self.maker.claim if holds else None,
             suppressed="keep",
             missing=self.maker.missing,
@@ -153,7 +157,7 @@ class LeavingForeign(Leaving):
             parts = () if maker.claim is None else requirement(maker.claim).parts
             told = tuple(part for part in parts if columns.sensitive or not part.about_sensitive)
             reading = _delimiter(self.path)
-            alone = read_alone(drafts[0], columns, "generalization", told, reading, self.escape_formulas)
+            alone = read_alone(drafts[0], columns, maker.form, told, reading, self.escape_formulas)
         warnings = foreign_cautions(maker, columns)
         shown = Shown(maker, columns, self.path, drafts[0], self.rows.num_rows, alone)
         outside = public_foreign_certificate(shown, warnings)
@@ -190,6 +194,8 @@ class LeavingForeign(Leaving):
     def lines(self, verdict: Audit | None) -> Sequence[str]:
         """Say what was copied, and what could be confirmed."""
         lines = [f"Published {self.path}: {counted(self.rows.num_rows, 'row')} of {self.maker.made_of}.", NOT_BY_US]
+        if self.maker.group is not None:
+            lines += [f"WARNING: {IN_BUCKETS}", "Its sensitive values were dealt out anew within every bucket."]
         if self.maker.claimed:
             lines.append(f"Claimed: {self.maker.claimed}. {verdict_words(self.found)}")
         lines += [f"WARNING: {text}" for text in self.found["cautions"]]

@@ -15,6 +15,8 @@ from sfumato.publish.noisy.cautions import columns_left_out
 from sfumato.release import RecordRelease
 from sfumato.release.records import replicated_uniques, unchanged_records
 
+BESIDE = "; a column that shall stand beside changed ones as it is must be quasi, with what is changed in columns="
+
 
 def record_cautions(release: RecordRelease, maker: RecordMaker) -> list[Caution]:
     """List what this release does not protect against; what its maker has to say first."""
@@ -92,5 +94,5 @@ def _always(release: RecordRelease) -> Iterator[Caution]:
     yield Caution(
         "other columns",
         "Only quasi-identifiers and sensitive attributes are in this file; no column is published as it is.",
-        f"not in it: {listed(others)}" if others else "",
+        f"not in it: {listed(others)}{BESIDE if release.people else ''}" if others else "",
     )

@@ -49,9 +49,12 @@ KINDS: dict[str, Kind] = {
     "numeric": Kind(
         numeric,
         ("lower", "upper"),
-        ("resolution", "intervals", "fan_out", "quantiles", "open_below", "open_above", "continuous"),
+        (
+            *("resolution", "intervals", "fan_out", "quantiles", "cuts"),
+            *("labels", "open_below", "open_above", "continuous"),
+        ),
     ),
-    "dates": Kind(dates, ("first", "last"), ("levels",)),
+    "dates": Kind(dates, ("first", "last"), ("levels", "cuts", "labels")),
     "prefixes": Kind(prefixes, (), ("values", "keep")),
     "flat": Kind(flat, (), ("values",)),
     "tree": Kind(lambda children: tree(children), ("children",)),

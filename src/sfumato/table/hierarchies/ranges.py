@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise
@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 
 from sfumato.configuration import check_whole
 from sfumato.errors import BadInputError
-from sfumato.table.hierarchies.hierarchy import ROOT, Hierarchy, Level, stretch_notations, write_number
+from sfumato.table.hierarchies.hierarchy import (
+    ROOT,
+    Hierarchy,
+    Level,
+    stretch_notations,
+    write_date,
+    write_number,
+)
 
 Number = int | float | Decimal
 MOST_LEAVES = 2_000_000
@@ -36,6 +43,8 @@ def numeric(
     intervals: Sequence[Number] = (),
     fan_out: int | None = None,
     quantiles: Sequence[int] = (),
+    cuts: Sequence[Sequence[Number]] = (),
+    labels: Mapping[str, str] | None = None,
     values: Sequence[float] = (),
     counts: Sequence[int] = (),
     open_below: Number | None = None,
@@ -47,8 +56,9 @@ def numeric(
 
     Leaves are stretches of `resolution`, aligned at its multiples; `continuous` makes them half-open. Levels are
     equal `intervals` (each a multiple of the one before), or join `fan_out` nodes at a time, or are `quantiles` of
-    the given `values` with their `counts` (numbers of groups, falling). `open_above=90` makes one leaf `90+` of all
-    values from there on, also those above `upper`; `open_below=18` one leaf `<18`.
+    the given `values` with their `counts` (numbers of groups, falling), or begin anew at `cuts` of one's own, a list
+    for every level; `labels` calls a stretch otherwise than by its notation (`{"0-17": "minor"}`). `open_above=90`
+    makes one leaf `90+` of all values from there on, also those above `upper`; `open_below=18` one leaf `<18`.
 
     >>> numeric(17, 90, intervals=[5, 20]).text(0, 2), numeric(17, 90, open_above=80).leaves[-1]
     ('17-19', '80+')
@@ -66,15 +76,15 @@ def numeric(
         raise BadInputError(
             f"numbers beyond {LARGEST:,} are too large to be told apart; give the column as text codes, or as --neutral"
         )
-    if sum(given is not None and given != () for given in (intervals, fan_out, quantiles)) > 1:
-        raise BadInputError("give one of intervals, fan_out and quantiles, not several")
+    if sum(given is not None and len(given) > 0 for given in (intervals, quantiles, cuts)) + (fan_out is not None) > 1:
+        raise BadInputError("give one of intervals, fan_out, quantiles and cuts, not several")
     unit = _unit(low, high, step)
     edges = _edges(low, high, step, unit, continuous, open_below, open_above)
     firsts, lasts, widths = _stretches(edges, unit, continuous, open_below, open_above)
     ends = np.array([firsts, lasts])
     ends = ends[np.isfinite(ends)]
     whole = bool(((ends == np.floor(ends)) & (ends >= 0)).all())
-    labels = _leaf_labels(firsts, lasts, whole, continuous)
+    leaves = _leaf_labels(firsts, lasts, whole, continuous)
     groupings: Sequence[NDArray[Any]] = []
     if intervals:
         groupings = _equal_intervals(edges, [_decimal("intervals", width) for width in intervals], step)
@@ -82,41 +92,77 @@ def numeric(
         groupings = _fan_out(len(firsts), fan_out)
     elif quantiles:
         groupings = _quantiles(np.asarray(firsts), quantiles, np.asarray(values, float), np.asarray(counts, float))
-    return _stretch_hierarchy(labels, groupings, firsts, lasts, widths, continuous, observed)
+    elif cuts:
+        edges_at = [[float(_decimal("cuts", cut)) for cut in _level_of_cuts(level)] for level in cuts]
+        groupings = _own_cuts(firsts, edges_at, write_number)
+    plain = _stretch_hierarchy(leaves, groupings, firsts, lasts, widths, continuous, observed)
+    return renamed(plain, labels)
 
 
 def dates(
     first: datetime.date | str,
     last: datetime.date | str,
-    levels: Sequence[str] = USUAL_DATE_LEVELS,
+    levels: Sequence[str] | None = None,
     observed: bool = False,
+    *,
+    cuts: Sequence[Sequence[datetime.date | str]] = (),
+    labels: Mapping[str, str] | None = None,
 ) -> Hierarchy:
     """Build the hierarchy of the days from first to last, with months, years and decades (or quarters) above them.
+
+    In their place levels may begin anew at `cuts` of one's own, a list of days for every level.
 
     >>> dates("2019-12-30", "2020-01-02").levels[2].labels
     ('2019', '2020')
     >>> dates("2020-06-30", "2020-07-01", ["quarter"]).levels[1].labels
     ('2020-Q2', '2020-Q3')
+    >>> dates("2020-01-01", "2020-12-31", cuts=[["2020-02-01", "2020-06-15"]]).levels[1].labels
+    ('2020-01', '2020-02-01..2020-06-14', '2020-06-15..2020-12-31')
     """
     start, end = _date("first", first), _date("last", last)
-    unknown = [level for level in levels if level not in DATE_LEVELS]
-    if end < start or unknown or list(levels) != [level for level in DATE_LEVELS if level in levels]:
+    if levels is not None and len(cuts):
+        raise BadInputError("give one of levels and cuts, not both")
+    named = (() if len(cuts) else USUAL_DATE_LEVELS) if levels is None else levels
+    unknown = [level for level in named if level not in DATE_LEVELS]
+    if end < start or unknown or list(named) != [level for level in DATE_LEVELS if level in named]:
         raise BadInputError(f"dates need first <= last and levels from {', '.join(DATE_LEVELS)} in this order")
     days = range(start.toordinal(), end.toordinal() + 1)
     if len(days) > MOST_LEAVES:
         raise BadInputError(f"{len(days)} days from {start} to {end} are too many; narrow the bounds")
     every = np.datetime64(start.isoformat()) + np.arange(len(days))
-    years = every.astype("datetime64[Y]").astype(np.int64) + 1970
-    months = every.astype("datetime64[M]")
-    quarters = months.astype(np.int64) // 3
-    parts = {"month": months, "quarter": quarters, "year": years, "decade": years // 10 * 10}
+    parts = _periods(every)
     grown = [Level(tuple(range(len(days))), tuple(np.datetime_as_string(every).tolist()))]
-    for level in levels:
+    for level in named:
         starts = np.flatnonzero(np.append(True, parts[level][1:] != parts[level][:-1]))
         grown.append(Level(tuple(starts.tolist()), _date_labels(level, parts[level][starts])))
     stretches = tuple(map(float, days))
-    levels_above = (*grown, Level((0,), (ROOT,)))
-    return Hierarchy(levels_above, (1.0,) * len(days), "date", stretches, stretches, observed=observed)
+    root = Level((0,), (ROOT,))
+    built = Hierarchy((*grown, root), (1.0,) * len(days), "date", stretches, stretches, observed=observed)
+    if len(cuts):
+        at = [[float(_date("cuts", cut).toordinal()) for cut in _level_of_cuts(level)] for level in cuts]
+        above = _levels_of(built, _own_cuts(list(stretches), at, write_date), _named_periods(parts))
+        built = replace(built, levels=(built.levels[0], *above, root))
+    return renamed(built, labels)
+
+
+def _periods(every: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """Say in which month, quarter (counted from 1970 on), year and decade every day is."""
+    years = every.astype("datetime64[Y]").astype(np.int64) + 1970
+    months = every.astype("datetime64[M]")
+    return {"month": months, "quarter": months.astype(np.int64) // 3, "year": years, "decade": years // 10 * 10}
+
+
+def _named_periods(parts: Mapping[str, NDArray[Any]]) -> dict[tuple[int, int], str]:
+    """Name the stretches of days that are a month, a quarter, a year or a decade, as far as the domain reaches."""
+    names: dict[tuple[int, int], str] = {}
+    for level, periods in parts.items():
+        starts = np.flatnonzero(np.append(True, periods[1:] != periods[:-1]))
+        ends = [*(starts[1:] - 1).tolist(), len(periods) - 1]
+        for stretch, label in zip(
+            zip(starts.tolist(), ends, strict=True), _date_labels(level, periods[starts]), strict=True
+        ):
+            names.setdefault(stretch, label)
+    return names
 
 
 def _date_labels(level: str, parts: NDArray[Any]) -> tuple[str, ...]:
@@ -283,6 +329,51 @@ def _quantiles(
     return [np.minimum((middle * part).astype(np.int64), part - 1) for part in parts]
 
 
+def _level_of_cuts(level: object) -> list[Any]:
+    if not isinstance(level, list | tuple):
+        raise BadInputError(f"cuts must be lists of values, one for every level, not {level!r}")
+    return list(level)
+
+
+def _own_cuts(
+    firsts: list[float], levels: Sequence[Sequence[float]], write: Callable[[float], str]
+) -> list[NDArray[np.int64]]:
+    """Part the leaves at cuts of one's own: each is where a leaf begins, and every level has cuts of the one before."""
+    places, finer = {first: leaf for leaf, first in enumerate(firsts)}, set(firsts)
+    groupings = []
+    for cuts in levels:
+        if not cuts or any(a >= b for a, b in pairwise(cuts)):
+            raise BadInputError("cuts must rise within a level, and every level needs at least one")
+        strange = next((cut for cut in cuts if places.get(cut, 0) == 0), None)
+        if strange is not None:
+            raise BadInputError(
+                f"cuts: no leaf begins at {write(strange)} that could be cut off from one before; leaves are stretches "
+                "of the resolution between the bounds"
+            )
+        lacking = next((cut for cut in cuts if cut not in finer), None)
+        if lacking is not None:
+            raise BadInputError(
+                f"not a tree: the cut at {write(lacking)} goes through a stretch of the level below; cut that as well"
+            )
+        finer = set(cuts)
+        groupings.append(np.searchsorted([places[cut] for cut in cuts], np.arange(len(firsts)), side="right"))
+    return groupings
+
+
+def renamed(hierarchy: Hierarchy, labels: Mapping[str, str] | None) -> Hierarchy:
+    """Call nodes between leaves and root otherwise; a label that there is not is refused."""
+    if not labels:
+        return hierarchy
+    if not isinstance(labels, Mapping) or not all(isinstance(label, str) and label for label in labels.values()):
+        raise BadInputError("labels must map stretches to what they are called, such as {'0-17' = 'minor'}")
+    inner = hierarchy.levels[1:-1]
+    strange = next((label for label in labels if not any(label in level.labels for level in inner)), None)
+    if strange is not None:
+        raise BadInputError(f"labels: there is no stretch {strange!r} between the leaves and the root")
+    own = [Level(level.starts, tuple(labels.get(label, label) for label in level.labels)) for level in inner]
+    return replace(hierarchy, levels=(hierarchy.levels[0], *own, hierarchy.levels[-1]))
+
+
 def _stretch_hierarchy(
     leaves: list[str],
     groupings: Sequence[NDArray[Any]],
@@ -298,9 +389,20 @@ def _stretch_hierarchy(
     above = (Level((0,), (ROOT,)),) if size > 1 else ()
     ends = tuple(firsts), tuple(lasts)
     plain = Hierarchy((bottom, *above), tuple(widths), "number", *ends, continuous, observed=observed)
-    levels = [bottom]
+    return replace(plain, levels=(bottom, *_levels_of(plain, groupings, {}), *above))
+
+
+def _levels_of(
+    plain: Hierarchy, groupings: Sequence[NDArray[Any]], names: Mapping[tuple[int, int], str]
+) -> list[Level]:
+    """Make the levels above the leaves of what parts them; a stretch without a name has its notation for one."""
+    levels = [plain.levels[0]]
     for groups in groupings:
         starts = [0, *(np.flatnonzero(groups[1:] != groups[:-1]) + 1).tolist()]
         if 1 < len(starts) < len(levels[-1].starts):
-            levels.append(Level(tuple(starts), tuple(plain.stretch_texts(starts, [*starts[1:], size]))))
-    return replace(plain, levels=(*levels, *above))
+            ends = [*starts[1:], plain.domain_size]
+            texts = plain.stretch_texts(starts, ends)
+            stretches = [(start, end - 1) for start, end in zip(starts, ends, strict=True)]
+            labels = [names.get(stretch, text) for stretch, text in zip(stretches, texts, strict=True)]
+            levels.append(Level(tuple(starts), tuple(labels)))
+    return levels[1:]

@@ -28,8 +28,8 @@ def entry_of(hierarchy: Hierarchy) -> Entry:
         if _builds(whole, hierarchy):
             return whole
     raise BadInputError(
-        "this hierarchy has groups that no entry of a TOML file describes (quantiles, or made in Python); declare it "
-        "where it was made, or as a level table"
+        "this hierarchy has groups that no entry of a TOML file describes (made in Python); declare it where it "
+        "was made, or as a level table"
     )
 
 
@@ -46,10 +46,12 @@ def _proposals(hierarchy: Hierarchy) -> Iterator[Entry]:
     if hierarchy.strange:
         return
     if hierarchy.scale == "date":
-        yield _dates(hierarchy)
+        yield (entry := _dates(hierarchy))
+        yield from _with_cuts(entry, "levels", hierarchy)
         return
     if hierarchy.scale == "number" and hierarchy.domain_size > 1:
-        yield _numbers(hierarchy)
+        yield (entry := _numbers(hierarchy))
+        yield from _with_cuts(entry, "intervals", hierarchy)
     leaves = list(hierarchy.leaves[: hierarchy.domain_size])
     if hierarchy.height <= 1:
         yield {"type": "flat", "values": leaves}
@@ -59,6 +61,29 @@ def _proposals(hierarchy: Hierarchy) -> Iterator[Entry]:
     rows = [[level.labels[node] for level, node in zip(hierarchy.levels, row, strict=True)] for row in above]
     yield {"type": "tree", "children": _nested([row[-2::-1] for row in rows])}
     yield {"type": "level-table", "rows": rows}
+
+
+def _with_cuts(entry: Entry, levels: str, hierarchy: Hierarchy) -> Iterator[Entry]:
+    """Write every level by the values at which its stretches begin, and what is called otherwise by its own name."""
+    inner = list(hierarchy.levels[1:-1])
+    begins = [
+        [hierarchy.firsts[start] for start in level.starts[1:] if start < hierarchy.domain_size] for level in inner
+    ]
+    write = write_date if hierarchy.scale == "date" else lambda number: plain(_decimal(number))
+    cut: Entry = {key: value for key, value in entry.items() if key != levels}
+    cut |= {"cuts": [[write(begin) for begin in level] for level in begins]} if begins else {}
+    for bare in (entry, cut):
+        try:
+            named = from_entry(dict(bare), lambda: ((), ())).levels[1:-1]
+        except BadInputError:
+            continue
+        pairs = [
+            pair
+            for level, own in zip(named, inner, strict=False)
+            for pair in zip(level.labels, own.labels, strict=False)
+        ]
+        labels = {label: own for label, own in pairs if label != own}
+        yield bare | ({"labels": labels} if labels else {})
 
 
 def _nested(paths: Sequence[Sequence[str]]) -> list[object]:

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import BadInputError
+from sfumato.measures.disclosure.standing import standing
 from sfumato.phrases import counted
 from sfumato.release import RecordRelease, Release
-from sfumato.release.records import unchanged_records
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Point
@@ -34,6 +34,12 @@ ABOUT_HIDING = frozenset(
 """Measures of how well quasi-identifiers are hidden, and at what loss: they say nothing of who does not hide them."""
 
 
+IN_BUCKETS = (
+    "It does not hide who is in the table: the exact quasi-identifiers are published, and only the link to the "
+    "sensitive values is loosened."
+)
+
+
 def shows_exact(point: Point) -> bool:
     """Say whether a release shows exact quasi-identifiers on purpose."""
     return point.form == "bucketization" or point.candidate.anonymizer.shows_exact
@@ -44,8 +50,10 @@ def refusal(point: Point) -> str:
     if not point.candidate.anonymizer.is_release:
         what = point.candidate.anonymizer.in_words()
         return f"is the {what}, the other end of the map: not a release to publish"
-    if point.brought is not None:
-        return foreign_refusal(point.brought)
+    if point.brought is not None and (why := foreign_refusal(point.brought)):
+        return why
+    if point.refused or point.brought is not None:
+        return point.refused
     if point.is_noisy or shows_exact(point):
         return ""
     measures = point.measures
@@ -70,6 +78,11 @@ def foreign_refusal(brought: Mapping[str, Any]) -> str:
         )
     if brought["truthful"] and brought["alone"]:
         alone = counted(brought["alone"], "row")
+        if "buckets" in brought:
+            return (
+                f"has {alone} alone in a bucket, so that what is sensitive stands beside exact quasi-identifiers: it "
+                "is not a release to publish"
+            )
         return (
             f"shows people as they are, and {alone} of {brought['rows']:,} look like no other (k is 1), so it is not "
             "a release to publish"
@@ -99,13 +112,30 @@ def check_shown(release: Release, id: str) -> None:
         )
 
 
-def check_changed(release: RecordRelease, id: str) -> None:
-    """Raise where a maker of changed records changed nobody's, and somebody is alone: that is the table itself."""
-    if release.people and int(release.sizes.min()) == 1 and unchanged_records(release) == release.records:
-        raise BadInputError(
-            f"point {id} shows the table as it is: with these settings not one of {counted(release.records, 'record')} "
-            "is changed, so it is not a release to publish; choose settings that change more"
-        )
+def hardly_changed(release: RecordRelease) -> str:
+    """Say why records in place of records are no release to publish: they are the table's own, but for a few.
+
+    Nothing where they are others, or nobody among them is alone.
+    """
+    found = standing(release)
+    if not found.hardly_changed:
+        return ""
+    alone = f"{found.bare:,} of the {counted(found.alone, 'person', 'people')} who are like nobody else among them"
+    same = "as it is" if found.standing == found.of else "nearly as it is"
+    if found.standing == found.of and release.people:
+        records = f"not one of {counted(found.of, 'record')} is changed"
+    elif release.people:
+        records = f"{found.standing:,} of {counted(found.of, 'record')} stand in it just as they were recorded"
+    else:
+        distinct = counted(found.of, "distinct record")
+        records = f"{found.standing:,} of {distinct} stand in it just as often as in the table"
+    return f"shows the table {same}: {records}, {alone}, so it is not a release to publish; take one that changes more"
+
+
+def check_changed(release: RecordRelease, called: str) -> None:
+    """Raise where records are those of the table, but for a few, and somebody is alone."""
+    if why := hardly_changed(release):
+        raise BadInputError(f"{called} {why}")
 
 
 def is_unchanged(point: Point) -> bool:
@@ -121,13 +151,11 @@ def is_unchanged(point: Point) -> bool:
 
 def warnings(point: Point) -> list[str]:
     """Say what a person has to know of what a release shows, before anything else."""
-    if point.form == "bucketization":
-        return [
-            "It does not hide who is in the table: the exact quasi-identifiers are published, and only the link to the "
-            "sensitive values is loosened."
-        ]
     if point.brought is not None:
-        return [point.candidate.anonymizer.caution, *point.brought["cautions"]]
+        buckets = [IN_BUCKETS] if point.form == "bucketization" else []
+        return [*buckets, point.candidate.anonymizer.caution, *point.brought["cautions"]]
+    if point.form == "bucketization":
+        return [IN_BUCKETS]
     if point.candidate.anonymizer.caution:
         return [point.candidate.anonymizer.caution]
     if is_unchanged(point):

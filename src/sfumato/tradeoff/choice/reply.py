@@ -13,7 +13,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, ClassVar
 
 from sfumato.errors import BadInputError
-from sfumato.measures import MEASURES
+from sfumato.measures import ATTACK_MEASURES, FIDELITY, MEASURES
 from sfumato.phrases import listed, number
 from sfumato.quiet import Quiet
 from sfumato.requirements import KAnonymity, LDiversity, Requirement
@@ -26,9 +26,13 @@ from sfumato.tradeoff.dominance import cost
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Map, Point
+    from sfumato.tradeoff.study.explorable import Explorable
 
 SHARES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 """The shares of suppressed records by which a reply says how much suppression helps."""
+
+SUBJECTS = {"table": "a table", "baskets": "baskets"}
+"""What maps are of, by the section of their study."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,6 +88,16 @@ def ask(map_: Map, question: Question | str) -> Reply:
     """Answer a question such as `k within loss 0.25` over all releases of a map: `docs/choosing.md` has the grammar."""
     asked = read_question(question) if isinstance(question, str) else question
     return _Asked(map_, asked).reply()
+
+
+def check_subject(question: Question, study: Explorable) -> None:
+    """Raise where a question is about a measure of baskets and the study about a table, or the other way round."""
+    for name in question.measures:
+        said_of = MEASURES[name].said_of
+        if said_of != study.section:
+            raise BadInputError(
+                f"{name} is said of {SUBJECTS[said_of]}, and this study is of {SUBJECTS[study.section]}"
+            )
 
 
 def required(map_: Map) -> tuple[str, ...]:
@@ -142,11 +156,20 @@ class _Asked(Quiet):
 
     def _check_known(self) -> None:
         """Raise where a measure is on no point."""
+        check_subject(self.question, self.map_.study)
         known = [name for name in MEASURES if any(point.has([name]) for point in self.map_.points)]
         needed = [*self.question.measures, *([SHARE] if "suppression" in self.question.by else [])]
         for name in needed:
             if known and name not in known:
-                raise BadInputError(f"no point of this map has the measure {name!r}; it has {', '.join(known)}")
+                raise BadInputError(f"no point of this map has the measure {name!r}{self._remedy(name, known)}")
+
+    def _remedy(self, name: str, known: Sequence[str]) -> str:
+        """Say where a measure that a map lacks is to be had; where it is not, what the map has."""
+        if name == "epsilon":
+            return ": only differentially private releases have one; --search 60s looks for some"
+        if name in (*FIDELITY, *ATTACK_MEASURES):
+            return ": it is measured where it is asked for; ask the study itself instead of its map"
+        return f"; it has {', '.join(known)}"
 
     def _order(self, point: Point) -> tuple[object, ...]:
         """Order points by what is asked, then by what it costs; ties are decided."""

@@ -21,7 +21,9 @@ def added(map_: Map, given: Any, said: Mapping[str, Any]) -> Map:
     """Measure what was made elsewhere on the scales of a map, and put it there; what is there already is replaced."""
     study = of_table(map_.study)
     table = opened_again(map_)
-    candidate = Candidate(brought(given, said), NOTHING).pinned
+    maker = brought(given, said).pinned
+    maker.check_readable(table)
+    candidate = Candidate(maker, NOTHING, maker.form)
     grown = with_candidate(study, candidate.anonymizer)
     point = measured_point(candidate, study.scales.prepare(table).ready())
     kept = tuple(other for other in map_.points if other.id != point.id)
@@ -32,7 +34,7 @@ def with_candidate(study: Study, maker: Any) -> Study:
     """Return a study with what was made elsewhere beside its own candidates."""
     known = {candidate.anonymizer for candidate in study.candidates}
     bare = replace(maker, digest="")
-    return study if bare in known else study.grown([Candidate(bare, NOTHING)])
+    return study if bare in known else study.grown([Candidate(bare, NOTHING, bare.form)])
 
 
 def brought(given: Any, said: Mapping[str, Any]) -> Brought:

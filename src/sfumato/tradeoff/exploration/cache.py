@@ -65,6 +65,11 @@ class Cache:
                 stream.write(_line(entry))
 
 
+def kept_points(path: Path) -> list[Mapping[str, Any]]:
+    """Return the plain values of all points that a cache keeps; of one that was measured twice, the later last."""
+    return [entry["point"] for entry in _entries(path)[0] if "point" in entry]
+
+
 def mend_cache(path: Path | None) -> str:
     """Take lines that do not fit their check sum out of a cache; say in a sentence how many, nothing where all fit."""
     kept, unfit = _entries(path)

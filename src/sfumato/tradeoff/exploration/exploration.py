@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from sfumato.anonymizers import Maker, Mechanism, UnsafeSeededNoise
+from sfumato.anonymizers import Brought, Maker, Mechanism, UnsafeSeededNoise
 from sfumato.configuration import without_seed
 from sfumato.errors import InfeasibleError, SfumatoError, StoppedError, lacks_memory
 from sfumato.kernels import source_digest
@@ -24,6 +24,7 @@ from sfumato.release import Published, RecordRelease, Release
 from sfumato.release.changes import column_changes
 from sfumato.rooms import up_to
 from sfumato.table import Table
+from sfumato.tradeoff.choice.exposure import hardly_changed
 from sfumato.tradeoff.exploration.cache import Cache, mend_cache
 from sfumato.tradeoff.exploration.details import attack_tables, details, noisy_details, pictured, record_details
 from sfumato.tradeoff.limit.limit import AXES, Limit, limit
@@ -206,7 +207,13 @@ class TableWork:
         return self.study.scales.prepare(self.table).ready()
 
     def prepared(self) -> Callable[[Candidate], Point]:
-        """Make the scales ready; return what makes and measures one candidate."""
+        """Make the scales ready; return what makes and measures one candidate.
+
+        A file that was named and cannot be read is said before anything is made.
+        """
+        for candidate in self.candidates:
+            if isinstance(candidate.anonymizer, Brought):
+                candidate.anonymizer.check_readable(self.table)
         return partial(measured_point, prepared=self._ready)
 
     def proposals(self, aim: Aim, workers: int | None) -> Proposals:
@@ -241,7 +248,7 @@ def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
         worth = measured.worth
         again = None if not maker.remakes else lambda table, turn: [made(table, turn)]
         attacks = partial(with_attacks, prepared=prepared, releases=[release], again=again)
-        found = {
+        found: dict[str, Any] = {
             "measures": dict(measured.values),
             "worth": None if worth is None else {**asdict(worth), "verdict": worth.verdict},
         }
@@ -249,6 +256,7 @@ def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
         if maker.foreign:
             found["brought"] = release.details["brought"]
         if isinstance(release, RecordRelease):
+            found["refused"] = hardly_changed(release)
             return attacks({**found, "details": record_details(release) | pictured(measured)})
         bounds = {} if maker.foreign else published_risks(release, candidate.requirement, candidate.suppress)
         found |= {

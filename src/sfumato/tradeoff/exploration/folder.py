@@ -53,7 +53,7 @@ BROUGHT = fields(
         "cautions": listed(text),
         "notices": listed(text),
     },
-    {"claim": text, "verdict": one_of("holds", "fails", "unchecked"), "why": text},
+    {"claim": text, "verdict": one_of("holds", "fails", "unchecked"), "why": text, "buckets": whole()},
 )
 """What was found of a release that was made elsewhere."""
 
@@ -75,6 +75,7 @@ POINT = fields(
         "intervals": mapped(listed(number_or_infinity, 2)),
         "changes": mapped(text),
         "brought": optional(BROUGHT),
+        "refused": text,
         "words": text,
         "family": text,
     },
@@ -154,7 +155,8 @@ def point_values(point: Point) -> dict[str, Any]:
     """Write a point as values: its candidate in the texts that `candidate_of` of a study reads back, then the rest."""
     values = {field.name: getattr(point, field.name) for field in dataclasses.fields(point)}
     del values["id"], values["candidate"]
-    if point.brought is None:
-        del values["brought"]
+    for name in ("brought", "refused"):
+        if not values[name]:
+            del values[name]
     candidate = {name: getattr(point, name) for name in ("anonymizer", "form", "requirement", "parameters")}
     return {"id": point.id, **candidate, **values, "words": point.words, "family": point.family}

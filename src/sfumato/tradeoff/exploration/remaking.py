@@ -39,5 +39,5 @@ def made(point: Point, table: Table) -> Release | NoisyRelease | RecordRelease:
     if isinstance(release, Release) and not candidate.anonymizer.foreign:
         check_shown(release, point.id)
     if isinstance(release, RecordRelease) and not candidate.anonymizer.foreign:
-        check_changed(release, point.id)
+        check_changed(release, f"point {point.id}")
     return release

@@ -142,10 +142,10 @@ def frame(axes: Sequence[str], places: Sequence[Numbers], ends: Sequence[Measure
     """Return the best and the worst corner of the frame, in costs.
 
     Along each axis it spans what the ends of the map and the releases on the frontier have; where the ends do not
-    differ, all that the measure can be, if that is finite.
+    differ, all that the measure can be, if that is finite, otherwise what all releases have if the frontier is a point.
     """
-    rows = np.array(places, np.float64).reshape(len(places), len(axes))
-    rows = rows[non_dominated(rows)]
+    every = np.array(places, np.float64).reshape(len(places), len(axes))
+    rows = every[non_dominated(every)]
     spans = []
     for i, name in enumerate(axes):
         known = [scaled(name, each[name]) for each in ends if isfinite(each.get(name, inf))]
@@ -153,5 +153,7 @@ def frame(axes: Sequence[str], places: Sequence[Numbers], ends: Sequence[Measure
         bounds = MEASURES[name].least, MEASURES[name].most
         if (not known or min(known) == max(known)) and all(map(isfinite, bounds)):
             values += [cost(name, bound) for bound in bounds]
+        elif min(values, default=0.0) == max(values, default=0.0):
+            values += every[:, i].tolist()
         spans.append((min(values, default=0.0), max(values, default=0.0)))
     return np.array([span[0] for span in spans]), np.array([span[1] for span in spans])

@@ -94,6 +94,19 @@ class Family:
         return replace(self, example=replace(self.example, suppress=0.0)) if self.suppress else self
 
     @property
+    def kin(self) -> str:
+        """Name what it shares with families that differ from it in form, or in how many records may be left out."""
+        plain = self.without_suppression
+        changed = plain.example.form != FORMS[0]
+        return (replace(plain, example=replace(plain.example, form=FORMS[0])) if changed else plain).key
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether its releases show exact quasi-identifiers, as buckets do."""
+        form: str = self.example.form
+        return form == "bucketization"
+
+    @property
     def suppress(self) -> float:
         """Which share of the records may be left out; of baskets none are."""
         share: float = getattr(self.example, "suppress", 0.0)
@@ -112,9 +125,9 @@ class Family:
         return bool(self.places) and all(getattr(part, "about_sensitive", False) for part in parts)
 
     @property
-    def first(self) -> Iterator[Any]:
-        """The members to try before anything is known of the family."""
-        return (self.at(self.dial.at(share)) for share in FIRST)
+    def first(self) -> Iterator[tuple[Any, int]]:
+        """The members to try before anything is known of the family, each with its side of the middle."""
+        return ((self.at(self.dial.at(share)), (share > FIRST[0]) - (share < FIRST[0])) for share in FIRST)
 
 
 LOSSES = ("loss", "generalization_loss")

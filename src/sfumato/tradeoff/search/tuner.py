@@ -5,7 +5,9 @@ The study's own candidates come first; beside a question they take turns with wh
 tried next: the point half way, a little better than the straight line, and what it would gain (`aims`), times how well
 promises were kept so far, of that family and between releases that stand on the frontier as these do, whichever is
 less. So a family that alone holds the frontier has its dial refined, and one that lies behind it is left alone. What is
-beyond the known values of a family, and the next cut vector (`cuts`), promise what the last tries there gained.
+beyond the known values of a family promises what the last try on that side gained, the next cut vector (`cuts`) what
+the last ones did. A first look at a family counts by how first looks of its kind were kept: in ranges where buckets are
+known, with fewer records left out, about values that nothing is asked of.
 Promises are held against each other by the effort that a maker says a release of its takes. No clock has a
 say in what is tried next, only in when to stop: more time continues the same sequence, so the frontier never gets worse
 with a larger budget, and a run that was stopped goes on from what is kept.
@@ -15,7 +17,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import inf, log
@@ -27,6 +29,7 @@ import numpy as np
 from sfumato.anonymizers import CutVector
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
+from sfumato.phrases import listed
 from sfumato.process.interrupts import Cancel
 from sfumato.tradeoff.choice.bounds import Bound
 from sfumato.tradeoff.dominance import non_dominated
@@ -55,8 +58,15 @@ ASIDE = 0.02
 POOR = 0.25
 """Half a batch is filled whatever it promises; nothing that promises less than so much of the best joins it."""
 
+DEAR = 2.0 * AT_ONCE
+"""Nor does anything by which it would take more than so many releases of Mondrian: what is dear is decided by what the
+last of it has shown."""
+
 LAST = 0.99
 """How much of what the next try is taken to gain is what the last one gained; the rest is from those before."""
+
+DIFFER = ("is_exact", "suppress")
+"""In what families of a kin differ: in form, and in how many records may be left out."""
 
 CUTS = -1
 """The place of cut vectors among the families."""
@@ -101,11 +111,30 @@ def tune(
     plan = (given.search if isinstance(given, Study) else None) or SearchPlan()
     within = tuple(dict.fromkeys([*bounds, *plan.bounds]))
     aim = Aim(asked, within, asked=True) if asked else Aim(given.axes, within)
-    exploration: Exploration[Any] = Exploration(given, cache, workers, table, cancel)
+    drawn, notices = _drawn_for(given, aim)
+    exploration: Exploration[Any] = Exploration(drawn, cache, workers, table, cancel)
     tuning = _Tuning(exploration, aim, seconds, tries, progress or (lambda done, total, last: None))
     tuning.run()
+    _check_made(aim, list(tuning.tuner.points.values()))
     with exploration.mapped_when_stopped(lambda: _points_of(tuning.own, tuning.tuner.points)):
-        return tuning.map()
+        return tuning.map(notices)
+
+
+def _check_made(aim: Aim, points: Collection[Point]) -> None:
+    """Raise where epsilon is asked for, and no mechanism can be run on the table."""
+    failed = [point for point in points if point.status == "failed" and point.candidate.anonymizer.noisy]
+    if "epsilon" in aim.names and failed and not any(point.has(["epsilon"]) for point in points):
+        point = failed[0]
+        raise BadInputError(f"nothing that has an epsilon can be made: {point.candidate.anonymizer}: {point.reason}")
+
+
+def _drawn_for(given: Explorable, aim: Aim) -> tuple[Explorable, list[str]]:
+    """Return the study on axes that what is looked for has, and a sentence where those are others than it had."""
+    drawn = given.on_axes_for(aim.names) if isinstance(given, Study) else given
+    if drawn.axes == given.axes:
+        return given, []
+    axes = f"{listed(drawn.axes)}, not on {listed(given.axes)}"
+    return drawn, [f"the map is drawn on {axes}: what is counted on groups is not known of releases with an epsilon"]
 
 
 def _points_of(candidates: Sequence[Any], *known: Mapping[Any, Point]) -> list[Point]:
@@ -188,8 +217,8 @@ class _Tuning:
             self.tuner.learn(candidate, point)
             self.order.append((round(time.monotonic() - self.started, 3), candidate.id))
 
-    def map(self) -> Map:
-        """Put the study's own candidates on a map, and what else could be made."""
+    def map(self, notices: Sequence[str]) -> Map:
+        """Put the study's own candidates on a map, and what else could be made; with what has to be said besides."""
         points = self.tuner.points
         shown = {one: point for one, point in points.items() if one in self.wanted or point.status == "measured"}
         added = [one for one in shown if one not in self.wanted]
@@ -202,7 +231,8 @@ class _Tuning:
             "exhausted": self.tuner.exhausted,
         }
         grown = self.exploration.study.grown(added)
-        return self.exploration.map(list(shown.values()), grown, {"tuning": tuning})
+        about = {"tuning": tuning, "notices": [*self.exploration.work.about["notices"], *notices]}
+        return self.exploration.map(list(shown.values()), grown, about)
 
 
 class Offer(NamedTuple):
@@ -222,6 +252,9 @@ class Offer(NamedTuple):
 
     ends: int | None = None
     """Between two releases: how many of them stand on the frontier."""
+
+    kinds: tuple[str, ...] = ()
+    """Of a first look at a family: in what it differs from its kin that is known, and whether it is one aside."""
 
 
 @dataclass
@@ -263,24 +296,29 @@ class Tuner:
     """Whether nothing was left to try when it was last asked."""
 
     def __post_init__(self) -> None:
-        self._first = [list(dict.fromkeys(family.first)) for family in self.families]
+        self._first = [dict(family.first) for family in self.families]
         self._known: list[dict[float, Point]] = [{} for _ in self.families]
         self._relevant: list[Point] = []  # what no other beat when it came: all that the frame and the frontier need
         self._trust = [Trust() for _ in self.families]
         self._trust_between = [Trust() for _ in range(3)]  # by how many of both ends stand on the frontier
+        self._trust_first = {kind: Trust() for kind in (*DIFFER, "aside")}
         self._middles: dict[tuple[int, float, float], Any] = {}
         self._hopes: dict[Any, Offer] = {}
         self._closed: set[int] = set()
         self._cut: set[Any] = set()
         tells = any(MEASURES[name].needs_sensitive for name in self.aim.names)
-        aside = [not tells and family.is_about_values for family in self.families]
-        self._share = {CUTS: CREDIT} | {i: CREDIT * (ASIDE if each else 1.0) for i, each in enumerate(aside)}
-        self._credit: dict[int, float] = {}
+        self._aside = [not tells and family.is_about_values for family in self.families]
+        self._share = {CUTS: CREDIT} | {i: CREDIT * (ASIDE if each else 1.0) for i, each in enumerate(self._aside)}
+        self._credit: dict[Any, float] = {}
         self._tried = dict.fromkeys(self._share, 0)
         freest: dict[str, int] = {}
         for i, family in sorted(self._places, key=lambda place: place[1].suppress):
             freest[family.without_suppression.key] = i
         self._freest = [freest[family.without_suppression.key] for family in self.families]
+        kin: dict[str, list[int]] = {}
+        for i, family in sorted(self._places, key=lambda place: (not place[1].is_exact, -place[1].suppress)):
+            kin.setdefault(family.kin, []).append(i)
+        self._kin = [kin[family.kin] for family in self.families]
 
     @property
     def _places(self) -> Iterator[tuple[int, Family]]:
@@ -299,6 +337,7 @@ class Tuner:
             if value is None:
                 continue
             self._take(i, gain, judge)
+            self._take_side(i, candidate, gain)
             if seen:
                 self._known[i][value] = point
             elif point.status == "failed":  # it cannot serve such a requirement or table
@@ -309,6 +348,8 @@ class Tuner:
             self._trust[offer.place].take(kept)
             if offer.ends is not None:
                 self._trust_between[offer.ends].take(kept)
+            for kind in offer.kinds if point.status != "failed" else ():  # what cannot be made says nothing of its kind
+                self._trust_first[kind].take(kept)
         if candidate in self._cut:
             self._take(CUTS, gain, judge)
         if gain > 0 and self.cuts is not None:
@@ -318,6 +359,13 @@ class Tuner:
         """Remember what a try has gained, which is most of what the next one is taken to gain."""
         self._credit[place] = LAST * gain + (1 - LAST) * self._credit_of(place, judge.open)
         self._tried[place] += 1
+
+    def _take_side(self, place: int, candidate: Any, gain: float) -> None:
+        """Remember what a try beyond the known values has gained: what the next on its side is taken to gain."""
+        side = self._first[place].get(candidate)
+        if side is not None:
+            for each in (side,) if side else (-1, 1):
+                self._credit[place, each] = gain
 
     def _credit_of(self, place: int, left: float) -> float:
         """Say what the next try is taken to gain, where so much of the frame is left."""
@@ -331,8 +379,9 @@ class Tuner:
         )
         chosen: dict[Any, Offer] = {}
         for offer in offers:
-            poor = len(chosen) >= AT_ONCE // 2 and offer.worth < POOR * max(each.worth for each in chosen.values())
-            if poor or len(chosen) == AT_ONCE:
+            poor = offer.worth < POOR * max((each.worth for each in chosen.values()), default=0.0)
+            dear = sum(self._effort_of(each.place) for each in (*chosen.values(), offer)) > DEAR
+            if len(chosen) >= AT_ONCE // 2 and (poor or dear or len(chosen) == AT_ONCE):
                 break
             for candidate in self._next_cuts(1) if offer.candidate is None else [offer.candidate]:
                 chosen.setdefault(candidate, offer)
@@ -341,6 +390,9 @@ class Tuner:
         self._hopes |= {one: offer for one, offer in chosen.items() if offer.place != CUTS}
         self.exhausted = not chosen
         return list(chosen)
+
+    def _effort_of(self, place: int) -> float:
+        return CutVector.effort if place == CUTS else self.families[place].effort
 
     def _judge(self) -> Judge:
         return self.aim.judge(self._relevant, self.ends)
@@ -362,21 +414,35 @@ class Tuner:
     def _beyond(self, left: float) -> list[Offer]:
         """List the next try beyond what is known of each family, and of cut vectors, by what the last ones gained.
 
-        A family waits for the one that may leave out the most records and is the same otherwise, as far as that can be
-        made, and begins with its credit.
+        A family waits for the first of its kin that can be made, and begins with its credit: with the form that shows
+        exact values, which are the more useful, and of that with the limit that may leave out the most records.
         """
         offers = []
-        for i, queue in enumerate(self._first):
-            candidate = next((one for one in queue if one not in self.points), None)
-            known = i if self._tried[i] or self._freest[i] in self._closed else self._freest[i]
-            if candidate is not None and i not in self._closed and (known == i or self._tried[known]):
-                credit = self._credit_of(known, left)
-                worth = self._trust[known].share * credit / self.families[i].effort
-                offers.append(Offer(i, candidate, credit, worth))
+        for i, family in self._places:
+            known = i if self._tried[i] else next((each for each in self._kin[i] if each not in self._closed), i)
+            if i in self._closed or (known != i and not self._tried[known]):
+                continue
+            kinds = () if self._tried[i] else self._kinds_of(known, i)
+            trust = min([self._trust[known].share, *(self._trust_first[kind].share for kind in kinds)])
+            for side, candidate in self._next_sides(i):
+                credit = self._credit.get((i, side), self._credit_of(known, left))
+                offers.append(Offer(i, candidate, credit, trust * credit / family.effort, kinds=kinds))
         if self.cuts is not None:
             credit = self._credit_of(CUTS, left)
             offers.append(Offer(CUTS, None, credit, credit / CutVector.effort))
         return offers
+
+    def _next_sides(self, place: int) -> Iterator[tuple[int, Any]]:
+        """Yield what a family would try next on either side of its middle, which comes before both."""
+        left = {side: one for one, side in reversed(self._first[place].items()) if one not in self.points}
+        for side in (0,) if 0 in left else sorted(left):
+            yield side, left[side]
+
+    def _kinds_of(self, known: int, place: int) -> tuple[str, ...]:
+        """Say of which kinds a first look at a family is, of whose kin one is known."""
+        here, there = self.families[known], self.families[place]
+        differs = tuple(name for name in DIFFER if getattr(here, name) != getattr(there, name))
+        return (*differs, "aside") if self._aside[place] else differs
 
     def _between(self, judge: Judge) -> list[Offer]:
         """List the values half way between known ones of every family that promise anything."""

@@ -42,7 +42,7 @@ def brought_of(block: Mapping[str, Any], folder: Path) -> Brought | None:
     known_keys(f"[[candidates]] with a {named[0]}", block, keys)
     values: dict[str, Any] = {}
     for key, value in block.items():
-        if key == "na" and isinstance(value, list):
+        if key in ("na", "environment") and isinstance(value, list):
             value = ",".join(map(str, value))
         if key == "aligned" and isinstance(value, bool):
             value = FLAGS[value]
@@ -62,9 +62,7 @@ def beside_study(maker: AnyMaker, folder: Path) -> AnyMaker:
 
 def _renamed(maker: AnyMaker, name: Callable[[str], str]) -> AnyMaker:
     """Give the files that a maker names other names."""
-    if isinstance(maker, BroughtFile):
-        return replace(maker, file=name(maker.file))
-    return maker.renamed(name) if isinstance(maker, BroughtCommand) else maker
+    return maker.renamed(name) if isinstance(maker, BroughtFile | BroughtCommand) else maker  # type: ignore[return-value]
 
 
 def found_again(maker: AnyMaker, known: Iterable[Maker]) -> AnyMaker:

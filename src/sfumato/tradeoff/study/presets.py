@@ -2,7 +2,9 @@
 
 A preset keeps the table, its hierarchies and the scales of a study, and takes the place of its candidates and axes.
 What a table cannot bear (a differentially private maker of undeclared domains) stands on the map as a point that says
-why; what is about sensitive values is left out where there are none.
+why; what is about sensitive values is left out where there are none. Makers that serve one sensitive attribute are
+asked to serve each in turn; those that count the values of one alone are left out where there are several, and that is
+said.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from typing import Any
 
 from sfumato.anonymizers import anonymizer
 from sfumato.configuration import check_choice
+from sfumato.phrases import listed
 from sfumato.release import Form
 from sfumato.requirements import Requirement, requirement
 from sfumato.requirements.requirement import All
@@ -23,6 +26,13 @@ Row = tuple[Sequence[str], Sequence[str], Sequence[Form], Sequence[float]]
 
 RANGES: Sequence[Form] = ("generalization",)
 BUCKETS: Sequence[Form] = ("bucketization",)
+
+
+SERVE_ONE = frozenset(("exchange", "anatomy", "sabre", "burel"))
+"""Makers whose requirement is about one sensitive attribute."""
+
+COUNT_ONE = frozenset(("dp-privtree", "dp-grid", "dp-kd-tree"))
+"""Makers of tables with one sensitive attribute."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +77,42 @@ def with_preset(study: Study, name: str) -> Study:
     check_choice("preset", name, PRESETS)
     preset, sensitive = PRESETS[name], study.table.roles.sensitive
     grids = []
-    for makers, texts, forms, suppress in preset.rows:
-        wanted = [NOTHING if text == "" else requirement(text) for text in texts]
-        wanted = [of_each(each, sensitive) for each in wanted if sensitive or not each.about_sensitive]
-        if wanted and (sensitive or forms == RANGES):
-            grids.append(Grid(tuple(map(anonymizer, makers)), tuple(wanted), tuple(forms), tuple(suppress)))
+    for texts, required, forms, suppress in preset.rows:
+        makers = tuple(maker for maker in map(anonymizer, texts) if not _left_out(maker.name, sensitive))
+        wanted = [NOTHING if text == "" else requirement(text) for text in required]
+        wanted = [
+            each
+            for one in wanted
+            if sensitive or not one.about_sensitive
+            for each in _asked(one, sensitive, serve_one=any(maker.name in SERVE_ONE for maker in makers))
+        ]
+        if makers and wanted and (sensitive or forms == RANGES):
+            grids.append(Grid(makers, tuple(wanted), tuple(forms), tuple(suppress)))
     return replace(study, name=f"{study.name}-{name}", grids=tuple(grids), axes=preset.axes, search=None)
+
+
+def left_out(study: Study, name: str) -> str:
+    """Say which makers of a preset are not for the table of a study, and why; nothing where all are."""
+    sensitive = study.table.roles.sensitive
+    makers = [maker for texts, *_ in PRESETS[name].rows for maker in (anonymizer(text).name for text in texts)]
+    if not (lacking := [maker for maker in dict.fromkeys(makers) if _left_out(maker, sensitive)]):
+        return ""
+    return (
+        f"left out of the preset: {listed(lacking)}, which count the values of one sensitive column, and there are "
+        f"{len(sensitive)} ({listed(sensitive)}); mst and aim take any number"
+    )
+
+
+def _left_out(maker: str, sensitive: Sequence[str]) -> bool:
+    return maker in COUNT_ONE and len(sensitive) > 1
+
+
+def _asked(wanted: Requirement, sensitive: Sequence[str], serve_one: bool) -> list[Requirement]:
+    """Ask something of all sensitive attributes at once, or of each in turn."""
+    if serve_one and wanted.about_sensitive and len(sensitive) > 1:
+        alike: Any = wanted
+        return [replace(alike, on=name) for name in sensitive]
+    return [of_each(wanted, sensitive)]
 
 
 def of_each(wanted: Requirement, sensitive: Sequence[str]) -> Requirement:

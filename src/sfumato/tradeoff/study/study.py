@@ -194,6 +194,13 @@ class Study:
                 f"{', '.join(READ_NOISY)}"
             )
 
+    def on_axes_for(self, measures: Sequence[str]) -> Study:
+        """Return the study on axes that releases with these measures have: nothing with an epsilon has groups."""
+        if "epsilon" not in measures or all(axis in READ_NOISY for axis in self.axes):
+            return self
+        readable = dict.fromkeys(name for name in measures if name in READ_NOISY)
+        return replace(self, axes=tuple(readable if len(readable) > 1 else readable | {"query_error": None}))
+
     @cached_property
     def candidates(self) -> Sequence[Candidate]:
         """All candidates, each once, in order; of a lattice only the search for its optimum."""
@@ -429,7 +436,7 @@ def _beside(folder: Path, value: Any, bundled: bool = False) -> Any:
 
 def _grid(block: Mapping[str, Any], folder: Path) -> Grid:
     if (maker := brought_of(block, folder)) is not None:
-        return Grid((maker,))
+        return Grid((maker,), forms=(maker.form,))
     known_keys("[[candidates]]", block, (*described(Grid), *BROUGHT_KEYS))
     return Grid(
         tuple(beside_study(anonymizer(text), folder) for text in texts_of(block, "anonymizers", "mondrian")),

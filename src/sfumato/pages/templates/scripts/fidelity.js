@@ -180,7 +180,7 @@ function ownFidelity(point) {
   return fidelityBlock("How true it is to the original", [{ point, title: "this release", kind: "first", fidelity: fidelityOf(point) }]);
 }
 
-function compareFidelity(pair) {
-  const sides = pair.map((point, i) => ({ point, title: SIDES[i], kind: SIDES[i], fidelity: fidelityOf(point) }));
+function compareFidelity(group) {
+  const sides = group.map((point, i) => ({ point, title: SIDES[i], kind: SIDES[i], fidelity: fidelityOf(point) }));
   return fidelityBlock("How true they are to the original", sides);
 }

@@ -1,0 +1,184 @@
+"""The web application: endpoints put behind the gate, answers made of what they return."""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from hashlib import sha256
+from importlib.resources import files
+from os import environ
+from secrets import token_hex
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+
+from sfumato.errors import BadInputError, SfumatoError
+from sfumato.pages import file
+from sfumato.plain import to_plain
+from sfumato.report.page import SHARED, script_of, vega_script
+from sfumato.workbench.desk import Desk
+from sfumato.workbench.endpoints import Call, Endpoint, read_body
+from sfumato.workbench.errors import TooLargeError, answer_of, status_of
+from sfumato.workbench.gate import Gate, Guarded, Visitor
+from sfumato.workbench.openapi import description
+from sfumato.workbench.runs import Runs
+from sfumato.workbench.texts import t
+from sfumato.workbench.uploads import USUAL_MOST, received
+from sfumato.workbench.views import after, audit, changes, columns, hierarchies, home, open, risk, run, wishes
+from sfumato.workbench.views import files as of_files
+from sfumato.workbench.views.page import error_page
+
+MOST_BYTES = 4_000_000
+"""Of a body that is JSON; files are handed in as they are, under a limit of their own."""
+
+ENDPOINTS: Sequence[Endpoint] = (
+    *home.ENDPOINTS,
+    *of_files.ENDPOINTS,
+    *run.ENDPOINTS,
+    *audit.ENDPOINTS,
+    *open.ENDPOINTS,
+    *changes.ENDPOINTS,
+    *columns.ENDPOINTS,
+    *hierarchies.ENDPOINTS,
+    *risk.ENDPOINTS,
+    *wishes.ENDPOINTS,
+    *after.ENDPOINTS,
+)
+
+MADE: Mapping[str, tuple[Callable[[], str], str]] = {
+    "/static/colours.css": (lambda: file("colours.css"), "text/css"),
+    "/static/blocks.css": (lambda: file("blocks.css"), "text/css"),
+    "/static/drawing.js": (lambda: script_of(*SHARED), "text/javascript"),
+    "/static/vega.js": (vega_script, "text/javascript"),
+}
+"""What pages that are no part of the workbench have as well: how it is made, and what it is."""
+
+
+@dataclass(frozen=True)
+class House:
+    """What all requests share: who has which desk, what is under way, how much may come in."""
+
+    desk_of: Callable[[str], Desk]
+    """By the name of a visitor; where there is one person alone, that is nothing."""
+
+    runs: Runs = field(default_factory=Runs)
+    most_upload: int = USUAL_MOST
+
+
+def application(desk: Desk, gate: Gate) -> ASGIApp:
+    """Put the workbench together for one desk."""
+    return opened(House(lambda name: desk), gate)
+
+
+def opened(house: House, gate: Gate) -> ASGIApp:
+    """Put the workbench together."""
+    by_path: dict[str, dict[str, Endpoint]] = {}
+    for each in ENDPOINTS:
+        by_path.setdefault(each.path, {})[each.method] = each
+    routes: list[Route | Mount] = [
+        Route(path, partial(_answered, methods, house), methods=list(methods)) for path, methods in by_path.items()
+    ]
+    routes.append(Route("/api/openapi.json", _description))
+    routes += [Route(path, partial(_made, make, media)) for path, (make, media) in MADE.items()]
+    routes.append(Mount("/static", StaticFiles(directory=str(files("sfumato.workbench") / "static"))))
+    handlers: dict[Any, Any] = {HTTPException: _not_answered, Exception: _unforeseen}
+    app = Starlette(routes=routes, exception_handlers=handlers, lifespan=partial(_life, house))
+    return Guarded(app, gate)
+
+
+@asynccontextmanager
+async def _life(house: House, app: Starlette) -> AsyncIterator[None]:
+    """Let runs end with the application."""
+    yield
+    await run_in_threadpool(house.runs.close)
+
+
+async def _description(request: Request) -> Response:
+    """Describe the API."""
+    return JSONResponse(description(ENDPOINTS))
+
+
+async def _made(make: Callable[[], str], media: str, request: Request) -> Response:
+    """Hand out a script or a style that other pages of ours have too; nothing where the browser has kept it."""
+    content = (await run_in_threadpool(make)).encode()
+    headers = {"etag": f'"{sha256(content).hexdigest()}"'}
+    if request.headers.get("if-none-match") == headers["etag"]:
+        return Response(status_code=304, headers=headers)
+    return Response(content, media_type=media, headers=headers)
+
+
+async def _answered(methods: Mapping[str, Endpoint], house: House, request: Request) -> Response:
+    """Answer one request: errors are sentences, never a traceback."""
+    endpoint = methods["GET" if request.method == "HEAD" else request.method]
+    visitor: Visitor = request.scope["visitor"]
+    desk = None
+    try:
+        desk = house.desk_of(visitor.name)
+        body = await _body(endpoint, house, desk, request)
+        query = {name: request.query_params[name] for name in endpoint.query if name in request.query_params}
+        if "told" in endpoint.query and "last-event-id" in request.headers:  # a browser that listens again
+            query["told"] = request.headers["last-event-id"]
+        call = Call(desk, dict(request.path_params), query, body, visitor.csrf, visitor.name, house.runs)
+        result = await run_in_threadpool(endpoint.answer, call)
+    except SfumatoError as error:
+        answer, project = answer_of(error), str(request.path_params.get("project", ""))
+        sentence = answer["error"] if desk is None else desk.locally(answer["error"], project)
+        return _told(request, {**answer, "error": sentence}, status_of(error))
+    if isinstance(result, StreamingResponse) and request.method == "HEAD":
+        return Response(media_type=result.media_type)
+    return result if isinstance(result, Response) else JSONResponse(to_plain(result))
+
+
+async def _body(endpoint: Endpoint, house: House, desk: Desk, request: Request) -> Any:
+    """Take in what is handed in, as the endpoint wants it."""
+    if endpoint.is_upload:
+        return await received(request.stream(), request.path_params["file"], desk.uploads, house.most_upload)
+    return None if endpoint.body is None else read_body(endpoint.body, await _json(request))
+
+
+async def _json(request: Request) -> Any:
+    content = bytearray()
+    async for piece in request.stream():
+        content += piece
+        if len(content) > MOST_BYTES:
+            raise TooLargeError(f"the body is longer than {MOST_BYTES:,} bytes")
+    try:
+        return json.loads(content) if content else {}
+    except (ValueError, RecursionError):
+        raise BadInputError("the body is not JSON") from None
+
+
+def _told(request: Request, answer: dict[str, Any], status: int) -> Response:
+    """Say why something was not answered: to a script as JSON, to a person as a page."""
+    if request.url.path.startswith("/api/"):
+        return JSONResponse(answer, status)
+    return error_page(answer["error"], status)
+
+
+async def _not_answered(request: Request, error: HTTPException) -> Response:
+    """Say that there is nothing here, or nothing that takes this method."""
+    sentences = {404: t("error.nothing"), 405: t("error.method", method=request.method)}
+    response = _told(request, {"error": sentences.get(error.status_code, error.detail)}, error.status_code)
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _unforeseen(request: Request, error: Exception) -> Response:
+    """Say that something went wrong that nobody foresaw; what it was stays here, for it may hold data."""
+    reference = token_hex(4)
+    print(f"sfumato: {reference}: {type(error).__name__} at {request.scope['route'].path}", file=sys.stderr)
+    if environ.get("SFUMATO_DEBUG"):
+        traceback.print_exception(error, file=sys.stderr)
+    return _told(request, {"error": t("error.unforeseen", reference=reference)}, 500)

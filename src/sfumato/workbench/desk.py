@@ -1,0 +1,238 @@
+"""Where somebody works: a folder whose sub-folders are projects. Nothing outside of it can be reached.
+
+A project is a folder as `sfumato explore --out` leaves it: `study.toml`, and once it was run `points.json`, reports and
+`cache.jsonl`. The workbench keeps `workbench.json` beside them: what was guessed and why, earlier texts of the study to
+go back to, and what was looked at last.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import tomlkit
+
+from sfumato.documents import read_json, read_text
+from sfumato.errors import BadInputError
+from sfumato.release import staged
+from sfumato.tradeoff import read_study
+from sfumato.workbench.errors import ConflictError, MissingError, RefusedError
+from sfumato.workbench.texts import t
+from sfumato.workbench.trust import Trust
+
+if TYPE_CHECKING:
+    from sfumato.tradeoff.study.explorable import Explorable
+
+STUDY = "study.toml"
+NOTES = "workbench.json"
+MOST_UNDONE = 100
+"""Earlier texts of a study that are kept."""
+
+
+UPLOADED = "upload:"
+"""How the source of what was uploaded begins; behind it stands where it lies among the uploads."""
+
+
+@dataclass(frozen=True)
+class Desk:
+    """The folder of one person, and a private one for what is uploaded, which goes when the workbench ends."""
+
+    folder: Path
+    uploads: Path
+    programs: bool = False
+    """Whether studies may run programs and open databases."""
+
+    servers: bool = False
+    """Whether studies may ask servers."""
+
+    @property
+    def trust(self) -> Trust:
+        """What studies may do here."""
+        folders = (str(self.folder.resolve()), str(self.uploads.resolve()))
+        return Trust(folders, self.programs, self.servers)
+
+    def projects(self) -> Iterator[Project]:
+        """List the projects, by name."""
+        for folder in sorted(self.folder.iterdir()):
+            if _is_project(folder):
+                yield Project(self, folder)
+
+    def project(self, name: str) -> Project:
+        """Return a project by the name of its folder; one whose study wants more than it may is refused."""
+        folder = self.folder / name
+        if name != folder.name or not _is_project(folder):
+            raise MissingError(f"there is no project {name!r} here")
+        project = Project(self, folder)
+        with suppress(BadInputError):  # a study that cannot be read: whoever reads it will say why
+            self.trust.check(project.study)
+        return project
+
+    def locally(self, sentence: str, project: str = "") -> str:
+        """Name files in a sentence as they are seen from the folder, or from a project; uploads by their name alone."""
+        uploads = re.escape(str(self.uploads.resolve()))
+        for folder in {str(self.folder), str(self.folder.resolve())}:
+            for prefix in (f"{folder}/{project}/../", f"{folder}/{project}/", f"{folder}/"):
+                sentence = sentence.replace(prefix, "") if project or prefix == f"{folder}/" else sentence
+        return re.sub(rf"{uploads}/[0-9a-f]+/", "", sentence)
+
+    def inside(self, text: str) -> Path:
+        """Return the path of a file under the folder (or among the uploads); neither `..` nor links lead out of it."""
+        uploaded = text.startswith(UPLOADED)
+        place = (self.uploads if uploaded else self.folder).resolve()
+        try:
+            path = (place / text.removeprefix(UPLOADED if uploaded else "")).resolve()
+            path.is_file()
+        except (OSError, ValueError, RuntimeError):  # a name too long, with a zero in it, or links in a circle
+            raise RefusedError(f"{text!r}: no file can be called so") from None
+        if not path.is_relative_to(place):
+            raise RefusedError(f"{text}: this is outside of the folder that the workbench was started with")
+        return path
+
+
+def _is_project(folder: Path) -> bool:
+    """Say whether a folder is one of a study; links are not followed."""
+    try:
+        if folder.name.startswith(".") or folder.is_symlink() or not folder.is_dir():
+            return False
+        return (folder / STUDY).is_file() and not (folder / STUDY).is_symlink()
+    except (OSError, ValueError):
+        return False
+
+
+@lru_cache(maxsize=64)
+def _read(file: Path, changed: int, size: int) -> Explorable:
+    """Read a study, once for every text it has."""
+    return read_study(str(file))
+
+
+_locks: dict[Path, threading.RLock] = {}
+_locking = threading.Lock()
+
+
+def lock_of(folder: Path) -> threading.RLock:
+    """Return the lock of a folder: one change at a time, in whatever tab it is made."""
+    with _locking:
+        return _locks.setdefault(folder.resolve(), threading.RLock())
+
+
+_run: set[Path] = set()
+
+
+def hold(folder: Path) -> None:
+    """Say that a study is being run: it is not to change until it is let go."""
+    with lock_of(folder):
+        _run.add(folder.resolve())
+
+
+def let_go(folder: Path) -> None:
+    """Say that a study is not being run any more."""
+    _run.discard(folder.resolve())
+
+
+@dataclass(frozen=True)
+class Project:
+    """A study on disk, with its map once it was run."""
+
+    desk: Desk
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        """The name of its folder."""
+        return self.folder.name
+
+    @property
+    def file(self) -> Path:
+        """The study."""
+        return self.folder / STUDY
+
+    @cached_property
+    def study(self) -> Explorable:
+        """The study as a value; raises where its file cannot be read."""
+        state = self.file.stat()
+        return _read(self.file, state.st_mtime_ns, state.st_size)
+
+    @property
+    def version(self) -> str:
+        """What tells this text of the study from every other: a change says of which it is."""
+        return sha256(self.file.read_bytes()).hexdigest()[:16]
+
+    @property
+    def is_explored(self) -> bool:
+        """Whether there is a map."""
+        return (self.folder / "points.json").is_file()
+
+    def locally(self, sentence: str) -> str:
+        """Name files in a sentence as they are seen from here."""
+        return self.desk.locally(sentence, self.name)
+
+    def notes(self) -> dict[str, Any]:
+        """Return what the workbench keeps beside the study."""
+        path = self.folder / NOTES
+        notes: dict[str, Any] = read_json(path, "what the workbench keeps") if path.is_file() else {}
+        return notes
+
+    def note(self, **entries: Any) -> None:
+        """Keep something beside the study."""
+        with lock_of(self.folder):
+            self._write({self.folder / NOTES: json.dumps({"schema": 1, **self.notes(), **entries}, indent=1)})
+
+    def change(self, why: str, edit: Callable[[tomlkit.TOMLDocument], None]) -> None:
+        """Change the study's text, comments and all; what it was before can be had back (`undo`).
+
+        A text that is no study is refused, and nothing is changed.
+        """
+        with lock_of(self.folder):
+            before = read_text(self.file)
+            document = tomlkit.parse(before)
+            edit(document)
+            after = tomlkit.dumps(document)
+            if after == before:
+                return
+            undone = [*self.notes().get("undo", []), {"why": why, "text": before}][-MOST_UNDONE:]
+            self._put(after, undo=undone, redo=[])
+
+    def undo(self) -> str:
+        """Take the last change back; return what it was."""
+        return self._step("undo", "redo", "there is nothing to undo")
+
+    def redo(self) -> str:
+        """Make the change again that was taken back last; return what it was."""
+        return self._step("redo", "undo", "there is nothing to redo")
+
+    def _step(self, taken: str, given: str, nothing: str) -> str:
+        with lock_of(self.folder):
+            notes = self.notes()
+            if not notes.get(taken):
+                raise BadInputError(nothing)
+            *rest, last = notes[taken]
+            kept = [*notes.get(given, []), {"why": last["why"], "text": read_text(self.file)}]
+            self._put(last["text"], **{taken: rest, given: kept})
+            return str(last["why"])
+
+    def _put(self, text: str, **entries: Any) -> None:
+        """Write another text of the study, with what is to be kept beside it."""
+        if self.folder.resolve() in _run:
+            raise ConflictError(t("run.unchanged", project=self.name))
+        draft = self.folder / f".{STUDY}"
+        notes = json.dumps({"schema": 1, **self.notes(), **entries}, indent=1)
+        draft.write_text(text, encoding="utf-8")
+        try:
+            self.desk.trust.check(read_study(str(draft)))
+        finally:
+            draft.unlink()
+        self._write({self.file: text, self.folder / NOTES: notes})
+        self.__dict__.pop("study", None)
+
+    def _write(self, texts: dict[Path, str]) -> None:
+        with staged(list(texts), private=[self.folder / NOTES]) as drafts:
+            for draft, text in zip(drafts, texts.values(), strict=True):
+                draft.write_text(text, encoding="utf-8", newline="\n")

@@ -1,0 +1,62 @@
+"""How a request can end without an answer: each with a sentence, and the status of HTTP that says its kind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sfumato.errors import BadInputError, InfeasibleError, SfumatoError
+
+
+class MissingError(SfumatoError):
+    """What was asked for is not there."""
+
+
+class ConflictError(SfumatoError):
+    """It cannot be done just now: something else is under way, or has changed since."""
+
+
+class RefusedError(SfumatoError):
+    """Whoever asks may not."""
+
+
+class StrangerError(RefusedError):
+    """Whoever asks has not said who they are."""
+
+
+class TooLargeError(SfumatoError):
+    """More was handed in than is taken."""
+
+
+class TooOftenError(SfumatoError):
+    """It was tried too often in a short time."""
+
+
+class FieldError(BadInputError):
+    """What was handed in cannot be used, and the field of the form that is to blame is known."""
+
+    def __init__(self, field: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.field = field
+
+
+STATUS: dict[type[SfumatoError], int] = {
+    MissingError: 404,
+    ConflictError: 409,
+    StrangerError: 401,
+    RefusedError: 403,
+    TooLargeError: 413,
+    TooOftenError: 429,
+    InfeasibleError: 422,
+    BadInputError: 422,
+}
+"""By kind of error, the status that a browser is told."""
+
+
+def status_of(error: SfumatoError) -> int:
+    """Return the status of HTTP for an error of ours."""
+    return next((status for kind, status in STATUS.items() if isinstance(error, kind)), 422)
+
+
+def answer_of(error: SfumatoError) -> dict[str, Any]:
+    """Return what is told of an error: its sentence, and the field it belongs to where that is known."""
+    return {"error": str(error), **({"field": error.field} if isinstance(error, FieldError) else {})}

@@ -1,0 +1,174 @@
+"""Running the workbench: a socket, its address, and what goes when it ends."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import gettempdir
+from typing import Any
+
+import uvicorn
+from starlette.concurrency import run_in_threadpool
+
+from sfumato.errors import BadInputError
+from sfumato.process.interrupts import looks_itself, pressed
+from sfumato.process.spilling import private_folder
+from sfumato.workbench.app import House, opened
+from sfumato.workbench.desk import Desk
+from sfumato.workbench.gate import Gate
+from sfumato.workbench.runs import Runs
+from sfumato.workbench.teams import Members, TeamGate
+from sfumato.workbench.uploads import USUAL_MOST
+
+UPLOADS = "sfumato-uploads-"
+"""How the name of the folder of uploads begins."""
+
+LOOPBACK = "127.0.0.1"
+ANYWHERE = ("0.0.0.0", "::", "")
+SECONDS = 1
+"""So long answers that are under way may take when the workbench ends."""
+
+
+@dataclass(frozen=True)
+class Team:
+    """What it takes to let others in: a name or address to listen on, TLS, and who they are."""
+
+    host: str
+    certificate: Path
+    key: Path
+    users: Path
+    names: tuple[str, ...] = ()
+    """By which the others call this machine, where that is not the host."""
+
+    def check(self) -> None:
+        """Raise unless the files can be used."""
+        Members(self.users).read()
+        if self.users.stat().st_mode & 0o077:
+            raise BadInputError(f"{self.users}: others can read it; make it yours alone (chmod 600)")
+        for file in (self.certificate, self.key):
+            if not file.is_file():
+                raise BadInputError(f"{file}: there is no such file")
+        try:
+            ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(self.certificate, self.key)
+        except (ssl.SSLError, OSError):
+            raise BadInputError(
+                f"{self.certificate} and {self.key} are no certificate and its key (PEM, without a password)"
+            ) from None
+
+    @property
+    def known_as(self) -> tuple[str, ...]:
+        """The names that an address may have."""
+        own = (socket.gethostname(), socket.getfqdn()) if self.host in ANYWHERE else (self.host,)
+        return tuple(dict.fromkeys([*self.names, *own]))
+
+
+@dataclass(frozen=True)
+class Serving:
+    """What is served, and how."""
+
+    folder: Path
+    port: int = 0
+    most_upload: int = USUAL_MOST
+    programs: bool = False
+    servers: bool = False
+    team: Team | None = None
+
+    def desk_of(self, uploads: Path, name: str) -> Desk:
+        """Return the desk of somebody; of a team, each has folders of their own, which are made where they lack."""
+        folder = self.folder.resolve()
+        if self.team is not None:
+            folder, uploads = folder / name, uploads / name
+            folder.mkdir(mode=0o700, exist_ok=True)
+            uploads.mkdir(mode=0o700, exist_ok=True)
+            if folder.is_symlink() or not folder.is_dir():
+                raise BadInputError(f"the folder of {name} is a link or a file; take it away")
+        return Desk(folder, uploads, self.programs, self.servers)
+
+
+def serve(serving: Serving, tell: Callable[[str], None]) -> None:
+    """Serve a folder until Ctrl-C; `tell` is given the address once it can be opened."""
+    if not serving.folder.is_dir():
+        raise BadInputError(f"{serving.folder}: there is no such folder; make it first, or name another one")
+    team = serving.team
+    if team is not None:
+        team.check()
+    listening = _listening(LOOPBACK if team is None else team.host, serving.port)
+    port = listening.getsockname()[1]
+    gate = _gate(team, port)
+    uploads = private_folder(UPLOADS, Path(gettempdir()).absolute())
+    runs = Runs()
+    house = House(lambda name: serving.desk_of(uploads, name), runs, serving.most_upload)
+    tls = {} if team is None else {"ssl_certfile": str(team.certificate), "ssl_keyfile": str(team.key)}
+    config = uvicorn.Config(
+        opened(house, gate),
+        log_level="trace" if os.environ.get("SFUMATO_DEBUG") else "critical",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=SECONDS,
+        **tls,
+    )
+    try:
+        with looks_itself():
+            _Server(config, runs, lambda: tell(_address(gate, team, port))).run([listening])
+    finally:
+        shutil.rmtree(uploads, ignore_errors=True)
+
+
+def _gate(team: Team | None, port: int) -> Gate:
+    names = (LOOPBACK, "localhost") if team is None else team.known_as
+    hosts = {f"{name}:{port}" for name in names}
+    if team is None:
+        return Gate(frozenset(hosts))
+    if port == 443:
+        hosts |= set(names)
+    return TeamGate(frozenset(hosts), members=Members(team.users))
+
+
+def _address(gate: Gate, team: Team | None, port: int) -> str:
+    if team is None:
+        return f"http://{LOOPBACK}:{port}/?token={gate.token}"
+    return f"https://{team.known_as[0]}:{port}/"
+
+
+class _Server(uvicorn.Server):  # type: ignore[misc]
+    """Uvicorn, in a thread that is not the main one: it looks for Ctrl-C itself, and lets go of whoever listens."""
+
+    def __init__(self, config: Any, runs: Runs, begun: Callable[[], None]) -> None:
+        super().__init__(config)
+        self.runs, self.begun = runs, begun
+
+    async def startup(self, sockets: Any = None) -> None:
+        """Begin, then say so."""
+        await super().startup(sockets)
+        self.begun()
+
+    async def on_tick(self, counter: int) -> bool:
+        """Say whether to end."""
+        self.should_exit |= pressed()
+        return bool(await super().on_tick(counter))
+
+    async def shutdown(self, sockets: Any = None) -> None:
+        """End runs first, so that whoever listens to one hears its end."""
+        await run_in_threadpool(self.runs.close)
+        await super().shutdown(sockets)
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        family, _, _, _, place = socket.getaddrinfo(
+            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # else asyncio leaves 40 ms of delay
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(place)
+        listening.listen(2048)  # so that whoever opens the address at once is not turned away
+    except OSError as error:
+        raise BadInputError(
+            f"port {port} of {host} cannot be used ({error.strerror}); choose another one (--port), or end what uses it"
+        ) from None
+    return listening

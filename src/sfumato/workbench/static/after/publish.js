@@ -1,0 +1,78 @@
+// Publishing: what will be written is told while one chooses; what is refused stands next to the button.
+import { call, data, element, t } from "/static/api.js";
+
+const here = `/projects/${encodeURIComponent(data.project)}`;
+const form = document.getElementById("publish");
+const byName = (id) => document.getElementById(id);
+const isTicked = (id) => Boolean(byName(id)?.checked);
+
+function files() {
+  const file = byName("file").value;
+  const [stem, ending] = [file.replace(/\.[^.]*$/, ""), file.match(/\.[^.]*$/)?.[0] ?? ""];
+  const all = [[file, "data"]];
+  if (byName("layout").value === "anatomy") all.push([`${stem}.sensitive${ending}`, "data"]);
+  for (const [name, kind] of [["certificate", "own"], ["certificate-public", "public"]]) {
+    for (const format of ["html", "json"]) all.push([`${file}.${name}.${format}`, kind]);
+  }
+  all.push([`${file}.board.html`, "board"]);
+  if (isTicked("mapping")) all.push([`${file}.mapping.json`, "mapping"]);
+  byName("files").replaceChildren(...all.map(([name, kind]) =>
+    element("li", {}, element("code", {}, name), " ", element("span", { class: "quiet" }, t(`publish.file_${kind}`)))));
+}
+
+function reformat() {
+  const field = byName("file");
+  field.value = field.value.replace(/\.[^.]*$/, "") + byName("format").value;
+  files();
+}
+
+function refused(error) {
+  for (const place of form.querySelectorAll("[data-field]")) place.textContent = "";
+  byName("publish-error").textContent = "";
+  if (!error) return;
+  const place = error.field && form.querySelector(`[data-field="${error.field}"]`);
+  (place || byName("publish-error")).textContent = error.message;
+}
+
+async function publish(event) {
+  event.preventDefault();
+  refused(null);
+  byName("do").disabled = true;
+  byName("wait").textContent = t("publish.wait");
+  try {
+    const done = await call("POST", `/api${here}/releases`, {
+      point: data.chosen.id, file: byName("file").value, layout: byName("layout").value,
+      recipient: form.querySelector("[name=recipient]:checked").value || null,
+      mapping: isTicked("mapping"), escape_formulas: isTicked("escape"), replace: isTicked("replace"),
+    });
+    tell(done);
+  } catch (error) {
+    refused(error);
+  }
+  byName("do").disabled = false;
+  byName("wait").textContent = "";
+}
+
+function tell(done) {
+  const address = (name) => `${here}/releases/${encodeURIComponent(name)}`;
+  const file = ({ name, kind }) => element("li", {}, element("a", { href: address(name) }, name), " ", element("span", { class: "quiet" }, t(`publish.file_${kind}`)));
+  byName("result").replaceChildren(
+    element("h2", {}, t("publish.done")), element("p", {}, done.lines.join(" ")),
+    ...done.notices.map((text) => element("p", { class: "note" }, text)),
+    element("ul", { class: "files" }, done.files.map(file)),
+    element("p", {}, element("a", { class: "button", href: `${address(done.file)}/again.sh`, download: "" }, t("publish.commands")), " ",
+      element("a", { class: "button", href: `${address(done.file)}/again.py`, download: "" }, t("publish.script"))),
+  );
+  byName("result").scrollIntoView({ block: "nearest", behavior: "smooth" });
+}
+
+if (form) {
+  byName("point").addEventListener("change", () => location.assign(`${here}/publish?point=${encodeURIComponent(byName("point").value)}`));
+  if (data.chosen) {
+    form.addEventListener("input", files);
+    byName("format").addEventListener("change", reformat);
+    form.addEventListener("submit", publish);
+    files();
+  }
+}
+document.body.setAttribute("data-ready", "");

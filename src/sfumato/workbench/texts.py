@@ -1,0 +1,27 @@
+"""Every text of the workbench that is ours, in one file, so that it can be translated: `texts/en.toml`.
+
+Templates say `t("columns.title")`, scripts `texts["columns.title"]`; what has places takes them by name:
+`t("runs.done", done=3, total=20)`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+LANGUAGE = "en"
+
+
+@cache
+def texts(language: str = LANGUAGE) -> Mapping[str, str]:
+    """Return all texts of a language by their names."""
+    content = (files("sfumato.workbench") / "texts" / f"{language}.toml").read_text(encoding="utf-8")
+    return {f"{part}.{name}": text for part, names in tomllib.loads(content).items() for name, text in names.items()}
+
+
+def t(name: str, /, **places: Any) -> str:
+    """Return a text with its places filled in."""
+    return texts()[name].format(**places)

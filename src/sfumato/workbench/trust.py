@@ -1,0 +1,124 @@
+"""What a study may make this machine do when the workbench opens it.
+
+A study is a text, and it may have come from somebody else, or from another user of a team: it names files to read, and
+may name a program to run or a server to ask. So a study may read what lies under the folder that the workbench was
+started with, and nothing else, unless whoever started it allowed more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+from sfumato.anonymizers import BroughtCommand
+from sfumato.configuration import described
+from sfumato.engines import Frame
+from sfumato.engines.places import MANY, is_database, scheme_of, shown_place, split_table
+from sfumato.table.hierarchies.declared import level_table_of, read_hierarchies
+from sfumato.workbench.errors import RefusedError
+
+
+@dataclass(frozen=True)
+class Trust:
+    """Where files may lie that a study names, and whether it may run programs and ask servers."""
+
+    folders: tuple[str, ...]
+    programs: bool = False
+    servers: bool = False
+
+    def check(self, study: Any) -> None:
+        """Raise where a study wants more than it may; files are looked at where their links lead."""
+        if not self.programs and (command := next(_commands(study), None)) is not None:
+            raise RefusedError(
+                f"the study runs a program ([[candidates]] command = {command!r}), and the workbench does not by "
+                "itself; if you trust the study, start it with --allow-programs"
+            )
+        for place in _places(study):
+            self.check_place(place)
+        declared = getattr(getattr(study, "table", None), "hierarchies", None)
+        for entry in {} if declared is None or Path(declared).is_dir() else read_hierarchies(Path(declared)).values():
+            if (table := level_table_of(entry)) is not None:
+                self.check_place(str(table))
+
+    def check_place(self, place: str) -> None:
+        """Raise where rows or files may not come from a place."""
+        if scheme_of(place) is not None:
+            if not self.servers:
+                raise RefusedError(
+                    f"{shown_place(place)} is on a server, and the workbench asks none by itself; start it with "
+                    "--allow-servers"
+                )
+            return
+        if is_database(place) and not self.programs:
+            raise RefusedError(
+                f"{place} is a database, whose views may read any file of this machine; if you trust it, start the "
+                "workbench with --allow-programs"
+            )
+        path = Path(split_table(place)[0])
+        if _is_nowhere(path):
+            return  # which whoever opens it will say
+        for file in _files(path):
+            if not self.holds(file):
+                raise RefusedError(
+                    f"{place}: this is outside of the folder that the workbench was started with; put the file there, "
+                    "or start the workbench with a folder that has it"
+                )
+
+    def holds(self, path: Path) -> bool:
+        """Say whether a path, links followed, lies in one of the folders."""
+        resolved = path.resolve()
+        return any(resolved.is_relative_to(folder) for folder in self.folders)
+
+
+def _is_nowhere(path: Path) -> bool:
+    """Say whether a path names nothing beside the study; of other places it is not said whether there is something."""
+    climbs = path.is_absolute() or ".." in path.parts
+    return not climbs and not any(mark in str(path) for mark in MANY) and not path.exists()
+
+
+def _files(path: Path) -> Iterator[Path]:
+    """Name a path, and all that it stands for where it is a folder or a pattern: a link among them may lead out."""
+    parts = path.parts
+    plain = next((i for i, part in enumerate(parts) if any(mark in part for mark in MANY)), len(parts))
+    if plain < len(parts) and not path.exists():
+        start = Path(*parts[:plain])
+        yield start
+        yield from start.glob("/".join(parts[plain:]))
+        return
+    yield path
+    if path.is_dir():
+        yield from path.rglob("*")
+
+
+def _values(value: Any) -> Iterator[Any]:
+    """Walk through a configuration: itself, and every one in it."""
+    if isinstance(value, Frame):
+        return
+    if is_dataclass(value) and not isinstance(value, type):
+        yield value
+        for each in fields(value):
+            yield from _values(getattr(value, each.name))
+    elif isinstance(value, tuple | list):
+        for each in value:
+            yield from _values(each)
+
+
+def _commands(study: Any) -> Iterator[str]:
+    return (each.run for each in _values(study) if isinstance(each, BroughtCommand))
+
+
+def _places(study: Any) -> Iterator[str]:
+    """Name every file, folder, pattern and address that a study names."""
+    for each in _values(study):
+        for name, option in described(type(each)).items():
+            value = getattr(each, name)
+            if option.option.takes == "hierarchies":
+                yield from (str(table) for table in map(level_table_of, value.values()) if table is not None)
+            elif option.option.takes == "file" and isinstance(value, str) and not _is_bundled(each, name):
+                yield value
+
+
+def _is_bundled(declared: Any, name: str) -> bool:
+    return name == "source" and declared.is_bundled

@@ -1,0 +1,137 @@
+"""The map of a project as it stands on disk: what all pages after a run read, kept while its files stay the same."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+from sfumato.plain import from_plain
+from sfumato.report.page import chart_content, point_content
+from sfumato.tradeoff import Map, Point, read_map
+from sfumato.tradeoff.exploration.cache import kept_points
+from sfumato.tradeoff.exploration.folder import map_files, read_point
+from sfumato.transactions.details import SAMPLE
+from sfumato.words.command import anonymize_command
+from sfumato.words.headlines import plain_axes
+from sfumato.workbench.desk import Project
+from sfumato.workbench.errors import MissingError
+from sfumato.workbench.texts import t
+
+CACHE = "cache.jsonl"
+MOST_KEPT = 8
+"""Maps that are kept in memory; each can be read again."""
+
+CHANGED_SECONDS = 2.0
+"""A study that was written so much later than its map was changed since."""
+
+
+@dataclass(frozen=True)
+class Explored:
+    """A map, with what the cache knows besides of its points."""
+
+    map_: Map
+    is_changed: bool = False
+    """Whether the study was changed since the map was made."""
+
+    @cached_property
+    def plain(self) -> tuple[str, str] | None:
+        """The headlines that it opens on; None where its points do not lie on two of them."""
+        return plain_axes(self.map_)
+
+    @cached_property
+    def chart(self) -> Mapping[str, Any]:
+        """What the map is drawn from, but for its points."""
+        return chart_content(self.map_, False, self.plain)
+
+    @property
+    def measured(self) -> list[Point]:
+        """The points that were made and measured."""
+        return [point for point in self.map_.points if point.status == "measured"]
+
+    def point(self, id: str) -> Point:
+        """Return a point that was measured, by its id."""
+        for point in self.measured:
+            if point.id == id:
+                return point
+        raise MissingError(t("point.none", point=id))
+
+    def told(self, point: Point) -> dict[str, Any]:
+        """Collect everything that is told of a point, but for its records, of which it is said how many there are."""
+        kept = {"records": (), "tables": [each for each in _tables(point) if each["title"] != SAMPLE]}
+        return point_content(self.map_, point, self.plain is not None) | {
+            "details": {name: value for name, value in (dict(point.details) | kept).items() if value},
+            "records": sample_size(point),
+            "command": anonymize_command(self.map_.study, point),
+        }
+
+    def drawn(self, *points: Point) -> dict[str, Any]:
+        """Collect what the scripts read that draw some releases alone, without the map."""
+        kept = {name: self.chart[name] for name in ("public", "axes", "measures")}
+        return kept | {"points": [self.told(point) for point in points]}
+
+
+def sample(point: Point) -> dict[str, Any]:
+    """Return what the details of a release show of records, before and after; of baskets that is a table."""
+    return {
+        "records": list(point.details.get("records", ())),
+        "tables": [each for each in _tables(point) if each["title"] == SAMPLE],
+    }
+
+
+def sample_size(point: Point) -> int:
+    """Count the records that are shown of a release when somebody asks for them."""
+    shown = sample(point)
+    return len(shown["records"]) + sum(len(each["rows"]) for each in shown["tables"])
+
+
+def _tables(point: Point) -> Sequence[Mapping[str, Any]]:
+    tables: Sequence[Mapping[str, Any]] = point.details.get("tables", ())
+    return tables
+
+
+def explored(project: Project) -> Explored:
+    """Read the map of a project; raises where there is none yet."""
+    if not project.is_explored:
+        raise MissingError(t("map.none", project=project.name))
+    files = [*map_files(project.folder), project.folder / CACHE]
+    return _read(project.folder, tuple(file.stat().st_mtime_ns if file.is_file() else 0 for file in files))
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _read(folder: Path, times: tuple[int, ...]) -> Explored:
+    map_ = read_map(folder)
+    measured, studied, _ = times
+    kept = {(entry["id"], _key(entry["measures"])): entry for entry in kept_points(folder / CACHE)}
+    points = tuple(_whole(point, kept.get((point.id, _key(point.measures)), {})) for point in map_.points)
+    return Explored(replace(map_, points=points), (studied - measured) / 1e9 > CHANGED_SECONDS)
+
+
+def live(project: Project, told: Collection[str]) -> Explored:
+    """Read the map of a project together with what a run under way has told of, by id, and added to the cache.
+
+    A map that was made before the study changed says nothing of what is being run, so only the new points are shown.
+    """
+    if not told:
+        return explored(project)
+    before = explored(project) if project.is_explored else None
+    study: Any = project.study
+    new = {entry["id"]: entry for entry in kept_points(project.folder / CACHE) if entry["id"] in told}
+    points = [read_point(entry, study.candidate_of(entry)) for entry in new.values()]
+    if before is None or before.is_changed:
+        declared = getattr(study, "table", None)
+        about = {} if declared is None else {"quasi": list(declared.quasi), "sensitive": list(declared.sensitive)}
+        return Explored(Map(study, tuple(points), about))
+    kept = [point for point in before.map_.points if point.id not in new]
+    return Explored(replace(before.map_, study=study, points=(*kept, *points)))
+
+
+def _key(measures: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    return tuple(sorted(from_plain(dict(measures)).items()))
+
+
+def _whole(point: Point, entry: Mapping[str, Any]) -> Point:
+    """Give a point what `points.json` does not keep of it: groups, columns and some records."""
+    return replace(point, details=entry.get("details", {}))

@@ -1,0 +1,156 @@
+"""The page of the map: all releases by risk and utility, the publisher's questions, and what is recommended."""
+
+from __future__ import annotations
+
+import shlex
+from math import isfinite
+from typing import Any
+
+from starlette.responses import Response
+
+from sfumato.errors import SfumatoError
+from sfumato.measures import MEASURES
+from sfumato.report.page import judged, plain_place, point_settings
+from sfumato.tradeoff import Map, NothingFitsError, Point
+from sfumato.tradeoff.choice.curve import rank
+from sfumato.tradeoff.choice.exposure import ABOUT_HIDING, refusal, shows_exact, warnings
+from sfumato.tradeoff.choice.recipients import RECIPIENTS
+from sfumato.words.choice import choice_values
+from sfumato.words.columns import done_sentence
+from sfumato.words.headlines import headlines, useful_measure
+from sfumato.words.points import settings
+from sfumato.words.question import reply_values
+from sfumato.workbench.endpoints import Call, Endpoint
+from sfumato.workbench.errors import FieldError, MissingError
+from sfumato.workbench.views.after.explored import Explored, live
+from sfumato.workbench.views.page import page
+
+
+def now(call: Call) -> Explored:
+    """Read the map of a project, with what a run that is under way has measured so far."""
+    return live(call.project, [each["id"] for each in call.runs.told(call.project)])
+
+
+def map_values(call: Call) -> dict[str, Any]:
+    """Collect what the map is drawn from."""
+    project, read = call.project, now(call)
+    return {**map_content(read), "project": project.name, "running": call.runs.progress(project).is_under_way}
+
+
+def map_content(read: Explored) -> dict[str, Any]:
+    """Collect a map as values: what is drawn, and what the rule for bounds has to know of every release."""
+    measures = [each | {"hiding": _is_about_hiding(read.map_, each["name"])} for each in read.chart["measures"]]
+    points = [_on_map(read, point) for point in read.measured]
+    return {**read.chart, "measures": measures, "points": points, "knee": _knee(read.map_)}
+
+
+def _on_map(read: Explored, point: Point) -> dict[str, Any]:
+    """Say of a release what is shown of it beside the map, and whether it can be the answer to a question."""
+    place = plain_place(read.map_, point) if read.plain else {}
+    return {
+        **point_settings(point),
+        **judged(read.map_, point),
+        "headlines": [headline.values() for headline in headlines(read.map_, point)],
+        "done": done_sentence(read.map_, point),
+        "warnings": warnings(point),
+        "refused": refusal(point),
+        "exact": shows_exact(point),
+        "rank": [int(part) for part in rank(point)[:3]],
+        **place,
+    }
+
+
+def _is_about_hiding(map_: Map, name: str) -> bool:
+    """Say whether a measure, or a headline, is about how well quasi-identifiers are hidden."""
+    own = {"found": True, "guessed": False, "kept": useful_measure(map_) in ABOUT_HIDING}
+    return own.get(name, name in ABOUT_HIDING)
+
+
+def _knee(map_: Map) -> str | None:
+    """Name the knee of the frontier, where it has one."""
+    try:
+        return map_.choose().landmarks["knee"]
+    except SfumatoError:
+        return None
+
+
+def examples(map_: Map) -> list[str]:
+    """Ask some questions that this map can answer, of the study's own axes first."""
+    known = [name for name in MEASURES if any(point.has([name]) for point in map_.points)]
+    axes = [name for name in map_.study.axes[:2] if name in known]
+    asked = []
+    if len(axes) == 2:
+        within = {name: f"{name} {_middle(map_, name):g}" for name in axes}
+        asked += [f"{axes[1]} within {within[axes[0]]}", f"{axes[0]} within {within[axes[1]]}"]
+        asked.append(f"{axes[1]} within {within[axes[0]]} by maker")
+    if {"k", "loss"} <= set(known):
+        asked.insert(2, "k within loss 0.25")
+    return list(dict.fromkeys(asked))
+
+
+def _middle(map_: Map, name: str) -> float:
+    """Return what the release in the middle has of a measure, with few digits."""
+    known = [point for point in map_.points if point.has([name])]
+    releases = [point for point in known if not point.is_baseline] or known
+    values = sorted(value for point in releases if isfinite(value := point.measures[name]))
+    return float(f"{values[len(values) // 2]:.2g}") if values else 0.0
+
+
+def ask(call: Call) -> dict[str, Any]:
+    """Answer a question over the map, in words."""
+    question, read = call.query.get("question", ""), now(call)
+    try:
+        reply = read.map_.ask(question)
+    except SfumatoError as error:
+        raise FieldError("question", str(error)) from None
+    return reply_values(reply, read.map_, call.project.folder)
+
+
+def choose(call: Call) -> dict[str, Any]:
+    """Recommend a release: the knee, or the best for a recipient; where none fits, say what to relax."""
+    recipient = call.query.get("for") or None
+    if recipient is not None and recipient not in RECIPIENTS:
+        raise FieldError("for", f"for must be one of {', '.join(RECIPIENTS)}, not {recipient!r}")
+    project = call.project
+    words = ["sfumato", "choose", str(project.folder), *(["--for", recipient] if recipient else []), "--resamples", "0"]
+    return recommended(now(call).map_, recipient) | {"recipient": recipient, "command": shlex.join(words)}
+
+
+def recommended(map_: Map, recipient: str | None) -> dict[str, Any]:
+    """Say which release is recommended and why, without opening the table; or why none is."""
+    try:
+        choice = map_.choose(recipient=recipient)
+    except NothingFitsError as nothing:
+        return nothing.to_dict()
+    except SfumatoError as error:
+        return {"point": None, "why": [str(error)], "relax": [], "nearest": None, "impossible": []}
+    return choice_values(choice, map_) | {"words": settings(choice.point)}
+
+
+def map_page(call: Call) -> Response:
+    """Show the map; where there is none yet, the way to it."""
+    project = call.project
+    try:
+        read = now(call)
+    except MissingError:
+        return page("map-empty.html", call, "map", data={"project": project.name})
+    progress = call.runs.progress(project)
+    return page(
+        "map.html",
+        call,
+        "map",
+        changed=read.is_changed and not progress.is_under_way,
+        frontier=[(point, headlines(read.map_, point)) for point in read.map_.frontier()],
+        recipients=RECIPIENTS.values(),
+        examples=examples(read.map_),
+        data={**map_content(read), "project": project.name, "running": progress.is_under_way},
+    )
+
+
+MAP = "/api/projects/{project}/map"
+ENDPOINTS = (
+    Endpoint("GET", "/projects/{project}/map", "Shows the map of a project.", map_page),
+    Endpoint("GET", MAP, "Tells the map of a project: measures, releases, frontier and limit.", map_values),
+    Endpoint("GET", f"{MAP}/ask", "Answers a question such as “k within loss 0.25”.", ask, query=("question",)),
+    Endpoint("GET", f"{MAP}/choose", "Recommends a release, for a recipient or for anybody.", choose, query=("for",)),
+)

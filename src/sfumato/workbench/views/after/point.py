@@ -1,0 +1,123 @@
+"""The page of a point: what its release means in words and pictures, and what its certificate would say."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from starlette.responses import Response
+
+from sfumato.publish import publish_point, read_certificate
+from sfumato.publish.certificate import certificate_files
+from sfumato.tradeoff import Point
+from sfumato.tradeoff.choice.exposure import refusal, warnings
+from sfumato.words.points import settings
+from sfumato.workbench.desk import Project
+from sfumato.workbench.endpoints import Call, Endpoint
+from sfumato.workbench.views.after.explored import Explored, explored, sample
+from sfumato.workbench.views.page import page
+
+ATTACKS = (
+    "attack_accuracy",
+    "empirical_breach",
+    "definetti_accuracy",
+    "definetti_gain",
+    "a_acc",
+    "attack_worst",
+    "singling_out",
+    "singling_out_univariate",
+    "linkability",
+    "inference",
+    "membership",
+    "membership_shadow",
+    "record_linkage",
+    "replicated_uniques",
+    "match_least",
+    "match_median",
+    "matched_below",
+    "rho",
+)
+"""Measures that say how far somebody got who tried."""
+
+PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; sandbox"
+"""What a certificate may do in a browser: look as it looks, and nothing else."""
+
+MOST_KEPT = 8
+"""Certificates that are kept in memory after somebody has looked at them."""
+
+
+def point_values(call: Call) -> dict[str, Any]:
+    """Tell everything of a release, but for records."""
+    read = explored(call.project)
+    return told(read, read.point(call.names["point"]))
+
+
+def told(read: Explored, point: Point) -> dict[str, Any]:
+    """Collect what the page of a point says before anything is drawn."""
+    values = read.told(point)
+    sentences = values["sentences"]
+    return values | {
+        "title": settings(point),
+        "warnings": warnings(point),
+        "refused": refusal(point),
+        "drawn": point.is_noisy,
+        "attacks": [sentences[name] for name in ATTACKS if name in sentences],
+    }
+
+
+def records(call: Call) -> dict[str, Any]:
+    """Hand out the sample records of a release, before and after: they are records of the table."""
+    return sample(explored(call.project).point(call.names["point"]))
+
+
+def certificate(call: Call) -> dict[str, Any]:
+    """Say what the public certificate of a release would say; the file it speaks of is made and removed again."""
+    content, _ = previewed(call.project, call.names["point"])
+    return {"certificate": content}
+
+
+def certificate_page(call: Call) -> Response:
+    """Show the public certificate as it would be published."""
+    _, text = previewed(call.project, call.names["point"])
+    return Response(text, media_type="text/html", headers={"content-security-policy": PAGE_POLICY})
+
+
+def previewed(project: Project, id: str) -> tuple[dict[str, Any], str]:
+    """Return the public certificate that a release would have, and its page."""
+    explored(project).point(id)
+    return _previewed(project.folder, id, (project.folder / "points.json").stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _previewed(folder: Path, id: str, made: int) -> tuple[dict[str, Any], str]:
+    """Publish a release into a private folder that is removed at once, and keep what its public certificate says."""
+    with tempfile.TemporaryDirectory(prefix="sfumato-preview-") as place:
+        path = Path(place) / f"release-{id}.csv"
+        publish_point(folder, id, path)
+        _, _, values, text = certificate_files(path)
+        return read_certificate(values), text.read_text(encoding="utf-8")
+
+
+def point_page(call: Call) -> Response:
+    """Show a point."""
+    read = explored(call.project)
+    point = read.point(call.names["point"])
+    data = read.drawn(point) | {"project": call.project.name}
+    return page("point.html", call, "map", point=told(read, point), changed=read.is_changed, data=data)
+
+
+POINT = "/api/projects/{project}/points/{point}"
+ENDPOINTS = (
+    Endpoint("GET", "/projects/{project}/points/{point}", "Shows a release of the map.", point_page),
+    Endpoint(
+        "GET",
+        "/projects/{project}/points/{point}/certificate",
+        "Shows the public certificate that a release would have.",
+        certificate_page,
+    ),
+    Endpoint("GET", POINT, "Tells everything of a release, but for records.", point_values),
+    Endpoint("GET", f"{POINT}/records", "Hands out sample records of a release, before and after.", records),
+    Endpoint("GET", f"{POINT}/certificate", "Says what the public certificate of a release would say.", certificate),
+)

@@ -1,0 +1,222 @@
+"""The page of an audit: a file is dropped, its columns get roles, and what `sfumato audit` says of it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from starlette.responses import Response
+
+from sfumato.configuration import Option
+from sfumato.engines import Reading
+from sfumato.engines.places import split_table
+from sfumato.errors import BadInputError
+from sfumato.evidence.counted import open_published
+from sfumato.measures import MEASURES
+from sfumato.phrases import number
+from sfumato.publish import Audit, BasketAudit, audit_baskets
+from sfumato.publish import audit as audit_table
+from sfumato.publish.audit_lines import audit_lines, basket_audit_lines
+from sfumato.requirements import requirement
+from sfumato.transactions.files.declaration import BasketsDeclaration
+from sfumato.transactions.policy import basket_requirement
+from sfumato.transactions.study import BasketStudy
+from sfumato.words.points import ARROWS, measure_lines
+from sfumato.workbench.desk import Desk
+from sfumato.workbench.endpoints import Call, Endpoint, a_list, an_object, flag, text
+from sfumato.workbench.errors import FieldError
+from sfumato.workbench.texts import t
+from sfumato.workbench.views.page import page
+
+ENDINGS = (".csv", ".tsv", ".txt", ".parquet", ".xlsx", ".json")
+"""How the names of files end that the page offers from the folder; others can be named or dropped."""
+
+OURS = ("points.json", "timings.json", "workbench.json")
+MOST_OFFERED = 200
+FILE = Option("The published file: one that was uploaded, or a path under the folder.", takes="file")
+
+
+@dataclass(frozen=True)
+class AuditOptions:
+    """What to audit, and against what."""
+
+    file: Annotated[str, FILE]
+    kind: Annotated[Literal["table", "baskets"], Option("What the file holds: records, or sets of items.")] = "table"
+    quasi: Annotated[tuple[str, ...], Option("Columns an outsider may know.", takes="columns")] = ()
+    sensitive: Annotated[tuple[str, ...], Option("Columns nobody should learn about.", takes="columns")] = ()
+    require: Annotated[str | None, Option("What every group must satisfy, parts joined by &.", takes="requirement")] = (
+        None
+    )
+    original: Annotated[str | None, Option("What it was made of: an upload, or a path under the folder.")] = None
+    project: Annotated[str | None, Option("The project whose study declares what it was made of.")] = None
+    group: Annotated[str | None, Option("The column that tells the groups of a bucketized file.")] = None
+    suppressed: Annotated[
+        Literal["keep", "leave-out"] | None, Option("Rows with * in all quasi-identifiers: a group, or left out.")
+    ] = None
+    known: Annotated[int | None, Option("Of baskets: how many items of a person somebody knows.", least=1)] = None
+    escaped_formulas: Annotated[bool, Option("Whether formulas were escaped when the file was written.")] = False
+
+
+@dataclass(frozen=True)
+class Published:
+    """A published file to look at."""
+
+    file: Annotated[str, FILE]
+    escaped_formulas: Annotated[bool, Option("Whether formulas were escaped when the file was written.")] = False
+
+
+def there(desk: Desk, field: str, source: str) -> Path:
+    """Return a file that was named; raise where there is none, or it is none that may be opened."""
+    path = desk.inside(split_table(source)[0])
+    if not path.is_file():
+        raise FieldError(field, t("files.nowhere", name=source))
+    desk.trust.check_place(str(path))
+    return path
+
+
+def columns(call: Call) -> dict[str, Any]:
+    """Name the columns of a published table."""
+    path = there(call.desk, "file", call.body.file)
+    source = open_published(str(path), Reading(escaped=call.body.escaped_formulas))
+    return {"name": path.name, "columns": list(source.engine.columns)}
+
+
+def audited(call: Call) -> dict[str, Any]:
+    """Audit a published file; say what the command line says of it, and its values."""
+    asked: AuditOptions = call.body
+    path = there(call.desk, "file", asked.file)
+    found: Audit | BasketAudit
+    if asked.kind == "baskets":
+        found = _of_baskets(call.desk, asked, path)
+        said = basket_audit_lines(found)
+    else:
+        found = _of_table(call.desk, asked, path)
+        said = audit_lines(found)
+    lines = [line.replace(str(path), path.name) for line in said]
+    return {
+        "holds": found.holds,
+        "asked": found.require is not None or found.coverage is not None,
+        "lines": lines,
+        "sentences": _sentences(found.measures, lines),
+        "notices": list(found.notices),
+        "measures": [
+            {
+                "name": measure.name,
+                "value": number(found.measures[measure.name]),
+                "better": measure.better,
+                "meaning": measure.meaning,
+            }
+            for measure in MEASURES.values()
+            if measure.name in found.measures
+        ],
+        "content": found.content() | {"file": path.name},
+    }
+
+
+def _sentences(measures: Mapping[str, float], lines: Sequence[str]) -> list[str]:
+    """Leave out of what is said the list of measures, which the page has as a table."""
+    listed = set(measure_lines(measures))
+    return [line for line in lines if line not in listed and ARROWS not in line]
+
+
+def _required(text: str | None, read: Callable[[str], object]) -> None:
+    """Raise beside its field where a requirement cannot be read."""
+    try:
+        if text is not None:
+            read(text)
+    except BadInputError as error:
+        raise FieldError("require", str(error)) from None
+
+
+def _of_table(desk: Desk, asked: AuditOptions, path: Path) -> Audit:
+    if asked.known is not None:
+        raise FieldError("known", "known is about baskets, and this is a table; leave it out")
+    _required(asked.require, requirement)
+    original: str | None = None
+    if asked.project is not None:
+        project = desk.project(asked.project)
+        _check_section(project.name, project.study.section, "table")
+        original = str(project.file)
+    elif asked.original is not None:
+        original = str(there(desk, "original", asked.original))
+    return audit_table(
+        str(path),
+        quasi=asked.quasi,
+        sensitive=asked.sensitive,
+        original=original,
+        group=asked.group,
+        require=asked.require,
+        suppressed=asked.suppressed,
+        escaped_formulas=asked.escaped_formulas,
+    )
+
+
+def _of_baskets(desk: Desk, asked: AuditOptions, path: Path) -> BasketAudit:
+    strange = [name for name in ("quasi", "sensitive", "group", "suppressed") if getattr(asked, name)]
+    if strange:
+        raise FieldError(strange[0], f"{strange[0]} is about tables, and the file holds sets of items; leave it out")
+    _required(asked.require, basket_requirement)
+    original = None
+    if asked.project is not None:
+        study = desk.project(asked.project).study
+        _check_section(asked.project, study.section, "baskets")
+        assert isinstance(study, BasketStudy)
+        original = study.baskets.open()
+    elif asked.original is not None:
+        original = BasketsDeclaration(str(there(desk, "original", asked.original))).open()
+    return audit_baskets(path, asked.require, original, asked.known, escaped_formulas=asked.escaped_formulas)
+
+
+def _check_section(project: str, section: str, wanted: str) -> None:
+    if section != wanted:
+        raise FieldError("project", t("audit.several", project=project, section=section))
+
+
+def offered(desk: Desk) -> Iterator[str]:
+    """Name files under the folder that may be published ones, and what was published from projects."""
+    for pattern in ("*", "*/*", "*/*/*"):
+        for path in sorted(desk.folder.glob(pattern)):
+            hidden = any(part.startswith(".") for part in path.relative_to(desk.folder).parts)
+            plain = path.suffix.lower() in ENDINGS and ".certificate" not in path.name and "board" not in path.name
+            if plain and not hidden and path.is_file() and desk.trust.holds(path) and path.name not in OURS:
+                yield path.relative_to(desk.folder).as_posix()
+
+
+def audit_page(call: Call) -> Response:
+    """Show what is needed for an audit."""
+    files = [name for name, _ in zip(offered(call.desk), range(MOST_OFFERED), strict=False)]
+    projects = [each.name for each in call.desk.projects()]
+    asked = call.query.get("file", "")
+    return page("audit.html", call, files=files, projects=projects, data={"file": asked if asked in files else ""})
+
+
+MEASURE = an_object(name=text, value=text, better={"enum": ["higher", "lower"]}, meaning=text)
+ENDPOINTS = (
+    Endpoint("GET", "/audit", "Shows what is needed for an audit.", audit_page, query=("file",)),
+    Endpoint(
+        "POST",
+        "/api/audit/columns",
+        "Names the columns of a published table.",
+        columns,
+        Published,
+        gives=an_object(name=text, columns=a_list(text)),
+    ),
+    Endpoint(
+        "POST",
+        "/api/audit",
+        "Audits a published file.",
+        audited,
+        AuditOptions,
+        gives=an_object(
+            holds=flag,
+            asked=flag,
+            lines=a_list(text),
+            sentences=a_list(text),
+            notices=a_list(text),
+            measures=a_list(MEASURE),
+            content={"type": "object"},
+        ),
+    ),
+)

@@ -1,0 +1,290 @@
+"""The columns of a table: what each seems to be and why, and its role, corrected by clicking."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
+
+import tomlkit
+from starlette.responses import Response
+
+from sfumato.configuration import Option, check_number
+from sfumato.engines import Engine
+from sfumato.errors import BadInputError
+from sfumato.table import TableDeclaration
+from sfumato.table.declaration import READING
+from sfumato.table.table import check_columns
+from sfumato.tradeoff import of_table
+from sfumato.workbench.data.masking import shown
+from sfumato.workbench.data.opened import of_rows, rows_of
+from sfumato.workbench.desk import Project
+from sfumato.workbench.endpoints import Call, Endpoint
+from sfumato.workbench.errors import FieldError, MissingError
+from sfumato.workbench.texts import t
+from sfumato.workbench.views.changes import VERSION, changed, items_page
+from sfumato.workbench.views.open import READ_AS, named_first, reading_schema
+from sfumato.workbench.views.wishes.options import put_parts
+from sfumato.workbench.views.wishes.presets import mark_made, remade
+
+ROLES = ("identifier", "quasi", "sensitive", "neutral")
+UNPUBLISHED = "none"
+SAMPLE = 20_000
+"""Records among which values are looked for."""
+
+FEW = 6
+"""Values that are shown of a column."""
+
+COLUMN = Option("The name of the column.", takes="column")
+
+
+@dataclass(frozen=True)
+class Role:
+    """The role that a column shall have."""
+
+    column: Annotated[str, COLUMN]
+    role: Annotated[
+        Literal["identifier", "quasi", "sensitive", "neutral", "none"],
+        Option("Its role; none: it is not published."),
+    ]
+    version: Annotated[str | None, VERSION] = None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is said of a table besides roles; what is left out stays as it is."""
+
+    household: Annotated[
+        str | None, Option("The column that says who lives together; empty: none.", takes="column")
+    ] = None
+    missing: Annotated[
+        Literal["value", "drop"] | None, Option("What a missing value is: a value of its own, or a reason to drop.")
+    ] = None
+    na: Annotated[tuple[str, ...] | None, Option("Texts that mean missing, beside the empty one.")] = None
+    weights: Annotated[
+        Mapping[str, Any] | None,
+        Option("How much a loss in a quasi-identifier counts; 1 where nothing is said.", takes="values"),
+    ] = None
+    reading: Annotated[
+        Mapping[str, Any] | None, Option("How the file is read, where that is guessed wrongly.", takes="values")
+    ] = None
+    version: Annotated[str | None, VERSION] = None
+
+
+def declared(project: Project) -> TableDeclaration:
+    """Say where the project's table is."""
+    return of_table(project.study).table
+
+
+# -- the page --------------------------------------------------------------------------------------------------------
+
+
+def columns(call: Call) -> Response:
+    """Show the columns with their roles, or of baskets that they have none."""
+    return items_page("columns.html", call, "columns", shown_columns)
+
+
+def shown_columns(project: Project) -> dict[str, Any]:
+    """Say of every column what it is, what was guessed and why, and which role it has."""
+    table, notes = declared(project), project.notes()
+    guesses = {guess["column"]: guess for guess in notes.get("guesses", [])}
+    values = of_rows(table, "few values", _few_values)
+    by_column = {name: role for role in ROLES for name in getattr(table.roles, role)}
+    with rows_of(table) as rows:
+        names, nested, records = list(rows.columns), dict(rows.nested), rows.row_count
+    entries = [
+        {
+            "name": name,
+            "role": by_column.get(name, UNPUBLISHED),
+            "guess": guesses.get(name),
+            "type": guesses[name]["type"] if name in guesses else nested.get(name, ""),
+            "nested": nested.get(name),
+            "values": [shown(value, False) for value, _ in values.get(name, [])],
+            "weight": table.weights.get(name, 1),
+        }
+        for name in names
+    ]
+    schema, reads = reading_schema("table"), [name for name in READ_AS["table"] if name != "na"]
+    count = {role: sum(entry["role"] == role for entry in entries) for role in (*ROLES, UNPUBLISHED)}
+    return {
+        "columns": entries,
+        "roles": (*ROLES, UNPUBLISHED),
+        "counts": count,
+        "records": records,
+        "household": table.household,
+        "missing": table.missing,
+        "na": list(table.na),
+        "added_na": notes.get("added_na", []),
+        "notices": notes.get("read_notices", []),
+        "data": {
+            "columns": names,
+            "reading": {name: value for name in reads if (value := getattr(table, name)) not in (None, ())},
+            "schema": {**schema, "properties": {name: schema["properties"][name] for name in reads}},
+        },
+    }
+
+
+def _few_values(rows: Engine) -> dict[str, list[tuple[str | None, int]]]:
+    """List the most frequent values of every column among some records."""
+    few = {}
+    for name in rows.columns:
+        if name in rows.nested:
+            continue
+        distinct = rows.sample(name, SAMPLE)
+        pairs = zip(distinct.values, distinct.counts.tolist(), strict=True)
+        few[name] = sorted(pairs, key=lambda pair: (-pair[1], pair[0] or ""))[:FEW]
+    return few
+
+
+def columns_values(call: Call) -> dict[str, Any]:
+    """Say the same as plain values."""
+    content = shown_columns(call.project)
+    return {**{name: value for name, value in content.items() if name != "data"}, "version": call.project.version}
+
+
+def values(call: Call) -> dict[str, Any]:
+    """Show the most frequent values of a column as they are."""
+    table, name = declared(call.project), call.query.get("column", "")
+    few = of_rows(table, "few values", _few_values)
+    if name not in few:
+        raise MissingError(f"there is no column {name!r} whose values could be shown")
+    return {"column": name, "values": [{"text": shown(value, True), "records": count} for value, count in few[name]]}
+
+
+# -- changes ---------------------------------------------------------------------------------------------------------
+
+
+def give_role(call: Call) -> dict[str, Any]:
+    """Give a column a role, or none."""
+    project, wanted = call.project, call.body
+    table = declared(project)
+    with rows_of(table) as rows:
+        if wanted.column not in rows.columns:
+            raise FieldError("column", f"there is no column {wanted.column!r}")
+        if wanted.column in rows.nested and wanted.role in ("quasi", "sensitive"):
+            raise FieldError("role", t("columns.nested", column=wanted.column))
+    before = {role: list(getattr(table.roles, role)) for role in ROLES}
+    after = {role: [name for name in names if name != wanted.column] for role, names in before.items()}
+    if wanted.role in after:
+        after[wanted.role].append(wanted.column)
+    others = None
+    if after["sensitive"] != before["sensitive"]:
+        weights = {name: weight for name, weight in table.weights.items() if name in after["quasi"]}
+        lists = {role: tuple(names) for role, names in after.items()}
+        others = remade(project, replace(table, **lists, weights=weights))  # type: ignore[arg-type]
+
+    def edit(document: tomlkit.TOMLDocument) -> None:
+        section: Any = document["table"]
+        for role, names in after.items():
+            _set_names(section, role, names)
+        if section.get("household") == wanted.column and wanted.role not in ("identifier", UNPUBLISHED):
+            del section["household"]
+        if wanted.role != "quasi" and wanted.column in section.get("weights", {}):
+            del section["weights"][wanted.column]
+        if others is not None:
+            put_parts(document, {"axes": others["axes"], "candidates": others["candidates"]}, whole_scales=False)
+
+    role = t(f"columns.role_{wanted.role}")
+    answer = changed(project, wanted.version, t("columns.changed_role", column=wanted.column, role=role), edit)
+    if others is not None:
+        mark_made(project)
+    return answer
+
+
+def _set_names(section: Any, role: str, names: list[str]) -> None:
+    """Write a list of columns; those that stay keep their comments, as far as the list can be edited in place."""
+    present = section.get(role)
+    if present is None:
+        section[role] = names
+        return
+    for name in [name for name in present if name not in names]:
+        present.remove(name)
+    for name in [name for name in names if name not in present]:
+        present.append(name)
+
+
+def settle(call: Call) -> dict[str, Any]:
+    """Say what holds of the table as a whole; what it could not be read with is refused."""
+    project, wanted = call.project, call.body
+    table = declared(project)
+    with rows_of(table) as rows:
+        names = list(rows.columns)
+    _check_settings(wanted, table, names)
+    said = _said(wanted)
+    _try(table, said)
+
+    def edit(document: tomlkit.TOMLDocument) -> None:
+        section: Any = document["table"]
+        for name, value in said.items():
+            if value is not None:
+                section[name] = value
+            elif name in section:
+                del section[name]
+
+    return changed(project, wanted.version, t("columns.changed_settings"), edit)
+
+
+def _said(wanted: Settings) -> dict[str, Any]:
+    """List what is said anew, as it stands in a study; None: nothing is said of it any more."""
+    said: dict[str, Any] = {}
+    if wanted.household is not None:
+        said["household"] = wanted.household or None
+    if wanted.missing is not None:
+        said["missing"] = wanted.missing
+    if wanted.na is not None:
+        said["na"] = [text for text in wanted.na if text] or None
+    if wanted.weights is not None:
+        said["weights"] = {name: value for name, value in wanted.weights.items() if value != 1} or None
+    return said | {name: None if value in ("", []) else value for name, value in (wanted.reading or {}).items()}
+
+
+def _try(table: TableDeclaration, said: Mapping[str, Any]) -> None:
+    """Raise unless the table can be read so, and still has the columns that have roles."""
+    usual = TableDeclaration(table.source)
+    given: dict[str, Any] = {name: getattr(usual, name) if value is None else value for name, value in said.items()}
+    try:
+        tried = replace(table, **given)
+        with rows_of(tried) as rows:
+            check_columns(rows, tried.roles)
+    except BadInputError as error:
+        raise FieldError(named_first(str(error), (*READ_AS["table"], "household", "missing")), str(error)) from None
+
+
+def _check_settings(wanted: Settings, table: TableDeclaration, names: list[str]) -> None:
+    if wanted.household and wanted.household not in names:
+        raise FieldError("household", f"there is no column {wanted.household!r}")
+    if wanted.household in (*table.roles.quasi, *table.roles.sensitive, *table.roles.neutral):
+        raise FieldError("household", t("columns.household_has_role", column=wanted.household))
+    for name, value in (wanted.weights or {}).items():
+        if name not in table.roles.quasi:
+            raise FieldError(f"weight {name}", t("columns.weight_of_quasi", column=name))
+        try:
+            check_number(f"the weight of {name!r}", value, least=0)
+        except BadInputError as error:
+            raise FieldError(f"weight {name}", str(error)) from None
+    for name in wanted.reading or {}:
+        if name not in READING or name not in READ_AS["table"]:
+            raise FieldError(name, f"{name} says nothing of how a table is read")
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/projects/{project}/columns", "Shows the columns with their roles.", columns),
+    Endpoint(
+        "GET", "/api/projects/{project}/columns", "Lists the columns: type, guess and reason, role.", columns_values
+    ),
+    Endpoint(
+        "GET",
+        "/api/projects/{project}/values",
+        "Shows the most frequent values of a column.",
+        values,
+        query=("column",),
+    ),
+    Endpoint("POST", "/api/projects/{project}/roles", "Gives a column a role, or none.", give_role, Role),
+    Endpoint(
+        "POST",
+        "/api/projects/{project}/table",
+        "Says what holds of the table as a whole: households, missing.",
+        settle,
+        Settings,
+    ),
+)

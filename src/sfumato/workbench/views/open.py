@@ -1,0 +1,358 @@
+"""Opening data: a file that is uploaded, one under the folder, or what comes with sfumato; then a first study of it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import tomlkit
+from starlette.responses import Response
+
+from sfumato.catalogue import Entry
+from sfumato.configuration import Option
+from sfumato.engines import Engine
+from sfumato.engines.protocol import KeepsOrder
+from sfumato.engines.text_files import DELIMITED
+from sfumato.errors import BadInputError
+from sfumato.phrases import counted
+from sfumato.table import DATASETS, Guess, TableDeclaration
+from sfumato.table.declaration import READING
+from sfumato.tradeoff import draft, read_study
+from sfumato.tradeoff.study.draft import Draft
+from sfumato.transactions.baskets import Baskets
+from sfumato.transactions.draft import draft_baskets
+from sfumato.transactions.files.bundled import BASKETS
+from sfumato.transactions.files.declaration import BasketsDeclaration
+from sfumato.workbench.data.masking import shown
+from sfumato.workbench.data.opened import of_baskets, of_rows
+from sfumato.workbench.data.sources import Source, files_under, give_again, source_of
+from sfumato.workbench.desk import STUDY, Desk, Project
+from sfumato.workbench.endpoints import Call, Endpoint
+from sfumato.workbench.errors import ConflictError, FieldError
+from sfumato.workbench.texts import t
+from sfumato.workbench.views.page import page
+from sfumato.workbench.views.wishes.presets import mark_made
+
+Kind = Literal["table", "baskets"]
+KINDS: tuple[Kind, ...] = ("table", "baskets")
+
+SAMPLED = 8
+"""Records that are shown of what is opened."""
+
+ITEMS = 12
+"""Items that are shown of a basket."""
+
+LOOKED_AT = 100
+"""Lines of a text file that tell whether it holds sets of items."""
+
+LENGTHS = 4
+"""Lines of so many different lengths are sets of items; a table has one."""
+
+READ_AS = {
+    "table": (*(name for name in READING if name not in ("engine", "memory", "spill")), "na"),
+    "baskets": ("id", "item", "column", "separator", "tree", "encoding"),
+}
+"""By kind of data, what can be said of how they are read."""
+
+SOURCE = Option("A file under the folder, one that was uploaded, or the name of bundled data.", takes="file")
+KIND = Option("A table of records, or sets of items (baskets); where it is not said, it is guessed.")
+AS_READ = Option(
+    "How the file is read, where that is guessed wrongly: delimiter, encoding, header, dates, ...", takes="values"
+)
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What is to be looked at before a project is made of it."""
+
+    source: Annotated[str, SOURCE]
+    kind: Annotated[Kind | None, KIND] = None
+    reading: Annotated[Mapping[str, Any], AS_READ] = field(default_factory=dict)
+    show: Annotated[bool, Option("Whether values are shown as they are; otherwise they are masked.")] = False
+
+
+@dataclass(frozen=True)
+class NewProject:
+    """Data of which a project is made."""
+
+    source: Annotated[str, SOURCE]
+    name: Annotated[str | None, Option("What the project is called; by default as its data are.")] = None
+    kind: Annotated[Kind | None, KIND] = None
+    reading: Annotated[Mapping[str, Any], AS_READ] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Again:
+    """The file of a project, uploaded once more."""
+
+    source: Annotated[str, Option("The file, as the upload named it.", takes="file")]
+
+
+# -- looking ---------------------------------------------------------------------------------------------------------
+
+
+def reading_schema(kind: Kind) -> dict[str, Any]:
+    """Return the form of how data are read, as JSON Schema."""
+    schema = Entry(kind, TableDeclaration if kind == "table" else BasketsDeclaration).schema()
+    return {**schema, "properties": {name: schema["properties"][name] for name in READ_AS[kind]}, "required": []}
+
+
+def opening(call: Call) -> Response:
+    """Show the ways to data."""
+    reading = {kind: reading_schema(kind) for kind in KINDS}
+    bundled = [
+        *(
+            {"name": each.name, "about": each.description, "size": counted(each.records, "record")}
+            for each in DATASETS.values()
+        ),
+        *(
+            {
+                "name": each.name,
+                "about": each.description,
+                "size": counted(each.records, "set of items", "sets of items"),
+            }
+            for each in BASKETS.values()
+        ),
+    ]
+    return page("open.html", call, files=browse(call), bundled=bundled, data={"reading": reading})
+
+
+def browse(call: Call) -> dict[str, Any]:
+    """List what can be opened in a folder."""
+    return files_under(call.desk, call.query.get("folder", ""))
+
+
+def preview(call: Call) -> dict[str, Any]:
+    """Say how a file would be read, and show a few records."""
+    wanted: Preview = call.body
+    source = source_of(call.desk, wanted.source)
+    guessed, reason = guess_kind(source)
+    kind = wanted.kind or guessed
+    about = {"source": wanted.source, "name": source.stem, "origin": source.origin, "kind": kind}
+    about |= {"guessed": guessed, "why": reason}
+    declared = declaration(call.desk, source, kind, wanted.reading)
+    if isinstance(declared, BasketsDeclaration):
+        few = of_baskets(declared, f"preview {wanted.show}", lambda baskets: _few_baskets(baskets, wanted.show))
+    else:
+        few = of_rows(declared, f"preview {wanted.show}", lambda rows: _few_rows(rows, wanted.show))
+    return {**about, **few, "notices": [call.desk.locally(notice) for notice in few["notices"]]}
+
+
+def _few_rows(rows: Engine, plainly: bool) -> dict[str, Any]:
+    names = [name for name in rows.columns if name not in rows.nested]
+    records: list[list[str]] = []
+    if isinstance(rows, KeepsOrder) and names:
+        first = rows.texts_in_order(names, SAMPLED)
+        columns = [first.column(i).to_pylist() for i in range(len(names))]
+        records = [[shown(value, plainly) for value in record] for record in zip(*columns, strict=True)]
+    return {
+        "records": rows.row_count,
+        "columns": names,
+        "all_columns": list(rows.columns),
+        "notices": list(rows.notices),
+        "rows": records,
+        "shown": plainly,
+    }
+
+
+def _few_baskets(baskets: Baskets, plainly: bool) -> dict[str, Any]:
+    few = [
+        baskets.codes[baskets.starts[i] : baskets.starts[i + 1]].tolist()
+        for i in range(min(SAMPLED, len(baskets.starts) - 1))
+    ]
+    items = [[shown(baskets.items[code], plainly) for code in codes[:ITEMS]] for codes in few]
+    more = [["…"] if len(codes) > ITEMS else [] for codes in few]
+    return {
+        "records": baskets.size,
+        "items": len(baskets.items),
+        "columns": [],
+        "all_columns": [],
+        "notices": list(baskets.notices),
+        "rows": [[", ".join([*some, *rest])] for some, rest in zip(items, more, strict=True)],
+        "shown": plainly,
+    }
+
+
+def declaration(
+    desk: Desk, source: Source, kind: Kind, reading: Mapping[str, Any]
+) -> TableDeclaration | BasketsDeclaration:
+    """Say where data are and how they are read; what cannot be said of them names its field."""
+    allowed = READ_AS[kind]
+    for name in reading:
+        if name not in allowed:
+            raise FieldError(name, f"{name} says nothing of how {kind} are read; known are {', '.join(allowed)}")
+    given: dict[str, Any] = {k: tuple(value) if isinstance(value, list) else value for k, value in reading.items()}
+    given = {name: value for name, value in given.items() if value not in (None, "", ())}
+    if isinstance(given.get("tree"), str):
+        given["tree"] = str(desk.inside(given["tree"]))
+    try:
+        return TableDeclaration(source.text, **given) if kind == "table" else BasketsDeclaration(source.text, **given)
+    except BadInputError as error:
+        raise FieldError(named_first(str(error), allowed), str(error)) from None
+
+
+def named_first(sentence: str, names: tuple[str, ...]) -> str:
+    """Say which of some fields a sentence is about: the one that it begins with, else the data themselves."""
+    return next((name for name in names if re.match(rf"{name}\b", sentence)), "source")
+
+
+# -- what it is ------------------------------------------------------------------------------------------------------
+
+
+def guess_kind(source: Source) -> tuple[Kind, str]:
+    """Guess whether data are a table or sets of items, and say why."""
+    if source.origin == "bundled":
+        return ("baskets" if source.name in BASKETS else "table"), t("open.why_bundled")
+    name = source.name.lower().removesuffix(".gz")
+    if name.endswith((".dat", ".basket")):
+        return "baskets", t("open.why_ending", ending=Path(name).suffix)
+    if name.endswith(DELIMITED) and not source.name.lower().endswith(".gz"):
+        lengths = _lengths(source.path)
+        if len(lengths) >= LENGTHS:
+            return "baskets", t("open.why_lengths", shortest=min(lengths), longest=max(lengths))
+    return "table", t("open.why_table")
+
+
+def _lengths(path: Path) -> set[int]:
+    """Say how many fields lines have, whatever separates them."""
+    with path.open("rb") as file:
+        lines = [line.decode("utf-8", "replace").strip() for line, _ in zip(file, range(LOOKED_AT), strict=False)]
+    lines = [line for line in lines if line]
+    if not lines or any('"' in line for line in lines):
+        return set()
+    separator = next((mark for mark in "\t;," if mark in "".join(lines)), None)
+    return {len(line.split(separator)) for line in lines}
+
+
+# -- a project of it -------------------------------------------------------------------------------------------------
+
+
+def make(call: Call) -> dict[str, Any]:
+    """Make the folder of a project and draft its study; every guess is kept with its reason."""
+    wanted: NewProject = call.body
+    source = source_of(call.desk, wanted.source)
+    folder = _new_folder(call.desk, wanted.name, source)
+    kind = wanted.kind or guess_kind(source)[0]
+    declared = declaration(call.desk, source, kind, wanted.reading)
+    text, notes = _drafted(declared, source, folder)
+    text = call.desk.locally(text)
+    folder.mkdir()
+    try:
+        source.link_in(folder)
+        (folder / STUDY).write_text(text, encoding="utf-8", newline="\n")
+        project = call.desk.project(folder.name)
+        notes |= {"read_notices": [call.desk.locally(notice) for notice in notes.get("read_notices", [])]}
+        project.note(kind=kind, source=source.facts(), **notes)
+        mark_made(project)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return {"project": folder.name}
+
+
+def _drafted(
+    declared: TableDeclaration | BasketsDeclaration, source: Source, folder: Path
+) -> tuple[str, dict[str, Any]]:
+    """Write the first study, and what is kept beside it."""
+    if isinstance(declared, BasketsDeclaration):
+        text = (read_study(source.name) if source.origin == "bundled" else draft_baskets(declared).study).to_toml()
+        return _with_source(text, "baskets", source, folder), {}
+    if source.origin == "bundled":
+        roles = declared.roles
+        drafted = draft(TableDeclaration(source.text, quasi=roles.quasi, sensitive=roles.sensitive))
+        named = {*roles.quasi, *roles.sensitive}
+        guesses = [guess_values(each, None if each.column in named else "") for each in drafted.guesses]
+        return read_study(source.name).to_toml(), {"guesses": guesses, **_seen(drafted)}
+    drafted = draft(declared)
+    notes = {"guesses": [guess_values(each) for each in drafted.guesses], **_seen(drafted)}
+    return _with_source(drafted.to_toml(), "table", source, folder), notes
+
+
+def guess_values(guess: Guess, reason: str | None = "") -> dict[str, Any]:
+    """Write what was guessed of a column as plain values; a column of a bundled table has its role with it."""
+    bundled = reason is None
+    return {
+        "column": guess.column,
+        "role": guess.role,
+        "type": guess.type,
+        "reason": t("columns.bundled") if bundled else guess.reason,
+        "advice": "" if bundled else guess.advice,
+        "hierarchy": None if guess.hierarchy is None else json.loads(json.dumps(dict(guess.hierarchy), default=str)),
+        "distinct": guess.distinct,
+    }
+
+
+def _seen(drafted: Draft) -> dict[str, Any]:
+    """Say what was seen of a table as a whole."""
+    return {
+        "records": drafted.records,
+        "sampled": drafted.sampled,
+        "added_na": list(drafted.added_na),
+        "read_notices": list(drafted.notices),
+        "left_out": list(drafted.first.left_out),
+    }
+
+
+def _with_source(text: str, section: str, source: Source, folder: Path) -> str:
+    """Name the data as they are seen from the project."""
+    document: Any = tomlkit.parse(text)
+    document[section]["source"] = source.seen_from(folder)
+    return tomlkit.dumps(document)
+
+
+def _new_folder(desk: Desk, name: str | None, source: Source) -> Path:
+    """Name a folder that does not exist yet; a name that somebody chose is taken as it is, or refused."""
+    if name is not None:
+        bad = next((mark for mark in "/\\\0\n\r" if mark in name), None)
+        if not name.strip() or name.startswith(".") or bad or len(name.encode()) > 120 or name != name.strip():
+            raise FieldError("name", t("open.bad_name"))
+        if (desk.folder / name).exists():
+            raise FieldError("name", t("open.taken", taken=name))
+        return desk.folder / name
+    stem = re.sub(r"[/\\\x00-\x1f]", "-", source.stem).strip(". ")[:60] or "project"
+    names = [stem, *(f"{stem}-{number}" for number in range(2, 1000))]
+    free = next((each for each in names if not (desk.folder / each).exists()), None)
+    if free is None:
+        raise ConflictError(t("open.taken", taken=stem))
+    return desk.folder / free
+
+
+def again(call: Call) -> dict[str, Any]:
+    """Let a project go on with its file, uploaded again."""
+    project: Project = call.project
+    give_again(project, source_of(call.desk, call.body.source))
+    return {"project": project.name}
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/open", "Shows the ways to data.", opening, query=("folder",)),
+    Endpoint(
+        "GET",
+        "/api/files",
+        "Lists what can be opened in a folder under the workbench's own.",
+        browse,
+        query=("folder",),
+    ),
+    Endpoint(
+        "POST",
+        "/api/previews",
+        "Says how a file would be read, and shows a few records, masked by default.",
+        preview,
+        Preview,
+    ),
+    Endpoint(
+        "POST",
+        "/api/projects",
+        "Makes a project of data: its folder, and a first study with guesses.",
+        make,
+        NewProject,
+    ),
+    Endpoint(
+        "POST", "/api/projects/{project}/source", "Gives a project its file again, uploaded once more.", again, Again
+    ),
+)

@@ -1,0 +1,120 @@
+"""The risk of the data as they stand: who would be found, what makes it so, and the worst groups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.responses import Response
+
+from sfumato.measures.disclosure.group_risk import THRESHOLDS
+from sfumato.tradeoff.check import Check, check
+from sfumato.transactions.check import BasketCheck, check_baskets
+from sfumato.transactions.study import BasketStudy
+from sfumato.words.check import KNOWN_FOR, SENTENCE, check_parts
+from sfumato.workbench.data.masking import shown
+from sfumato.workbench.data.opened import of_baskets, of_table
+from sfumato.workbench.desk import Project
+from sfumato.workbench.endpoints import Call, Endpoint
+from sfumato.workbench.views.changes import data_page
+
+
+def checked(project: Project) -> Check | BasketCheck:
+    """Check the data of a project as they stand."""
+    study: Any = project.study
+    done: Check | BasketCheck
+    if isinstance(study, BasketStudy):
+        known = study.scales.known
+        done = of_baskets(study.baskets, f"check {known}", lambda baskets: check_baskets(baskets, known))
+    else:
+        done = of_table(study.table, "check", check)
+    return done
+
+
+def shown_risk(project: Project, plainly: bool = False) -> dict[str, Any]:
+    """Say how risky the data are, in words and numbers; records are masked unless they are asked for."""
+    done = checked(project)
+    said = {
+        name: [project.locally(line) for line in lines]
+        for name, lines in check_parts(done).items()
+        if name not in ("worst", "rarest")
+    }
+    about = {"kind": "table", "said": said, "notices": [project.locally(notice) for notice in done.notices]}
+    if isinstance(done, BasketCheck):
+        return {**about, "kind": "baskets", **_baskets(done, plainly)}
+    return {**about, **_table(done, plainly)}
+
+
+def _table(done: Check, plainly: bool) -> dict[str, Any]:
+    risk = done.risk
+    return {
+        "records": done.records,
+        "uniques": risk.uniques_share,
+        "quasi": list(done.quasi),
+        "thresholds": [
+            {"smaller": k, "risk": threshold, "share": risk.above(k), "known": KNOWN_FOR.get(k, "").removeprefix(", ")}
+            for k, threshold in THRESHOLDS.items()
+        ],
+        "sentence": SENTENCE,
+        "attributes": [
+            {
+                "name": each.name,
+                "values": each.values,
+                "alone": each.alone.uniques_share,
+                "below_alone": each.alone.above(SENTENCE),
+                "without": None if each.without is None else each.without.above(SENTENCE),
+                "uniques_without": None if each.without is None else each.without.uniques_share,
+            }
+            for each in done.attributes
+        ],
+        "below": risk.above(SENTENCE),
+        "smallest": risk.smallest,
+        "smallest_groups": done.smallest_groups,
+        "worst": [
+            {
+                "records": group.frequency,
+                "values": [
+                    {"column": name, "text": shown(text or None, plainly)} for name, text in group.quasi.items()
+                ],
+                "unique_by": list(group.unique_by) if 0 < len(group.unique_by) < len(done.quasi) else [],
+            }
+            for group in done.worst
+        ],
+        "shown": plainly,
+    }
+
+
+def _baskets(done: BasketCheck, plainly: bool) -> dict[str, Any]:
+    return {
+        "records": done.records,
+        "items": done.items,
+        "known": [{"items": n, "alone": share, "below": done.below[n]} for n, share in done.alone.items()],
+        "sets": [
+            {"smaller": k, "risk": threshold, "share": done.rare_sets[k], "items": done.rare_items[k]}
+            for k, threshold in THRESHOLDS.items()
+        ],
+        "worst": [{"records": n, "items": [shown(item, plainly) for item in items]} for n, items in done.weakest],
+        "shown": plainly,
+    }
+
+
+def risk(call: Call) -> Response:
+    """Show how risky the data are as they stand."""
+    plainly = call.query.get("show") == "yes"
+    return data_page("risk.html", call, "risk", lambda project: {"risk": shown_risk(project, plainly)})
+
+
+def risk_values(call: Call) -> dict[str, Any]:
+    """Say the same as plain values."""
+    return shown_risk(call.project, call.query.get("show") == "yes")
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/projects/{project}/risk", "Shows how risky the data are as they stand.", risk, query=("show",)),
+    Endpoint(
+        "GET",
+        "/api/projects/{project}/risk",
+        "Says how risky the data are as they stand.",
+        risk_values,
+        query=("show",),
+    ),
+)

@@ -1,0 +1,177 @@
+"""Presets: what somebody wants in plain words, as candidates, axes and scales of a study.
+
+For whom the release is made decides how large groups must be (the bounds of `RECIPIENTS`), what may be learned decides
+what more is required of them, what the data are for decides who makes releases and on what they are compared.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Any
+
+import tomlkit
+
+from sfumato.errors import SfumatoError
+from sfumato.measures import Classification
+from sfumato.table import Guess, Table, TableDeclaration
+from sfumato.tradeoff import of_table as of_table_study
+from sfumato.tradeoff.choice.recipients import RECIPIENTS
+from sfumato.tradeoff.study.draft import ENOUGH_FOR_POPULATIONS
+from sfumato.tradeoff.study.first_map import CLOSE, DIVERSE, ENDS, Requirements, full_domain
+from sfumato.tradeoff.study.presets import with_preset
+from sfumato.tradeoff.study.study import Study
+from sfumato.transactions.study import BasketStudy, usual_study
+from sfumato.workbench.data.opened import of_table
+from sfumato.workbench.desk import Project
+from sfumato.workbench.errors import FieldError
+from sfumato.workbench.texts import t
+
+SIZES = {"public": (11, 20, 50, 100), "partner": (5, 10, 20, 50), "internal": (3, 5, 10, 20)}
+"""By recipient, the sizes of groups that are tried, from the least that is asked for there."""
+
+LEARNED = ("identity", "value", "close", "all")
+"""What nobody shall be able to do: find a person, be certain of a value, learn more than the whole table tells."""
+
+PURPOSES = ("counts", "learning", "records", "everything")
+"""What the data are for: counts and tables, predicting a column, records that stay true, all makers compared."""
+
+BASKET_SIZES = {"public": (11, 25, 50), "partner": (5, 10, 25), "internal": (3, 5, 10)}
+MOST_KNOWN = 4
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What somebody wants."""
+
+    recipient: str
+    learned: str
+    purpose: str
+    target: str = ""
+    known: int = 2
+
+
+def parts_for(study: Study, table: Table, wishes: Wishes) -> dict[str, Any]:
+    """Return the parts of a study that the wishes make: axes, scales and candidates, as they stand in a file."""
+    if wishes.purpose == "everything":
+        content = tomlkit.parse(with_preset(study, "everything").to_toml()).unwrap()
+        return {"axes": content["axes"], "scales": {}, "candidates": content["candidates"]}
+    wanted = requirements(table, wishes)
+    sensitive = bool(table.roles.sensitive)
+    lossless = table.cells.records >= ENOUGH_FOR_POPULATIONS
+    risk = "p_loss" if sensitive else "k"
+    makers: Sequence[str] = ("mondrian", _full_domain(table))
+    axes, scales, more = [risk, "u_loss" if sensitive and lossless else "loss"], {}, []
+    if wishes.purpose == "learning":
+        axes, scales = [risk, "workload_accuracy"], {"classification": str(Classification(_target(table, wishes)))}
+    if wishes.purpose == "records":
+        makers, axes = (*makers, "local-recoding"), [risk, "loss"]
+        sizes = [text for text in wanted if "&" not in text]
+        more = [_block(("local-suppression",), sizes, (0.0,))]
+    blocks = [_block(makers, wanted, (0.0, 0.05)), *more, {"anonymizers": list(ENDS)}]
+    return {"axes": axes, "scales": scales, "candidates": blocks}
+
+
+def requirements(table: Table, wishes: Wishes) -> list[str]:
+    """List what is required, as far as the table could satisfy it."""
+    usual = Requirements(table.cells.records, tuple(_as_guessed(table)))
+    diverse = DIVERSE if wishes.learned in ("value", "all") else ()
+    close = CLOSE if wishes.learned in ("close", "all") else ()
+    texts = usual.all(SIZES[wishes.recipient], diverse, close)
+    joined = [text for text in texts if "&" in text]
+    return joined if joined and wishes.learned in ("value", "close") else texts
+
+
+def _as_guessed(table: Table) -> list[Guess]:
+    """Say of the sensitive columns what requirements depend on."""
+    cells = table.cells
+    guesses = []
+    for place, attribute in enumerate(cells.sensitive):
+        counts = cells.baseline.counts[0][cells.spans[place] : cells.spans[place + 1]]
+        kind = {"type": "numeric" if attribute.hierarchy.scale == "number" else "flat"}
+        share = float(counts.max() / counts.sum())
+        guesses.append(Guess(attribute.name, "sensitive", "", "", kind, distinct=len(counts), commonest=share))
+    return guesses
+
+
+def _full_domain(table: Table) -> str:
+    """Let full-domain search to the end where its lattice is small."""
+    quasi = [
+        Guess(each.name, "quasi", "", "", {"type": "tree", "levels": [0] * (each.hierarchy.height - 1)})
+        for each in table.cells.quasi
+    ]
+    return full_domain(quasi)
+
+
+def _target(table: Table, wishes: Wishes) -> str:
+    learnable = (*table.roles.sensitive, *table.roles.neutral)
+    if wishes.target not in learnable:
+        raise FieldError("target", t("wishes.no_target"))
+    return wishes.target
+
+
+def _block(makers: Sequence[str], wanted: Sequence[str], suppress: Sequence[float]) -> dict[str, Any]:
+    return {
+        "anonymizers": list(makers),
+        "requirements": list(wanted),
+        "forms": ["generalization"],
+        "suppress": list(suppress),
+    }
+
+
+def basket_parts_for(study: BasketStudy, filled: int, wishes: Wishes) -> dict[str, Any]:
+    """Return the same for baskets: as many records as the recipient needs must fit what an attacker knows."""
+    sizes = [k for k in BASKET_SIZES[wishes.recipient] if k <= filled] or [1]
+    usual = usual_study(study.name, study.baskets, sizes, wishes.known)
+    content = tomlkit.parse(replace(usual, scales=replace(study.scales, known=wishes.known)).to_toml()).unwrap()
+    return {"axes": list(study.axes), "scales": {"known": wishes.known}, "candidates": content["candidates"]}
+
+
+def recipients(baskets: bool) -> list[dict[str, Any]]:
+    """List the recipients with their plain reasons."""
+    return [
+        {
+            "name": each.name,
+            "meaning": each.meaning,
+            "reasons": [bound.reason for bound in each.bounds if (bound.measure == "itemset_risk") == baskets],
+        }
+        for each in RECIPIENTS.values()
+    ]
+
+
+# -- candidates that nobody has touched -------------------------------------------------------------------------------
+
+
+USUAL = Wishes("partner", "all", "counts")
+"""What is taken where nobody has said what matters."""
+
+MOST_MADE = 20
+
+
+def mark_made(project: Project) -> None:
+    """Remember that the axes and candidates of a study were made here, so that they may follow its columns."""
+    content = tomlkit.parse(project.file.read_text(encoding="utf-8"))
+    project.note(made=[*project.notes().get("made", []), _digest(content)][-MOST_MADE:])
+
+
+def remade(project: Project, table: TableDeclaration) -> dict[str, Any] | None:
+    """Return axes and candidates that fit other columns; None where somebody has put them together himself."""
+    document = tomlkit.parse(project.file.read_text(encoding="utf-8"))
+    if _digest(document) not in project.notes().get("made", []):
+        return None
+    chosen = {name: value for name, value in (project.notes().get("wishes") or {}).items() if name != "budget"}
+    wishes = Wishes(**chosen) if chosen else USUAL
+    study = replace(of_table_study(project.study), table=table)
+    try:
+        parts: dict[str, Any] = of_table(table, f"wishes {wishes}", lambda opened: parts_for(study, opened, wishes))
+    except SfumatoError:  # it cannot be opened like that, which the next pages say
+        return None
+    return parts
+
+
+def _digest(document: Any) -> str:
+    content = document.unwrap()
+    parts = {name: content.get(name) for name in ("axes", "candidates")}
+    return sha256(json.dumps(parts, default=str).encode()).hexdigest()[:16]

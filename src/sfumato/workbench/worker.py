@@ -1,0 +1,190 @@
+"""A run of a study, in a process of its own: `python -m sfumato.workbench.worker`.
+
+What to do comes as one line of JSON on the standard input, which stays open: when it is closed, by whoever cancels or
+because the workbench is gone, the run ends as it would at Ctrl-C, and what was measured is kept. What happens goes out
+as lines of JSON: how far it is, every point as it is measured, notes, and how it ended.
+"""
+
+from __future__ import annotations
+
+import _thread
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from sfumato.errors import SfumatoError, StoppedError, unforeseen
+from sfumato.process import interrupts
+from sfumato.workbench.trust import Trust
+
+NICE = 10
+"""How much a run gives way to whoever looks at pages meanwhile."""
+
+Say = Callable[[str, dict[str, Any]], None]
+"""Sends an event to the workbench: its kind, and what it says."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a worker is told to do."""
+
+    folder: str
+    """The project, as a name in the folder that the process works in."""
+
+    trust: Trust
+    seconds: float | None = None
+    """How long to search on after the study's own candidates; None leaves it to the study."""
+
+    question: str | None = None
+    """What is to be found in that time, as `sfumato ask` takes it."""
+
+    def line(self) -> str:
+        """Write it as a worker reads it."""
+        return json.dumps(asdict(self)) + "\n"
+
+    @staticmethod
+    def of(line: str) -> Task:
+        """Read what `line` wrote."""
+        given = json.loads(line)
+        return Task(given["folder"], Trust(**given["trust"]), given["seconds"], given["question"])
+
+
+def main() -> None:
+    """Do the run that is asked for on the standard input."""
+    out = os.fdopen(os.dup(1), "w", encoding="ascii")
+    os.dup2(2, 1)  # whatever a library prints is no event
+    lock = threading.Lock()
+
+    def say(kind: str, values: dict[str, Any]) -> None:
+        from sfumato.plain import to_plain
+
+        with lock, suppress(BrokenPipeError):
+            out.write(json.dumps({"kind": kind, **to_plain(values)}) + "\n")
+            out.flush()
+
+    with suppress(OSError, AttributeError):
+        os.nice(NICE)
+    task = Task.of(sys.stdin.readline())
+    threading.Thread(target=_end_with, args=(sys.stdin,), daemon=True).start()
+    code = interrupts.run(lambda: _run(task, say))
+    os._exit(code)
+
+
+def _end_with(stream: IO[str]) -> None:
+    """Interrupt the run when the stream is closed at the other end."""
+    while stream.readline():
+        pass
+    _thread.interrupt_main()
+
+
+def _run(task: Task, say: Say) -> int:
+    try:
+        say("end", {"sentence": explored(Path(task.folder), task, say)})
+        return 0
+    except StoppedError as stopped:
+        say("end", {"sentence": str(stopped)})
+        return interrupts.EXIT_CODE
+    except SfumatoError as error:
+        say("end", {"sentence": str(error)})
+        return error.exit_code
+    except Exception as error:
+        if os.environ.get("SFUMATO_DEBUG"):
+            raise
+        say("end", {"sentence": unforeseen(error)})
+        return SfumatoError.exit_code
+
+
+def explored(folder: Path, task: Task, say: Say) -> str:
+    """Explore the study of a folder into that folder, as `sfumato explore STUDY --out FOLDER` does; say the outcome.
+
+    The text of the study stays as it was written, comments and all, unless the search has added candidates to it.
+    """
+    from sfumato.documents import read_text
+    from sfumato.errors import InfeasibleError
+    from sfumato.kernels import compiled_before
+    from sfumato.phrases import counted
+    from sfumato.report import save_map
+    from sfumato.tradeoff import read_question, read_study
+    from sfumato.tradeoff.exploration.cache import mend_cache
+    from sfumato.tradeoff.exploration.instrument import check_searchable
+    from sfumato.tradeoff.exploration.instrument import explored as searched
+    from sfumato.words.frontier import frontier_lines
+
+    def note(sentence: str) -> None:
+        say("note", {"sentence": sentence})
+
+    file = folder / "study.toml"
+    text, study = read_text(file), read_study(str(file))
+    task.trust.check(study)
+    check_searchable(study, task.seconds)
+    if sentence := mend_cache(folder / "cache.jsonl"):
+        note(sentence)
+    if not compiled_before():
+        note("First run of this version: compiling the kernels, about 20 seconds, only once ...")
+    told = Told(folder / "cache.jsonl", study, say)
+    question = None if task.question is None else read_question(task.question)
+    outcome = searched(study, folder, task.seconds, None, told.shown, note, question)
+    told.points()
+    if outcome.map_ is None:
+        lines = [] if outcome.frontier is None else frontier_lines(outcome.frontier)
+        raise InfeasibleError("\n".join(lines) or "what this study searches for may not be published")
+    say("saving", {})
+    save_map(outcome.map_, folder)
+    if outcome.map_.study.to_toml(folder) == study.to_toml(folder):
+        _put_back(file, text)
+    for notice in outcome.map_.about["notices"]:
+        note(notice)
+    measured = sum(point.status == "measured" for point in outcome.map_.points)
+    return f"{counted(measured, 'release')} of {len(outcome.map_.points):,} could be made and were measured."
+
+
+def _put_back(file: Path, text: str) -> None:
+    from sfumato.release import staged
+
+    with staged([file]) as [draft]:
+        draft.write_text(text, encoding="utf-8", newline="\n")
+
+
+class Told:
+    """What was told of a run so far; points are read from the cache, to which each is added as it is measured."""
+
+    def __init__(self, cache: Path, study: Any, say: Say) -> None:
+        self.cache, self.study, self.say = cache, study, say
+        self.read = cache.stat().st_size if cache.is_file() else 0
+
+    @contextmanager
+    def shown(self, what: str) -> Iterator[Callable[[int, int, str], None]]:
+        """Show how far work of a name is, and which points it has led to."""
+
+        def report(done: int, total: int, last: str) -> None:
+            self.points()
+            self.say("progress", {"unit": what, "done": done, "total": total, "last": last})
+
+        yield report
+
+    def points(self) -> None:
+        """Tell the points that were added to the cache since this was last called."""
+        from sfumato.report.page import point_settings
+        from sfumato.tradeoff.exploration.folder import read_point
+
+        if not self.cache.is_file():
+            return
+        with self.cache.open("rb") as stream:
+            stream.seek(self.read)
+            lines = stream.read()
+        whole = lines[: lines.rfind(b"\n") + 1]
+        self.read += len(whole)
+        for line in whole.splitlines():
+            entry = json.loads(line).get("point")
+            if entry is not None and entry["status"] == "measured":
+                point = read_point(entry, self.study.candidate_of(entry))
+                self.say("point", {"point": point_settings(point)})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,564 @@
+"""The gate of the workbench: who gets in, what a stranger's page and a stranger's study can do, what is left behind."""
+
+from __future__ import annotations
+
+import re
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+from starlette.testclient import TestClient
+
+from command_line import run
+from sfumato.errors import BadInputError
+from sfumato.workbench import app as of_app
+from sfumato.workbench.app import House, opened
+from sfumato.workbench.desk import Desk
+from sfumato.workbench.endpoints import Call, Endpoint
+from sfumato.workbench.errors import RefusedError, SfumatoError
+from sfumato.workbench.gate import CSRF, HEADERS, Gate
+from sfumato.workbench.runs import Runs
+from sfumato.workbench.serving import Serving, Team, _listening
+from sfumato.workbench.teams import Members, Patience, TeamGate, digested, fits
+from sfumato.workbench.uploads import harmless
+from workbenches import HOST, ORIGIN, STUDY, client_of, make_desk, make_project
+
+SCRIPT = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return make_desk(tmp_path)
+
+
+@pytest.fixture
+def client(desk: Desk) -> Iterator[TestClient]:
+    with client_of(desk) as client:
+        yield client
+
+
+# -- who gets in
+
+
+def test_without_the_secret_nothing_but_scripts_and_styles_is_answered(client: TestClient) -> None:
+    client.cookies.clear()
+    for path in ("/", "/api/projects", "/api/openapi.json", "/projects/x/run", "/nothing", "/?token=wrong", "/?token="):
+        answer = client.get(path)
+        assert answer.status_code == 403, path
+        assert "it holds a secret" in answer.text
+        assert ("text/html" in answer.headers["content-type"]) is not path.startswith("/api/")
+    assert client.get("/static/workbench.css").status_code == 200
+    assert client.get("/static/..%2fapp.py").status_code == 404
+    assert client.put("/api/uploads/x.csv", content=b"a").status_code == 403
+
+
+def test_the_secret_of_the_address_becomes_a_cookie(desk: Desk) -> None:
+    gate = Gate(frozenset([HOST]))
+    with TestClient(opened(House(lambda name: desk), gate), ORIGIN, follow_redirects=False) as client:
+        answer = client.get(f"/audit?token={gate.token}")
+        assert (answer.status_code, answer.headers["location"]) == (303, "/audit")
+        elsewhere = client.get(f"/%2Fevil.example/?token={gate.token}").headers["location"]
+        assert elsewhere.startswith("/") and not elsewhere.startswith("//")
+        cookie = answer.headers["set-cookie"]
+        assert "HttpOnly" in cookie and "samesite=strict" in cookie.lower() and "sfumato-8765=" in cookie
+        assert client.get("/").status_code == 200
+        assert gate.token not in client.get("/").text and gate.token not in repr(gate)
+    with TestClient(opened(House(lambda name: desk), gate), "http://evil.example") as client:
+        answer = client.get(f"/?token={gate.token}")
+        assert answer.status_code == 403 and "set-cookie" not in answer.headers
+
+
+@pytest.mark.parametrize("host", ["evil.example:8765", "127.0.0.1", "127.0.0.1:80", "", "localhost:8765.evil.example"])
+def test_a_name_that_was_made_to_lead_here_is_refused(client: TestClient, host: str) -> None:
+    for path in ("/", "/api/projects", "/static/workbench.css"):
+        assert client.get(path, headers={"host": host}).status_code == 403
+
+
+def test_a_change_comes_from_our_own_pages_alone(desk: Desk, client: TestClient) -> None:
+    make_project(desk.folder / "people")
+    ours = dict(client.headers)
+    for strange in (
+        {"origin": "http://evil.example"},
+        {"origin": "null"},
+        {"origin": ""},
+        {"origin": "http://127.0.0.1:9999"},
+        {CSRF: "guess"},
+        {CSRF: ""},
+    ):
+        for method, path in (
+            ("PUT", "/api/uploads/x.csv"),
+            ("POST", "/api/audit"),
+            ("DELETE", "/api/projects/people/run"),
+        ):
+            answer = client.request(method, path, headers={**ours, **strange}, content=b"{}")
+            assert answer.status_code == 403, (strange, path)
+    assert list(desk.uploads.iterdir()) == []
+    assert client.get("/api/projects", headers={"sec-fetch-site": "same-site"}).status_code == 403
+    assert client.get("/api/projects", headers={"sec-fetch-site": "same-origin"}).status_code == 200
+    assert client.put("/api/uploads/x.csv", content=b"a,b\n").status_code == 200
+
+
+def test_every_answer_has_our_headers_and_a_sentence(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def breaks(call: Call) -> Any:
+        raise ValueError("a patient's name")
+
+    broken = (Endpoint("GET", "/api/broken", "Breaks.", breaks), Endpoint("GET", "/broken", "Breaks.", breaks))
+    monkeypatch.setattr(of_app, "ENDPOINTS", (*of_app.ENDPOINTS, *broken))
+    monkeypatch.delenv("SFUMATO_DEBUG", raising=False)
+    make_project(desk.folder / "people")
+    asked = [
+        *(("GET", path, 200) for path in ("/", "/audit", "/projects/people/run", "/projects/people/files")),
+        *(("HEAD", path, 200) for path in ("/", "/api/projects", "/api/projects/people/run/events")),
+        *(("GET", path, 404) for path in ("/nothing", "/api/nothing", "/projects/none/run", "/static/none.js")),
+        *((method, "/api/projects", 405) for method in ("POST", "PUT", "DELETE", "OPTIONS", "PATCH")),
+        *(("GET", path, 500) for path in ("/broken", "/api/broken")),
+    ]
+    with client_of(desk) as client:
+        for method, path, status in asked:
+            answer = client.request(method, path)
+            assert answer.status_code == status, (method, path)
+            for name, value in HEADERS.items():
+                if not (path.startswith("/static/") and name == "cache-control"):
+                    assert answer.headers[name] == value, (method, path, name)
+            if status >= 400:
+                is_api = path.startswith("/api/")
+                sentence = answer.json()["error"] if is_api else re.findall(r'class="lead">(.+?)</p>', answer.text)[0]
+                assert sentence.endswith((".", "here", "here.")) and "Traceback" not in answer.text
+            assert "patient" not in answer.text
+    said = capfd.readouterr().err
+    assert "patient" not in said and "Traceback" not in said
+    reference = re.search(r"sfumato: (\w{8}): ValueError at /broken", said)
+    assert reference is not None
+    monkeypatch.setenv("SFUMATO_DEBUG", "1")
+    with client_of(desk) as client:
+        client.get("/api/broken")
+    assert "a patient's name" in capfd.readouterr().err
+
+
+def test_no_policy_lets_anything_run_that_is_not_ours(desk: Desk, client: TestClient) -> None:
+    policy = HEADERS["content-security-policy"]
+    assert "default-src 'none'" in policy and "unsafe" not in policy and "http" not in policy.replace("https:", "")
+    make_project(desk.folder / f"a {SCRIPT.replace('/', '')}")
+    page = client.get("/").text
+    assert "<script>alert" not in page and "&lt;script&gt;alert" in page
+    assert not re.search(r"<script(?! type=\"(module|application/json)\")|\son\w+=|\sstyle=|<style", page)
+
+
+# -- what comes in
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("..%2F..%2Fetc%2Fpasswd", "passwd"),
+        ("a%00b.csv", "a_b.csv"),
+        ("%2E%2E", "upload"),
+        ("=HYPERLINK(1).csv", "=HYPERLINK(1).csv"),
+        ("Ärzte%20%3Cb%3E.csv", "Ärzte _b_.csv"),
+        ("x" * 300 + ".csv", "x" * 100 + ".csv"),
+        (".hidden", "hidden"),
+        ("c:%5Cwindows%5Cx.csv", "x.csv"),
+    ],
+)
+def test_an_upload_lies_in_a_folder_of_its_own_whatever_it_is_called(
+    desk: Desk, client: TestClient, name: str, kept: str
+) -> None:
+    answer = client.put(f"/api/uploads/{name}", content=b"a,b\n1,2\n")
+    if answer.status_code != 200:  # a name with a slash in it is no such address
+        assert answer.status_code in (404, 405)
+        assert harmless("../../etc/passwd") == kept
+        return
+    path = desk.inside(answer.json()["source"])
+    assert path.name == kept == answer.json()["name"] and path.read_bytes() == b"a,b\n1,2\n"
+    assert path.parent.parent == desk.uploads and path.parent.stat().st_mode & 0o077 == 0
+    again = client.put(f"/api/uploads/{name}", content=b"x").json()["source"]
+    assert again != answer.json()["source"] and path.read_bytes() == b"a,b\n1,2\n"
+
+
+def test_uploads_are_limited_together_and_leave_nothing_when_refused(desk: Desk) -> None:
+    with client_of(desk, most_upload=1000) as client:
+        assert client.put("/api/uploads/a.csv", content=b"x" * 600).status_code == 200
+        refused = client.put("/api/uploads/b.csv", content=b"x" * 600)
+        assert refused.status_code == 413 and "--most-upload" in refused.json()["error"]
+        assert client.put("/api/uploads/c.csv", content=b"").status_code == 422
+        assert [path.name for path in desk.uploads.rglob("*") if path.is_file()] == ["a.csv"]
+        assert len(list(desk.uploads.iterdir())) == 1
+
+
+# -- paths that lead out
+
+
+def test_no_path_leads_out_of_the_folder(desk: Desk, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.csv"
+    secret.write_text("a\n1\n")
+    (desk.folder / "link.csv").symlink_to(secret)
+    (desk.folder / "links").symlink_to(tmp_path)
+    (desk.folder / "round").symlink_to(desk.folder / "round")
+    (desk.folder / "own.csv").write_text("a\n")
+    for text in (
+        "../secret.csv",
+        str(secret),
+        "link.csv",
+        "links/secret.csv",
+        "upload:../secret.csv",
+        "a/../../secret.csv",
+    ):
+        with pytest.raises(RefusedError):
+            desk.inside(text)
+    for text in ("a\0b", "x" * 5000, "round"):
+        with pytest.raises(RefusedError, match="no file can be called so"):
+            desk.inside(text)
+    assert desk.inside("own.csv") == (desk.folder / "own.csv").resolve()
+    assert desk.inside("./x/../own.csv") == (desk.folder / "own.csv").resolve()
+
+
+def test_a_project_is_no_link_and_no_path(desk: Desk, client: TestClient, tmp_path: Path) -> None:
+    make_project(tmp_path / "outside")
+    (desk.folder / "linked").symlink_to(tmp_path / "outside")
+    half = desk.folder / "half"
+    half.mkdir()
+    (half / "study.toml").symlink_to(tmp_path / "outside" / "study.toml")
+    for name in ("linked", "half", "..", ".", "..%2Foutside", "%2e%2e%2Foutside", "x%00", "y" * 300, "%2Fetc"):
+        assert client.get(f"/api/projects/{name}/run").status_code in (403, 404), name
+    assert client.get("/api/projects").json() == {"projects": []}
+
+
+SEX = '[table.hierarchy.sex]\ntype = "flat"\nvalues = ["f", "m"]\n'
+BASKETS = """
+name = "b"
+[baskets]
+source = "people.csv"
+[[candidates]]
+anonymizers = ["coat"]
+"""
+HOSTILE = {
+    "an absolute source": STUDY.replace('"people.csv"', '"/etc/passwd"'),
+    "a source above": STUDY.replace('"people.csv"', '"../../secret.csv"'),
+    "a link": STUDY.replace('"people.csv"', '"link.csv"'),
+    "a pattern": STUDY.replace('"people.csv"', '"/etc/*.conf"'),
+    "a pattern that climbs": STUDY.replace('"people.csv"', '"../../*.csv"'),
+    "a folder with a link in it": STUDY.replace('"people.csv"', '"parts"'),
+    "a pattern with a link in it": STUDY.replace('"people.csv"', '"parts/*.csv"'),
+    "a file of hierarchies": STUDY.replace("quasi = ", 'hierarchies = "/etc/passwd"\nquasi = '),
+    "a level table": STUDY.replace(SEX, "").replace("quasi = ", "hierarchy.sex = '/etc/passwd'\nquasi = "),
+    "a level table of a file": STUDY.replace("quasi = ", 'hierarchies = "levels.toml"\nquasi = '),
+    "a place to spill": STUDY.replace("quasi = ", 'spill = "/var/tmp"\nquasi = '),
+    "a file made elsewhere": STUDY + '[[candidates]]\nfile = "/etc/passwd"\n',
+    "a control file": STUDY.replace("[scales]", '[scales]\nattacks = "attacks file=/etc/passwd"'),
+    "a program": STUDY + '[[candidates]]\ncommand = "touch pwned {table} {out}"\n',
+    "a program by its text": STUDY + "[[candidates]]\nanonymizers = ['command run=\"touch pwned {table} {out}\"']\n",
+    "a database": STUDY.replace('"people.csv"', '"people.duckdb#people"'),
+    "a server": STUDY.replace('"people.csv"', '"postgresql://localhost/census#people"'),
+    "an address": STUDY.replace('"people.csv"', '"https://example.org/people.csv"'),
+    "a store": STUDY.replace('"people.csv"', '"s3://bucket/people.parquet"'),
+    "baskets": BASKETS.replace("people.csv", "/etc/passwd"),
+    "a tree": BASKETS.replace("[[", 'tree = "/etc/passwd"\n[['),
+    "constraints": BASKETS + 'requirements = ["privacy-constraints k=2 file=/etc/passwd"]\n',
+    "queries of a file": BASKETS.replace("[[", '[scales]\nqueries = "item-queries kind=file file=/etc/passwd"\n[['),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_a_study_from_elsewhere_reaches_nothing_of_this_machine(
+    desk: Desk, client: TestClient, tmp_path: Path, what: str
+) -> None:
+    (tmp_path / "secret.csv").write_text("age,sex,ill\n")
+    folder = make_project(desk.folder / "people", HOSTILE[what])
+    (folder / "link.csv").symlink_to(tmp_path / "secret.csv")
+    (folder / "parts").mkdir()
+    (folder / "parts" / "a.csv").symlink_to(tmp_path / "secret.csv")
+    (folder / "levels.toml").write_text('sex = "/etc/passwd"\n')
+    for method, path in (("POST", "/api/projects/people/run"), ("GET", "/projects/people/run")):
+        answer = client.request(method, path)
+        assert answer.status_code == 403, answer.text
+        assert "root:" not in answer.text
+    assert client.get("/api/projects/people/run").json()["error"].count("workbench")
+    assert not (folder / "workbench.json").exists() and not list(tmp_path.rglob("pwned"))
+
+
+def test_the_same_study_cannot_be_made_by_changing_one(desk: Desk) -> None:
+    project = desk.project(make_project(desk.folder / "people").name)
+    for change in (
+        lambda document: document["table"].update(source="/etc/passwd"),
+        lambda document: document["candidates"].append({"command": "touch {table} {out}"}),
+    ):
+        with pytest.raises(RefusedError):
+            project.change("reach out", change)
+    assert project.file.read_text(encoding="utf-8") == STUDY
+    assert [path.name for path in project.folder.iterdir() if "toml" in path.name] == ["study.toml"]
+
+
+def test_whoever_started_it_may_allow_more(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path, programs=True, servers=True)
+    for number, what in enumerate(("a program", "a server", "an address", "a database")):
+        assert desk.project(make_project(desk.folder / f"p{number}", HOSTILE[what]).name).study.name == "people"
+    make_project(desk.folder / "still", HOSTILE["an absolute source"])
+    with pytest.raises(RefusedError):
+        desk.project("still")
+
+
+def test_a_source_that_is_not_there_is_no_secret(desk: Desk) -> None:
+    """Such as a link to an upload that went with an earlier run of the workbench: whoever opens it says so."""
+    folder = make_project(desk.folder / "gone", STUDY.replace("people.csv", "link.csv"))
+    for leads_to in ("/tmp/sfumato-uploads-gone/a.csv", "/etc/passwd"):
+        (folder / "link.csv").unlink(missing_ok=True)
+        (folder / "link.csv").symlink_to(leads_to)
+        if leads_to == "/etc/passwd":  # made after the study was looked at
+            with pytest.raises(RefusedError):
+                desk.project("gone")
+        else:
+            assert desk.project("gone").study.name == "people"
+    make_project(desk.folder / "other", STUDY.replace("people.csv", "/nothing/a.csv"))
+    with pytest.raises(RefusedError):
+        desk.project("other")
+
+
+# -- a team
+
+
+@pytest.fixture
+def team(tmp_path: Path) -> Iterator[tuple[TestClient, Path]]:
+    members = Members(tmp_path / "users")
+    for name in ("ada", "bob"):
+        members.add(name, f"{name}'s long password")
+    (tmp_path / "work").mkdir()
+    (tmp_path / "up").mkdir()
+    serving = Serving(tmp_path / "work", team=Team("h", Path(), Path(), members.file))
+    gate = TeamGate(frozenset([HOST]), members=members)
+    app = opened(House(lambda name: serving.desk_of(tmp_path / "up", name), Runs()), gate)
+    origin = f"https://{HOST}"
+    with TestClient(app, origin, headers={"origin": origin}, follow_redirects=False) as client:
+        yield client, tmp_path
+
+
+def log_in(client: TestClient, name: str, password: str | None = None) -> int:
+    client.cookies.clear()
+    given = {"name": name, "password": password or f"{name}'s long password"}
+    return client.post("/login", data=given).status_code
+
+
+def test_members_log_in_and_work_in_folders_of_their_own(team: tuple[TestClient, Path]) -> None:
+    client, folder = team
+    assert client.get("/").headers["location"] == "/login"
+    assert client.get("/api/projects").status_code == 401
+    assert client.get("/login").status_code == 200
+    assert log_in(client, "ada", "wrong") == 401 and log_in(client, "eve") == 401
+    assert log_in(client, "ada") == 303
+    page = client.get("/").text
+    assert "ada" in page and "/logout" in page
+    csrf = re.findall(r'name="csrf" content="([^"]+)"', page)[0]
+    make_project(folder / "work" / "ada" / "hers")
+    assert client.get("/api/projects").json()["projects"][0]["name"] == "hers"
+    uploaded = client.put("/api/uploads/a.csv", content=b"a\n", headers={CSRF: csrf}).json()["source"]
+    assert (folder / "work" / "ada").stat().st_mode & 0o077 == 0
+    assert log_in(client, "bob") == 303
+    assert client.get("/api/projects").json() == {"projects": []}
+    assert client.get("/api/projects/hers/run").status_code == 404
+    for name in ("..%2Fada%2Fhers", "%2E%2E"):
+        assert client.get(f"/api/projects/{name}/run").status_code == 404
+    bobs = re.findall(r'name="csrf" content="([^"]+)"', client.get("/").text)[0]
+    assert client.put("/api/uploads/a.csv", content=b"a\n", headers={CSRF: csrf}).status_code == 403
+    for file in (uploaded, "../ada/hers/people.csv", str(folder / "work" / "ada" / "hers" / "people.csv")):
+        answer = client.post("/api/audit/columns", json={"file": file}, headers={CSRF: bobs})
+        assert answer.status_code in (403, 422) and "columns" not in answer.json()
+
+
+def test_who_logs_out_or_is_taken_out_of_the_file_is_out(team: tuple[TestClient, Path]) -> None:
+    client, folder = team
+    log_in(client, "ada")
+    cookie = dict(client.cookies)
+    assert client.get("/").status_code == 200
+    assert client.post("/logout", headers={"origin": "https://evil.example"}).status_code == 403
+    assert client.post("/logout").status_code == 303
+    client.cookies.update(cookie)
+    assert client.get("/api/projects").status_code == 401
+    log_in(client, "bob")
+    assert client.get("/").status_code == 200
+    users = folder / "users"
+    users.write_text("".join(line for line in users.open() if not line.startswith("bob:")))
+    assert client.get("/api/projects").status_code == 401
+
+
+def test_whoever_guesses_is_slowed_down(team: tuple[TestClient, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    client, _ = team
+    monkeypatch.setattr("sfumato.workbench.teams.fits", lambda password, kept: password == "right")
+    for _ in range(5):
+        assert log_in(client, "ada", "wrong") == 401
+    assert log_in(client, "ada", "right") == 429
+    assert log_in(client, "bob", "right") == 303
+    patience = Patience()
+    for number in range(50):
+        patience.failed("10.0.0.1", f"name{number}")
+    with pytest.raises(SfumatoError, match="try again in 5 minutes"):
+        patience.check("10.0.0.1", "another")
+    patience.check("10.0.0.2", "another")
+
+
+def test_passwords_are_kept_as_digests_for_their_owner_alone(tmp_path: Path) -> None:
+    members = Members(tmp_path / "users")
+    members.add("ada", "correct horse battery")
+    assert "correct" not in members.file.read_text() and members.file.stat().st_mode & 0o077 == 0
+    assert fits("correct horse battery", members.read()["ada"]) and not fits("Correct horse", members.read()["ada"])
+    assert digested("same password") != digested("same password")
+    for name, password in (("../eve", "long enough, really"), ("Ada", "long enough, really"), ("eve", "short")):
+        with pytest.raises(BadInputError):
+            members.add(name, password)
+    members.file.write_text("ada\n")
+    with pytest.raises(BadInputError, match="line 1"):
+        members.read()
+
+
+# -- starting and ending
+
+
+def test_what_is_lacking_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        ended = run("serve", tmp_path, "--no-browser", "--port", taken.getsockname()[1])
+        assert ended.returncode == 2 and "cannot be used" in ended.stderr and "--port" in ended.stderr
+    for options, word in (
+        (["--host", "0.0.0.0"], "--certificate, --key, --users"),
+        (["--users", "u"], "--host"),
+        (["--add-user", "ada"], "--users"),
+        (["--most-upload", "much"], "must be a size"),
+    ):
+        ended = run("serve", tmp_path, "--no-browser", *options)
+        assert ended.returncode == 2 and word in ended.stderr, ended
+    ended = run("serve", tmp_path / "nowhere", "--no-browser")
+    assert ended.returncode == 2 and "there is no such folder" in ended.stderr
+    for lacking in ("starlette", "uvicorn"):
+        module = sys.modules["sfumato.commands.serve"]
+        monkeypatch.setattr(module, "find_spec", lambda name, lacking=lacking: None if name == lacking else 1)
+        ended = run("serve", tmp_path, "--no-browser")
+        assert ended.returncode == 2 and f"needs {lacking}" in ended.stderr and "sfumato[workbench]" in ended.stderr
+
+
+def certificate(folder: Path) -> list[str]:
+    names = [str(folder / "cert.pem"), str(folder / "key.pem")]
+    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    subprocess.run(
+        [
+            *["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1"],
+            *subject,
+            "-out",
+            names[0],
+            "-keyout",
+            names[1],
+        ],
+        check=True,
+        capture_output=True,
+    )
+    return names
+
+
+def served(folder: Path, *options: str) -> tuple[subprocess.Popen[str], str]:
+    """Start the workbench as a shell does; return it with the address that it prints."""
+    words = [sys.executable, "-m", "sfumato", "serve", str(folder), "--no-browser", *options]
+    started = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert started.stdout is not None
+    address = started.stdout.readline().strip()
+    assert address, started.stderr and started.stderr.read()
+    return started, address
+
+
+def uploads_of(process: subprocess.Popen[str]) -> list[Path]:
+    """The folders of uploads that a process holds the lock of."""
+    open_files = (link.readlink() for link in Path(f"/proc/{process.pid}/fd").iterdir() if link.exists())
+    return [file.parent for file in open_files if "sfumato-uploads-" in str(file)]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="reads /proc")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_within_seconds_and_leaves_nothing(tmp_path: Path, how: signal.Signals) -> None:
+    """While somebody listens to a run."""
+    slow = STUDY.replace("k=10", "k=11").replace("queries number=20", "queries number=20000")
+    make_project(tmp_path / "people", slow)
+    started, address = served(tmp_path)
+    base, token = address.split("/?token=")
+    host = base.removeprefix("http://")
+    page = urlopen(Request(f"{base}/", headers={"cookie": f"sfumato-{host.split(':')[1]}={token}"})).read().decode()
+    csrf = re.findall(r'name="csrf" content="([^"]+)"', page)[0]
+    ours = {"cookie": f"sfumato-{host.split(':')[1]}={token}", "origin": base, CSRF: csrf}
+    urlopen(Request(f"{base}/api/uploads/a.csv", b"a\n1\n", ours, method="PUT")).read()
+    urlopen(Request(f"{base}/api/projects/people/run", b"{}", ours, method="POST")).read()
+    listening = urlopen(Request(f"{base}/api/projects/people/run/events", headers=ours))
+    assert listening.readline().startswith(b"event: ")
+    [uploads] = uploads_of(started)
+    assert len(list(uploads.glob("*/a.csv"))) == 1
+    workers = workers_of(started.pid)
+    started.send_signal(how)
+    assert started.wait(30) == 0, started.stderr and started.stderr.read()
+    assert not uploads.exists()
+    for _ in range(200):
+        if not any(Path(f"/proc/{worker}").exists() for worker in workers):
+            break
+        time.sleep(0.05)
+    else:
+        raise AssertionError("a worker is still there")
+    assert not [path for path in tmp_path.rglob("*") if ".part" in path.name]
+
+
+def workers_of(pid: int) -> list[int]:
+    found = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = status.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid:
+            found.append(int(status.parent.name))
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="reads /proc")
+def test_what_a_killed_workbench_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    started, _ = served(tmp_path)
+    [left] = uploads_of(started)
+    started.kill()
+    started.wait()
+    assert left.exists()
+    again, _ = served(tmp_path)
+    [own] = uploads_of(again)
+    assert not left.exists() and own.exists()
+    again.send_signal(signal.SIGINT)
+    assert again.wait(30) == 0 and not own.exists()
+
+
+def test_a_team_is_let_in_by_tls_and_told_what_that_means(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    cert, key = certificate(tmp_path)
+    Members(tmp_path / "users").add("ada", "ada's long password")
+    files = ["--certificate", cert, "--key", key, "--users", str(tmp_path / "users")]
+    started, address = served(tmp_path / "work", "--host", "localhost", *files)
+    try:
+        assert address.startswith("https://localhost:") and "token" not in address
+        context = ssl.create_default_context(cafile=cert)
+        page = urlopen(f"{address}login", context=context).read().decode()
+        assert 'name="password"' in page
+    finally:
+        started.send_signal(signal.SIGINT)
+    assert started.wait(30) == 0
+    assert started.stderr is not None and "open to other machines" in started.stderr.read()
+    (tmp_path / "users").chmod(0o644)
+    refused = run("serve", tmp_path / "work", "--host", "localhost", *files)
+    assert refused.returncode == 2 and "chmod 600" in refused.stderr
+    (tmp_path / "users").chmod(0o600)
+    refused = run("serve", tmp_path / "work", "--host", "localhost", *files[:2], "--key", cert, *files[4:])
+    assert refused.returncode == 2 and "no certificate and its key" in refused.stderr
+
+
+def test_answers_leave_at_once() -> None:
+    """Only of a socket that says it is TCP asyncio takes the delay of 40 ms that a page with two packets would have."""
+    with _listening("127.0.0.1", 0) as listening:
+        assert listening.proto == socket.IPPROTO_TCP

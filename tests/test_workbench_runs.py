@@ -1,0 +1,211 @@
+"""Runs of the workbench: a process of its own, told as it goes, stopped and taken up again, apart from all others."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from sfumato.workbench.desk import Desk
+from sfumato.workbench.runs import Progress, Runs
+from sfumato.workbench.texts import t
+from workbenches import STUDY, client_of, make_desk, make_project, people
+
+SLOW = STUDY.replace('["k-anonymity k=2", "k-anonymity k=5", "k-anonymity k=10"]', "REQUIREMENTS").replace(
+    "REQUIREMENTS", str([f"k-anonymity k={k}" for k in range(2, 42)]).replace("'", '"')
+)
+RUN = "/api/projects/{}/run"
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return make_desk(tmp_path)
+
+
+@pytest.fixture
+def client(desk: Desk) -> Iterator[TestClient]:
+    with client_of(desk) as client:
+        yield client
+
+
+def heard(client: TestClient, name: str, told: int = 0) -> list[tuple[str, int, dict[str, Any]]]:
+    """Listen until the end; every event as (kind, number, values)."""
+    events = []
+    with client.stream("GET", f"{RUN.format(name)}/events?told={told}") as stream:
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        kind = number = ""
+        for line in stream.iter_lines():
+            field, _, value = line.partition(": ")
+            if field == "event":
+                kind = value
+            elif field == "id":
+                number = value
+            elif field == "data":
+                events.append((kind, int(number), json.loads(value)))
+    return events
+
+
+def wait(client: TestClient, name: str, until: Any) -> dict[str, Any]:
+    for _ in range(1200):
+        run: dict[str, Any] = client.get(RUN.format(name)).json()
+        if until(run):
+            return run
+        time.sleep(0.05)
+    raise AssertionError(run)
+
+
+def test_a_run_is_told_as_it_goes_and_leaves_what_explore_leaves(desk: Desk, client: TestClient) -> None:
+    folder = make_project(desk.folder / "people")
+    assert client.get(RUN.format("people")).json()["state"] == "idle"
+    begun = client.post(RUN.format("people"), json={})
+    assert begun.status_code == 200 and begun.json()["state"] in ("waiting", "running")
+    assert client.post(RUN.format("people"), json={}).status_code == 409
+    events = heard(client, "people")
+    kinds = [kind for kind, _, _ in events]
+    assert kinds[-1] == "end" and kinds.count("end") == 1 and "progress" in kinds
+    points = [(number, values) for kind, number, values in events if kind == "point"]
+    assert [number for number, _ in points] == list(range(1, len(points) + 1))
+    end = events[-1][2]
+    assert (end["state"], end["done"], end["total"]) == ("done", 3, 3)
+    kept = {point["id"]: point for point in json.loads((folder / "points.json").read_text())["points"]}
+    assert {point["id"] for _, point in points} == set(kept) and len(kept) == 3
+    for _, point in points:
+        assert point["measures"] == kept[point["id"]]["measures"]
+        assert {"words", "form", "family", "baseline", "anonymizer", "requirement", "intervals"} <= point.keys()
+    assert (folder / "study.toml").read_text(encoding="utf-8") == STUDY
+    assert {"report.html", "report-public.html", "cache.jsonl"} <= {path.name for path in folder.iterdir()}
+    told_later = heard(client, "people")
+    assert [(kind, values["state"]) for kind, _, values in told_later] == [("end", "done")]
+
+
+def test_a_run_is_cancelled_and_goes_on_from_there(desk: Desk, client: TestClient) -> None:
+    folder = make_project(desk.folder / "slow", SLOW)
+    client.post(RUN.format("slow"))
+    wait(client, "slow", lambda run: run["done"] >= 3)
+    changed = client.delete(RUN.format("slow"))
+    assert changed.status_code == 200
+    stopped = wait(client, "slow", lambda run: run["state"] not in ("waiting", "running"))
+    assert stopped["state"] == "stopped" and stopped["sentence"] == t("run.stopped")
+    measured = len((folder / "cache.jsonl").read_text().splitlines())
+    assert 3 <= measured < 40 and not (folder / "points.json").exists()
+    assert client.delete(RUN.format("slow")).status_code == 409
+    client.post(RUN.format("slow"))
+    again = wait(client, "slow", lambda run: run["total"] > 0)
+    assert again["done"] >= measured
+    events = heard(client, "slow")
+    assert events[-1][2]["state"] == "done"
+    assert sum(kind == "point" for kind, _, _ in events) == 40 - measured
+    assert len(json.loads((folder / "points.json").read_text())["points"]) == 40
+
+
+def test_two_runs_at_once_do_not_mix(desk: Desk, client: TestClient) -> None:
+    make_project(desk.folder / "one")
+    make_project(desk.folder / "other", STUDY.replace("k=10", "k=20"), people(300))
+    for name in ("one", "other"):
+        assert client.post(RUN.format(name), json={}).status_code == 200
+    ids = {}
+    with ThreadPoolExecutor() as pool:
+        told = dict(zip(("one", "other"), pool.map(lambda name: heard(client, name), ("one", "other")), strict=True))
+    for name, events in told.items():
+        assert events[-1][2]["state"] == "done"
+        ids[name] = {values["id"] for kind, _, values in events if kind == "point"}
+        file = desk.folder / name / "points.json"
+        content = json.loads(file.read_text())
+        assert ids[name] == {point["id"] for point in content["points"]}
+        assert content["table"]["records"] == {"one": 240, "other": 300}[name]
+    assert len(ids["one"] & ids["other"]) == 2
+
+
+def test_what_is_more_than_the_places_waits_and_can_be_cancelled_there(desk: Desk) -> None:
+    make_project(desk.folder / "slow", SLOW)
+    make_project(desk.folder / "waits")
+    with client_of(desk, runs=Runs(at_once=1)) as client:
+        client.post(RUN.format("slow"))
+        wait(client, "slow", lambda run: run["state"] == "running")
+        client.post(RUN.format("waits"))
+        assert client.get(RUN.format("waits")).json()["state"] == "waiting"
+        client.delete(RUN.format("waits"))
+        assert wait(client, "waits", lambda run: run["state"] != "waiting")["state"] == "stopped"
+
+
+def test_a_study_that_is_run_cannot_change_meanwhile(desk: Desk, client: TestClient) -> None:
+    make_project(desk.folder / "slow", SLOW)
+    client.post(RUN.format("slow"))
+    project = desk.project("slow")
+    with pytest.raises(Exception, match="cannot change meanwhile"):
+        project.change("another name", lambda document: document.update(name="other"))
+    client.delete(RUN.format("slow"))
+    wait(client, "slow", lambda run: run["state"] == "stopped")
+    project.change("another name", lambda document: document.update(name="other"))
+    assert project.study.name == "other"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (STUDY.replace("people.csv", "nobody.csv"), "nobody.csv"),
+        (STUDY.replace('quasi = ["age", "sex"]', 'quasi = ["agee"]'), "agee"),
+    ],
+)
+def test_what_cannot_be_run_says_why(desk: Desk, client: TestClient, text: str, sentence: str) -> None:
+    make_project(desk.folder / "bad", text)
+    client.post(RUN.format("bad"))
+    failed = wait(client, "bad", lambda run: run["state"] not in ("waiting", "running"))
+    assert failed["state"] == "failed" and sentence in failed["sentence"] and "Traceback" not in failed["sentence"]
+
+
+def test_a_budget_is_a_time(desk: Desk, client: TestClient) -> None:
+    make_project(desk.folder / "people")
+    refused = client.post(RUN.format("people"), json={"budget": "soon"})
+    assert refused.status_code == 422 and "60s" in refused.json()["error"]
+    assert client.get(RUN.format("people")).json()["state"] == "idle"
+
+
+def test_how_the_last_run_ended_is_read_from_disk(desk: Desk) -> None:
+    make_project(desk.folder / "people")
+    project = desk.project("people")
+    project.note(run=Progress("running", 5, 9).values())
+    assert Runs().progress(project).state == "stopped"
+    project.note(run=Progress("failed", 5, 9, sentence="no").values())
+    assert Runs().progress(project).sentence == "no"
+
+
+def test_a_worker_ends_with_the_workbench_that_started_it(desk: Desk) -> None:
+    """Also where that is killed, and can do nothing any more: its end of the pipe is closed."""
+    folder = make_project(desk.folder / "slow", SLOW)
+    code = (
+        "import sys, time; from pathlib import Path; from sfumato.workbench.desk import Desk\n"
+        "from sfumato.workbench.runs import Runs\n"
+        "desk = Desk(Path(sys.argv[1]), Path(sys.argv[2])); runs = Runs(); runs.start(desk.project('slow'))\n"
+        "run = next(iter(runs._runs.values()))\n"
+        "while run.progress.done < 3: time.sleep(.05)\n"
+        "print(run._process.pid, flush=True); time.sleep(60)\n"
+    )
+    started = subprocess.Popen(
+        [sys.executable, "-c", code, str(desk.folder), str(desk.uploads)], stdout=subprocess.PIPE, text=True
+    )
+    assert started.stdout is not None
+    worker = int(started.stdout.readline())
+    started.send_signal(signal.SIGKILL)
+    started.wait()
+    for _ in range(400):
+        try:
+            os.kill(worker, 0)
+        except ProcessLookupError:
+            break
+        if Path(f"/proc/{worker}/stat").exists() and Path(f"/proc/{worker}/stat").read_text().split()[2] == "Z":
+            break
+        time.sleep(0.05)
+    else:
+        raise AssertionError("the worker is still there")
+    assert not (folder / "points.json").exists()

@@ -1,0 +1,94 @@
+"""What tests of the workbench share: a desk in a temporary folder, a client that was let in, a study that runs fast."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from starlette.testclient import TestClient
+
+from sfumato.workbench.app import House, opened
+from sfumato.workbench.desk import Desk
+from sfumato.workbench.gate import CSRF, Gate
+from sfumato.workbench.runs import Runs
+
+HOST = "127.0.0.1:8765"
+ORIGIN = f"http://{HOST}"
+STUDY = """# a comment that must survive
+name = "people"
+[table]
+source = "people.csv"
+quasi = ["age", "sex"]
+sensitive = ["ill"]
+[table.hierarchy.age]
+type = "numeric"
+lower = 0
+upper = 63
+[table.hierarchy.sex]
+type = "flat"
+values = ["f", "m"]
+[table.hierarchy.ill]
+type = "flat"
+values = ["flu", "gout", "mumps"]
+[scales]
+queries = "queries number=20"
+[[candidates]]
+requirements = ["k-anonymity k=2", "k-anonymity k=5", "k-anonymity k=10"]  # three
+"""
+
+
+def people(rows: int = 240) -> str:
+    """A small table as CSV."""
+    ills = ("flu", "gout", "mumps")
+    lines = [f"{i * 7 % 64},{'fm'[i % 2]},{ills[i * i % 3]}" for i in range(rows)]
+    return "\n".join(["age,sex,ill", *lines]) + "\n"
+
+
+def make_project(folder: Path, study: str = STUDY, table: str | None = None) -> Path:
+    """Make a project whose study can be run."""
+    folder.mkdir()
+    (folder / "study.toml").write_text(study, encoding="utf-8")
+    (folder / "people.csv").write_text(people() if table is None else table, encoding="utf-8")
+    return folder
+
+
+def make_desk(folder: Path, **options: Any) -> Desk:
+    """Make the two folders of a desk."""
+    (folder / "work").mkdir()
+    (folder / "uploads").mkdir(0o700)
+    return Desk(folder / "work", folder / "uploads", **options)
+
+
+@contextmanager
+def client_of(desk: Desk, **house: Any) -> Iterator[TestClient]:
+    """Open a workbench, and a client that has its cookie and sends along what its pages do."""
+    gate = Gate(frozenset([HOST]))
+    app = opened(House(lambda name: desk, **{"runs": Runs(), **house}), gate)
+    headers = {"origin": ORIGIN, CSRF: gate.csrf()}
+    with TestClient(app, ORIGIN, raise_server_exceptions=False, headers=headers) as client:
+        client.cookies.set(gate.cookie, gate.token)
+        yield client
+
+
+@contextmanager
+def served(house: House) -> Iterator[tuple[str, Gate]]:
+    """Serve a workbench on a free port of this machine, for a browser; give its origin and its gate."""
+    listening = socket.socket()
+    listening.bind(("127.0.0.1", 0))
+    listening.listen(128)
+    host = f"127.0.0.1:{listening.getsockname()[1]}"
+    gate = Gate(frozenset([host]))
+    server = uvicorn.Server(uvicorn.Config(opened(house, gate), log_level="critical", timeout_graceful_shutdown=1))
+    thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
+    thread.start()
+    try:
+        yield f"http://{host}", gate
+    finally:
+        house.runs.close()
+        server.should_exit = True
+        thread.join(10)
