@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
+import duckdb
 import pytest
 from starlette.testclient import TestClient
 
@@ -241,6 +242,40 @@ source = "people.csv"
 [[candidates]]
 anonymizers = ["coat"]
 """
+SECRET_VIEW = "CREATE VIEW people AS SELECT * FROM read_csv('/etc/passwd', header=false, columns={'age': 'VARCHAR'})"
+
+
+def test_a_database_from_elsewhere_is_not_opened(desk: Desk, client: TestClient) -> None:
+    """Its views may read any file, by whichever way it is named."""
+    with duckdb.connect(desk.folder / "evil.duckdb") as connection:
+        connection.execute(SECRET_VIEW)
+    evil = client.put("/api/uploads/evil.duckdb", content=(desk.folder / "evil.duckdb").read_bytes()).json()["source"]
+    for source in ("evil.duckdb", "evil.duckdb#people", evil, f"{evil}#people"):
+        for path, body in (
+            ("/api/previews", {"source": source}),
+            ("/api/projects", {"source": source}),
+            ("/api/audit/columns", {"file": source}),
+            ("/api/audit", {"file": source, "quasi": ["age"]}),
+        ):
+            answer = client.post(path, json=body)
+            assert answer.status_code == 403 and "root" not in answer.text, (source, path)
+
+
+def test_no_file_of_a_project_is_a_link(desk: Desk, client: TestClient, tmp_path: Path) -> None:
+    """What is measured would be added to whatever it leads to."""
+    own = tmp_path / "own"
+    own.write_text("mine")
+    for name in ("cache.jsonl", "workbench.json", "points.json", "search.npz"):
+        folder = make_project(desk.folder / name.partition(".")[0])
+        (folder / name).symlink_to(own)
+        answer = client.post(f"/api/projects/{folder.name}/run")
+        assert answer.status_code == 403 and f"{name} of {folder.name} is a link" in answer.json()["error"]
+    hidden = make_project(desk.folder / "hidden")
+    (hidden / ".study.toml").symlink_to(own)
+    desk.project("hidden").change("another name", lambda document: document.update(name="other"))
+    assert own.read_text() == "mine" and desk.project("hidden").study.name == "other"
+
+
 HOSTILE = {
     "an absolute source": STUDY.replace('"people.csv"', '"/etc/passwd"'),
     "a source above": STUDY.replace('"people.csv"', '"../../secret.csv"'),

@@ -92,6 +92,7 @@ def source_of(desk: Desk, text: str) -> Source:
     path = desk.inside(file)
     if not path.is_file():
         raise FieldError("source", f"{file}: there is no such file here")
+    desk.trust.check_place(str(path))
     origin: Origin = "upload" if path.is_relative_to(desk.uploads.resolve()) else "folder"
     return Source(origin, path.name, str(path) + ("" if table is None else f"#{table}"))
 
