@@ -23,6 +23,9 @@ from sfumato.workbench.views.page import page
 PATIENCE = 5.0
 """Seconds after which a page says that it is being worked out: kernels are compiled the first time."""
 
+MOST_WAITING = 32
+"""Pages that are worked out, or were and nobody has come back for them."""
+
 VERSION = Option("The version of the study that the change was made on: refused where it has changed since.")
 
 
@@ -94,6 +97,10 @@ def _worked_out(key: str, project: Project, values: Callable[[Project], dict[str
     with _at_work:
         future = _working.get(key)
         if future is None:
+            for other in (
+                [each for each, done in _working.items() if done.done()] if len(_working) > MOST_WAITING else ()
+            ):
+                del _working[other]  # nobody came back for it
             future = _working[key] = Future()
             threading.Thread(target=_work, args=(future, project, values), daemon=True).start()
     try:

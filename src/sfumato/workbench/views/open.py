@@ -17,7 +17,7 @@ from sfumato.catalogue import Entry
 from sfumato.configuration import Option
 from sfumato.engines import Engine
 from sfumato.engines.protocol import KeepsOrder
-from sfumato.engines.text_files import DELIMITED
+from sfumato.engines.text_files import DELIMITED, PARQUET
 from sfumato.errors import BadInputError
 from sfumato.phrases import counted
 from sfumato.table import DATASETS, Guess, TableDeclaration
@@ -215,7 +215,14 @@ def guess_kind(source: Source) -> tuple[Kind, str]:
         lengths = _lengths(source.path)
         if len(lengths) >= LENGTHS:
             return "baskets", t("open.why_lengths", shortest=min(lengths), longest=max(lengths))
+    if name.endswith(PARQUET) and of_rows(TableDeclaration(source.text), "lists", _is_lists):
+        return "baskets", t("open.why_lists")
     return "table", t("open.why_table")
+
+
+def _is_lists(rows: Engine) -> bool:
+    """Say whether a table has nothing but lists."""
+    return all(rows.nested.get(name, "").endswith("[]") for name in rows.columns)
 
 
 def _lengths(path: Path) -> set[int]:
