@@ -13,6 +13,7 @@ from starlette.responses import Response
 from sfumato.configuration import Option
 from sfumato.errors import SfumatoError
 from sfumato.transactions.study import BasketStudy
+from sfumato.workbench.data.sentences import in_forms
 from sfumato.workbench.data.sources import is_gone
 from sfumato.workbench.desk import Project, lock_of
 from sfumato.workbench.endpoints import Call, Endpoint
@@ -72,7 +73,7 @@ def data_page(template: str, call: Call, step: str, values: Callable[[Project], 
             f"{project.folder} {project.version} {step} {sorted(call.query.items())}", project, values
         )
     except SfumatoError as error:
-        return page("unreadable.html", call, step, sentence=project.locally(str(error)), state=state(project))
+        return page("unreadable.html", call, step, sentence=in_forms(project.locally(str(error))), state=state(project))
     if content is None:
         return page("waiting.html", call, step)
     return page(template, call, step, state=state(project), **content)
