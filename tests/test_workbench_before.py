@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from starlette.testclient import TestClient
 
@@ -144,6 +146,8 @@ def test_lines_of_many_lengths_are_taken_for_sets_of_items(client: TestClient, d
     assert "between 1 and 6" in seen["why"] and "a" not in seen["rows"][0][0]
     (desk.folder / "table.csv").write_text("a,b\n1,2\n3,4\n")
     assert sent(client, "/api/previews", {"source": "table.csv"})["kind"] == "table"
+    pyarrow.parquet.write_table(pa.table({"bought": [["tea", "jam"], ["figs"]]}), desk.folder / "lists.parquet")
+    assert sent(client, "/api/previews", {"source": "lists.parquet"})["kind"] == "baskets"
     project = sent(client, "/api/projects", {"source": "shop.txt"})["project"]
     study = tomllib.loads((desk.folder / project / "study.toml").read_text())
     assert study["baskets"]["source"] == "../shop.txt"

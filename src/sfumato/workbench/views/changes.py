@@ -13,6 +13,7 @@ from starlette.responses import Response
 from sfumato.configuration import Option
 from sfumato.errors import SfumatoError
 from sfumato.transactions.study import BasketStudy
+from sfumato.workbench.data.sentences import in_forms
 from sfumato.workbench.data.sources import is_gone
 from sfumato.workbench.desk import Project, lock_of
 from sfumato.workbench.endpoints import Call, Endpoint
@@ -22,6 +23,9 @@ from sfumato.workbench.views.page import page
 
 PATIENCE = 5.0
 """Seconds after which a page says that it is being worked out: kernels are compiled the first time."""
+
+MOST_WAITING = 32
+"""Pages that are worked out, or were and nobody has come back for them."""
 
 VERSION = Option("The version of the study that the change was made on: refused where it has changed since.")
 
@@ -69,7 +73,7 @@ def data_page(template: str, call: Call, step: str, values: Callable[[Project], 
             f"{project.folder} {project.version} {step} {sorted(call.query.items())}", project, values
         )
     except SfumatoError as error:
-        return page("unreadable.html", call, step, sentence=project.locally(str(error)), state=state(project))
+        return page("unreadable.html", call, step, sentence=in_forms(project.locally(str(error))), state=state(project))
     if content is None:
         return page("waiting.html", call, step)
     return page(template, call, step, state=state(project), **content)
@@ -94,6 +98,10 @@ def _worked_out(key: str, project: Project, values: Callable[[Project], dict[str
     with _at_work:
         future = _working.get(key)
         if future is None:
+            for other in (
+                [each for each, done in _working.items() if done.done()] if len(_working) > MOST_WAITING else ()
+            ):
+                del _working[other]  # nobody came back for it
             future = _working[key] = Future()
             threading.Thread(target=_work, args=(future, project, values), daemon=True).start()
     try:

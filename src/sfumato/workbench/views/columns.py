@@ -114,7 +114,7 @@ def shown_columns(project: Project) -> dict[str, Any]:
         "household": table.household,
         "missing": table.missing,
         "na": list(table.na),
-        "added_na": notes.get("added_na", []),
+        "added_na": [text for text in notes.get("added_na", []) if text in table.na],
         "notices": notes.get("read_notices", []),
         "data": {
             "columns": names,

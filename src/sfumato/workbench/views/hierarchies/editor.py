@@ -23,6 +23,7 @@ from sfumato.table.hierarchies.declared import Filed
 from sfumato.table.hierarchies.written import entry_of
 from sfumato.tradeoff.levels import ColumnHierarchy, hierarchy
 from sfumato.workbench.data.opened import of_table, rows_of
+from sfumato.workbench.data.sentences import in_forms
 from sfumato.workbench.desk import Project
 from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.errors import FieldError, MissingError
@@ -103,7 +104,11 @@ def column_values(project: Project, column: str) -> dict[str, Any]:
         view = looked_at(table, column)
     except BadInputError as error:
         proposals = _proposals(project, table, column)
-        return {"wrong": project.locally(str(error)), "text": _text(_entry_in(table, column)), "proposals": proposals}
+        return {
+            "wrong": in_forms(project.locally(str(error))),
+            "text": _text(_entry_in(table, column)),
+            "proposals": proposals,
+        }
     proposals = _proposals(project, table, column, view.hierarchy.scale)
     return {"wrong": None, **shown(view), "text": _text(_entry(table, column, view)), "proposals": proposals}
 
