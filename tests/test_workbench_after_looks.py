@@ -248,6 +248,8 @@ def test_a_release_is_published_downloaded_and_audited(page: Any, desk: Desk, tm
     page.click("#do")
     page.wait_for_selector("#result h2", timeout=60_000)
     assert "Re-checked on the written file" in page.locator("#result").inner_text()
+    page.wait_for_selector("#list .published")
+    assert "Zürich.csv" in page.locator("#list").inner_text()
     with page.expect_download() as download:
         page.locator("#result a", has_text=re.compile("^Zürich.csv$")).click()
     path = tmp_path / "got.csv"
@@ -268,7 +270,14 @@ def test_the_preview_of_a_certificate_says_what_is_protected(page: Any, desk: De
     looked_at(page, f"/projects/clinic/points/{ids(map_, requirement='k-anonymity k=12')[0]}")
     page.click("#show-certificate")
     page.wait_for_selector("#certificate .panel", timeout=60_000)
-    assert "What it does not protect" in page.locator("#certificate").inner_text()
+    text = page.locator("#certificate").inner_text()
+    assert "What it does not protect" in text and "[object" not in text
+    assert all(
+        count > 40
+        for count in page.evaluate(
+            "[...document.querySelectorAll('#certificate .panel p')].map((p) => p.textContent.length)"
+        )
+    )
 
 
 def test_pages_can_be_used_by_everybody(page: Any, desk: Desk) -> None:
