@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import threading
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from starlette.testclient import TestClient
 
@@ -18,6 +21,7 @@ from command_line import run
 from sfumato.table import numeric
 from sfumato.tradeoff import read_study
 from sfumato.workbench.desk import Desk
+from sfumato.workbench.views import changes, risk
 from sfumato.workbench.views.hierarchies.branches import Branch, branches_of, dissolved, merged, moved, renamed
 from workbenches import client_of, make_desk, make_project
 
@@ -44,6 +48,12 @@ def desk(tmp_path: Path) -> Desk:
 def client(desk: Desk) -> Iterator[TestClient]:
     with client_of(desk) as client:
         yield client
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However busy the machine is, pages are waited for."""
+    monkeypatch.setattr(changes, "PATIENCE", 600.0)
 
 
 def asked(client: TestClient, path: str, status: int = 200, **query: str) -> Any:
@@ -136,6 +146,8 @@ def test_lines_of_many_lengths_are_taken_for_sets_of_items(client: TestClient, d
     assert "between 1 and 6" in seen["why"] and "a" not in seen["rows"][0][0]
     (desk.folder / "table.csv").write_text("a,b\n1,2\n3,4\n")
     assert sent(client, "/api/previews", {"source": "table.csv"})["kind"] == "table"
+    pyarrow.parquet.write_table(pa.table({"bought": [["tea", "jam"], ["figs"]]}), desk.folder / "lists.parquet")
+    assert sent(client, "/api/previews", {"source": "lists.parquet"})["kind"] == "baskets"
     project = sent(client, "/api/projects", {"source": "shop.txt"})["project"]
     study = tomllib.loads((desk.folder / project / "study.toml").read_text())
     assert study["baskets"]["source"] == "../shop.txt"
@@ -543,3 +555,30 @@ def test_every_page_of_an_ugly_project_has_no_tag_of_the_data(client: TestClient
         assert not re.search(r"<(script>alert|i>|b>Bonn)", page.text), step
         assert not re.search(r"<[^>]+ (style|on\w+)=", page.text), step
     assert client.get("/open").status_code == 200
+
+
+def test_what_takes_long_is_said_to_be_worked_out_and_then_shown(
+    client: TestClient, ugly: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = threading.Event()
+    worked_out = risk.shown_risk
+
+    def slowly(*given: Any) -> Any:
+        assert go_on.wait(60)
+        return worked_out(*given)
+
+    monkeypatch.setattr(risk, "shown_risk", slowly)
+    monkeypatch.setattr(changes, "PATIENCE", 0.05)
+    assert "being worked out" in client.get(f"{PAGES}/risk").text
+    assert "being worked out" in client.get(f"{PAGES}/risk").text
+    go_on.set()
+    monkeypatch.setattr(changes, "PATIENCE", 600.0)
+    assert "Risk as it stands" in client.get(f"{PAGES}/risk").text
+    assert not changes._working
+
+
+def test_a_study_that_cannot_be_read_is_told_on_its_pages(client: TestClient, ugly: Path) -> None:
+    ugly.write_text(ugly.read_text(encoding="utf-8").replace("[[candidates]]", "[[candidate]]"), encoding="utf-8")
+    for step in ("columns", "hierarchies", "risk", "wishes"):
+        page = client.get(f"{PAGES}/{step}")
+        assert page.status_code == 200 and "This cannot be read" in page.text and "candidate" in page.text, step

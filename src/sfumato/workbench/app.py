@@ -28,6 +28,7 @@ from sfumato.errors import BadInputError, SfumatoError
 from sfumato.pages import file
 from sfumato.plain import to_plain
 from sfumato.report.page import SHARED, script_of, vega_script
+from sfumato.workbench.data.sentences import in_forms
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.endpoints import Call, Endpoint, read_body
 from sfumato.workbench.errors import TooLargeError, answer_of, status_of
@@ -134,7 +135,7 @@ async def _answered(methods: Mapping[str, Endpoint], house: House, request: Requ
         result = await run_in_threadpool(endpoint.answer, call)
     except SfumatoError as error:
         answer, project = answer_of(error), str(request.path_params.get("project", ""))
-        sentence = answer["error"] if desk is None else desk.locally(answer["error"], project)
+        sentence = answer["error"] if desk is None else in_forms(desk.locally(answer["error"], project))
         return _told(request, {**answer, "error": sentence}, status_of(error))
     if isinstance(result, StreamingResponse) and request.method == "HEAD":
         return Response(media_type=result.media_type)

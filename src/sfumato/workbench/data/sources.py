@@ -92,6 +92,7 @@ def source_of(desk: Desk, text: str) -> Source:
     path = desk.inside(file)
     if not path.is_file():
         raise FieldError("source", f"{file}: there is no such file here")
+    desk.trust.check_place(str(path))
     origin: Origin = "upload" if path.is_relative_to(desk.uploads.resolve()) else "folder"
     return Source(origin, path.name, str(path) + ("" if table is None else f"#{table}"))
 
@@ -147,3 +148,4 @@ def give_again(project: Project, source: Source) -> None:
         )
     (project.folder / facts["link"]).unlink(missing_ok=True)
     (project.folder / facts["link"]).symlink_to(source.path)
+    project.file.touch()  # what was read while the link led nowhere is read again

@@ -23,9 +23,11 @@ const look = (wanted) => attempt(async () => {
 });
 
 let last = {};
+const known = new Map();
 
 function show(seen, wanted) {
   if (!seen.failed) last = seen;
+  if (seen.all_columns?.length) known.set(seen.source, seen.all_columns);
   const title = element("h2", { id: "looked-title", tabindex: "-1" }, t("open.looked", { name: seen.name }));
   looked.replaceChildren(title, ...kindOf(seen, wanted), ...readingOf(seen, wanted), ...sampleOf(seen, wanted), projectOf(seen, wanted));
   if (seen.failed) wrong(seen.failed.message, looked.querySelector(".wrong.reading"));
@@ -43,7 +45,7 @@ function readingOf(seen, wanted) {
   const notices = seen.failed ? null : seen.notices.length ? element("ul", { class: "notices" }, seen.notices.map((each) => element("li", {}, each))) : element("p", {}, t("open.plain"));
   const parts = [element("h3", {}, t("open.how")), element("p", {}, what), notices, element("p", { class: "wrong reading", role: "alert", hidden: "" })];
   if (seen.origin === "bundled") return parts;
-  const form = schemaForm(data.reading[seen.kind], wanted.reading ?? {}, { columns: seen.all_columns ?? [] });
+  const form = schemaForm(data.reading[seen.kind], wanted.reading ?? {}, { columns: known.get(wanted.source) ?? [] });
   const again = element("button", { type: "button", onclick: () => look({ source: wanted.source, kind: seen.kind, reading: form.values() }) }, t("open.again"));
   if (seen.failed?.field) wrong(seen.failed.message, form.wrongPlace(seen.failed.field));
   parts.push(element("details", { open: wanted.reading || seen.failed ? "" : null }, element("summary", {}, t("open.correct")), form.element, again));
@@ -52,7 +54,7 @@ function readingOf(seen, wanted) {
 
 function sampleOf(seen, wanted) {
   if (seen.failed || !seen.rows.length) return [];
-  const head = seen.columns.length ? element("thead", {}, element("tr", {}, seen.columns.map((name) => element("th", { scope: "col" }, name)))) : null;
+  const head = seen.columns.length ? element("thead", {}, element("tr", {}, seen.columns.map((name) => element("th", { scope: "col" }, name.trim() ? name : t("columns.blank_name"))))) : null;
   const rows = seen.rows.map((row) => element("tr", {}, row.map((value) => element("td", {}, value))));
   const table = element("table", { class: "records" }, element("caption", { class: "visually-hidden" }, t("open.sample")), head, element("tbody", {}, rows));
   const button = element("button", { type: "button", onclick: () => look({ ...wanted, kind: seen.kind, show: !seen.shown }) }, t(seen.shown ? "open.mask" : "open.show"));

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any
 
 import tomlkit
@@ -10,12 +12,20 @@ from starlette.responses import Response
 
 from sfumato.configuration import Option
 from sfumato.errors import SfumatoError
+from sfumato.transactions.study import BasketStudy
+from sfumato.workbench.data.sentences import in_forms
 from sfumato.workbench.data.sources import is_gone
 from sfumato.workbench.desk import Project, lock_of
 from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.errors import ConflictError
 from sfumato.workbench.texts import t
 from sfumato.workbench.views.page import page
+
+PATIENCE = 5.0
+"""Seconds after which a page says that it is being worked out: kernels are compiled the first time."""
+
+MOST_WAITING = 32
+"""Pages that are worked out, or were and nobody has come back for them."""
 
 VERSION = Option("The version of the study that the change was made on: refused where it has changed since.")
 
@@ -51,15 +61,65 @@ def redo(call: Call) -> dict[str, Any]:
 
 
 def data_page(template: str, call: Call, step: str, values: Callable[[Project], dict[str, Any]]) -> Response:
-    """Make a page about the data of a project; where they cannot be read it says why, and what can be done."""
+    """Make a page about the data of a project.
+
+    Where they cannot be read it says why, and what can be done; where that takes long, that it is being worked out.
+    """
     project = call.project
     try:
         if is_gone(project):
             return page("gone.html", call, step, file=project.notes()["source"]["name"])
-        content = values(project)
+        content = _worked_out(
+            f"{project.folder} {project.version} {step} {sorted(call.query.items())}", project, values
+        )
     except SfumatoError as error:
-        return page("unreadable.html", call, step, sentence=project.locally(str(error)), state=state(project))
+        return page("unreadable.html", call, step, sentence=in_forms(project.locally(str(error))), state=state(project))
+    if content is None:
+        return page("waiting.html", call, step)
     return page(template, call, step, state=state(project), **content)
+
+
+def items_page(template: str, call: Call, step: str, values: Callable[[Project], dict[str, Any]]) -> Response:
+    """Make a page about the columns of a table; of baskets it says that they have none."""
+    try:
+        if isinstance(call.project.study, BasketStudy):
+            return page("items.html", call, step)
+    except SfumatoError:
+        pass  # which the page says
+    return data_page(template, call, step, values)
+
+
+_working: dict[str, Future[dict[str, Any]]] = {}
+_at_work = threading.Lock()
+
+
+def _worked_out(key: str, project: Project, values: Callable[[Project], dict[str, Any]]) -> dict[str, Any] | None:
+    """Work out what a page shows; None where that takes longer than anybody waits, and goes on meanwhile."""
+    with _at_work:
+        future = _working.get(key)
+        if future is None:
+            for other in (
+                [each for each, done in _working.items() if done.done()] if len(_working) > MOST_WAITING else ()
+            ):
+                del _working[other]  # nobody came back for it
+            future = _working[key] = Future()
+            threading.Thread(target=_work, args=(future, project, values), daemon=True).start()
+    try:
+        content = future.result(PATIENCE)
+    except TimeoutError:
+        return None
+    finally:
+        if future.done():
+            with _at_work:
+                _working.pop(key, None)
+    return content
+
+
+def _work(future: Future[dict[str, Any]], project: Project, values: Callable[[Project], dict[str, Any]]) -> None:
+    try:
+        future.set_result(values(project))
+    except Exception as error:
+        future.set_exception(error)
 
 
 ENDPOINTS = (

@@ -16,16 +16,14 @@ from sfumato.table import TableDeclaration
 from sfumato.table.declaration import READING
 from sfumato.table.table import check_columns
 from sfumato.tradeoff import of_table
-from sfumato.transactions.study import BasketStudy
 from sfumato.workbench.data.masking import shown
 from sfumato.workbench.data.opened import of_rows, rows_of
 from sfumato.workbench.desk import Project
 from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.errors import FieldError, MissingError
 from sfumato.workbench.texts import t
-from sfumato.workbench.views.changes import VERSION, changed, data_page
+from sfumato.workbench.views.changes import VERSION, changed, items_page
 from sfumato.workbench.views.open import READ_AS, named_first, reading_schema
-from sfumato.workbench.views.page import page
 from sfumato.workbench.views.wishes.options import put_parts
 from sfumato.workbench.views.wishes.presets import mark_made, remade
 
@@ -83,9 +81,7 @@ def declared(project: Project) -> TableDeclaration:
 
 def columns(call: Call) -> Response:
     """Show the columns with their roles, or of baskets that they have none."""
-    if isinstance(call.project.study, BasketStudy):
-        return page("items.html", call, "columns")
-    return data_page("columns.html", call, "columns", shown_columns)
+    return items_page("columns.html", call, "columns", shown_columns)
 
 
 def shown_columns(project: Project) -> dict[str, Any]:
@@ -118,7 +114,7 @@ def shown_columns(project: Project) -> dict[str, Any]:
         "household": table.household,
         "missing": table.missing,
         "na": list(table.na),
-        "added_na": notes.get("added_na", []),
+        "added_na": [text for text in notes.get("added_na", []) if text in table.na],
         "notices": notes.get("read_notices", []),
         "data": {
             "columns": names,

@@ -17,7 +17,7 @@ from sfumato.catalogue import Entry
 from sfumato.configuration import Option
 from sfumato.engines import Engine
 from sfumato.engines.protocol import KeepsOrder
-from sfumato.engines.text_files import DELIMITED
+from sfumato.engines.text_files import DELIMITED, PARQUET
 from sfumato.errors import BadInputError
 from sfumato.phrases import counted
 from sfumato.table import DATASETS, Guess, TableDeclaration
@@ -30,6 +30,7 @@ from sfumato.transactions.files.bundled import BASKETS
 from sfumato.transactions.files.declaration import BasketsDeclaration
 from sfumato.workbench.data.masking import shown
 from sfumato.workbench.data.opened import of_baskets, of_rows
+from sfumato.workbench.data.sentences import in_forms
 from sfumato.workbench.data.sources import Source, files_under, give_again, source_of
 from sfumato.workbench.desk import STUDY, Desk, Project
 from sfumato.workbench.endpoints import Call, Endpoint
@@ -140,7 +141,7 @@ def preview(call: Call) -> dict[str, Any]:
         few = of_baskets(declared, f"preview {wanted.show}", lambda baskets: _few_baskets(baskets, wanted.show))
     else:
         few = of_rows(declared, f"preview {wanted.show}", lambda rows: _few_rows(rows, wanted.show))
-    return {**about, **few, "notices": [call.desk.locally(notice) for notice in few["notices"]]}
+    return {**about, **few, "notices": [in_forms(call.desk.locally(notice)) for notice in few["notices"]]}
 
 
 def _few_rows(rows: Engine, plainly: bool) -> dict[str, Any]:
@@ -215,7 +216,14 @@ def guess_kind(source: Source) -> tuple[Kind, str]:
         lengths = _lengths(source.path)
         if len(lengths) >= LENGTHS:
             return "baskets", t("open.why_lengths", shortest=min(lengths), longest=max(lengths))
+    if name.endswith(PARQUET) and of_rows(TableDeclaration(source.text), "lists", _is_lists):
+        return "baskets", t("open.why_lists")
     return "table", t("open.why_table")
+
+
+def _is_lists(rows: Engine) -> bool:
+    """Say whether a table has nothing but lists."""
+    return all(rows.nested.get(name, "").endswith("[]") for name in rows.columns)
 
 
 def _lengths(path: Path) -> set[int]:
@@ -246,7 +254,7 @@ def make(call: Call) -> dict[str, Any]:
         source.link_in(folder)
         (folder / STUDY).write_text(text, encoding="utf-8", newline="\n")
         project = call.desk.project(folder.name)
-        notes |= {"read_notices": [call.desk.locally(notice) for notice in notes.get("read_notices", [])]}
+        notes |= {"read_notices": [in_forms(call.desk.locally(notice)) for notice in notes.get("read_notices", [])]}
         project.note(kind=kind, source=source.facts(), **notes)
         mark_made(project)
     except BaseException:
@@ -281,7 +289,8 @@ def guess_values(guess: Guess, reason: str | None = "") -> dict[str, Any]:
         "role": guess.role,
         "type": guess.type,
         "reason": t("columns.bundled") if bundled else guess.reason,
-        "advice": "" if bundled else guess.advice,
+        "advice": "" if bundled else in_forms(guess.advice),
+        "given": bundled,
         "hierarchy": None if guess.hierarchy is None else json.loads(json.dumps(dict(guess.hierarchy), default=str)),
         "distinct": guess.distinct,
     }

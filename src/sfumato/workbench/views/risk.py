@@ -13,6 +13,7 @@ from sfumato.transactions.study import BasketStudy
 from sfumato.words.check import KNOWN_FOR, SENTENCE, check_parts
 from sfumato.workbench.data.masking import shown
 from sfumato.workbench.data.opened import of_baskets, of_table
+from sfumato.workbench.data.sentences import in_forms
 from sfumato.workbench.desk import Project
 from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.views.changes import data_page
@@ -34,11 +35,11 @@ def shown_risk(project: Project, plainly: bool = False) -> dict[str, Any]:
     """Say how risky the data are, in words and numbers; records are masked unless they are asked for."""
     done = checked(project)
     said = {
-        name: [project.locally(line) for line in lines]
+        name: [in_forms(project.locally(line)) for line in lines]
         for name, lines in check_parts(done).items()
         if name not in ("worst", "rarest")
     }
-    about = {"kind": "table", "said": said, "notices": [project.locally(notice) for notice in done.notices]}
+    about = {"kind": "table", "said": said, "notices": [in_forms(project.locally(notice)) for notice in done.notices]}
     if isinstance(done, BasketCheck):
         return {**about, "kind": "baskets", **_baskets(done, plainly)}
     return {**about, **_table(done, plainly)}

@@ -22,18 +22,17 @@ from sfumato.table import Hierarchy, TableDeclaration
 from sfumato.table.hierarchies.declared import Filed
 from sfumato.table.hierarchies.written import entry_of
 from sfumato.tradeoff.levels import ColumnHierarchy, hierarchy
-from sfumato.transactions.study import BasketStudy
 from sfumato.workbench.data.opened import of_table, rows_of
+from sfumato.workbench.data.sentences import in_forms
 from sfumato.workbench.desk import Project
 from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.errors import FieldError, MissingError
 from sfumato.workbench.texts import t
-from sfumato.workbench.views.changes import VERSION, changed, data_page, state
+from sfumato.workbench.views.changes import VERSION, changed, items_page, state
 from sfumato.workbench.views.columns import declared
 from sfumato.workbench.views.hierarchies import intervals
 from sfumato.workbench.views.hierarchies.branches import Branch, branches_of, dissolved, merged, moved, renamed
 from sfumato.workbench.views.hierarchies.shown import shown
-from sfumato.workbench.views.page import page
 
 Do = Literal[
     "rename",
@@ -80,9 +79,7 @@ class Change:
 
 def hierarchies(call: Call) -> Response:
     """Show the hierarchy of a quasi-identifier, to be edited."""
-    if isinstance(call.project.study, BasketStudy):
-        return page("items.html", call, "hierarchies")
-    return data_page(
+    return items_page(
         "hierarchies.html", call, "hierarchies", lambda project: _content(project, call.query.get("column"))
     )
 
@@ -107,7 +104,11 @@ def column_values(project: Project, column: str) -> dict[str, Any]:
         view = looked_at(table, column)
     except BadInputError as error:
         proposals = _proposals(project, table, column)
-        return {"wrong": project.locally(str(error)), "text": _text(_entry_in(table, column)), "proposals": proposals}
+        return {
+            "wrong": in_forms(project.locally(str(error))),
+            "text": _text(_entry_in(table, column)),
+            "proposals": proposals,
+        }
     proposals = _proposals(project, table, column, view.hierarchy.scale)
     return {"wrong": None, **shown(view), "text": _text(_entry(table, column, view)), "proposals": proposals}
 

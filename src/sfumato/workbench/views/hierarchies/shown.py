@@ -9,6 +9,7 @@ import numpy as np
 
 from sfumato.table import Hierarchy
 from sfumato.tradeoff.levels import SMALL, ColumnHierarchy
+from sfumato.workbench.data.sentences import in_forms
 from sfumato.workbench.views.hierarchies.branches import Branch, branches_of
 
 BINS = 90
@@ -37,7 +38,7 @@ def shown(view: ColumnHierarchy) -> dict[str, Any]:
         "levels": _levels(view),
         "tree": None if numbers else _tree(view),
         "intervals": _intervals(view) if numbers else None,
-        "notices": list(view.notices),
+        "notices": list(map(in_forms, view.notices)),
     }
 
 

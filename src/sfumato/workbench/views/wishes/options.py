@@ -153,7 +153,7 @@ def put_study(call: Call) -> dict[str, Any]:
 
 def put_parts(document: Any, parts: Mapping[str, Any], whole_scales: bool) -> None:
     """Write parts into the text of a study; of scales those that are given, or all of them."""
-    if "axes" in parts:
+    if "axes" in parts and document.get("axes") != list(parts["axes"]):
         document["axes"] = list(parts["axes"])
     scales = parts.get("scales")
     if scales is not None:
@@ -162,7 +162,8 @@ def put_parts(document: Any, parts: Mapping[str, Any], whole_scales: bool) -> No
         for name in [name for name in document["scales"] if whole_scales and name not in scales]:
             del document["scales"][name]
         for name, value in scales.items():
-            document["scales"][name] = value
+            if document["scales"].get(name) != value:
+                document["scales"][name] = value
     search = parts.get("search")
     if search is not None:
         kept = {name: value for name, value in search.items() if value not in (None, "", [])}
@@ -170,7 +171,7 @@ def put_parts(document: Any, parts: Mapping[str, Any], whole_scales: bool) -> No
             document["search"] = kept
         elif "search" in document:
             del document["search"]
-    if "candidates" in parts:
+    if "candidates" in parts and document.get("candidates") != list(parts["candidates"]):
         _put_candidates(document, parts["candidates"])
 
 
