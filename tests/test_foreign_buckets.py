@@ -194,6 +194,26 @@ def test_a_bucketization_is_published_with_its_values_dealt_anew(tmp_path):
     assert again.returncode == 0, again.stderr
 
 
+def test_a_map_takes_buckets_as_a_frame_and_as_two_files(tmp_path):
+    study = sfumato.read_study(str(bucket_study(tmp_path)))
+    map_ = sfumato.explore(study, workers=1)
+    own = sfumato.anonymize(study.table.open(), "k-anonymity k=6", form="bucketization")
+    files = own.to_csv(tmp_path / "own.csv", layout="anatomy")
+    framed = map_.add(own.to_pandas(), "frame", group="group").points[-1]
+    filed = map_.add(files[0], "files", group="group", sensitive_table=str(files[1])).points[-1]
+    assert framed.form == filed.form == "bucketization" and framed.measures == filed.measures
+    assert framed.measures["smallest_group"] == measure(own)["smallest_group"]
+    grown = study.with_candidate(files[0], "files", group="group", sensitive_table=str(files[1]))
+    again = sfumato.Study.from_toml(grown.to_toml(tmp_path), str(tmp_path / "study.toml"))
+    assert again.candidates[-1].form == "bucketization"
+    assert again.candidates[-1].anonymizer.sensitive_table.endswith("own.sensitive.csv")
+
+
+def bucket_study(tmp_path):
+    folder_with(tmp_path)
+    return tmp_path / "study.toml"
+
+
 def test_a_bucket_of_one_is_not_published(tmp_path):
     bags = bucketized(tmp_path)
     write(tmp_path / "buckets.csv", [(*bags[0][:4], "bag alone"), *bags[1:]], (*COLUMNS, "bag"))

@@ -594,7 +594,7 @@ def without_sensitive(path: Path) -> Path:
 
 
 def court(path: Path) -> Path:
-    return write(path, HEADER, COURT)
+    return write(path, HEADER, COURT[:250])
 
 
 def one_column(path: Path) -> Path:

@@ -264,7 +264,9 @@ def test_columns_that_nobody_asks_for_are_not_read(tmp_path):
         open_rows(path).distinct("note")
 
 
-def test_codes_are_packed_into_as_few_numbers_as_hold_them():
+@pytest.mark.parametrize("at_once", [7, 1 << 16])
+def test_codes_are_packed_into_as_few_numbers_as_hold_them(at_once, monkeypatch):
+    monkeypatch.setattr("sfumato.engines.duckdb.coding.AT_ONCE", at_once)
     drawn = random.Random(1)
     sizes = [1 << 20, 3, 1 << 40, 1 << 62, 1, 7]
     packing = Packing(tuple(CodedColumn(f"t{i}", f"c{i}", size) for i, size in enumerate(sizes)))
@@ -339,7 +341,7 @@ WRITING = """
 
 @pytest.mark.parametrize("ending", ["killed", "disk full"])
 def test_a_file_that_is_not_whole_never_gets_its_name(ending, tmp_path):
-    size = 400_000 if ending == "killed" else 4_000
+    size = 150_000 if ending == "killed" else 4_000
     rows = {"age": np.arange(size) % 90, "note": [f"note {i}" for i in range(size)]}
     pq.write_table(pa.table(rows), tmp_path / "in.parquet")
     code = textwrap.dedent(WRITING)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 import re
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
+from playwright.sync_api import Error
 
 from command_line import run
 from sfumato.measures import MEASURES
@@ -21,26 +21,11 @@ from sfumato.tradeoff.choice.bounds import Bound
 from sfumato.tradeoff.choice.exposure import refusal, shows_exact
 from sfumato.tradeoff.choice.question import Question
 from sfumato.words.headlines import PLAIN, plain_values
-from sfumato.workbench.app import House, opened
-from sfumato.workbench.desk import Desk
-from sfumato.workbench.gate import Gate
-from sfumato.workbench.serving import _listening
+from sfumato.workbench.app import House
+from sfumato.workbench.desk import Desk, Project
+from sfumato.workbench.runs import Progress, Runs
 from workbench_maps import ids, make_clinic, make_shop, people
-from workbenches import make_desk
-
-
-@contextmanager
-def served(desk: Desk) -> Iterator[str]:
-    """Serve a desk on a free port of this machine; the address lets one in."""
-    listening = _listening("127.0.0.1", 0)
-    port = listening.getsockname()[1]
-    gate = Gate(frozenset([f"127.0.0.1:{port}"]))
-    server = uvicorn.Server(uvicorn.Config(opened(House(lambda name: desk), gate), log_level="error"))
-    thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{port}/?token={gate.token}"
-    server.should_exit = True
-    thread.join(20)
+from workbenches import make_desk, served
 
 
 @pytest.fixture(scope="module")
@@ -53,8 +38,8 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
 
 @pytest.fixture(scope="module")
 def address(desk: Desk) -> Iterator[str]:
-    with served(desk) as address:
-        yield address
+    with served(House(lambda name: desk)) as (origin, gate):
+        yield f"{origin}/?token={gate.token}"
 
 
 @pytest.fixture
@@ -76,6 +61,16 @@ def looked_at(page: Any, path: str) -> Any:
     page.goto(path)
     page.wait_for_selector("body[data-ready]")
     return page
+
+
+def until(page: Any, expression: str) -> None:
+    """Wait until something is so; Playwright's own way needs `eval`, which the pages forbid."""
+    for _ in range(600):
+        with suppress(Error):  # a page that is just being left
+            if page.evaluate(expression):
+                return
+        page.wait_for_timeout(100)
+    raise AssertionError(f"it never was so: {expression}")
 
 
 def dragged(page: Any, handle: str, by: tuple[float, float]) -> None:
@@ -148,7 +143,7 @@ def test_a_bound_is_dragged_and_the_answer_told_at_once(page: Any, desk: Desk) -
     map_ = read_map(desk.folder / "clinic")
     looked_at(page, "/projects/clinic/map")
     page.click("#formulas")
-    page.wait_for_function("document.getElementById('handle-x').getAttribute('aria-label').includes('attack')")
+    until(page, "document.getElementById('handle-x').getAttribute('aria-label').includes('attack')")
     requests: list[str] = []
     page.on("request", lambda each: requests.append(each.url))
     known = sorted(p.measures["attack_accuracy"] for p in map_.points if p.has(["attack_accuracy", "query_error"]))
@@ -211,7 +206,7 @@ def test_a_mark_is_clicked_and_told(page: Any) -> None:
     looked_at(page, "/projects/clinic/map")
     mark = page.locator("#chart .mark-symbol path").nth(2)
     mark.hover(force=True)
-    page.wait_for_function("!document.getElementById('tooltip').hidden")
+    until(page, "!document.getElementById('tooltip').hidden")
     mark.click(force=True)
     page.wait_for_selector("#summary code")
     assert page.evaluate("state.chosen") in page.locator("#summary").inner_text()
@@ -245,7 +240,7 @@ def test_a_release_is_published_downloaded_and_audited(page: Any, desk: Desk, tm
     looked_at(page, f"/projects/clinic/publish?point={ids(map_, requirement='k-anonymity k=12')[0]}")
     page.fill("#file", "a/b.csv")
     page.click("#do")
-    page.wait_for_function("document.getElementById('file-error').textContent !== ''")
+    until(page, "document.getElementById('file-error').textContent !== ''")
     page.fill("#file", "Zürich.csv")
     page.check("#mapping")
     assert "Zürich.csv.mapping.json" in page.locator("#files").inner_text()
@@ -253,6 +248,8 @@ def test_a_release_is_published_downloaded_and_audited(page: Any, desk: Desk, tm
     page.click("#do")
     page.wait_for_selector("#result h2", timeout=60_000)
     assert "Re-checked on the written file" in page.locator("#result").inner_text()
+    page.wait_for_selector("#list .published")
+    assert "Zürich.csv" in page.locator("#list").inner_text()
     with page.expect_download() as download:
         page.locator("#result a", has_text=re.compile("^Zürich.csv$")).click()
     path = tmp_path / "got.csv"
@@ -273,7 +270,14 @@ def test_the_preview_of_a_certificate_says_what_is_protected(page: Any, desk: De
     looked_at(page, f"/projects/clinic/points/{ids(map_, requirement='k-anonymity k=12')[0]}")
     page.click("#show-certificate")
     page.wait_for_selector("#certificate .panel", timeout=60_000)
-    assert "What it does not protect" in page.locator("#certificate").inner_text()
+    text = page.locator("#certificate").inner_text()
+    assert "What it does not protect" in text and "[object" not in text
+    assert all(
+        count > 40
+        for count in page.evaluate(
+            "[...document.querySelectorAll('#certificate .panel p')].map((p) => p.textContent.length)"
+        )
+    )
 
 
 def test_pages_can_be_used_by_everybody(page: Any, desk: Desk) -> None:
@@ -299,3 +303,53 @@ def test_pages_can_be_used_by_everybody(page: Any, desk: Desk) -> None:
             assert [(each["id"], each["nodes"][0]["html"]) for each in found] == [], (path, scheme)
             wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
             assert wide <= 0, (path, width)
+
+
+class Told(Runs):
+    """A run that measures what it is told to, so that a page can be watched meanwhile."""
+
+    def __init__(self, ids: list[str]) -> None:
+        super().__init__()
+        self.ids, self.known, self.over = ids, 1, False
+
+    def progress(self, project: Project) -> Progress:
+        return Progress("done" if self.over else "running", self.known, len(self.ids), sentence="as told")
+
+    def told(self, project: Project) -> list[dict[str, Any]]:
+        return [] if self.over else [{"id": id} for id in self.ids[: self.known]]
+
+    async def events(self, project: Project, told: int = 0) -> AsyncIterator[str]:
+        while not self.over:
+            kinds = [("progress", self.progress(project).values())]
+            kinds += [("point", each) for each in self.told(project)[told:]]
+            told = self.known
+            for kind, values in kinds:
+                yield f"id: {told}\nevent: {kind}\ndata: {json.dumps(values)}\n\n"
+            await asyncio.sleep(0.1)
+        yield f"id: {told}\nevent: end\ndata: {json.dumps(self.progress(project).values())}\n\n"
+
+
+def test_points_appear_while_a_run_is_under_way(browser: Any, tmp_path: Path) -> None:
+    desk = make_desk(tmp_path)
+    every = ids(make_shop(desk))
+    points = desk.folder / "shop" / "points.json"
+    finished = points.read_bytes()
+    points.unlink()
+    runs = Told(every)
+    runs.known = 0
+    with served(House(lambda name: desk, runs)) as (origin, gate):
+        page = browser.new_page()
+        page.goto(f"{origin}/?token={gate.token}")
+        page.goto(f"{origin}/projects/shop/map")
+        assert "There is no map yet" in page.locator("h1").inner_text()
+        runs.known = 2
+        page.wait_for_selector("#handle-x")
+        until(page, "points.length === 2")
+        runs.known = 5
+        until(page, "points.length === 5")
+        assert f"5 of {len(every)}" in page.locator("#live").inner_text()
+        points.write_bytes(finished)
+        runs.over = True
+        until(page, f"points.length === {len(every)}")
+        until(page, "document.getElementById('live').textContent.includes('has ended')")
+        page.close()

@@ -140,6 +140,13 @@ def test_an_audit_of_baskets_and_one_against_a_project(desk: Desk) -> None:
         refused = client.post("/api/audit", json={**body, "project": "people"})
         assert refused.status_code == 422 and refused.json()["field"] == "project"
         same = upload(client, "same.csv", (desk.folder / "people" / "people.csv").read_bytes())
+        roles = {"quasi": ["age", "sex"], "sensitive": ["ill"]}
+        lied = upload(client, "lied.csv", "age,sex,ill\n" + "99,f,flu\n" * 5)
+        for original in ("people/people.csv", same):
+            told = client.post("/api/audit", json={"file": lied, "original": original, **roles}).json()
+            assert told["holds"] is False and "NOT COVERED" in "\n".join(told["sentences"])
+        refused = client.post("/api/audit", json={"file": same, "project": "people", "original": same})
+        assert refused.status_code == 422 and refused.json()["field"] == "original"
         told = client.post("/api/audit", json={"file": same, "project": "people"}).json()
         assert told["asked"] and told["holds"] and told["content"]["quasi"] == ["age", "sex"]
 

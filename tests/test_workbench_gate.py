@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import re
 import signal
 import socket
@@ -10,10 +12,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
+import duckdb
 import pytest
 from starlette.testclient import TestClient
 
@@ -26,10 +30,10 @@ from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.errors import RefusedError, SfumatoError
 from sfumato.workbench.gate import CSRF, HEADERS, Gate
 from sfumato.workbench.runs import Runs
-from sfumato.workbench.serving import Serving, Team
+from sfumato.workbench.serving import Serving, Team, _listening
 from sfumato.workbench.teams import Members, Patience, TeamGate, digested, fits
 from sfumato.workbench.uploads import harmless
-from workbenches import HOST, ORIGIN, STUDY, client_of, make_desk, make_project
+from workbenches import HOST, ORIGIN, STUDY, certificate, client_of, make_desk, make_project
 
 SCRIPT = "<script>alert(1)</script>"
 
@@ -241,6 +245,40 @@ source = "people.csv"
 [[candidates]]
 anonymizers = ["coat"]
 """
+SECRET_VIEW = "CREATE VIEW people AS SELECT * FROM read_csv('/etc/passwd', header=false, columns={'age': 'VARCHAR'})"
+
+
+def test_a_database_from_elsewhere_is_not_opened(desk: Desk, client: TestClient) -> None:
+    """Its views may read any file, by whichever way it is named."""
+    with duckdb.connect(desk.folder / "evil.duckdb") as connection:
+        connection.execute(SECRET_VIEW)
+    evil = client.put("/api/uploads/evil.duckdb", content=(desk.folder / "evil.duckdb").read_bytes()).json()["source"]
+    for source in ("evil.duckdb", "evil.duckdb#people", evil, f"{evil}#people"):
+        for path, body in (
+            ("/api/previews", {"source": source}),
+            ("/api/projects", {"source": source}),
+            ("/api/audit/columns", {"file": source}),
+            ("/api/audit", {"file": source, "quasi": ["age"]}),
+        ):
+            answer = client.post(path, json=body)
+            assert answer.status_code == 403 and "root" not in answer.text, (source, path)
+
+
+def test_no_file_of_a_project_is_a_link(desk: Desk, client: TestClient, tmp_path: Path) -> None:
+    """What is measured would be added to whatever it leads to."""
+    own = tmp_path / "own"
+    own.write_text("mine")
+    for name in ("cache.jsonl", "workbench.json", "points.json", "search.npz"):
+        folder = make_project(desk.folder / name.partition(".")[0])
+        (folder / name).symlink_to(own)
+        answer = client.post(f"/api/projects/{folder.name}/run")
+        assert answer.status_code == 403 and f"{name} of {folder.name} is a link" in answer.json()["error"]
+    hidden = make_project(desk.folder / "hidden")
+    (hidden / ".study.toml").symlink_to(own)
+    desk.project("hidden").change("another name", lambda document: document.update(name="other"))
+    assert own.read_text() == "mine" and desk.project("hidden").study.name == "other"
+
+
 HOSTILE = {
     "an absolute source": STUDY.replace('"people.csv"', '"/etc/passwd"'),
     "a source above": STUDY.replace('"people.csv"', '"../../secret.csv"'),
@@ -248,6 +286,7 @@ HOSTILE = {
     "a pattern": STUDY.replace('"people.csv"', '"/etc/*.conf"'),
     "a pattern that climbs": STUDY.replace('"people.csv"', '"../../*.csv"'),
     "a folder with a link in it": STUDY.replace('"people.csv"', '"parts"'),
+    "a pattern with a link in it": STUDY.replace('"people.csv"', '"parts/*.csv"'),
     "a file of hierarchies": STUDY.replace("quasi = ", 'hierarchies = "/etc/passwd"\nquasi = '),
     "a level table": STUDY.replace(SEX, "").replace("quasi = ", "hierarchy.sex = '/etc/passwd'\nquasi = "),
     "a level table of a file": STUDY.replace("quasi = ", 'hierarchies = "levels.toml"\nquasi = '),
@@ -417,6 +456,24 @@ def test_passwords_are_kept_as_digests_for_their_owner_alone(tmp_path: Path) -> 
         members.read()
 
 
+def test_a_password_is_asked_for_twice_and_not_shown(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "sfumato", "serve", "--add-user", "ada", "--users", str(tmp_path / "users")]
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(words[0], words)
+    shown = b""
+    for asks in (b"Password of ada", b"Repeat"):
+        while asks not in shown:
+            shown += os.read(terminal, 1000)
+        time.sleep(0.3)  # until the terminal shows nothing any more
+        os.write(terminal, b"a very long password\n")
+    with suppress(OSError):  # the other end is closed
+        while piece := os.read(terminal, 1000):
+            shown += piece
+    assert os.waitpid(pid, 0)[1] == 0 and b"very long" not in shown and b"ada can log in" in shown
+    assert fits("a very long password", Members(tmp_path / "users").read()["ada"])
+
+
 # -- starting and ending
 
 
@@ -441,24 +498,6 @@ def test_what_is_lacking_is_a_sentence(tmp_path: Path, monkeypatch: pytest.Monke
         monkeypatch.setattr(module, "find_spec", lambda name, lacking=lacking: None if name == lacking else 1)
         ended = run("serve", tmp_path, "--no-browser")
         assert ended.returncode == 2 and f"needs {lacking}" in ended.stderr and "sfumato[workbench]" in ended.stderr
-
-
-def certificate(folder: Path) -> list[str]:
-    names = [str(folder / "cert.pem"), str(folder / "key.pem")]
-    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
-    subprocess.run(
-        [
-            *["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1"],
-            *subject,
-            "-out",
-            names[0],
-            "-keyout",
-            names[1],
-        ],
-        check=True,
-        capture_output=True,
-    )
-    return names
 
 
 def served(folder: Path, *options: str) -> tuple[subprocess.Popen[str], str]:
@@ -555,3 +594,9 @@ def test_a_team_is_let_in_by_tls_and_told_what_that_means(tmp_path: Path) -> Non
     (tmp_path / "users").chmod(0o600)
     refused = run("serve", tmp_path / "work", "--host", "localhost", *files[:2], "--key", cert, *files[4:])
     assert refused.returncode == 2 and "no certificate and its key" in refused.stderr
+
+
+def test_answers_leave_at_once() -> None:
+    """Only of a socket that says it is TCP asyncio takes the delay of 40 ms that a page with two packets would have."""
+    with _listening("127.0.0.1", 0) as listening:
+        assert listening.proto == socket.IPPROTO_TCP

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from sfumato.pages import render
 from sfumato.workbench.app import House
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.runs import Runs
+from sfumato.workbench.teams import Members, TeamGate
 from sfumato.workbench.texts import t
-from workbenches import STUDY, make_desk, make_project, served
+from workbenches import STUDY, certificate, make_desk, make_project, served
 
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}
 HOSTILE = '<img src=x onerror="document.title=1">'
@@ -109,5 +110,29 @@ def test_whoever_may_not_is_told_so_on_a_page(page: Any) -> None:
     page.goto("/projects/foreign/run")
     assert "outside of the folder" in page.inner_text("main")
     readable(page)
-    page.set_content(render("workbench/login.html", t=t, sentence=t("login.wrong")))
-    assert page.get_by_label(t("login.password")).get_attribute("aria-invalid") == "true"
+
+
+def test_a_member_of_a_team_logs_in_and_out(browser: Any, desk: Desk, tmp_path: Path) -> None:
+    """By forms, of which a browser says where they were sent from only where the policy lets it."""
+    members = Members(tmp_path / "users")
+    members.add("ada", "ada's long password")
+    cert, key = certificate(tmp_path)
+    gate_of = partial(TeamGate, members=members)
+    with served(House(lambda name: desk, Runs()), gate_of, ssl_certfile=cert, ssl_keyfile=key) as (origin, _):
+        context = browser.new_context(base_url=origin, ignore_https_errors=True)
+        page = context.new_page()
+        page.problems = []
+        page.goto("/audit")
+        for password in ("wrong", "ada's long password"):
+            page.fill("#name", "ada")
+            page.fill("#password", password)
+            readable(page)
+            page.click("button")
+            page.locator("#error" if password == "wrong" else ".who").wait_for()
+        assert page.inner_text(".who span") == "ada" and page.title().startswith(t("home.title"))
+        readable(page)
+        page.click("text=" + t("login.out"))
+        page.locator("#password").wait_for()
+        page.goto("/")
+        assert page.url.endswith("/login")
+        context.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -11,13 +12,14 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Semaphore
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
 from sfumato.workbench.desk import Desk
-from sfumato.workbench.runs import Progress, Runs
+from sfumato.workbench.runs import Progress, Run, Runs
 from sfumato.workbench.texts import t
 from workbenches import STUDY, client_of, make_desk, make_project, people
 
@@ -38,7 +40,7 @@ def client(desk: Desk) -> Iterator[TestClient]:
         yield client
 
 
-def heard(client: TestClient, name: str, told: int = 0) -> list[tuple[str, int, dict[str, Any]]]:
+def heard(client: TestClient, name: str, told: str = "") -> list[tuple[str, str, dict[str, Any]]]:
     """Listen until the end; every event as (kind, number, values)."""
     events = []
     with client.stream("GET", f"{RUN.format(name)}/events?told={told}") as stream:
@@ -51,7 +53,7 @@ def heard(client: TestClient, name: str, told: int = 0) -> list[tuple[str, int, 
             elif field == "id":
                 number = value
             elif field == "data":
-                events.append((kind, int(number), json.loads(value)))
+                events.append((kind, number, json.loads(value)))
     return events
 
 
@@ -74,7 +76,8 @@ def test_a_run_is_told_as_it_goes_and_leaves_what_explore_leaves(desk: Desk, cli
     kinds = [kind for kind, _, _ in events]
     assert kinds[-1] == "end" and kinds.count("end") == 1 and "progress" in kinds
     points = [(number, values) for kind, number, values in events if kind == "point"]
-    assert [number for number, _ in points] == list(range(1, len(points) + 1))
+    run = points[0][0].partition("-")[0]
+    assert [number for number, _ in points] == [f"{run}-{place}" for place in range(1, len(points) + 1)]
     end = events[-1][2]
     assert (end["state"], end["done"], end["total"]) == ("done", 3, 3)
     kept = {point["id"]: point for point in json.loads((folder / "points.json").read_text())["points"]}
@@ -124,6 +127,25 @@ def test_two_runs_at_once_do_not_mix(desk: Desk, client: TestClient) -> None:
         assert ids[name] == {point["id"] for point in content["points"]}
         assert content["table"]["records"] == {"one": 240, "other": 300}[name]
     assert len(ids["one"] & ids["other"]) == 2
+
+
+def test_whoever_listens_again_is_told_what_they_have_not_heard(desk: Desk) -> None:
+    """Of this run; the id of an event of another one says nothing."""
+    run = Run(desk.project(make_project(desk.folder / "people").name), None, None, Semaphore())
+    run.points += [{"id": name} for name in "abc"]
+    runs = Runs()
+    runs._runs[run.project.folder.resolve()] = run
+
+    async def first(last: str) -> list[str]:
+        heard = []
+        async for event in runs.events(run.project, last):
+            if not event.startswith("event: point"):
+                break
+            heard.append(json.loads(event.split("data: ")[1])["id"])
+        return heard
+
+    for last, heard in (("", "abc"), (f"{run.id}-2", "c"), (f"{run.id}-3", ""), ("0123456789ab-2", "abc")):
+        assert asyncio.run(first(last)) == list(heard)
 
 
 def test_what_is_more_than_the_places_waits_and_can_be_cancelled_there(desk: Desk) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import socket
+import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -76,19 +77,29 @@ def client_of(desk: Desk, **house: Any) -> Iterator[TestClient]:
 
 
 @contextmanager
-def served(house: House) -> Iterator[tuple[str, Gate]]:
+def served(house: House, gate_of: Callable[[frozenset[str]], Any] = Gate, **tls: str) -> Iterator[tuple[str, Any]]:
     """Serve a workbench on a free port of this machine, for a browser; give its origin and its gate."""
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
     listening.listen(128)
     host = f"127.0.0.1:{listening.getsockname()[1]}"
-    gate = Gate(frozenset([host]))
-    server = uvicorn.Server(uvicorn.Config(opened(house, gate), log_level="critical", timeout_graceful_shutdown=1))
+    gate = gate_of(frozenset([host]))
+    config = uvicorn.Config(opened(house, gate), log_level="critical", timeout_graceful_shutdown=1, **tls)
+    server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
     try:
-        yield f"http://{host}", gate
+        yield f"{gate.scheme}://{host}", gate
     finally:
         house.runs.close()
         server.should_exit = True
         thread.join(10)
+
+
+def certificate(folder: Path) -> list[str]:
+    """Make a certificate and its key for this machine."""
+    names = [str(folder / "cert.pem"), str(folder / "key.pem")]
+    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    made = [*["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1"], *subject]
+    subprocess.run([*made, "-out", names[0], "-keyout", names[1]], check=True, capture_output=True)
+    return names

@@ -225,6 +225,8 @@ class Map:
         missing: str = "value",
         na: Sequence[str] = (),
         suppressed: str = "keep",
+        group: str | None = None,
+        sensitive_table: str | None = None,
         seed: int | None = None,
     ) -> Map:
         """Return the map with a release that was made elsewhere: `docs/foreign.md`.
@@ -232,7 +234,8 @@ class Map:
         `given` is the path of a file, a frame, a function that makes a frame of the table's frame, or the text of a
         maker (`command run="..."`). What is claimed for it is judged: a requirement (`claim`), `epsilon` and `delta`,
         or nothing. `records` says whether its rows stand for people or are synthetic; `aligned` that they stand in
-        the table's order; `id` names a column that says for whom they stand.
+        the table's order; `id` names a column that says for whom they stand, `group` the one that tells the buckets of
+        a bucketization (`sensitive_table`: a second file with their values).
         """
         from sfumato.tradeoff.exploration.adding import added  # it makes maps, so it cannot be imported before them
 
@@ -247,6 +250,8 @@ class Map:
             "missing": missing,
             "na": ",".join(na),
             "suppressed": suppressed,
+            "group": group,
+            "sensitive_table": sensitive_table,
             "seed": seed,
         }
         return added(self, given, said)

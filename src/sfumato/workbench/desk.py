@@ -24,6 +24,7 @@ from sfumato.documents import read_json, read_text
 from sfumato.errors import BadInputError
 from sfumato.release import staged
 from sfumato.tradeoff import read_study
+from sfumato.tradeoff.study.study import study_from_toml
 from sfumato.workbench.errors import ConflictError, MissingError, RefusedError
 from sfumato.workbench.texts import t
 from sfumato.workbench.trust import Trust
@@ -36,6 +37,9 @@ NOTES = "workbench.json"
 MOST_UNDONE = 100
 """Earlier texts of a study that are kept."""
 
+
+WRITTEN = (NOTES, "cache.jsonl", "points.json", "search.npz")
+"""What is read and written in a project by its name: a link by such a name would lead elsewhere."""
 
 UPLOADED = "upload:"
 """How the source of what was uploaded begins; behind it stands where it lies among the uploads."""
@@ -70,6 +74,9 @@ class Desk:
         folder = self.folder / name
         if name != folder.name or not _is_project(folder):
             raise MissingError(f"there is no project {name!r} here")
+        linked = next((file for file in WRITTEN if (folder / file).is_symlink()), None)
+        if linked is not None:
+            raise RefusedError(t("error.linked", file=linked, project=name))
         project = Project(self, folder)
         with suppress(BadInputError):  # a study that cannot be read: whoever reads it will say why
             self.trust.check(project.study)
@@ -222,13 +229,8 @@ class Project:
         """Write another text of the study, with what is to be kept beside it."""
         if self.folder.resolve() in _run:
             raise ConflictError(t("run.unchanged", project=self.name))
-        draft = self.folder / f".{STUDY}"
+        self.desk.trust.check(study_from_toml(text, str(self.file)))
         notes = json.dumps({"schema": 1, **self.notes(), **entries}, indent=1)
-        draft.write_text(text, encoding="utf-8")
-        try:
-            self.desk.trust.check(read_study(str(draft)))
-        finally:
-            draft.unlink()
         self._write({self.file: text, self.folder / NOTES: notes})
         self.__dict__.pop("study", None)
 

@@ -17,6 +17,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, Literal, get_args
 
 from sfumato.errors import SfumatoError
@@ -82,6 +83,7 @@ class Run:
         self, project: Project, seconds: float | None, question: str | None, slots: threading.Semaphore
     ) -> None:
         self.project, self.seconds, self.question, self._slots = project, seconds, question, slots
+        self.id = token_hex(6)
         self.progress = Progress("waiting", sentence=t("run.waiting"), started=time.time())
         self.points: list[dict[str, Any]] = []
         self._cancelled = threading.Event()
@@ -236,15 +238,18 @@ class Runs:
         run = self._runs.get(project.folder.resolve())
         return run if run is not None and run.progress.is_under_way else None
 
-    async def events(self, project: Project, told: int = 0) -> AsyncIterator[str]:
+    async def events(self, project: Project, last: str = "") -> AsyncIterator[str]:
         """Tell of a run as it goes, as server-sent events: `progress`, every `point`, and `end`.
 
-        `told` is how many points whoever listens knows already (the id of the last event).
+        `last` is the id of the last event that whoever listens has heard: which run it was of, and how many points
+        were told by then. Points of this run that were told are not told again.
         """
         run = self._under_way(project)
         if run is None:
-            yield _event("end", 0, _noted(project).values())
+            yield _event("end", "", _noted(project).values())
             return
+        begun, _, number = last.partition("-")
+        told = int(number) if begun == run.id else 0
         wake, loop = asyncio.Event(), asyncio.get_running_loop()
         end = run.listen(lambda: loop.call_soon_threadsafe(wake.set))
         try:
@@ -253,11 +258,11 @@ class Runs:
                 progress = run.progress
                 for point in run.points[told:]:
                     told += 1
-                    yield _event("point", told, point)
+                    yield _event("point", f"{run.id}-{told}", point)
                 if not progress.is_under_way or self.is_closed:
-                    yield _event("end", told, progress.values())
+                    yield _event("end", f"{run.id}-{told}", progress.values())
                     return
-                yield _event("progress", told, progress.values())
+                yield _event("progress", f"{run.id}-{told}", progress.values())
                 await asyncio.sleep(PAUSE_SECONDS)
                 try:
                     await asyncio.wait_for(wake.wait(), PULSE_SECONDS)
@@ -291,5 +296,5 @@ def _noted(project: Project) -> Progress:
     return progress
 
 
-def _event(kind: str, number: int, values: Mapping[str, Any]) -> str:
-    return f"event: {kind}\nid: {number}\ndata: {json.dumps(to_plain(dict(values)))}\n\n"
+def _event(kind: str, id: str, values: Mapping[str, Any]) -> str:
+    return f"event: {kind}\nid: {id}\ndata: {json.dumps(to_plain(dict(values)))}\n\n"

@@ -20,6 +20,9 @@ from sfumato.engines.columns import numbers_in
 LARGEST = (1 << 63) - 1
 """Of a number that holds the codes of several columns."""
 
+AT_ONCE = 1 << 16
+"""So many numbers are unpacked at a time, which stay near the processor while they are."""
+
 KEYED_BY_VALUE = re.compile("(VARCHAR|BOOLEAN|DATE|U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|UUID|TIMESTAMP|DECIMAL|ENUM)\\b")
 """Types of which two values are equal where their texts are: others are told apart by their texts alone."""
 
@@ -97,12 +100,15 @@ class Packing:
     def unpacked(self, keys: Sequence[NDArray[np.int64]]) -> NDArray[np.int32]:
         """Return the codes that numbers stand for: one row per tuple, one column per coded column."""
         codes = np.empty((len(keys[0]), len(self.columns)), np.int32)
-        for key, part in zip(keys, self.parts, strict=True):
-            rest = key
-            for place, stride in self._strides(part):
-                code = rest // stride
-                rest = rest - code * stride
-                codes[:, place] = code - 1
+        strides = [self._strides(part) for part in self.parts]
+        for start in range(0, len(codes), AT_ONCE):
+            some = slice(start, start + AT_ONCE)
+            for key, places in zip(keys, strides, strict=True):
+                rest = key[some].copy()
+                for place, stride in places:
+                    code = rest // stride
+                    rest -= code * stride
+                    codes[some, place] = code - 1
         return codes
 
 

@@ -7,6 +7,7 @@ Connect server is). No setting of it is changed for good. What Spark refuses bec
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -66,17 +67,26 @@ def is_frame(source: Any) -> bool:
 def session() -> Any:
     """Return the session that is there, or start one as `pyspark` would."""
     try:
-        from pyspark.sql import SparkSession  # slow to import, and needed for Spark alone
+        with _without_warnings():
+            from pyspark.sql import SparkSession  # slow to import, and needed for Spark alone
     except ImportError:
         raise BadInputError(NEEDED) from None
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
-    with spoken("Spark"):
+    with spoken("Spark"), _without_warnings():
         builder = SparkSession.builder.appName("sfumato")
         for name, value in () if "SPARK_REMOTE" in os.environ else QUIET.items():
             builder = builder.config(name, value)
         return builder.getOrCreate()
+
+
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """Leave out what Spark says of versions of pandas, which nothing here uses."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        yield
 
 
 @contextmanager

@@ -120,15 +120,16 @@ def hardly_changed(release: RecordRelease) -> str:
     found = standing(release)
     if not found.hardly_changed:
         return ""
-    alone = f"{found.bare:,} of the {counted(found.alone, 'person', 'people')} who are like nobody else"
+    alone = f"{found.bare:,} of the {counted(found.alone, 'person', 'people')} who are like nobody else among them"
+    same = "as it is" if found.standing == found.of else "nearly as it is"
     if found.standing == found.of and release.people:
-        shown = f"shows the table as it is: not one of {counted(found.of, 'record')} is changed, {alone} among them"
+        records = f"not one of {counted(found.of, 'record')} is changed"
+    elif release.people:
+        records = f"{found.standing:,} of {counted(found.of, 'record')} stand in it just as they were recorded"
     else:
-        often = "just as they were recorded" if release.people else "just as often as in the table"
-        records = counted(found.of, "record" if release.people else "distinct record")
-        shown = f"shows the table nearly as it is: {found.standing:,} of {records} stand in it {often}, {alone}"
-        shown += " among them"
-    return f"{shown}, so it is not a release to publish; take one that changes more"
+        distinct = counted(found.of, "distinct record")
+        records = f"{found.standing:,} of {distinct} stand in it just as often as in the table"
+    return f"shows the table {same}: {records}, {alone}, so it is not a release to publish; take one that changes more"
 
 
 def check_changed(release: RecordRelease, called: str) -> None:

@@ -76,11 +76,15 @@ at("audit").addEventListener("submit", async (event) => {
   const body = { file: chosen.source, kind: kind(), escaped_formulas: at("escaped").checked };
   if (at("require").value.trim()) body.require = at("require").value.trim();
   if (at("project").value) body.project = at("project").value;
+  const given = at("original").files[0];
   if (kind() === "baskets") { if (at("known").value) body.known = Number(at("known").value); }
   else Object.assign(body, { quasi: marked("quasi"), sensitive: marked("sensitive") });
   at("working").textContent = t("audit.working");
   at("go").disabled = true;
-  try { show(await call("POST", "/api/audit", body)); }
+  try {
+    if (given) body.original = (await upload(given)).source;
+    show(await call("POST", "/api/audit", body));
+  }
   catch (error) {
     at("found").hidden = true;
     const places = { file: "file", quasi: "roles", sensitive: "roles", project: "original", original: "original" };

@@ -5,14 +5,14 @@
 export function listen(project, heard) {
   let source = null;
   let over = false;
-  let told = 0;
+  let told = "";
   const close = () => { source?.close(); source = null; };
   const open = () => {
     if (over || source !== null || document.hidden) return;
     source = new EventSource(`/api/projects/${encodeURIComponent(project)}/run/events?told=${told}`);
     for (const kind of ["progress", "point", "end"]) {
       source.addEventListener(kind, (event) => {
-        told = Math.max(told, Number(event.lastEventId) || 0);
+        told = event.lastEventId;
         if (kind === "end") stop();
         heard[kind]?.(JSON.parse(event.data));
       });

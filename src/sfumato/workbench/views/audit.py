@@ -87,6 +87,7 @@ def audited(call: Call) -> dict[str, Any]:
     """Audit a published file; say what the command line says of it, and its values."""
     asked: AuditOptions = call.body
     path = there(call.desk, "file", asked.file)
+    _check_one(asked)
     found: Audit | BasketAudit
     if asked.kind == "baskets":
         found = _of_baskets(call.desk, asked, path)
@@ -119,6 +120,12 @@ def _sentences(measures: Mapping[str, float], lines: Sequence[str]) -> list[str]
     """Leave out of what is said the list of measures, which the page has as a table."""
     listed = set(measure_lines(measures))
     return [line for line in lines if line not in listed and ARROWS not in line]
+
+
+def _check_one(asked: AuditOptions) -> None:
+    """Raise where two originals are named."""
+    if asked.project is not None and asked.original is not None:
+        raise FieldError("original", t("audit.two"))
 
 
 def _required(text: str | None, read: Callable[[str], object]) -> None:

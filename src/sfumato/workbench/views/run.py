@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -16,6 +17,9 @@ from sfumato.workbench.errors import FieldError
 from sfumato.workbench.runs import STATES
 from sfumato.workbench.texts import t
 from sfumato.workbench.views.page import page
+
+ID = re.compile(r"[0-9a-f]{12}-[0-9]{1,9}")
+"""What the id of an event looks like."""
 
 BUDGETS = ("30s", "1m", "2m", "5m", "15m", "1h")
 """Times that the page offers to search on for."""
@@ -63,10 +67,10 @@ def cancel(call: Call) -> dict[str, Any]:
 
 def events(call: Call) -> Response:
     """Tell of the run as it goes, without the points that whoever listens was told already."""
-    told = call.query.get("told", "0")
-    if not (told.isascii() and told.isdigit() and len(told) < 10):
-        raise FieldError("told", f"told must be a whole number of at least 0, not {shortened(told)}")
-    return StreamingResponse(call.runs.events(call.project, int(told)), media_type=EVENTS)
+    last = call.query.get("told", "")
+    if last and not ID.fullmatch(last):
+        raise FieldError("told", f"told must be the id of an event, not {shortened(last)}")
+    return StreamingResponse(call.runs.events(call.project, last), media_type=EVENTS)
 
 
 def run_page(call: Call) -> Response:

@@ -376,7 +376,7 @@ let searched = "";
 // Follow a run: what it has measured is asked for at most so often, and put on the map.
 function listening() {
   listen(given.project, {
-    progress: (run) => tellLive(run.total > 0 ? t("map.running", { done: shown(Math.round(run.done)), total: shown(Math.round(run.total)), unit: run.unit }) : run.sentence),
+    progress: (run) => tellLive(run.total > 0 ? t("map.running", { sentence: run.sentence, done: shown(Math.round(run.done)), total: shown(Math.round(run.total)), unit: run.unit }) : run.sentence),
     point: () => { due ??= setTimeout(refresh, REFRESH_MS); },
     end: async (run) => {
       await refresh();

@@ -20,7 +20,7 @@ button?.addEventListener("click", async () => {
   fill("certificate", element("p", { class: "quiet" }, t("point.certificate_wait")));
   try {
     const { certificate } = await call("GET", `${api}/certificate`);
-    const part = (name) => [element("h3", {}, t(`point.certificate_${name}`)), certificate.in_plain_words[name].map((text) => element("p", {}, text))];
+    const part = (name) => [element("h3", {}, t(`point.certificate_${name}`)), ...certificate.in_plain_words[name].map((text) => element("p", {}, text))];
     const warnings = certificate.warnings.map(({ about, text }) => [element("dt", {}, about), element("dd", {}, text)]);
     fill(
       "certificate", element("div", { class: "panel" }, ["is", "protects", "does_not"].map(part)),

@@ -6,6 +6,9 @@ const form = document.getElementById("publish");
 const byName = (id) => document.getElementById(id);
 const isTicked = (id) => Boolean(byName(id)?.checked);
 
+// What a file is and for whom: some may leave the house, the others stay inside.
+const kept = (kind) => element("span", { class: `mark ${kind === "data" || kind === "public" ? "public" : "internal"}` }, t(`publish.file_${kind}`));
+
 function files() {
   const file = byName("file").value;
   const [stem, ending] = [file.replace(/\.[^.]*$/, ""), file.match(/\.[^.]*$/)?.[0] ?? ""];
@@ -17,7 +20,7 @@ function files() {
   all.push([`${file}.board.html`, "board"]);
   if (isTicked("mapping")) all.push([`${file}.mapping.json`, "mapping"]);
   byName("files").replaceChildren(...all.map(([name, kind]) =>
-    element("li", {}, element("code", {}, name), " ", element("span", { class: "quiet" }, t(`publish.file_${kind}`)))));
+    element("li", {}, element("code", {}, name), " ", kept(kind))));
 }
 
 function reformat() {
@@ -46,6 +49,7 @@ async function publish(event) {
       mapping: isTicked("mapping"), escape_formulas: isTicked("escape"), replace: isTicked("replace"),
     });
     tell(done);
+    await relist();
   } catch (error) {
     refused(error);
   }
@@ -53,9 +57,16 @@ async function publish(event) {
   byName("wait").textContent = "";
 }
 
+// The list of what was published, as the page itself has it now.
+async function relist() {
+  const text = await (await fetch(location.href)).text();
+  const list = new DOMParser().parseFromString(text, "text/html").getElementById("list");
+  byName("list").replaceChildren(...list.childNodes);
+}
+
 function tell(done) {
   const address = (name) => `${here}/releases/${encodeURIComponent(name)}`;
-  const file = ({ name, kind }) => element("li", {}, element("a", { href: address(name) }, name), " ", element("span", { class: "quiet" }, t(`publish.file_${kind}`)));
+  const file = ({ name, kind }) => element("li", {}, element("a", { href: address(name) }, name), " ", kept(kind));
   byName("result").replaceChildren(
     element("h2", {}, t("publish.done")), element("p", {}, done.lines.join(" ")),
     ...done.notices.map((text) => element("p", { class: "note" }, text)),

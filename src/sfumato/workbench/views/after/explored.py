@@ -8,14 +8,18 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
+from sfumato.errors import SfumatoError
 from sfumato.plain import from_plain
-from sfumato.report.page import chart_content, point_content
+from sfumato.report.page import chart_content, judged, plain_place, point_content, point_settings
 from sfumato.tradeoff import Map, Point, read_map
+from sfumato.tradeoff.choice.curve import rank
+from sfumato.tradeoff.choice.exposure import ABOUT_HIDING, refusal, shows_exact, warnings
 from sfumato.tradeoff.exploration.cache import kept_points
 from sfumato.tradeoff.exploration.folder import map_files, read_point
 from sfumato.transactions.details import SAMPLE
+from sfumato.words.columns import done_sentence
 from sfumato.words.command import anonymize_command
-from sfumato.words.headlines import plain_axes
+from sfumato.words.headlines import headlines, plain_axes, useful_measure
 from sfumato.workbench.desk import Project
 from sfumato.workbench.errors import MissingError
 from sfumato.workbench.texts import t
@@ -45,6 +49,13 @@ class Explored:
     def chart(self) -> Mapping[str, Any]:
         """What the map is drawn from, but for its points."""
         return chart_content(self.map_, False, self.plain)
+
+    @cached_property
+    def on_map(self) -> Mapping[str, Any]:
+        """The map as values: what is drawn, and what the rule for bounds has to know of every release."""
+        measures = [each | {"hiding": _is_about_hiding(self.map_, each["name"])} for each in self.chart["measures"]]
+        points = [_on_map(self, point) for point in self.measured]
+        return {**self.chart, "measures": measures, "points": points, "knee": _knee(self.map_)}
 
     @property
     def measured(self) -> list[Point]:
@@ -135,3 +146,33 @@ def _key(measures: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
 def _whole(point: Point, entry: Mapping[str, Any]) -> Point:
     """Give a point what `points.json` does not keep of it: groups, columns and some records."""
     return replace(point, details=entry.get("details", {}))
+
+
+def _on_map(read: Explored, point: Point) -> dict[str, Any]:
+    """Say of a release what is shown of it beside the map, and whether it can be the answer to a question."""
+    place = plain_place(read.map_, point) if read.plain else {}
+    return {
+        **point_settings(point),
+        **judged(read.map_, point),
+        "headlines": [headline.values() for headline in headlines(read.map_, point)],
+        "done": done_sentence(read.map_, point),
+        "warnings": warnings(point),
+        "refused": refusal(point),
+        "exact": shows_exact(point),
+        "rank": [int(part) for part in rank(point)[:3]],
+        **place,
+    }
+
+
+def _is_about_hiding(map_: Map, name: str) -> bool:
+    """Say whether a measure, or a headline, is about how well quasi-identifiers are hidden."""
+    own = {"found": True, "guessed": False, "kept": useful_measure(map_) in ABOUT_HIDING}
+    return own.get(name, name in ABOUT_HIDING)
+
+
+def _knee(map_: Map) -> str | None:
+    """Name the knee of the frontier, where it has one."""
+    try:
+        return map_.choose().landmarks["knee"]
+    except SfumatoError:
+        return None

@@ -10,14 +10,10 @@ from starlette.responses import Response
 
 from sfumato.errors import SfumatoError
 from sfumato.measures import MEASURES
-from sfumato.report.page import judged, plain_place, point_settings
-from sfumato.tradeoff import Map, NothingFitsError, Point
-from sfumato.tradeoff.choice.curve import rank
-from sfumato.tradeoff.choice.exposure import ABOUT_HIDING, refusal, shows_exact, warnings
+from sfumato.tradeoff import Map, NothingFitsError
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
 from sfumato.words.choice import choice_values
-from sfumato.words.columns import done_sentence
-from sfumato.words.headlines import headlines, useful_measure
+from sfumato.words.headlines import headlines
 from sfumato.words.points import settings
 from sfumato.words.question import reply_values
 from sfumato.workbench.endpoints import Call, Endpoint
@@ -34,44 +30,7 @@ def now(call: Call) -> Explored:
 def map_values(call: Call) -> dict[str, Any]:
     """Collect what the map is drawn from."""
     project, read = call.project, now(call)
-    return {**map_content(read), "project": project.name, "running": call.runs.progress(project).is_under_way}
-
-
-def map_content(read: Explored) -> dict[str, Any]:
-    """Collect a map as values: what is drawn, and what the rule for bounds has to know of every release."""
-    measures = [each | {"hiding": _is_about_hiding(read.map_, each["name"])} for each in read.chart["measures"]]
-    points = [_on_map(read, point) for point in read.measured]
-    return {**read.chart, "measures": measures, "points": points, "knee": _knee(read.map_)}
-
-
-def _on_map(read: Explored, point: Point) -> dict[str, Any]:
-    """Say of a release what is shown of it beside the map, and whether it can be the answer to a question."""
-    place = plain_place(read.map_, point) if read.plain else {}
-    return {
-        **point_settings(point),
-        **judged(read.map_, point),
-        "headlines": [headline.values() for headline in headlines(read.map_, point)],
-        "done": done_sentence(read.map_, point),
-        "warnings": warnings(point),
-        "refused": refusal(point),
-        "exact": shows_exact(point),
-        "rank": [int(part) for part in rank(point)[:3]],
-        **place,
-    }
-
-
-def _is_about_hiding(map_: Map, name: str) -> bool:
-    """Say whether a measure, or a headline, is about how well quasi-identifiers are hidden."""
-    own = {"found": True, "guessed": False, "kept": useful_measure(map_) in ABOUT_HIDING}
-    return own.get(name, name in ABOUT_HIDING)
-
-
-def _knee(map_: Map) -> str | None:
-    """Name the knee of the frontier, where it has one."""
-    try:
-        return map_.choose().landmarks["knee"]
-    except SfumatoError:
-        return None
+    return {**read.on_map, "project": project.name, "running": call.runs.progress(project).is_under_way}
 
 
 def examples(map_: Map) -> list[str]:
@@ -143,7 +102,7 @@ def map_page(call: Call) -> Response:
         frontier=[(point, headlines(read.map_, point)) for point in read.map_.frontier()],
         recipients=RECIPIENTS.values(),
         examples=examples(read.map_),
-        data={**map_content(read), "project": project.name, "running": progress.is_under_way},
+        data={**read.on_map, "project": project.name, "running": progress.is_under_way},
     )
 
 
