@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import pty
 import re
@@ -20,6 +21,7 @@ from urllib.request import Request, urlopen
 import duckdb
 import pytest
 from starlette.testclient import TestClient
+from starlette.types import Message, Scope
 
 from command_line import run
 from sfumato.errors import BadInputError
@@ -197,6 +199,35 @@ def test_uploads_are_limited_together_and_leave_nothing_when_refused(desk: Desk)
         assert client.put("/api/uploads/c.csv", content=b"").status_code == 422
         assert [path.name for path in desk.uploads.rglob("*") if path.is_file()] == ["a.csv"]
         assert len(list(desk.uploads.iterdir())) == 1
+
+
+def test_an_upload_that_is_broken_off_leaves_nothing_and_is_no_error(
+    desk: Desk, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever sends it has gone, so there is nobody to tell and nothing to report."""
+    gate = Gate(frozenset([HOST]))
+    sent: list[Message] = []
+    headers = {"host": HOST, "origin": ORIGIN, CSRF: gate.csrf(), "cookie": f"{gate.cookie}={gate.token}"}
+    scope: Scope = {
+        "type": "http",
+        "method": "PUT",
+        "path": "/api/uploads/a.csv",
+        "query_string": b"",
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+    }
+    pieces: Iterator[Message] = iter(
+        [{"type": "http.request", "body": b"a,b\n", "more_body": True}, {"type": "http.disconnect"}]
+    )
+
+    async def receive() -> Message:
+        return next(pieces)
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    asyncio.run(opened(House(lambda name: desk), gate)(scope, receive, send))
+    assert sent[0]["status"] == 400 and list(desk.uploads.iterdir()) == []
+    assert capfd.readouterr().err == ""
 
 
 # -- paths that lead out

@@ -18,7 +18,7 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
@@ -137,6 +137,8 @@ async def _answered(methods: Mapping[str, Endpoint], house: House, request: Requ
         answer, project = answer_of(error), str(request.path_params.get("project", ""))
         sentence = answer["error"] if desk is None else in_forms(desk.locally(answer["error"], project))
         return _told(request, {**answer, "error": sentence}, status_of(error))
+    except ClientDisconnect:  # nobody hears the answer
+        return Response(status_code=400)
     if isinstance(result, StreamingResponse) and request.method == "HEAD":
         return Response(media_type=result.media_type)
     return result if isinstance(result, Response) else JSONResponse(to_plain(result))

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -114,12 +114,6 @@ def _is_project(folder: Path) -> bool:
         return False
 
 
-@lru_cache(maxsize=64)
-def _read(file: Path, changed: int, size: int) -> Explorable:
-    """Read a study, once for every text it has."""
-    return read_study(str(file))
-
-
 _locks: dict[Path, threading.RLock] = {}
 _locking = threading.Lock()
 
@@ -164,8 +158,7 @@ class Project:
     @cached_property
     def study(self) -> Explorable:
         """The study as a value; raises where its file cannot be read."""
-        state = self.file.stat()
-        return _read(self.file, state.st_mtime_ns, state.st_size)
+        return read_study(str(self.file))
 
     @property
     def version(self) -> str:

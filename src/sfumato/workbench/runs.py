@@ -210,6 +210,7 @@ class Runs:
                 raise ConflictError(t("run.already", project=project.name))
             if self.is_closed:
                 raise ConflictError(t("run.closed"))
+            self._runs = {place: each for place, each in self._runs.items() if each.thread.is_alive()}
             run = self._runs[project.folder.resolve()] = Run(project, seconds, question, self._slots)
             project.note(run=run.progress.values())
             hold(project.folder)

@@ -10,6 +10,7 @@ import re
 import shutil
 import unicodedata
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
 
@@ -76,5 +77,9 @@ async def _written(pieces: AsyncIterator[bytes], path: Path, left: int, most: in
 
 
 def _taken(folder: Path) -> int:
-    """Count the bytes of all uploads that lie there."""
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    """Count the bytes of all uploads that lie there; one may go meanwhile."""
+    taken = 0
+    for path in folder.rglob("*"):
+        with suppress(OSError):
+            taken += path.stat().st_size if path.is_file() else 0
+    return taken
