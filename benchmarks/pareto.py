@@ -105,7 +105,7 @@ def main() -> None:
     parser.add_argument("--only", choices=("speed", "quality"))
     asked = parser.parse_args()
     table = load("adult-train", quasi=QUASI, sensitive=())
-    space = cut_space(table.cells, CONSTRAINED, {"age": 1})
+    space = cut_space(table.cells, CONSTRAINED, {"age": 1}, counts_atoms=True)
     if asked.only != "quality":
         fast(table, space, asked.generations, asked.plain)
     if asked.only != "speed":

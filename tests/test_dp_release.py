@@ -514,7 +514,7 @@ def test_anonymize_refuses_in_one_sentence(run, explored, tmp_path):
         (["--with", "mondrian"], "mondrian needs to know what to satisfy: --require"),
     ):
         refused(run("anonymize", *table, *words, *to), said)
-    refused(run("anonymize", *table[:-2], *WITH, *to), "was taken from the records")
+    refused(run("anonymize", *table[:-2], *WITH, *to), "were taken from the records")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -26,7 +26,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato
-from command_line import run
 from plain_engine import PlainEngine
 from sfumato.engines import Coding, Reading, Rule, open_rows
 from sfumato.engines.duckdb import DuckDBEngine
@@ -34,8 +33,6 @@ from sfumato.engines.postgresql import PostgreSQLEngine
 from sfumato.engines.spark import SparkEngine, sources
 from sfumato.errors import BadInputError
 from sfumato.publish import publish_point
-from sfumato.publish.ledger import ledger_of, read_ledger
-from sfumato.publish.mapping import mapping_of
 from sfumato.report.folder import save_map
 from spark_sessions import connect_port, sessions
 
@@ -501,39 +498,6 @@ def test_files_that_differ_are_named_and_partitions_are_texts_in_spark_too(spark
     (folder / f"y=2/k=b/f.{ending}").write_bytes(b"")
     with pytest.raises(BadInputError, match=f"f.{ending}: the file is empty"):
         open_rows(folder, Reading(engine="spark"))
-
-
-def test_a_day_in_spark_is_recoded_kept_in_the_ledger_and_audited_there(spark, path, tmp_path):
-    trees = {"age": sfumato.table.numeric(20, 23, intervals=[2])}
-    release = sfumato.anonymize(read(path, hierarchies=trees), "k-anonymity k=8", "full-domain")
-    (tmp_path / "m.json").write_text(mapping_of(release, sfumato.requirement("k-anonymity k=8")).to_text())
-    for engine in ("spark", "duckdb"):
-        words = ["apply", "m.json", "people.parquet", "--engine", engine, "--to", f"{engine}.parquet"]
-        ended = run(*words, cwd=tmp_path)
-        assert ended.returncode == 0, ended.stderr
-    assert "the very same records were published" in ended.stderr  # the ledger has them from Spark
-    ours, theirs = (published_rows(tmp_path / f"{engine}.parquet") for engine in ("spark", "duckdb"))
-    assert ours == theirs == Counter(tuple(row.items()) for row in release.to_arrow().to_pylist())
-    known = [one.entry.source for one in read_ledger(ledger_of(tmp_path / "m.json"))]
-    assert known == ["people.parquet", "people.parquet"]
-    words = ["audit", "spark.parquet", "--engine", "spark", "--quasi", "age", "--sensitive", "ill"]
-    words += ["--require", "k-anonymity k=8", "--with", ledger_of(tmp_path / "m.json").name]
-    ended = run(*words, cwd=tmp_path)
-    assert ended.returncode == 0 and "k-anonymity k=8" in ended.stdout, ended.stderr
-    refused = run(*[word.replace("k=8", "k=13") for word in words], cwd=tmp_path)
-    assert refused.returncode == 1
-
-
-def test_baskets_in_spark_are_published_as_those_of_a_file(spark, tmp_path):
-    pq.write_table(
-        pa.table({"who": [i // 3 for i in range(90)], "what": ["abcdefg"[i * i % 7] for i in range(90)]}),
-        tmp_path / "b.parquet",
-    )
-    for engine in ("spark", "duckdb"):
-        words = ["anonymize", "b.parquet", "--baskets", "--id", "who", "--item", "what", "--engine", engine]
-        ended = run(*words, "--require", "km-anonymity k=3 m=2", "--to", f"{engine}.csv", cwd=tmp_path)
-        assert ended.returncode == 0, ended.stderr
-    assert (tmp_path / "spark.csv").read_bytes() == (tmp_path / "duckdb.csv").read_bytes()
 
 
 def test_what_spark_refuses_is_said_in_a_sentence(spark, tmp_path):

@@ -163,7 +163,8 @@ def test_differential_privacy_refuses_bounds_that_a_draft_took_from_the_records(
     assert table.hierarchies["age"].observed and table.hierarchies["birth date"].observed
     assert text.count("observed = true") == text.count("take `observed` out") >= 2
     table = with_roles(table.engine, Roles(("age", "birth date"), ("diagnosis",)), table.hierarchies, "value")
-    with pytest.raises(BadInputError, match=r"'age' was taken from the records.* take out observed = true"):
+    named = r"columns 'age', 'birth date' and 'diagnosis' were taken from the records.* take out observed = true"
+    with pytest.raises(BadInputError, match=named):
         sfumato.draw(table, "dp-kd-tree epsilon=1 height=2")
 
 

@@ -182,9 +182,10 @@ def test_every_point_has_a_page_with_its_headlines_and_without_records(
         assert told["headlines"] == point["headlines"] and len(told["headlines"]) == 3
         assert "records" not in point["details"] and point["details"]["columns"]
         sample = client.get(f"/api/projects/{project}/points/{id}/records").json()
-        many = len(sample["records"]) + sum(len(each["rows"]) for each in sample["tables"])
+        many = len(sample["records"]) + sum(len(each["rows"]) for each in sample["tables"]) + len(sample["worst"])
         assert many == point["records"]
         assert all(each["title"] != "Some records, before and after" for each in point["details"].get("tables", []))
+        assert all(each["size"] > 1 for each in point["details"].get("worst", []))
     assert client.get(f"/projects/{project}/points/none").status_code == 404
 
 

@@ -163,6 +163,7 @@ def test_risk_and_wishes_can_be_read_and_any_option_is_a_form(page: Any, project
     page.goto(f"{project}/risk")
     readable(page)
     page.goto(f"{project}/wishes")
+    page.check("input[name=recipient][value=internal]")
     page.check("input[name=purpose][value=learning]")
     page.click("#wishes button[type=submit]")
     page.wait_for_selector("#target-field .wrong:not([hidden])")

@@ -14,7 +14,10 @@ from hashlib import file_digest
 from pathlib import Path
 from typing import Any, Literal
 
+from sfumato.engines.labelled_files import LABELLED
 from sfumato.engines.places import split_table
+from sfumato.engines.text_files import DELIMITED, JSON, PARQUET
+from sfumato.engines.workbooks import SHEETS
 from sfumato.errors import BadInputError
 from sfumato.table import DATASETS
 from sfumato.transactions.files.bundled import BASKETS
@@ -23,11 +26,8 @@ from sfumato.workbench.errors import FieldError
 
 Origin = Literal["bundled", "upload", "folder"]
 
-READABLE = (
-    *(".csv", ".tsv", ".txt", ".dat", ".data", ".basket", ".parquet", ".pq", ".json", ".jsonl", ".ndjson"),
-    *(".xlsx", ".xlsm", ".xls", ".xlsb", ".ods", ".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt", ".duckdb"),
-)
-"""How the names of files end that can be opened, `.gz` behind them or not."""
+READABLE = (*DELIMITED, *PARQUET, *JSON, *SHEETS, *LABELLED, ".dat", ".data", ".basket")
+"""How the names of files end that are offered, `.gz` behind them or not."""
 
 OURS = ("points.json", "timings.json", "cache.jsonl", NOTES, STUDY)
 """Files of ours, which are no data."""

@@ -10,7 +10,7 @@ document.getElementById("drawn").append(...[
   sizesBlock(details), budgetBlock(details), tablesBlock(details), worstBlock(details), ownFidelity(point), columnsBlock(details),
 ].flat().filter(Boolean));
 document.getElementById("all-measures").append(foldedMeasures(point), commandBlock(point));
-recordsButton([`${api}/records`], ([sample]) => [recordsBlock(sample), tablesBlock(sample)]);
+recordsButton([`${api}/records`], ([sample]) => [recordsBlock(sample), worstBlock(sample), tablesBlock(sample)]);
 
 const button = document.getElementById("show-certificate");
 button?.addEventListener("click", async () => {

@@ -71,9 +71,12 @@ class Explored:
 
     def told(self, point: Point) -> dict[str, Any]:
         """Collect everything that is told of a point, but for its records, of which it is said how many there are."""
-        kept = {"records": (), "tables": [each for each in _tables(point) if each["title"] != SAMPLE]}
+        hidden = sample(point)
+        tables = [each for each in _tables(point) if each not in hidden["tables"]]
+        worst = () if hidden["worst"] else point.details.get("worst", ())
+        shown = dict(point.details) | {"records": (), "tables": tables, "worst": worst}
         return point_content(self.map_, point, self.plain is not None) | {
-            "details": {name: value for name, value in (dict(point.details) | kept).items() if value},
+            "details": {name: value for name, value in shown.items() if value},
             "records": sample_size(point),
             "command": anonymize_command(self.map_.study, point),
         }
@@ -85,17 +88,19 @@ class Explored:
 
 
 def sample(point: Point) -> dict[str, Any]:
-    """Return what the details of a release show of records, before and after; of baskets that is a table."""
+    """Return what the details of a release show of records: before and after, and groups of a single person."""
+    worst = list(point.details.get("worst", ()))
     return {
         "records": list(point.details.get("records", ())),
         "tables": [each for each in _tables(point) if each["title"] == SAMPLE],
+        "worst": worst if any(group["size"] <= 1 for group in worst) else [],
     }
 
 
 def sample_size(point: Point) -> int:
     """Count the records that are shown of a release when somebody asks for them."""
     shown = sample(point)
-    return len(shown["records"]) + sum(len(each["rows"]) for each in shown["tables"])
+    return len(shown["records"]) + sum(len(each["rows"]) for each in shown["tables"]) + len(shown["worst"])
 
 
 def _tables(point: Point) -> Sequence[Mapping[str, Any]]:

@@ -15,7 +15,7 @@ from sfumato.tradeoff import Point
 from sfumato.tradeoff.choice.exposure import refusal, warnings
 from sfumato.words.points import settings
 from sfumato.workbench.desk import Project
-from sfumato.workbench.endpoints import Call, Endpoint
+from sfumato.workbench.endpoints import Call, Endpoint, a_list, an_object
 from sfumato.workbench.views.after.explored import Explored, explored, sample
 from sfumato.workbench.views.page import page
 
@@ -118,6 +118,18 @@ ENDPOINTS = (
         certificate_page,
     ),
     Endpoint("GET", POINT, "Tells everything of a release, but for records.", point_values),
-    Endpoint("GET", f"{POINT}/records", "Hands out sample records of a release, before and after.", records),
-    Endpoint("GET", f"{POINT}/certificate", "Says what the public certificate of a release would say.", certificate),
+    Endpoint(
+        "GET",
+        f"{POINT}/records",
+        "Hands out sample records of a release, before and after.",
+        records,
+        gives=an_object(**dict.fromkeys(("records", "tables", "worst"), a_list({"type": "object"}))),
+    ),
+    Endpoint(
+        "GET",
+        f"{POINT}/certificate",
+        "Says what the public certificate of a release would say.",
+        certificate,
+        gives=an_object(certificate={"type": "object"}),
+    ),
 )

@@ -21,7 +21,7 @@ from sfumato.transactions.study import BasketStudy
 from sfumato.words.headlines import headlines
 from sfumato.words.points import settings
 from sfumato.workbench.desk import Project, lock_of
-from sfumato.workbench.endpoints import Call, Endpoint
+from sfumato.workbench.endpoints import Call, Endpoint, a_list, an_object, text, whole
 from sfumato.workbench.errors import ConflictError, FieldError, MissingError
 from sfumato.workbench.texts import t
 from sfumato.workbench.uploads import harmless
@@ -266,10 +266,18 @@ def script(call: Call) -> Response:
 
 RELEASE = "/api/projects/{project}/releases"
 FILES = "/projects/{project}/releases/{file}"
+FILE = an_object(name=text, kind={"enum": ["data", "public", "own", "board", "mapping"]}, bytes=whole)
+DONE = an_object(lines=a_list(text), notices=a_list(text), values={"type": "object"}, files=a_list(FILE), file=text)
 ENDPOINTS = (
     Endpoint("GET", "/projects/{project}/publish", "Shows what can be published.", publish_page, query=("point",)),
-    Endpoint("GET", RELEASE, "Lists what was published from a project.", listed),
-    Endpoint("POST", RELEASE, "Publishes a release with its certificates.", publish, Publishing),
+    Endpoint(
+        "GET",
+        RELEASE,
+        "Lists what was published from a project.",
+        listed,
+        gives=an_object(releases=a_list({"type": "object"})),
+    ),
+    Endpoint("POST", RELEASE, "Publishes a release with its certificates.", publish, Publishing, gives=DONE),
     Endpoint("GET", "/api/projects/{project}/points/{point}/offer", "Says what can be chosen for a release.", offered),
     Endpoint("GET", FILES, "Hands out a file that was published.", handed_out),
     Endpoint("GET", f"{FILES}/again.sh", "Hands out the commands that publish a file again.", commands),
