@@ -126,7 +126,7 @@ def test_every_answer_has_our_headers_and_a_sentence(
         *(("GET", path, 200) for path in ("/", "/audit", "/projects/people/run", "/projects/people/files")),
         *(("HEAD", path, 200) for path in ("/", "/api/projects", "/api/projects/people/run/events")),
         *(("GET", path, 404) for path in ("/nothing", "/api/nothing", "/projects/none/run", "/static/none.js")),
-        *((method, "/api/projects", 405) for method in ("POST", "PUT", "DELETE", "OPTIONS", "PATCH")),
+        *((method, "/api/openapi.json", 405) for method in ("POST", "PUT", "DELETE", "OPTIONS", "PATCH")),
         *(("GET", path, 500) for path in ("/broken", "/api/broken")),
     ]
     with client_of(desk) as client:
