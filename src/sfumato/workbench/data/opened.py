@@ -6,6 +6,7 @@ few are kept, and whoever works with one has it for himself meanwhile.
 
 from __future__ import annotations
 
+import atexit
 import json
 import threading
 from collections import OrderedDict
@@ -48,6 +49,7 @@ class Kept:
 
 
 _kept: OrderedDict[str, Kept] = OrderedDict()
+atexit.register(_kept.clear)  # a database that is open when Python ends makes it complain
 _keeping = threading.Lock()
 
 

@@ -3,6 +3,9 @@ import { element, t } from "./api.js";
 
 let made = 0;
 
+// A name that one can see: columns may be called by blanks alone.
+const readable = (name) => (name.trim() ? name : t("columns.blank_name"));
+
 // `around` says what columns there are ({columns, quasi, sensitive}) and how a text with options of its own is put together.
 export function schemaForm(schema, values = {}, around = {}) {
   const fields = new Map();
@@ -60,7 +63,7 @@ function controlOf(id, property, value, required, around) {
 function selectOf(id, choices, value, usual, required) {
   const control = element("select", { id });
   if (!required || value === undefined) control.append(element("option", { value: "" }, usual === undefined ? t("options.choose") : `${t("options.unset")} ${usual}`));
-  for (const each of choices) control.append(element("option", { value: each, selected: each === value ? "" : null }, each));
+  for (const each of choices) control.append(element("option", { value: each, selected: each === value ? "" : null }, readable(each)));
   return { control, read: () => (control.value === "" ? undefined : control.value) };
 }
 
@@ -84,7 +87,7 @@ function severalOf(id, property, value, around) {
   const choices = items.enum ?? (property["x-takes"] === "columns" ? around.columns : null);
   if (choices) {
     const chosen = new Set(value ?? []);
-    const boxes = choices.map((each) => element("label", { class: "tick" }, element("input", { type: "checkbox", value: each, checked: chosen.has(each) ? "" : null }), " ", each));
+    const boxes = choices.map((each) => element("label", { class: "tick" }, element("input", { type: "checkbox", value: each, checked: chosen.has(each) ? "" : null }), " ", readable(each)));
     const control = element("div", { id, class: "ticks", role: "group" }, boxes);
     const read = () => {
       const ticked = [...control.querySelectorAll("input:checked")].map((each) => each.value);
