@@ -17,6 +17,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from command_line import run
+from sfumato.errors import InfeasibleError
 from sfumato.publish import certificate_files
 from sfumato.tradeoff import Map, read_map
 from sfumato.workbench.desk import Desk
@@ -444,3 +445,35 @@ def test_the_downloaded_python_publishes_the_same_bytes(repeated: tuple[Path, Pa
     assert done.returncode == 0, done.stderr
     assert "Re-checked on the written file: k-anonymity k=5" in done.stdout
     same(releases, tmp_path)
+
+
+# -- searching for a better answer
+
+
+def test_a_search_for_an_answer_needs_time_and_a_question_that_can_be_read(client: TestClient) -> None:
+    for body, field, word in [
+        ({"question": "k within loss 0.5"}, "budget", "60s"),
+        ({"question": "best please", "budget": "5s"}, "question", "best"),
+    ]:
+        answer = client.post("/api/projects/clinic/run", json=body)
+        assert answer.status_code == 422 and answer.json()["field"] == field and word in answer.json()["error"]
+
+
+def test_a_search_looks_for_what_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The worker is told the question and gives it to the search, which is not made here."""
+    from sfumato.tradeoff.exploration import instrument
+    from sfumato.workbench.worker import Task, explored
+
+    desk = make_desk(tmp_path)
+    folder = make_project(desk.folder / "people")
+    task = Task.of(Task("people", desk.trust, 5.0, "k within loss 0.5").line())
+    asked: list[Any] = []
+
+    def searched(*given: Any) -> Any:
+        asked.extend(given)
+        raise InfeasibleError("enough")
+
+    monkeypatch.setattr(instrument, "explored", searched)
+    with pytest.raises(InfeasibleError, match="enough"):
+        explored(folder, task, lambda kind, values: None)
+    assert asked[2] == 5.0 and str(asked[-1]) == "k within loss 0.5"

@@ -318,7 +318,8 @@ class Told(Runs):
     def told(self, project: Project) -> list[dict[str, Any]]:
         return [] if self.over else [{"id": id} for id in self.ids[: self.known]]
 
-    async def events(self, project: Project, told: int = 0) -> AsyncIterator[str]:
+    async def events(self, project: Project, last: str = "") -> AsyncIterator[str]:
+        told = int(last or 0)
         while not self.over:
             kinds = [("progress", self.progress(project).values())]
             kinds += [("point", each) for each in self.told(project)[told:]]

@@ -121,7 +121,9 @@ function place(axis, x, y) {
 function labelBounds() {
   for (const axis of AXES) {
     const way = measureOf(axis).better === "lower" ? "map.bound_max" : "map.bound_min";
-    byName(`bound-${axis}-label`).textContent = t(way, { name: measureOf(axis).label });
+    const place = byName(`bound-${axis}-label`);
+    place.textContent = t(way, { name: measureOf(axis).label });
+    place.title = measureOf(axis).meaning;
   }
   const choice = byName("prefer");
   const kept = choice.value;
@@ -164,7 +166,7 @@ function relaxing({ name, value, point }) {
   if (value === null) return element("p", {}, t("map.relax_never", { name: label(name) }));
   const loose = outward(measures.get(name), value);
   const axis = AXES.find((each) => state[each] === name);
-  return element("p", {}, t("map.relax", { bound: bounded(name, loose), words: `${point.id}` }), " ",
+  return element("p", {}, t("map.relax", { bound: bounded(name, loose), words: `${point.id} (${point.words})` }), " ",
     link(t("map.relax_do"), () => setBound(axis, loose)));
 }
 
