@@ -135,7 +135,7 @@ def test_a_mapping_of_a_coarsened_release_recodes_new_records(tmp_path):
 def test_a_private_mechanism_refuses_what_records_have_decided():
     trees = TREES | {"sex": tree(["f", "m"])}
     table = sfumato.read(PEOPLE, quasi=["age", "status"], sensitive=["sex"], hierarchies=trees, most_cells=50)
-    with pytest.raises(BadInputError, match="is coarsened because the table has many distinct combinations"):
+    with pytest.raises(BadInputError, match="are coarsened because the table has many distinct combinations"):
         sfumato.anonymizers.anonymizer("dp-grid epsilon=1").draw(table)
 
 

@@ -627,8 +627,9 @@ PRINTING = {
     "audit": ["out.csv", *ROLES, "--certificate", "out.csv.certificate.json"],
     "frontier": ["--help"],
     "reproduce": ["--help"],
+    "serve": ["--help"],
 }
-"""Every command, with something to print; the two that take minutes print their help."""
+"""Every command, with something to print; those that take minutes, or go on until they are ended, print their help."""
 
 
 @pytest.mark.parametrize("command", [command.__name__ for command in COMMANDS])

@@ -126,7 +126,7 @@ def test_every_answer_has_our_headers_and_a_sentence(
         *(("GET", path, 200) for path in ("/", "/audit", "/projects/people/run", "/projects/people/files")),
         *(("HEAD", path, 200) for path in ("/", "/api/projects", "/api/projects/people/run/events")),
         *(("GET", path, 404) for path in ("/nothing", "/api/nothing", "/projects/none/run", "/static/none.js")),
-        *((method, "/api/projects", 405) for method in ("POST", "PUT", "DELETE", "OPTIONS", "PATCH")),
+        *((method, "/api/openapi.json", 405) for method in ("POST", "PUT", "DELETE", "OPTIONS", "PATCH")),
         *(("GET", path, 500) for path in ("/broken", "/api/broken")),
     ]
     with client_of(desk) as client:
@@ -567,9 +567,9 @@ def test_it_ends_within_seconds_and_leaves_nothing(tmp_path: Path, how: signal.S
     assert len(list(uploads.glob("*/a.csv"))) == 1
     workers = workers_of(started.pid)
     started.send_signal(how)
-    assert started.wait(30) == 0, started.stderr and started.stderr.read()
+    assert started.wait(90) == 0, started.stderr and started.stderr.read()
     assert not uploads.exists()
-    for _ in range(200):
+    for _ in range(1200):
         if not any(Path(f"/proc/{worker}").exists() for worker in workers):
             break
         time.sleep(0.05)
@@ -601,7 +601,7 @@ def test_what_a_killed_workbench_left_is_removed_by_the_next(tmp_path: Path) -> 
     [own] = uploads_of(again)
     assert not left.exists() and own.exists()
     again.send_signal(signal.SIGINT)
-    assert again.wait(30) == 0 and not own.exists()
+    assert again.wait(90) == 0 and not own.exists()
 
 
 def test_a_team_is_let_in_by_tls_and_told_what_that_means(tmp_path: Path) -> None:
@@ -617,7 +617,7 @@ def test_a_team_is_let_in_by_tls_and_told_what_that_means(tmp_path: Path) -> Non
         assert 'name="password"' in page
     finally:
         started.send_signal(signal.SIGINT)
-    assert started.wait(30) == 0
+    assert started.wait(90) == 0
     assert started.stderr is not None and "open to other machines" in started.stderr.read()
     (tmp_path / "users").chmod(0o644)
     refused = run("serve", tmp_path / "work", "--host", "localhost", *files)

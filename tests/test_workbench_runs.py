@@ -58,7 +58,7 @@ def heard(client: TestClient, name: str, told: str = "") -> list[tuple[str, str,
 
 
 def wait(client: TestClient, name: str, until: Any) -> dict[str, Any]:
-    for _ in range(1200):
+    for _ in range(6000):
         run: dict[str, Any] = client.get(RUN.format(name)).json()
         if until(run):
             return run
@@ -220,7 +220,7 @@ def test_a_worker_ends_with_the_workbench_that_started_it(desk: Desk) -> None:
     worker = int(started.stdout.readline())
     started.send_signal(signal.SIGKILL)
     started.wait()
-    for _ in range(400):
+    for _ in range(2000):
         try:
             os.kill(worker, 0)
         except ProcessLookupError:
