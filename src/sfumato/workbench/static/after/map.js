@@ -297,7 +297,7 @@ window.choose = (id, scroll) => {
   history.replaceState(null, "", `#${id}`);
   mark();
   summary();
-  frontierTable();
+  for (const row of document.querySelectorAll("#frontier-table tr[data-id]")) row.classList.toggle("chosen", row.dataset.id === id);
   if (scroll) byName("summary").scrollIntoView({ block: "nearest", behavior: "smooth" });
 };
 
