@@ -2,9 +2,9 @@
 
     python benchmarks/workbench_map.py [--points 500] [--repeat 40]
 
-Every interaction is done by the mouse or the keys, as a person does it. Told are milliseconds on the clock from the
-first event until the browser has drawn the next frame, and milliseconds of the page's own thread, which do not count
-what other processes did meanwhile.
+Every interaction is a series of events that a script sends, as the mouse and the keys would. Told are milliseconds on
+the clock from the first event until the browser has drawn the next frame, and milliseconds of the page's own thread,
+which do not count what other processes did meanwhile.
 """
 
 from __future__ import annotations

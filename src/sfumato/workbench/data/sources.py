@@ -148,4 +148,3 @@ def give_again(project: Project, source: Source) -> None:
         )
     (project.folder / facts["link"]).unlink(missing_ok=True)
     (project.folder / facts["link"]).symlink_to(source.path)
-    project.file.touch()  # what was read while the link led nowhere is read again

@@ -134,8 +134,8 @@ def publish(call: Call) -> dict[str, Any]:
         kept = project.notes().get(PUBLISHED, {})
         project.note(**{PUBLISHED: {**kept, asked.file: asdict(asked)}})
     return {
-        "lines": list(done.leaving.lines(done.audit)),
-        "notices": list(done.notices),
+        "lines": [project.locally(line) for line in done.leaving.lines(done.audit)],
+        "notices": [project.locally(notice) for notice in done.notices],
         "values": dict(done.leaving.values(done.audit)),
         "files": [_file(path, asked.file) for path in done.files],
         "file": asked.file,

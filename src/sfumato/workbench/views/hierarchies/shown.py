@@ -158,9 +158,9 @@ def _nodes(view: ColumnHierarchy, place: int, line: Any) -> list[dict[str, Any]]
 
 
 def _bars(view: ColumnHierarchy, line: Any) -> list[dict[str, float]]:
-    """Count the records of stretches of equal width."""
+    """Count the records of stretches of equal width; those of a leaf in several stretches are spread over them."""
     size = view.hierarchy.domain_size
     bins = min(BINS, size)
-    middles = (line[:-1] + line[1:]) / 2
-    counts = np.bincount(np.minimum((middles * bins).astype(int), bins - 1), view.counts[:size], bins)
+    below = np.concatenate([[0], np.cumsum(view.counts[:size])])
+    counts = np.diff(np.interp(np.linspace(0, 1, bins + 1), line, below))
     return [{"from": i / bins, "to": (i + 1) / bins, "records": float(n)} for i, n in enumerate(counts.tolist())]
