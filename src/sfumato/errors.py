@@ -43,8 +43,8 @@ def lacks_memory(error: BaseException) -> bool:
     )
 
 
-def unforeseen(error: Exception) -> str:
-    """Say what went wrong that no room has a sentence for."""
+def unforeseen(error: Exception, shown: bool = True) -> str:
+    """Say what went wrong that no room has a sentence for; its own words may hold data, and are `shown` or not."""
     if lacks_memory(error):
         return (
             "there is not enough memory for this; close other programs, raise the limit (ulimit -v), work with fewer "
@@ -52,7 +52,5 @@ def unforeseen(error: Exception) -> str:
         )
     if isinstance(error, OSError):
         return f"{error.filename or 'a file'}: {error.strerror or error}"
-    return (
-        f"this should not have happened ({type(error).__name__}: {error}): please report it, with what SFUMATO_DEBUG=1 "
-        "prints"
-    )
+    words = f"{type(error).__name__}: {error}" if shown else type(error).__name__
+    return f"this should not have happened ({words}): please report it, with what SFUMATO_DEBUG=1 prints"

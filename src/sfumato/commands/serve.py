@@ -30,7 +30,7 @@ def serve(
         bool,
         typer.Option(
             "--allow-programs",
-            help="Let studies run programs ([[candidates]] command) and open databases: for studies you trust.",
+            help="Let studies run programs (candidates with a command) and open databases: for studies you trust.",
         ),
     ] = False,
     allow_servers: Annotated[
@@ -39,7 +39,7 @@ def serve(
     host: Annotated[
         str | None,
         typer.Option(
-            help="Let others on the network in: the address or name to listen on. Needs the other three.",
+            help="Let others in: the address or name to listen on. Needs --certificate, --key and --users.",
             rich_help_panel=TEAM,
         ),
     ] = None,
@@ -63,7 +63,8 @@ def serve(
 ) -> None:
     """Open the workbench: the whole walk in a browser, for whoever does not want to type commands.
 
-    It listens on this machine alone. The address that is printed holds a secret: who has it can work here.
+    It listens on this machine alone, unless --host lets others in. The address that is printed holds a secret: who
+    has it can work here.
     """
     lacking = [each for each in NEEDED if find_spec(each) is None]
     if lacking:

@@ -78,11 +78,6 @@ class House:
     most_upload: int = USUAL_MOST
 
 
-def application(desk: Desk, gate: Gate) -> ASGIApp:
-    """Put the workbench together for one desk."""
-    return opened(House(lambda name: desk), gate)
-
-
 def opened(house: House, gate: Gate) -> ASGIApp:
     """Put the workbench together."""
     by_path: dict[str, dict[str, Endpoint]] = {}

@@ -2,7 +2,7 @@
 
 A project is a folder as `sfumato explore --out` leaves it: `study.toml`, and once it was run `points.json`, reports and
 `cache.jsonl`. The workbench keeps `workbench.json` beside them: what was guessed and why, earlier texts of the study to
-go back to, and what was looked at last.
+go back to, wishes, the last run, and how files were published.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every text of the workbench that is ours, in one file, so that it can be translated: `texts/en.toml`.
+"""Every text of our pages in one file, so that it can be translated: `texts/en.toml`. Errors say their own sentences.
 
 Templates say `t("columns.title")`, scripts `texts["columns.title"]`; what has places takes them by name:
 `t("runs.done", done=3, total=20)`.

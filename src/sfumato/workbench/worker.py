@@ -95,7 +95,7 @@ def _run(task: Task, say: Say) -> int:
     except Exception as error:
         if os.environ.get("SFUMATO_DEBUG"):
             raise
-        say("end", {"sentence": unforeseen(error)})
+        say("end", {"sentence": unforeseen(error, shown=False)})
         return SfumatoError.exit_code
 
 

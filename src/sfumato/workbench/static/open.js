@@ -17,8 +17,8 @@ const look = (wanted) => attempt(async () => {
   try {
     show(await call("POST", "/api/previews", wanted), wanted);
   } catch (error) {
-    if (wanted.kind || wanted.reading) show({ ...last, ...wanted, failed: error }, wanted);
-    else { looked.hidden = true; throw error; }
+    if (!wanted.kind && !wanted.reading) last = { name: wanted.source.split("/").pop(), kind: "table", why: "" };
+    show({ ...last, ...wanted, failed: error }, wanted);
   }
 });
 
@@ -37,7 +37,7 @@ function show(seen, wanted) {
 function kindOf(seen, wanted) {
   if (seen.origin === "bundled") return [];
   const radios = ["table", "baskets"].map((kind) => element("label", {}, element("input", { type: "radio", name: "kind", value: kind, checked: kind === seen.kind ? "" : null, onchange: () => look({ source: wanted.source, kind }) }), " ", t(`open.is_${kind}`)));
-  return [element("fieldset", { class: "choice" }, element("legend", { class: "visually-hidden" }, t("open.how")), radios), element("p", { class: "hint" }, t("open.why", { why: seen.why }))];
+  return [element("fieldset", { class: "choice" }, element("legend", { class: "visually-hidden" }, t("open.how")), radios), seen.why ? element("p", { class: "hint" }, t("open.why", { why: seen.why })) : ""];
 }
 
 function readingOf(seen, wanted) {

@@ -25,7 +25,7 @@ def _told(call: Call, project: Project) -> dict[str, Any]:
         section = call.desk.project(project.name).study.section
         state = call.runs.progress(project).state
     except SfumatoError as error:
-        wrong, state = str(error), "idle"
+        wrong, state = call.desk.locally(str(error), project.name), "idle"
     return {"name": project.name, "explored": project.is_explored, "section": section, "state": state, "wrong": wrong}
 
 

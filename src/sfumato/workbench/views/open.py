@@ -214,7 +214,7 @@ def guess_kind(source: Source) -> tuple[Kind, str]:
         return "baskets", t("open.why_ending", ending=Path(name).suffix)
     if name.endswith(DELIMITED) and not source.name.lower().endswith(".gz"):
         lengths = _lengths(source.path)
-        if len(lengths) >= LENGTHS:
+        if len(set(lengths)) >= LENGTHS or any(length > lengths[0] for length in lengths):  # no header is so short
             return "baskets", t("open.why_lengths", shortest=min(lengths), longest=max(lengths))
     if name.endswith(PARQUET) and of_rows(TableDeclaration(source.text), "lists", _is_lists):
         return "baskets", t("open.why_lists")
@@ -226,15 +226,15 @@ def _is_lists(rows: Engine) -> bool:
     return all(rows.nested.get(name, "").endswith("[]") for name in rows.columns)
 
 
-def _lengths(path: Path) -> set[int]:
-    """Say how many fields lines have, whatever separates them."""
+def _lengths(path: Path) -> list[int]:
+    """Say how many fields each of the first lines has, whatever separates them."""
     with path.open("rb") as file:
         lines = [line.decode("utf-8", "replace").strip() for line, _ in zip(file, range(LOOKED_AT), strict=False)]
     lines = [line for line in lines if line]
     if not lines or any('"' in line for line in lines):
-        return set()
+        return []
     separator = next((mark for mark in "\t;," if mark in "".join(lines)), None)
-    return {len(line.split(separator)) for line in lines}
+    return [len(line.split(separator)) for line in lines]
 
 
 # -- a project of it -------------------------------------------------------------------------------------------------

@@ -87,12 +87,16 @@ def certificate_page(call: Call) -> Response:
 def previewed(project: Project, id: str) -> tuple[dict[str, Any], str]:
     """Return the public certificate that a release would have, and its page."""
     explored(project).point(id)
-    return _previewed(project.folder, id, (project.folder / "points.json").stat().st_mtime_ns)
+    made = (project.folder / "points.json").stat().st_mtime_ns
+    return _previewed(project.folder, id, (str(made), project.version))
 
 
 @lru_cache(maxsize=MOST_KEPT)
-def _previewed(folder: Path, id: str, made: int) -> tuple[dict[str, Any], str]:
-    """Publish a release into a private folder that is removed at once, and keep what its public certificate says."""
+def _previewed(folder: Path, id: str, made: tuple[str, str]) -> tuple[dict[str, Any], str]:
+    """Publish a release into a private folder that is removed at once, and keep what its public certificate says.
+
+    `made` tells apart what is kept: when the map was made, and the study's version.
+    """
     with tempfile.TemporaryDirectory(prefix="sfumato-preview-") as place:
         path = Path(place) / f"release-{id}.csv"
         publish_point(folder, id, path)

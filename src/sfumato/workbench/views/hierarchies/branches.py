@@ -12,7 +12,6 @@ from sfumato.errors import BadInputError
 from sfumato.table import Hierarchy
 
 Path = tuple[int, ...]
-Nested = list[object]
 
 
 @dataclass(frozen=True)
