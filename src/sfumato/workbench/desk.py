@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 STUDY = "study.toml"
 NOTES = "workbench.json"
+MAPPED = "mapped"
+"""What is kept of a run that made a map: the study's version, and when the map was written."""
+
 MOST_UNDONE = 100
 """Earlier texts of a study that are kept."""
 
@@ -169,6 +172,10 @@ class Project:
     def is_explored(self) -> bool:
         """Whether there is a map."""
         return (self.folder / "points.json").is_file()
+
+    def mapped(self) -> dict[str, Any]:
+        """Say what the map is of: the study as it stands, and when the map was written."""
+        return {"version": self.version, "at": (self.folder / "points.json").stat().st_mtime_ns}
 
     def locally(self, sentence: str) -> str:
         """Name files in a sentence as they are seen from here."""

@@ -23,7 +23,7 @@ from typing import Any, Literal, get_args
 from sfumato.errors import SfumatoError
 from sfumato.plain import to_plain
 from sfumato.process.interrupts import EXIT_CODE
-from sfumato.workbench.desk import Project, hold, let_go
+from sfumato.workbench.desk import MAPPED, Project, hold, let_go
 from sfumato.workbench.errors import ConflictError
 from sfumato.workbench.texts import t
 from sfumato.workbench.worker import Task
@@ -134,9 +134,10 @@ class Run:
                 finally:
                     self._slots.release()
                 break
-        let_go(self.project.folder)
         with suppress(OSError, SfumatoError):  # the folder may be gone
-            self.project.note(run=replace(self.progress, **ended).values())
+            mapped = {MAPPED: self.project.mapped()} if ended["state"] == "done" else {}
+            self.project.note(run=replace(self.progress, **ended).values(), **mapped)
+        let_go(self.project.folder)
         self._tell(**ended)
 
     def _work(self) -> dict[str, Any]:

@@ -115,8 +115,8 @@ class Patience:
         self._failed: dict[tuple[str, str], deque[float]] = {}
         self._lock = threading.Lock()
 
-    def check(self, address: str, name: str) -> None:
-        """Raise where it was tried too often."""
+    def begin(self, address: str, name: str) -> None:
+        """Count a try before it is known whether it fails, so that many at once are no more; raise where too many."""
         now = time.monotonic()
         with self._lock:
             for key, most in _keys(address, name).items():
@@ -127,15 +127,18 @@ class Patience:
                     minutes = int((failed[0] + TRIES_SECONDS - now) // 60) + 1
                     raise TooOftenError(t("login.often", minutes=minutes))
 
-    def failed(self, address: str, name: str) -> None:
-        """Note that it was a wrong password."""
-        now = time.monotonic()
-        with self._lock:
-            for key, most in _keys(address, name).items():
-                self._failed.setdefault(key, deque(maxlen=most)).append(now)
-            stale = [key for key, failed in self._failed.items() if failed[-1] < now - TRIES_SECONDS]
+            for key in _keys(address, name):
+                self._failed.setdefault(key, deque()).append(now)
+            stale = [key for key, failed in self._failed.items() if not failed or failed[-1] < now - TRIES_SECONDS]
             for key in stale:
                 del self._failed[key]
+
+    def forget(self, address: str, name: str) -> None:
+        """Take the last try back: it was the right password."""
+        with self._lock:
+            for key in _keys(address, name):
+                if self._failed.get(key):
+                    self._failed[key].pop()
 
 
 def _keys(address: str, name: str) -> dict[tuple[str, str], int]:
@@ -236,14 +239,14 @@ class TeamGate(Gate):
         name, password = (given.get(key, [""])[0] for key in ("name", "password"))
         address = request.client.host if request.client is not None else ""
         try:
-            self.patience.check(address, name)
+            self.patience.begin(address, name)
         except TooOftenError as often:
             return _login_page(str(often), 429)
         kept = (await run_in_threadpool(self.members.read)).get(name)
         right = await run_in_threadpool(fits, password, kept or NOBODY)
         if kept is None or not right:
-            self.patience.failed(address, name)
             return _login_page(t("login.wrong"), 401)
+        self.patience.forget(address, name)
         response = RedirectResponse("/", 303)
         response.set_cookie(self.cookie, self.sessions.begin(name), httponly=True, samesite="strict", secure=True)
         return response

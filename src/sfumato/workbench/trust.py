@@ -35,6 +35,11 @@ class Trust:
                 f"the study runs a program ([[candidates]] command = {command!r}), and the workbench does not by "
                 "itself; if you trust the study, start it with --allow-programs"
             )
+        if not self.programs and any(getattr(each, "engine", None) == "spark" for each in _values(study)):
+            raise RefusedError(
+                "the study is read by Spark, which may be told to read any file or server; if you trust it, start the "
+                "workbench with --allow-programs"
+            )
         for place in _places(study):
             self.check_place(place)
         declared = getattr(getattr(study, "table", None), "hierarchies", None)

@@ -50,28 +50,34 @@ async def received(pieces: AsyncIterator[bytes], name: str, folder: Path, most: 
     with unfinished(place):
         await run_in_threadpool(place.mkdir, 0o700)
         try:
-            await _written(pieces, place / harmless(name), left, most)
+            await _written(pieces, place / harmless(name), folder, left, most)
         except BaseException:
             shutil.rmtree(place, ignore_errors=True)
             raise
     return place / harmless(name)
 
 
-async def _written(pieces: AsyncIterator[bytes], path: Path, left: int, most: int) -> None:
+async def _written(pieces: AsyncIterator[bytes], path: Path, folder: Path, left: int, most: int) -> None:
+    """Write piece by piece; others may be coming in meanwhile, so what lies there is counted again with every piece."""
+    too_large = TooLargeError(
+        f"{path.name}: files of more than {most / (1 << 30):.3g} GB together are not taken in; put the file into the "
+        "folder of the workbench instead, or start it with a larger --most-upload"
+    )
     size, waiting = 0, bytearray()
-    with path.open("xb") as stream:
+    with path.open("xb", buffering=0) as stream:
         async for piece in pieces:
             size += len(piece)
             if size > left:
-                raise TooLargeError(
-                    f"{path.name}: files of more than {most / (1 << 30):.3g} GB together are not taken in; put the "
-                    "file into the folder of the workbench instead, or start it with a larger --most-upload"
-                )
+                raise too_large
             waiting += piece
             if len(waiting) >= PIECE:
                 await run_in_threadpool(stream.write, bytes(waiting))
                 waiting.clear()
+                if await run_in_threadpool(_taken, folder) > most:
+                    raise too_large
         await run_in_threadpool(stream.write, bytes(waiting))
+    if await run_in_threadpool(_taken, folder) > most:
+        raise too_large
     if not size:
         raise BadInputError(f"{path.name}: the file is empty")
 

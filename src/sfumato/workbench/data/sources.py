@@ -22,7 +22,7 @@ from sfumato.errors import BadInputError
 from sfumato.table import DATASETS
 from sfumato.transactions.files.bundled import BASKETS
 from sfumato.workbench.desk import NOTES, STUDY, Desk, Project
-from sfumato.workbench.errors import FieldError
+from sfumato.workbench.errors import FieldError, RefusedError
 
 Origin = Literal["bundled", "upload", "folder"]
 
@@ -132,19 +132,30 @@ def _is_offered(path: Path, root: Path) -> bool:
 
 def is_gone(project: Project) -> bool:
     """Say whether the project's file was uploaded, and went with the run of the workbench that had it."""
-    link = project.notes().get("source", {}).get("link")
-    return link is not None and not (project.folder / link).is_file()
+    link = _link(project)
+    return link is not None and not link.is_file()
+
+
+def _link(project: Project) -> Path | None:
+    """Return the link to an upload, if the project has one: in its own folder, and no file of somebody's."""
+    name = project.notes().get("source", {}).get("link")
+    if name is None:
+        return None
+    link = project.folder / str(name)
+    if Path(str(name)).name != name or (link.exists() and not link.is_symlink()):
+        raise RefusedError(f"{NOTES} of this project names {name!r} as its upload, and that is no link of ours")
+    return link
 
 
 def give_again(project: Project, source: Source) -> None:
     """Let a project go on with its file, uploaded again; raise where it is another one."""
-    facts = project.notes().get("source", {})
-    if "link" not in facts:
+    facts, link = project.notes().get("source", {}), _link(project)
+    if link is None:
         raise BadInputError("this project reads its own file; nothing has to be given again")
     if source.origin != "upload" or source.digest != facts.get("digest"):
         raise BadInputError(
             f"{source.name} is not the file that this project was made of ({facts.get('name')}): its content differs; "
             "give that one, or open this one as a new project"
         )
-    (project.folder / facts["link"]).unlink(missing_ok=True)
-    (project.folder / facts["link"]).symlink_to(source.path)
+    link.unlink(missing_ok=True)
+    link.symlink_to(source.path)

@@ -26,7 +26,7 @@ from sfumato.transactions.study import BasketStudy
 from sfumato.words.points import ARROWS, measure_lines
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.endpoints import Call, Endpoint, a_list, an_object, flag, text
-from sfumato.workbench.errors import FieldError
+from sfumato.workbench.errors import FieldError, RefusedError
 from sfumato.workbench.texts import t
 from sfumato.workbench.views.page import page
 
@@ -128,26 +128,26 @@ def _check_one(asked: AuditOptions) -> None:
         raise FieldError("original", t("audit.two"))
 
 
-def _required(text: str | None, read: Callable[[str], object]) -> None:
-    """Raise beside its field where a requirement cannot be read."""
+def _required(desk: Desk, text: str | None, read: Callable[[str], object]) -> None:
+    """Raise beside its field where a requirement cannot be read, or names a file that lies elsewhere."""
     try:
         if text is not None:
-            read(text)
-    except BadInputError as error:
+            desk.trust.check([read(text)])
+    except (BadInputError, RefusedError) as error:
         raise FieldError("require", str(error)) from None
 
 
 def _of_table(desk: Desk, asked: AuditOptions, path: Path) -> Audit:
     if asked.known is not None:
         raise FieldError("known", "known is about baskets, and this is a table; leave it out")
-    _required(asked.require, requirement)
+    _required(desk, asked.require, requirement)
     original: str | None = None
     if asked.project is not None:
         project = desk.project(asked.project)
         _check_section(project.name, project.study.section, "table")
         original = str(project.file)
     elif asked.original is not None:
-        original = str(there(desk, "original", asked.original))
+        original = str(_data(desk, asked.original))
     return audit_table(
         str(path),
         quasi=asked.quasi,
@@ -164,7 +164,7 @@ def _of_baskets(desk: Desk, asked: AuditOptions, path: Path) -> BasketAudit:
     strange = [name for name in ("quasi", "sensitive", "group", "suppressed") if getattr(asked, name)]
     if strange:
         raise FieldError(strange[0], f"{strange[0]} is about tables, and the file holds sets of items; leave it out")
-    _required(asked.require, basket_requirement)
+    _required(desk, asked.require, basket_requirement)
     original = None
     if asked.project is not None:
         study = desk.project(asked.project).study
@@ -172,8 +172,16 @@ def _of_baskets(desk: Desk, asked: AuditOptions, path: Path) -> BasketAudit:
         assert isinstance(study, BasketStudy)
         original = study.baskets.open()
     elif asked.original is not None:
-        original = BasketsDeclaration(str(there(desk, "original", asked.original))).open()
+        original = BasketsDeclaration(str(_data(desk, asked.original))).open()
     return audit_baskets(path, asked.require, original, asked.known, escaped_formulas=asked.escaped_formulas)
+
+
+def _data(desk: Desk, original: str) -> Path:
+    """Find an original that is data; a study of data, which may lie anywhere, is named by its project."""
+    path = there(desk, "original", original)
+    if path.suffix.lower() == ".toml":
+        raise FieldError("original", t("audit.study", name=path.name))
+    return path
 
 
 def _check_section(project: str, section: str, wanted: str) -> None:

@@ -20,7 +20,7 @@ from sfumato.transactions.details import SAMPLE
 from sfumato.words.columns import done_sentence
 from sfumato.words.command import anonymize_command
 from sfumato.words.headlines import headlines, plain_axes, useful_measure
-from sfumato.workbench.desk import Project
+from sfumato.workbench.desk import MAPPED, Project
 from sfumato.workbench.errors import MissingError
 from sfumato.workbench.texts import t
 
@@ -113,16 +113,30 @@ def explored(project: Project) -> Explored:
     if not project.is_explored:
         raise MissingError(t("map.none", project=project.name))
     files = [*map_files(project.folder), project.folder / CACHE]
-    return _read(project.folder, tuple(file.stat().st_mtime_ns if file.is_file() else 0 for file in files))
+    times = tuple(file.stat().st_mtime_ns if file.is_file() else 0 for file in files)
+    read = _read(project.folder, times, _is_changed(project, times))
+    project.desk.trust.check([point.candidate for point in read.map_.points])  # its file names makers, too
+    return read
 
 
 @lru_cache(maxsize=MOST_KEPT)
-def _read(folder: Path, times: tuple[int, ...]) -> Explored:
+def _read(folder: Path, times: tuple[int, ...], is_changed: bool) -> Explored:
     map_ = read_map(folder)
-    measured, studied, _ = times
     kept = {(entry["id"], _key(entry["measures"])): entry for entry in kept_points(folder / CACHE)}
     points = tuple(_whole(point, kept.get((point.id, _key(point.measures)), {})) for point in map_.points)
-    return Explored(replace(map_, points=points), (studied - measured) / 1e9 > CHANGED_SECONDS)
+    return Explored(replace(map_, points=points), is_changed)
+
+
+def _is_changed(project: Project, times: tuple[int, ...]) -> bool:
+    """Say whether the study has another text than when its map was made.
+
+    Of a map that a run of ours made this is known; of one that the command line made, the files' times tell.
+    """
+    measured, studied, _ = times
+    mapped = project.notes().get(MAPPED, {})
+    if mapped.get("at") == measured:
+        return bool(mapped["version"] != project.version)
+    return (studied - measured) / 1e9 > CHANGED_SECONDS
 
 
 def live(project: Project, told: Collection[str]) -> Explored:

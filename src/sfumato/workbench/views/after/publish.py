@@ -127,6 +127,8 @@ def publish(call: Call) -> dict[str, Any]:
     """Publish a release into the project's folder, checked again on the written file; say what was written."""
     project, asked = call.project, call.body
     _check_name(asked.file)
+    if explored(project).is_changed:
+        raise ConflictError(t("publish.changed"))
     folder = _folder(project)
     mapping = folder / f"{asked.file}{MAPPING}" if asked.mapping else None
     with _alone(folder):

@@ -206,7 +206,7 @@ def _proposed(project: Project, table: TableDeclaration, wanted: Change) -> Any:
     if wanted.proposal == "guess":
         guesses = {guess["column"]: guess for guess in project.notes().get("guesses", [])}
         entry = guesses.get(wanted.column, {}).get("hierarchy")
-        if entry is None:
+        if not isinstance(entry, Mapping):  # a guess is never a file
             raise FieldError("proposal", t("hierarchies.no_guess"))
         return entry
     if wanted.proposal == "similar":
