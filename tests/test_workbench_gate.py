@@ -467,10 +467,10 @@ def test_whoever_guesses_is_slowed_down(team: tuple[TestClient, Path], monkeypat
     assert log_in(client, "bob", "right") == 303
     patience = Patience()
     for number in range(50):
-        patience.failed("10.0.0.1", f"name{number}")
+        patience.begin("10.0.0.1", f"name{number}")
     with pytest.raises(SfumatoError, match="try again in 5 minutes"):
-        patience.check("10.0.0.1", "another")
-    patience.check("10.0.0.2", "another")
+        patience.begin("10.0.0.1", "another")
+    patience.begin("10.0.0.2", "another")
 
 
 def test_passwords_are_kept_as_digests_for_their_owner_alone(tmp_path: Path) -> None:

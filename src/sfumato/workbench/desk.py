@@ -10,19 +10,23 @@ from __future__ import annotations
 import json
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 import tomlkit
+from tomlkit.exceptions import TOMLKitError
 
 from sfumato.documents import read_json, read_text
 from sfumato.errors import BadInputError
-from sfumato.release import staged
+from sfumato.process.interrupts import unfinished
+from sfumato.release.staging import PRIVATE, writable
 from sfumato.tradeoff import read_study
 from sfumato.tradeoff.study.study import study_from_toml
 from sfumato.workbench.errors import ConflictError, MissingError, RefusedError
@@ -36,6 +40,9 @@ STUDY = "study.toml"
 NOTES = "workbench.json"
 MAPPED = "mapped"
 """What is kept of a run that made a map: the study's version, and when the map was written."""
+
+SETTLING = 25
+"""How often it is looked again whether a folder has its study, a fiftieth of a second apart."""
 
 MOST_UNDONE = 100
 """Earlier texts of a study that are kept."""
@@ -75,14 +82,14 @@ class Desk:
     def project(self, name: str) -> Project:
         """Return a project by the name of its folder; one whose study wants more than it may is refused."""
         folder = self.folder / name
-        if name != folder.name or not _is_project(folder):
+        if name != folder.name or not _is_settled(folder):
             raise MissingError(f"there is no project {name!r} here")
         linked = next((file for file in WRITTEN if (folder / file).is_symlink()), None)
         if linked is not None:
             raise RefusedError(t("error.linked", file=linked, project=name))
         project = Project(self, folder)
         with suppress(BadInputError):  # a study that cannot be read: whoever reads it will say why
-            self.trust.check(project.study)
+            project.study  # noqa: B018
         return project
 
     def locally(self, sentence: str, project: str = "") -> str:
@@ -107,10 +114,26 @@ class Desk:
         return path
 
 
+def _is_settled(folder: Path) -> bool:
+    """Say whether a folder is one of a study; a run that ends lays its files out anew, which takes a moment."""
+    for _ in range(SETTLING):
+        if _is_project(folder) or not _is_folder(folder):
+            break
+        time.sleep(0.02)
+    return _is_project(folder)
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir() and not path.is_symlink()
+    except (OSError, ValueError):  # a name that none can have
+        return False
+
+
 def _is_project(folder: Path) -> bool:
     """Say whether a folder is one of a study; links are not followed."""
     try:
-        if folder.name.startswith(".") or folder.is_symlink() or not folder.is_dir():
+        if folder.name.startswith(".") or not _is_folder(folder):
             return False
         return (folder / STUDY).is_file() and not (folder / STUDY).is_symlink()
     except (OSError, ValueError):
@@ -160,8 +183,10 @@ class Project:
 
     @cached_property
     def study(self) -> Explorable:
-        """The study as a value; raises where its file cannot be read."""
-        return read_study(str(self.file))
+        """The study as a value; raises where its file cannot be read, or wants more than it may."""
+        study = read_study(str(self.file))
+        self.desk.trust.check(study)
+        return study
 
     @property
     def version(self) -> str:
@@ -199,9 +224,12 @@ class Project:
         """
         with lock_of(self.folder):
             before = read_text(self.file)
-            document = tomlkit.parse(before)
-            edit(document)
-            after = tomlkit.dumps(document)
+            try:
+                document = tomlkit.parse(before)
+                edit(document)
+                after = tomlkit.dumps(document)
+            except TOMLKitError as error:
+                raise BadInputError(f"this cannot be written into a study ({error})") from None
             if after == before:
                 return
             undone = [*self.notes().get("undo", []), {"why": why, "text": before}][-MOST_UNDONE:]
@@ -231,10 +259,19 @@ class Project:
             raise ConflictError(t("run.unchanged", project=self.name))
         self.desk.trust.check(study_from_toml(text, str(self.file)))
         notes = json.dumps({"schema": 1, **self.notes(), **entries}, indent=1)
-        self._write({self.file: text, self.folder / NOTES: notes})
+        self._write({self.folder / NOTES: notes, self.file: text})
         self.__dict__.pop("study", None)
 
     def _write(self, texts: dict[Path, str]) -> None:
-        with staged(list(texts), private=[self.folder / NOTES]) as drafts:
-            for draft, text in zip(drafts, texts.values(), strict=True):
-                draft.write_text(text, encoding="utf-8", newline="\n")
+        """Write files, each replaced at once: whoever reads meanwhile finds what was there before, or what is now."""
+        drafts = {path: path.with_name(f".{token_hex(4)}-{path.name}") for path in texts}
+        with writable(self.folder), unfinished(*drafts.values()):
+            try:
+                for path, draft in drafts.items():
+                    draft.touch(PRIVATE if path.name == NOTES else 0o666)
+                    draft.write_text(texts[path], encoding="utf-8", newline="\n")
+                for path, draft in drafts.items():
+                    draft.replace(path)
+            finally:
+                for draft in drafts.values():
+                    draft.unlink(missing_ok=True)
