@@ -131,13 +131,17 @@ class Run:
             if self._slots.acquire(timeout=0.2):
                 try:
                     ended = self._work()
+                except Exception:  # whatever it was, nobody shall wait for a run that has ended
+                    ended = {"state": "failed", "sentence": t("run.died")}
                 finally:
                     self._slots.release()
                 break
+        mapped: dict[str, Any] = {}
         with suppress(OSError, SfumatoError):  # the folder may be gone
             mapped = {MAPPED: self.project.mapped()} if ended["state"] == "done" else {}
-            self.project.note(run=replace(self.progress, **ended).values(), **mapped)
         let_go(self.project.folder)
+        with suppress(OSError, SfumatoError):
+            self.project.note(run=replace(self.progress, **ended).values(), **mapped)
         self._tell(**ended)
 
     def _work(self) -> dict[str, Any]:
