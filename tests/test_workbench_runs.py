@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -167,9 +168,18 @@ def test_a_study_that_is_run_cannot_change_meanwhile(desk: Desk, client: TestCli
     with pytest.raises(Exception, match="cannot change meanwhile"):
         project.change("another name", lambda document: document.update(name="other"))
     client.delete(RUN.format("slow"))
-    wait(client, "slow", lambda run: run["state"] in ("stopped", "done"))  # on a fast machine it may be done already
+    wait(client, "slow", lambda run: run["state"] == "stopped")
     project.change("another name", lambda document: document.update(name="other"))
     assert project.study.name == "other"
+
+
+def test_a_run_that_is_cancelled_before_it_knows_its_task_is_stopped(desk: Desk) -> None:
+    make_project(desk.folder / "people")
+    run = Run(desk.project("people"), None, None, threading.Semaphore(1))
+    run.listen(lambda: run.cancel() if run.progress.state == "running" else None)  # told before the task is written
+    run.thread.start()
+    run.thread.join(60)
+    assert run.progress.state == "stopped" and not run.thread.is_alive()
 
 
 @pytest.mark.parametrize(

@@ -179,7 +179,7 @@ class Run:
         with self._lock:
             self._process = process
         self._tell(state="running", sentence=t("run.running"))
-        with suppress(OSError):
+        with suppress(OSError, ValueError):  # who cancels just now has closed it
             assert process.stdin is not None
             process.stdin.write(Task(self.project.name, desk.trust, self.seconds, self.question).line())
             process.stdin.flush()
