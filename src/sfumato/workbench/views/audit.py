@@ -15,6 +15,7 @@ from sfumato.engines.places import split_table
 from sfumato.errors import BadInputError
 from sfumato.evidence.counted import open_published
 from sfumato.measures import MEASURES
+from sfumato.pages.texts import t
 from sfumato.phrases import number
 from sfumato.publish import Audit, BasketAudit, audit_baskets
 from sfumato.publish import audit as audit_table
@@ -27,7 +28,6 @@ from sfumato.words.points import ARROWS, measure_lines
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.endpoints import Call, Endpoint, a_list, an_object, flag, text
 from sfumato.workbench.errors import FieldError, RefusedError
-from sfumato.workbench.texts import t
 from sfumato.workbench.views.page import page
 
 ENDINGS = (".csv", ".tsv", ".txt", ".parquet", ".xlsx", ".json")
@@ -139,7 +139,7 @@ def _required(desk: Desk, text: str | None, read: Callable[[str], object]) -> No
 
 def _of_table(desk: Desk, asked: AuditOptions, path: Path) -> Audit:
     if asked.known is not None:
-        raise FieldError("known", "known is about baskets, and this is a table; leave it out")
+        raise FieldError("known", t("audit.about_baskets"))
     _required(desk, asked.require, requirement)
     original: str | None = None
     if asked.project is not None:
@@ -163,7 +163,7 @@ def _of_table(desk: Desk, asked: AuditOptions, path: Path) -> Audit:
 def _of_baskets(desk: Desk, asked: AuditOptions, path: Path) -> BasketAudit:
     strange = [name for name in ("quasi", "sensitive", "group", "suppressed") if getattr(asked, name)]
     if strange:
-        raise FieldError(strange[0], f"{strange[0]} is about tables, and the file holds sets of items; leave it out")
+        raise FieldError(strange[0], t("audit.about_tables", field=strange[0]))
     _required(desk, asked.require, basket_requirement)
     original = None
     if asked.project is not None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import SfumatoError
+from sfumato.pages.texts import t
 from sfumato.plain import from_plain
 from sfumato.report.page import chart_content, judged, plain_place, point_content, point_settings
 from sfumato.tradeoff import Map, Point, read_map
@@ -22,7 +23,6 @@ from sfumato.words.command import anonymize_command
 from sfumato.words.headlines import headlines, plain_axes, useful_measure
 from sfumato.workbench.desk import MAPPED, Project
 from sfumato.workbench.errors import MissingError
-from sfumato.workbench.texts import t
 
 CACHE = "cache.jsonl"
 MOST_KEPT = 8

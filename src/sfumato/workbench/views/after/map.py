@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from sfumato.errors import SfumatoError
 from sfumato.measures import MEASURES
+from sfumato.pages.texts import t
 from sfumato.tradeoff import Map, NothingFitsError
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
 from sfumato.words.choice import choice_values
@@ -69,7 +70,7 @@ def choose(call: Call) -> dict[str, Any]:
     """Recommend a release: the knee, or the best for a recipient; where none fits, say what to relax."""
     recipient = call.query.get("for") or None
     if recipient is not None and recipient not in RECIPIENTS:
-        raise FieldError("for", f"for must be one of {', '.join(RECIPIENTS)}, not {recipient!r}")
+        raise FieldError("for", t("map.bad_recipient", known=", ".join(RECIPIENTS), recipient=recipient))
     project = call.project
     words = ["sfumato", "choose", str(project.folder), *(["--for", recipient] if recipient else []), "--resamples", "0"]
     return recommended(now(call).map_, recipient) | {"recipient": recipient, "command": shlex.join(words)}

@@ -13,6 +13,7 @@ from sfumato.catalogue import measure_values
 from sfumato.configuration import Option
 from sfumato.errors import BadInputError, SfumatoError
 from sfumato.measures import MEASURES
+from sfumato.pages.texts import t
 from sfumato.table import Table
 from sfumato.tradeoff.exploration.effort import effort_of
 from sfumato.tradeoff.search.tuner import read_budget
@@ -24,7 +25,6 @@ from sfumato.workbench.data.opened import of_baskets, of_table
 from sfumato.workbench.desk import Project
 from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.errors import FieldError
-from sfumato.workbench.texts import t
 from sfumato.workbench.views.changes import VERSION, changed, data_page
 from sfumato.workbench.views.wishes.options import check_study, put_parts
 from sfumato.workbench.views.wishes.presets import (
