@@ -11,6 +11,7 @@ from string import Formatter
 import pytest
 
 from sfumato.pages.texts import texts
+from sfumato.workbench.data.sentences import FIELDS, OPTION, all_in_forms, in_forms
 
 SRC = Path(__file__).resolve().parents[1] / "src" / "sfumato"
 WORKBENCH = SRC / "workbench"
@@ -165,3 +166,57 @@ def _is_put_together(name: str, code: str) -> bool:
 def test_places_of_texts_are_names() -> None:
     for name, text in texts().items():
         assert all(place is None or place.isidentifier() for _, place, _, _ in Formatter().parse(text)), name
+
+
+# -- sentences that were written for the command line
+
+TERMINAL = ("commands", "cli.py", "papers", "workbench/serving.py", "workbench/teams.py")
+"""What speaks to a terminal alone."""
+
+STARTING = ("allow-programs", "allow-servers", "most-upload")
+"""What only whoever starts the workbench can set."""
+
+
+def _sentences(tree: ast.AST) -> Iterator[str]:
+    """Walk through the sentences of a module; a place of one stands as X."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            continue
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(str(part.value) if isinstance(part, ast.Constant) else "X" for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+        else:
+            yield from _sentences(node)
+
+
+def _library_sentences() -> list[str]:
+    modules = [path for path in SRC.rglob("*.py") if not str(path.relative_to(SRC)).startswith(TERMINAL)]
+    named = [text for text in (path.read_text(encoding="utf-8") for path in modules) if OPTION.search(text)]
+    said = [text for module in named for text in _sentences(ast.parse(module))]
+    return [text for text in said if "--" in text and SENTENCE.search(text)]
+
+
+def test_no_sentence_names_an_option_on_a_page_that_one_cannot_click() -> None:
+    """Whatever a room above says, but for what only whoever starts the workbench can set."""
+    ours = [text for name, text in texts().items() if not name.startswith(("serve.", "team."))]
+    sentences = [*_library_sentences(), *ours]
+    assert len(sentences) > 100
+    left = {(name, text) for text in sentences for name in OPTION.findall(in_forms(text)) if name not in STARTING}
+    cut = {name for name, _ in left if any(field.startswith(f"{name}-") for field in FIELDS)}  # `--decimal-X`
+    assert {each for each in left if "`sfumato " not in each[1] and each[0] not in cut} == set()
+
+
+def test_what_a_setting_is_called_on_a_page_stands_there() -> None:
+    labels = {text.strip(" …") for text in texts().values()} | {name.replace("-", "_") for name in FIELDS} | {"forms"}
+    named = {name: text for name, text in texts().items() if name.startswith(("settings.", "commands."))}
+    quoted = {label for text in named.values() for label in re.findall("“([^”]+)”", text)}
+    assert quoted - labels == set()
+
+
+def test_what_is_typed_stays_as_it_is() -> None:
+    told = {"command": "sfumato release . --for public", "why": ["leave out --mapping", "see `sfumato apply x --to y`"]}
+    assert all_in_forms(told) == {
+        "command": "sfumato release . --for public",
+        "why": ["leave out “Also write the mapping”", "see `sfumato apply x --to y`"],
+    }

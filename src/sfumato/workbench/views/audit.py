@@ -25,6 +25,7 @@ from sfumato.transactions.files.declaration import BasketsDeclaration
 from sfumato.transactions.policy import basket_requirement
 from sfumato.transactions.study import BasketStudy
 from sfumato.words.points import ARROWS, measure_lines
+from sfumato.workbench.data.sentences import all_in_forms
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.endpoints import Call, Endpoint, a_list, an_object, flag, text
 from sfumato.workbench.errors import FieldError, RefusedError
@@ -100,8 +101,8 @@ def audited(call: Call) -> dict[str, Any]:
         "holds": found.holds,
         "asked": found.require is not None or found.coverage is not None,
         "lines": lines,
-        "sentences": _sentences(found.measures, lines),
-        "notices": list(found.notices),
+        "sentences": all_in_forms(_sentences(found.measures, lines)),
+        "notices": all_in_forms(list(found.notices)),
         "measures": [
             {
                 "name": measure.name,

@@ -58,7 +58,7 @@ function pairsTable(sides) {
   const body = (some) => wide(table(heads, element("tbody", {}, some), "pair spread"));
   const rest = rows.slice(WORST);
   return element(
-    "div", { class: "card" }, element("h5", {}, w("pairs_title")),
+    "div", { class: "card" }, cardHead(w("pairs_title")),
     element("p", { class: "quiet" }, w("pairs_reading")),
     body(rows.slice(0, WORST)),
     rest.length ? element("details", {}, element("summary", {}, counted(rest.length, "pair")), body(rest)) : null,
@@ -82,7 +82,7 @@ function matrix(title, facts, names, rows, kindOf, most) {
     names.map((_, j) => (j >= i ? cell("", "number") : shaded(rows[i][j], kindOf(rows[i][j]), most))),
   ));
   return element(
-    "div", { class: "card" }, element("h5", {}, title), element("p", { class: "quiet" }, facts),
+    "div", { class: "card" }, cardHead(title), element("p", { class: "quiet" }, facts),
     wide(table(heads.slice(0, -1), element("tbody", {}, lines.slice(1)), "matrix")),
   );
 }
@@ -144,7 +144,7 @@ function modelCard(sides, index) {
   const kind = w(first.logistic ? "chance" : "standard_units");
   const facts = w("model_facts", { column: first.target, kind, count: shown(some.length), all: shown(first.all_terms) });
   const made = table(heads, element("tbody", {}, rows), "pair spread");
-  return element("div", { class: "card" }, element("h5", {}, w("model", { column: first.target })), element("p", { class: "quiet" }, facts), wide(made));
+  return element("div", { class: "card" }, cardHead(w("model", { column: first.target })), element("p", { class: "quiet" }, facts), wide(made));
 }
 
 // -- together -----------------------------------------------------------------------------------------------

@@ -34,14 +34,14 @@ function columnCard(name, facts, bins, series) {
   const largest = Math.max(...bins.flatMap((bin) => bin.shares.map((value) => value || 0)));
   const rows = bins.map((bin) => element(
     "tr", {},
-    element("th", { scope: "row" }, bin.label),
+    rowHead(bin.label === "" ? w("empty") : bin.label),
     bin.shares.map((value) => cell(share(value), "number")),
     element("td", { class: "drawn", "aria-hidden": "true" }, bin.shares.map((value, i) => bar(value || 0, series[i][1], largest))),
   ));
   const heads = series.map(([text, kind]) => element("th", { scope: "col", class: "number" }, element("i", { class: `key ${kind}` }), text));
-  const head = element("tr", {}, element("th", { scope: "col" }, w("value_head")), heads, element("th", { class: "drawn", "aria-hidden": "true" }));
+  const head = element("tr", {}, element("th", { scope: "col" }, w("value_head")), heads, element("td", { class: "drawn", "aria-hidden": "true" }));
   const table = element("table", { class: "spread" }, element("thead", {}, head), element("tbody", {}, rows));
-  return element("div", { class: "card" }, element("h5", {}, name), facts.map((text) => element("p", { class: "quiet" }, text)), wide(table));
+  return element("div", { class: "card" }, cardHead(name), facts.map((text) => element("p", { class: "quiet" }, text)), wide(table));
 }
 
 function columnsBlock(details) {

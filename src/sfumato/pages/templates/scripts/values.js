@@ -101,12 +101,15 @@ const link = (text, onclick) => element("button", { class: "link", type: "button
 const pointButton = (point, text) => link(text, () => choose(point.id, true));
 const cell = (text, kind) => element("td", { class: kind || null }, text);
 const rowHead = (text) => element("th", { scope: "row" }, text);
-const block = (title, ...children) => element("div", { class: "block" }, element("h4", {}, title), children);
-const wide = (inside) => element("div", { class: "wide", role: "region", tabindex: "0", "aria-label": w("a_table") }, inside);
+// Under which headings blocks and cards stand, for who hears a page: the report has them further down than a page of one release.
+const depths = { block: null, card: null };
+const block = (title, ...children) => element("div", { class: "block" }, element("h4", { "aria-level": depths.block }, title), children);
+const cardHead = (title) => element("h5", { "aria-level": depths.card }, title);
+const wide = (inside) => element("div", { class: "wide", role: "group", tabindex: "0", "aria-label": w("a_table") }, inside);
 const separated = (buttons) => buttons.flatMap((button, i) => [i ? ", " : "", button]);
 
 function table(heads, body, className) {
-  const head = element("tr", {}, heads.map(([text, kind]) => element("th", { scope: "col", class: kind || null }, text)));
+  const head = element("tr", {}, heads.map(([text, kind]) => (text ? element("th", { scope: "col", class: kind || null }, text) : cell("", kind))));
   return element("table", { class: className || null }, element("thead", {}, head), body);
 }
 

@@ -3,6 +3,7 @@ import { data as given, t } from "/static/api.js";
 import { recordsButton } from "/static/after/records.js";
 
 take(given);
+Object.assign(depths, { block: 2, card: 3 });
 const here = `/projects/${encodeURIComponent(given.project)}`;
 const form = document.getElementById("choice");
 form.addEventListener("change", () => {

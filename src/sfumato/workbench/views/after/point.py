@@ -16,6 +16,7 @@ from sfumato.tradeoff import Point
 from sfumato.tradeoff.choice.exposure import refusal, warnings
 from sfumato.words.points import settings
 from sfumato.workbench.data.opened import stamps
+from sfumato.workbench.data.sentences import all_in_forms
 from sfumato.workbench.desk import Project
 from sfumato.workbench.endpoints import Call, Endpoint, a_list, an_object
 from sfumato.workbench.trust import files_of
@@ -66,7 +67,7 @@ def told(read: Explored, point: Point) -> dict[str, Any]:
     sentences = values["sentences"]
     return values | {
         "title": settings(point),
-        "warnings": warnings(point),
+        "warnings": all_in_forms(warnings(point)),
         "refused": refusal(point),
         "drawn": point.is_noisy,
         "attacks": [sentences[name] for name in ATTACKS if name in sentences],

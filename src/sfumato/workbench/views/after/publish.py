@@ -19,6 +19,7 @@ from sfumato.tradeoff.choice.recipients import RECIPIENTS
 from sfumato.transactions.study import BasketStudy
 from sfumato.words.headlines import headlines
 from sfumato.words.points import settings
+from sfumato.workbench.data.sentences import all_in_forms, in_forms
 from sfumato.workbench.desk import Project
 from sfumato.workbench.endpoints import Call, Endpoint, a_list, an_object, flag, text, whole
 from sfumato.workbench.errors import ConflictError, FieldError, MissingError
@@ -81,7 +82,11 @@ def offer(read: Explored, point: Point) -> dict[str, Any]:
         "headlines": [headline.values() for headline in headlines(read.map_, point)],
         "refused": refusal(point),
         "recipients": [
-            {"name": each.name, "meaning": each.meaning, "against": each.objections(point, point.measures)}
+            {
+                "name": each.name,
+                "meaning": each.meaning,
+                "against": all_in_forms(each.objections(point, point.measures)),
+            }
             for each in RECIPIENTS.values()
         ],
         "layouts": ["lines", "long"] if of_baskets else layouts,
@@ -138,8 +143,8 @@ def publish(call: Call) -> dict[str, Any]:
         kept = project.notes().get(PUBLISHED, {})
         project.note(**{PUBLISHED: {**kept, asked.file: asdict(asked)}})
     return {
-        "lines": [project.locally(line) for line in done.leaving.lines(done.audit)],
-        "notices": [project.locally(notice) for notice in done.notices],
+        "lines": [in_forms(project.locally(line)) for line in done.leaving.lines(done.audit)],
+        "notices": [in_forms(project.locally(notice)) for notice in done.notices],
         "values": dict(done.leaving.values(done.audit)),
         "files": [_file(path, asked.file) for path in done.files],
         "file": asked.file,
