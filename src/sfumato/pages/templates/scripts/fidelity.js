@@ -71,7 +71,7 @@ function shaded(value, kind, most) {
   const text = value === null ? "–" : value.toFixed(2).replace("-", "−");
   const made = cell(text === "−0.00" ? "0.00" : text, "number");
   const strength = Math.min(Math.abs(value || 0) / most, 1);
-  made.style.background = `color-mix(in srgb, var(--${kind}) ${Math.round(70 * strength)}%, transparent)`;
+  made.style.background = `color-mix(in srgb, var(--${kind}) ${Math.round(40 * strength)}%, transparent)`;
   return made;
 }
 

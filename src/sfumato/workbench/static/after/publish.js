@@ -44,8 +44,7 @@ function tellProgress(progress) {
   byName("stop").hidden = byName("bar").hidden = isOver;
   byName("do").disabled = !isOver || Boolean(data.chosen.refused);
   byName("wait").textContent = isOver ? "" : t("publish.step_of", progress);
-  byName("bar").max = progress.steps;
-  byName("bar").value = Math.max(progress.step - 0.5, 0);
+  if (!isOver) [byName("bar").max, byName("bar").value] = [progress.steps, progress.step - 0.5];
 }
 
 // Look how far it is until `isOver` says so, or until nothing is under way.
