@@ -51,9 +51,6 @@ MOST_UNDONE = 100
 WRITTEN = (NOTES, "cache.jsonl", "points.json", "search.npz")
 """What is read and written in a project by its name: a link by such a name would lead elsewhere."""
 
-LINKED = re.compile(r"\.[0-9a-f]{12}(\.[A-Za-z])")
-"""What the link to an upload has in its name, before its ending, to tell it from others."""
-
 UPLOADED = "upload:"
 """How the source of what was uploaded begins; behind it stands where it lies among the uploads."""
 
@@ -101,7 +98,7 @@ class Desk:
         for folder in {str(self.folder), str(self.folder.resolve())}:
             for prefix in (f"{folder}/{project}/../", f"{folder}/{project}/", f"{folder}/"):
                 sentence = sentence.replace(prefix, "") if project or prefix == f"{folder}/" else sentence
-        return LINKED.sub(r"\1", re.sub(rf"{uploads}/[0-9a-f]+/", "", sentence))
+        return re.sub(rf"{uploads}/[0-9a-f]+/", "", sentence)
 
     def inside(self, text: str) -> Path:
         """Return the path of a file under the folder (or among the uploads); neither `..` nor links lead out of it."""

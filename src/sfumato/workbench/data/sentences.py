@@ -26,13 +26,16 @@ OPTION = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)(?: [A-Z]{2,}\b)?")
 """An option, with the word in capitals that stands for its value."""
 
 IN_PYTHON = re.compile(r" \(in\sPython\s[^()]*\)")
+LINKED = re.compile(r"\.[0-9a-f]{12}(\.[A-Za-z])")
+"""What the link to an upload has in its name, before its ending, to tell it from others (`Source.link`)."""
+
 COMMAND = re.compile(r"sfumato ([a-z]+)\b")
 
 Value = TypeVar("Value")
 
 
 def in_forms(sentence: str) -> str:
-    """Name what one clicks in place of options and commands.
+    """Name what one clicks in place of options and commands, and uploads as they were called.
 
     >>> in_forms("x.csv exists already; choose another name or overwrite it with --force (in Python force=True)")
     'x.csv exists already; choose another name or overwrite it with “Replace files of the same name”'
@@ -41,7 +44,7 @@ def in_forms(sentence: str) -> str:
     >>> in_forms("run `sfumato explore study.toml --out .` again")
     'run the step “Run” again'
     """
-    told = pieces(IN_PYTHON.sub("", sentence))
+    told = pieces(LINKED.sub(r"\1", IN_PYTHON.sub("", sentence)))
     return "".join(OPTION.sub(_setting, piece) if i % 2 == 0 else _command(piece) for i, piece in enumerate(told))
 
 
