@@ -2,12 +2,12 @@
 
     python benchmarks/retail.py /tmp/retail.dat.gz        # --baskets 90000 --items 16000 --seed 1
 
-It stands in for FIMI's `retail` (88,162 baskets, 16,470 items, ten items a basket), which is not copied here. What comes
-out with the defaults: 9.35 items a basket, 72 at most, the most frequent item in 57 % of the baskets, 6,323 items in fewer
-than ten. Rule, every draw from one seed:
+It stands in for FIMI's `retail` (88,162 baskets, 16,470 items, ten items a basket), which is not copied here. What
+comes out with the defaults: 9.35 items a basket, 72 at most, the most frequent item in 57 % of the baskets, 6,323 items
+in fewer than ten. Rule, every draw from one seed:
 
 - a basket has so many draws as a log-normal number says (median 8, shape .7), from 1 to 80;
-- a draw is the item of rank r (1, 2, ...) with a chance proportional to 1 / r; a draw that repeats an item of its basket
+- a draw is the item of rank r (1, 2, ...) with a chance proportional to 1 / r; one that repeats an item of its basket
   is dropped;
 - an item that nobody drew goes into one basket chosen evenly, so that all items occur;
 - items are called 0, 1, 2, ... in the order in which they first appear, so frequent ones have low numbers.
