@@ -141,9 +141,12 @@ def test_sets_are_named_where_that_halves_the_file_and_more() -> None:
     few = {"{a, b}": Behind(("a", "b"), 3)}
     assert names_of(few, 2).texts["{a, b}"] == "{a, b}"
     long = "{" + ", ".join(f"item {i:04}" for i in range(300)) + "}"
-    many = {long: Behind(tuple(f"item {i:04}" for i in range(300)), 3)}
+    items = tuple(f"item {i:04}" for i in range(300))
+    many = {long: Behind(items, 100)}
     assert names_of(many, 300).texts[long] == "g1"
-    assert names_of({long: Behind(many[long].items, 1)}, 300).texts[long] == long  # shown once: no gain
+    assert names_of({long: Behind(items, 20)}, 300).texts[long] == long  # a small file
+    single = {f"{{a{i}, {'b' * 999}{i}}}": Behind((f"a{i}", "b" * 999 + str(i)), 1) for i in range(400)}
+    assert not names_of(single, 800).legend  # shown once each: a legend would gain nothing
     assert names_of(many, 300, "never").legend == {}
 
 

@@ -5,7 +5,8 @@ for all items; a node of a tree that was declared says it to whoever has the tre
 is part of the release: nodes of a tree that was made of nothing but the order of items, and **class names** (`g001`)
 that stand for sets where spelling them out at every occurrence would make the file much larger than it need be.
 
-    auto     sets are named where spelling them out takes more than twice the characters that names and legend take
+    auto     sets are named where spelling them out takes more than twice the characters that names and legend take,
+             and more than a small file has anyway
     always   whatever stands for several items is named or, being a node, listed in the legend
     never    whatever stands for several items is spelled out; nodes of a declared tree keep their names
 
@@ -39,6 +40,9 @@ EVERYTHING = "*"
 WORTH_A_NAME = 2
 """How many times the characters of names and legend spelled-out sets may take before they are named."""
 
+SMALL = 100_000
+"""Characters of spelled-out sets that are never too many: a small file is read by people."""
+
 
 @dataclass(frozen=True, repr=False)
 class Behind(Quiet):
@@ -64,7 +68,7 @@ def names_of(shown: Mapping[str, Behind], domain: int, mode: str = "auto", taken
 
     `taken` are further texts that readers may know, such as the nodes of a tree.
 
-    >>> names = names_of({"{a, b}": Behind(("a", "b"), 900), "c": Behind(("c",), 7)}, 3)
+    >>> names = names_of({"{a, b}": Behind(("a", "b"), 90_000), "c": Behind(("c",), 7)}, 3)
     >>> names.texts["{a, b}"], names.texts["c"], dict(names.legend)
     ('g1', 'c', {'g1': ('a', 'b')})
     """
@@ -111,10 +115,10 @@ def _class_names(sets: Collection[str], shown: Mapping[str, Behind], taken: Coll
 
 
 def _is_worth_names(named: Mapping[str, str], shown: Mapping[str, Behind]) -> bool:
-    """Say whether spelling sets out takes more than twice the characters of names and legend."""
+    """Say whether spelling sets out takes much more than names and legend do."""
     spelled = sum(len(label) * shown[label].records for label in named)
     short = sum(len(name) * shown[label].records + len(name) + len(label) for label, name in named.items())
-    return spelled > WORTH_A_NAME * short
+    return spelled > max(SMALL, WORTH_A_NAME * short)
 
 
 def release_names(release: BasketRelease, mode: str = "auto") -> Names:
