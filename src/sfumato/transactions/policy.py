@@ -30,8 +30,8 @@ from sfumato.phrases import counted
 from sfumato.transactions.baskets import Baskets, items_in_words
 
 Itemset = tuple[int, ...]
-MOST_SUBSETS = 20
-"""A constraint of more items is not expanded to its subsets: there would be more than a million."""
+MOST_SUBSETS = 1 << 20
+"""Constraints are not expanded to their subsets where all lines together could have more."""
 
 
 class BasketRequirement(Configured, ABC):
@@ -120,19 +120,29 @@ class PrivacyConstraints(BasketRequirement):
 
     def itemsets(self, baskets: Baskets) -> list[Itemset]:
         """Read the constraints as codes of items, shorter ones first; an item that no basket has is an error."""
-        itemsets: set[Itemset] = set()
-        for line, codes in _itemsets_of(baskets, self.file):
-            if self.protect_subsets == "no":
-                itemsets.add(codes)
-                continue
-            if len(codes) > MOST_SUBSETS:
-                raise BadInputError(
-                    f"{self.file}, line {line}: {len(codes)} items have too many subsets to protect each; "
-                    f"list at most {MOST_SUBSETS} in a line, or say protect-subsets=no"
-                )
-            for size in range(1, len(codes) + 1):
-                itemsets.update(combinations(codes, size))
+        lines = _itemsets_of(baskets, self.file)
+        itemsets = {codes for _, codes in lines}
+        if self.protect_subsets == "yes":
+            self._check_subsets(lines)
+            itemsets = {
+                subset
+                for codes in itemsets
+                for size in range(1, len(codes) + 1)
+                for subset in combinations(codes, size)
+            }
         return sorted(itemsets, key=lambda itemset: (len(itemset), itemset))
+
+    def _check_subsets(self, lines: list[tuple[int, Itemset]]) -> None:
+        """Refuse, before any is listed, where the lines have too many subsets."""
+        first_line = {codes: line for line, codes in reversed(lines)}
+        subsets = sum(2 ** len(codes) - 1 for codes in first_line)
+        if subsets > MOST_SUBSETS:
+            longest = min(first_line, key=lambda codes: (-len(codes), first_line[codes]))
+            many = f"{subsets:,}" if subsets < 10**12 else "far too many"
+            raise BadInputError(
+                f"{self.file}: its lines have {many} subsets to protect, and at most {MOST_SUBSETS:,} can be; shorten "
+                f"the longest lines (line {first_line[longest]} has {len(longest)} items), or say protect-subsets=no"
+            )
 
 
 BASKET_REQUIREMENTS: tuple[type[BasketRequirement], ...] = (KMAnonymity, CompleteKAnonymity, PrivacyConstraints)
