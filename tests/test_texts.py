@@ -11,7 +11,7 @@ from string import Formatter
 import pytest
 
 from sfumato.pages.texts import texts
-from sfumato.workbench.data.sentences import FIELDS, OPTION, all_in_forms, in_forms
+from sfumato.workbench.data.sentences import OPTION, STARTING, all_in_forms, in_forms
 
 SRC = Path(__file__).resolve().parents[1] / "src" / "sfumato"
 WORKBENCH = SRC / "workbench"
@@ -173,9 +173,6 @@ def test_places_of_texts_are_names() -> None:
 TERMINAL = ("commands", "cli.py", "papers", "workbench/serving.py", "workbench/teams.py")
 """What speaks to a terminal alone."""
 
-STARTING = ("allow-programs", "allow-servers", "most-upload")
-"""What only whoever starts the workbench can set."""
-
 
 def _sentences(tree: ast.AST) -> Iterator[str]:
     """Walk through the sentences of a module; a place of one stands as X."""
@@ -203,12 +200,11 @@ def test_no_sentence_names_an_option_on_a_page_that_one_cannot_click() -> None:
     sentences = [*_library_sentences(), *ours]
     assert len(sentences) > 100
     left = {(name, text) for text in sentences for name in OPTION.findall(in_forms(text)) if name not in STARTING}
-    cut = {name for name, _ in left if any(field.startswith(f"{name}-") for field in FIELDS)}  # `--decimal-X`
-    assert {each for each in left if "`sfumato " not in each[1] and each[0] not in cut} == set()
+    assert {each for each in left if "`sfumato " not in each[1]} == set()
 
 
 def test_what_a_setting_is_called_on_a_page_stands_there() -> None:
-    labels = {text.strip(" …") for text in texts().values()} | {name.replace("-", "_") for name in FIELDS} | {"forms"}
+    labels = {text.strip(" …") for text in texts().values()} | {"forms"}
     named = {name: text for name, text in texts().items() if name.startswith(("settings.", "commands."))}
     quoted = {label for text in named.values() for label in re.findall("“([^”]+)”", text)}
     assert quoted - labels == set()

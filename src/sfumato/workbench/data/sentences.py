@@ -1,8 +1,8 @@
 """Sentences that were written for the command line, as they are read on a page: settings by what one clicks there.
 
 Rooms above name a setting as `--name`, and a command in backticks; that is how a terminal is read. On a page the same
-sentence names the field, the role or the step (`[settings]` and `[commands]` of the texts). What only whoever starts
-the workbench can set, by an option of `serve`, stays as it is.
+sentence names the field, the role or the step (`[settings]` and `[commands]` of the texts); fields of forms are called
+as their options are. What only whoever starts the workbench can set, by an option of `serve`, stays as it is.
 """
 
 from __future__ import annotations
@@ -10,14 +10,11 @@ from __future__ import annotations
 import re
 from typing import Any, TypeVar
 
-from sfumato.configuration import described
 from sfumato.pages.render import pieces
 from sfumato.pages.texts import t, texts
-from sfumato.table import TableDeclaration
-from sfumato.transactions.files.declaration import BasketsDeclaration
 
-FIELDS = {name.replace("_", "-") for kind in (TableDeclaration, BasketsDeclaration) for name in described(kind)}
-"""Options of the command line that forms have a field of the same name for."""
+STARTING = ("allow-programs", "allow-servers", "most-upload", "port", "add-user", "users")
+"""What only whoever starts the workbench can set."""
 
 TYPED = ("command", "question", "id", "maker")
 """What is shown as one types it, by the names under which answers have it."""
@@ -62,10 +59,10 @@ def all_in_forms(value: Value) -> Value:
 
 
 def _setting(found: re.Match[str]) -> str:
-    name = f"settings.{found[1].replace('-', '_')}"
-    if name in texts():
-        return t(name)
-    return f"“{found[1].replace('-', '_')}”" if found[1] in FIELDS else found[0]
+    option = found[1].replace("-", "_")
+    if found[1] in STARTING:
+        return found[0]
+    return t(f"settings.{option}") if f"settings.{option}" in texts() else f"“{option}”"
 
 
 def _command(code: str) -> str:
