@@ -120,6 +120,7 @@ def test_all_items_as_one_by_hand() -> None:
     assert found["are"] == pytest.approx(float(wanted))
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(1, 5)), min_size=1, max_size=30))
 def test_weighted_median(pairs) -> None:
     values, weights = (np.array(column, float) for column in zip(*pairs, strict=True))
