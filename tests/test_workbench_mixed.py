@@ -1,4 +1,4 @@
-"""A project of a table with a column of sets of items: its pages say what is edited elsewhere; map and publishing work."""
+"""A project of a table with a column of sets of items: pages say what is edited elsewhere; map and publishing work."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ def test_baskets_walk_the_same_way(page: Any, desk: Desk, tmp_path: Path) -> Non
 
 
 def test_a_better_answer_is_searched_for_from_the_map(page: Any, desk: Desk) -> None:
-    """A question, the button, a real run with that question; then the question is answered anew. Here it has 3 seconds."""
+    """A question, the button, a real run with that question, here of 3 seconds; then the question is answered anew."""
     make_project(desk.folder / "people")
     page.route("**/after/map.js", shorter)
     here = "/projects/people"
