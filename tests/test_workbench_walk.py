@@ -18,7 +18,8 @@ import pytest
 from command_line import run
 from sfumato.workbench.app import House
 from sfumato.workbench.desk import Desk
-from workbenches import make_desk, make_project, served
+from workbench_maps import made
+from workbenches import STUDY, make_desk, make_project, served
 
 MINUTES = 4 * 60_000
 """Milliseconds that a run may take on a busy machine."""
@@ -180,11 +181,9 @@ def test_baskets_walk_the_same_way(page: Any, desk: Desk, tmp_path: Path) -> Non
 
 def test_a_better_answer_is_searched_for_from_the_map(page: Any, desk: Desk) -> None:
     """A question, the button, a real run with that question, here of 3 seconds; then the question is answered anew."""
-    make_project(desk.folder / "people")
+    made(make_project(desk.folder / "people"), STUDY)
     page.route("**/after/map.js", shorter)
-    here = "/projects/people"
-    explored(page, here)
-    page.goto(f"{here}/map")
+    page.goto("/projects/people/map")
     page.wait_for_selector("body[data-ready]")
     before = page.evaluate("points.length")
     page.fill("#question", "k within loss 0.4")
