@@ -18,8 +18,7 @@ import pytest
 from command_line import run
 from sfumato.workbench.app import House
 from sfumato.workbench.desk import Desk
-from workbench_maps import made
-from workbenches import STUDY, make_desk, make_project, served
+from workbenches import make_desk, served
 
 MINUTES = 4 * 60_000
 """Milliseconds that a run may take on a busy machine."""
@@ -177,31 +176,3 @@ def test_baskets_walk_the_same_way(page: Any, desk: Desk, tmp_path: Path) -> Non
     file = published(page, here, tmp_path)
     done = run("audit", str(file), "--baskets", "--require", "km-anonymity k=5 m=2")
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_a_better_answer_is_searched_for_from_the_map(page: Any, desk: Desk) -> None:
-    """A question, the button, a real run with that question, here of 3 seconds; then the question is answered anew."""
-    made(make_project(desk.folder / "people"), STUDY)
-    page.route("**/after/map.js", shorter)
-    page.goto("/projects/people/map")
-    page.wait_for_selector("body[data-ready]")
-    before = page.evaluate("points.length")
-    page.fill("#question", "k within loss 0.4")
-    page.click("#ask button[type=submit]")
-    page.wait_for_selector("#reply p")
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.locator("#reply").get_by_role("button", name="Search 60 seconds").click()
-    page.wait_for_selector("#live:has-text('has ended')", timeout=MINUTES)
-    page.wait_for_selector("#reply p")
-    assert page.evaluate("points.length") > before, "what the search has tried is on the map"
-    assert sum("/map/ask?" in url for url in asked) == 1, "the question is asked again by itself"
-    reply = json.loads(run("ask", str(desk.folder / "people"), "k within loss 0.4", "--json").stdout)
-    assert reply["answer"]["id"] in page.locator("#reply").inner_text()
-
-
-def shorter(route: Any) -> None:
-    """Let the page search for seconds, not for a minute."""
-    response = route.fetch()
-    assert 'const SEARCH = "60s";' in response.text()
-    route.fulfill(response=response, body=response.text().replace('const SEARCH = "60s";', 'const SEARCH = "3s";'))
