@@ -42,7 +42,7 @@ from sfumato.transactions.files.declaration import BasketsDeclaration
 from sfumato.transactions.measures.attacks import Linking
 from sfumato.transactions.measures.losses import ItemLosses
 from sfumato.transactions.measures.queries import ItemQueries
-from sfumato.transactions.measures.scales import BasketScales, PreparedBaskets
+from sfumato.transactions.measures.scales import BasketScales, PreparedBaskets, protected_risk
 from sfumato.transactions.policy import (
     BasketRequirement,
     CompleteKAnonymity,
@@ -299,6 +299,8 @@ def promised_risk(candidate: BasketCandidate, scales: BasketScales) -> dict[str,
     covered = isinstance(requirement, CompleteKAnonymity) or (
         isinstance(requirement, KMAnonymity) and scales.constraints is None and requirement.m >= scales.known
     )
+    if isinstance(requirement, PrivacyConstraints):
+        return {"protected_risk": 1 / requirement.k}
     return {"itemset_risk": 1 / requirement.k} if covered else {}
 
 
@@ -309,7 +311,7 @@ def measured_baskets(candidate: BasketCandidate, prepared: PreparedBaskets) -> P
         release = candidate.make(prepared.baskets)
         measured = prepared.measure(release)
         return {
-            "measures": dict(measured.values),
+            "measures": protected_risk(release, candidate.requirement) | dict(measured.values),
             "published": promised_risk(candidate, prepared.scales),
             "intervals": dict(measured.intervals),
             "details": basket_details(release, measured.matching),

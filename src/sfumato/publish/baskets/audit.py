@@ -145,7 +145,11 @@ def audit_baskets(
             f"{wanted.name} speaks of items, and a published set must be read against all of them; "
             "give the original (--original)"
         )
-    measures = _measures(counted)
+    measures, lines = _measures(counted), None
+    if isinstance(wanted, PrivacyConstraints):
+        assert original is not None and readings is not None
+        lines = _known_lines(read, wanted, original, readings)
+        measures = {"protected_risk": 1 / min((line.records for line in lines), default=inf)} | measures
     coverage = None
     if original is not None and readings is not None:
         coverage = covered(read, original, readings, local)
@@ -159,7 +163,7 @@ def audit_baskets(
         measures,
         tuple(_weakest(read, counted)),
         require,
-        tuple(_failures(read, wanted, counted, original, readings)),
+        tuple(_failures(read, wanted, counted, lines)),
         coverage,
         (*beside, *_notices(read)),
     )
@@ -208,9 +212,9 @@ def _failures(
     read: PublishedBaskets,
     wanted: BasketRequirement | None,
     counted: Counted,
-    original: Baskets | None,
-    readings: Mapping[str, frozenset[int]] | None,
+    lines: Sequence[RareSet] | None,
 ) -> Iterable[BasketFailure]:
+    """Find what does not hold; `lines` are the listed sets of known items that some records fit."""
     many = None
     if isinstance(wanted, KMAnonymity):
         sizes = {size: counted[size] if size in counted else read.itemsets(size) for size in range(1, wanted.m + 1)}
@@ -219,8 +223,7 @@ def _failures(
     elif isinstance(wanted, CompleteKAnonymity):
         rare = [RareSet(n, tuple(sorted(row))) for row, n in read.rows.items() if n < wanted.k]
     elif isinstance(wanted, PrivacyConstraints):
-        assert original is not None and readings is not None
-        rare = _known_lines(read, wanted, original, readings)
+        rare = [line for line in lines or () if line.records < wanted.k]
     else:
         return
     if rare:
@@ -231,18 +234,18 @@ def _failures(
 def _known_lines(
     read: PublishedBaskets, wanted: PrivacyConstraints, original: Baskets, readings: Mapping[str, frozenset[int]]
 ) -> list[RareSet]:
-    """Find the listed sets of known items that some records fit, but fewer than k."""
+    """Count the records that fit the listed sets of known items; those that no record fits tell of nobody."""
     shows: dict[int, list[str]] = {}
     for label, items in readings.items():
         for code in items:
             shows.setdefault(code, []).append(label)
-    rare = []
+    fitting = []
     for itemset in wanted.itemsets(original):
         known = [code for code in itemset if code in shows]  # who knows a suppressed item knows nothing by it
         fits = sum(n for row, n in read.rows.items() if all(any(text in row for text in shows[code]) for code in known))
-        if known and 0 < fits < wanted.k:
-            rare.append(RareSet(fits, tuple(original.items[code] for code in itemset)))
-    return rare
+        if known and fits:
+            fitting.append(RareSet(fits, tuple(original.items[code] for code in itemset)))
+    return fitting
 
 
 # -- against the original ------------------------------------------------------------------------------------------
