@@ -167,8 +167,8 @@ class PreparedBaskets(Quiet):
 
 def listed_spread(reader: BasketReader, itemsets: Sequence[Itemset]) -> Spread:
     """Count the records that fit each of some sets of known items; who knows a suppressed item knows nothing by it."""
-    published = (reader.published >= 0).any(axis=0)
-    known = [tuple(item for item in itemset if published[item]) for itemset in itemsets]
+    suppressed = set(np.flatnonzero(np.all(reader.published < 0, axis=0)).tolist())
+    known = [tuple(item for item in itemset if item not in suppressed) for itemset in itemsets]
     return Spread.of(reader.matches([itemset for itemset in known if itemset]))
 
 
