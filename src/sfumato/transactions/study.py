@@ -39,15 +39,16 @@ from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.details import basket_details, item_changes
 from sfumato.transactions.files.bundled import BASKETS
 from sfumato.transactions.files.declaration import BasketsDeclaration
-from sfumato.transactions.measures.attacks import Linking
+from sfumato.transactions.measures.attacks import MOST_INFERRED_FROM, Linking
 from sfumato.transactions.measures.losses import ItemLosses
 from sfumato.transactions.measures.queries import ItemQueries
 from sfumato.transactions.measures.scales import BasketScales, PreparedBaskets
 from sfumato.transactions.policy import (
+    FILE,
     BasketRequirement,
     CompleteKAnonymity,
     KMAnonymity,
-    PrivacyConstraints,
+    RhoUncertainty,
     SuppressionLimit,
     UtilityConstraints,
     basket_requirement,
@@ -61,9 +62,6 @@ NOTHING = basket_requirement("km-anonymity k=1 m=1")
 AXES = ("itemset_risk", "query_utility")
 SCALES = {"queries": (ItemQueries,), "linking": (Linking,), "losses": (ItemLosses,)}
 """The kinds of every scale that is a configuration of its own."""
-
-FILE = "a file"
-"""What a file is called where its name may not be told."""
 
 
 @dataclass(frozen=True)
@@ -120,12 +118,10 @@ class BasketCandidate:
     @property
     def public(self) -> BasketCandidate:
         """The candidate as everybody may know it: files are not called by their names."""
-        requirement, utility = self.requirement, self.utility
-        if isinstance(requirement, PrivacyConstraints):
-            requirement = replace(requirement, file=FILE)
+        utility = self.utility
         if utility is not None and utility.file is not None:
             utility = replace(utility, file=FILE)
-        return replace(self, requirement=requirement, utility=utility)
+        return replace(self, requirement=self.requirement.public, utility=utility)
 
     def make(self, baskets: Baskets) -> BasketRelease:
         """Make the release."""
@@ -297,7 +293,11 @@ def promised_risk(candidate: BasketCandidate, scales: BasketScales) -> dict[str,
     covered = isinstance(requirement, CompleteKAnonymity) or (
         isinstance(requirement, KMAnonymity) and scales.constraints is None and requirement.m >= scales.known
     )
-    return {"itemset_risk": 1 / requirement.k} if covered else {}
+    bounds = {"itemset_risk": 1 / requirement.k} if covered else {}
+    if isinstance(requirement, RhoUncertainty) and scales.sensitive:
+        named = set(scales.sensitive) <= set(requirement.sensitive)
+        bounds |= {"rho": requirement.rho} if named and min(scales.known, MOST_INFERRED_FROM) <= requirement.m else {}
+    return bounds
 
 
 def measured_baskets(candidate: BasketCandidate, prepared: PreparedBaskets) -> Point:

@@ -274,8 +274,8 @@ def basket_meanings(scales: BasketScales) -> list[tuple[str, str]]:
             (
                 "Sensitive items",
                 f"rho is the largest share of records with {listed(scales.sensitive)} among those that fit up to "
-                "two other known items; a published set counts for its share of sensitive items. No requirement "
-                "here bounds it.",
+                "two other known items; a published set counts for its share of sensitive items. It is bounded by "
+                "rho-uncertainty alone.",
             )
         )
     return entries
