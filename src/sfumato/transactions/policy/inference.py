@@ -30,7 +30,7 @@ from sfumato.errors import BadInputError
 from sfumato.phrases import percent
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.policy.item_lists import Itemset, codes_of, labels_of, lines_of, named_items, names_in
-from sfumato.transactions.policy.requirements import FILE, BasketRequirement, known_in_words, subsets_of
+from sfumato.transactions.policy.requirements import FILE, BasketRequirement, check_subsets, known_in_words, subsets_of
 
 SOME = ("some items",)
 """What items are called where their names may not be told."""
@@ -192,9 +192,12 @@ class PSRules(InferenceRequirement):
 
     def rules(self, baskets: Baskets) -> list[Rule]:
         """Read the rules as codes, those with fewer known items first; what is known may be empty."""
+        lines, some = self._lines(baskets), self.protect_subsets == "yes"
+        if some:
+            check_subsets([(line, known) for line, known, _ in lines], self.file)
         rules: set[Rule] = set()
-        for line, known, concluded in self._lines(baskets):
-            every = [known] if self.protect_subsets == "no" else [(), *subsets_of(known, self.file, line)]
+        for _, known, concluded in lines:
+            every = [(), *subsets_of(known)] if some else [known]
             rules.update((antecedent, concluded) for antecedent in every)
         return sorted(rules, key=lambda rule: (len(rule[0]), rule))
 

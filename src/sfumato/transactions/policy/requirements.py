@@ -18,8 +18,8 @@ from sfumato.phrases import counted
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.policy.item_lists import Itemset, itemsets_of
 
-MOST_SUBSETS = 20
-"""A constraint of more items is not expanded to its subsets: there would be more than a million."""
+MOST_SUBSETS = 1 << 20
+"""Constraints are not expanded to their subsets where all lines together could have more."""
 
 FILE = "a file"
 """What a file is called where its name may not be told."""
@@ -124,17 +124,27 @@ class PrivacyConstraints(BasketRequirement):
 
     def itemsets(self, baskets: Baskets) -> list[Itemset]:
         """Read the constraints as codes of items, shorter ones first; an item that no basket has is an error."""
-        itemsets: set[Itemset] = set()
-        for line, codes in itemsets_of(baskets, self.file):
-            itemsets.update(subsets_of(codes, self.file, line) if self.protect_subsets == "yes" else [codes])
+        lines = itemsets_of(baskets, self.file)
+        itemsets = {codes for _, codes in lines}
+        if self.protect_subsets == "yes":
+            check_subsets(lines, self.file)
+            itemsets = {subset for codes in itemsets for subset in subsets_of(codes)}
         return sorted(itemsets, key=lambda itemset: (len(itemset), itemset))
 
 
-def subsets_of(codes: Itemset, file: str, line: int) -> list[Itemset]:
-    """List the non-empty subsets of a line of a file; too many of them are an error that names the line."""
-    if len(codes) > MOST_SUBSETS:
-        raise BadInputError(
-            f"{file}, line {line}: {len(codes)} items have too many subsets to protect each; "
-            f"list at most {MOST_SUBSETS} in a line, or say protect-subsets=no"
-        )
+def subsets_of(codes: Itemset) -> list[Itemset]:
+    """List the non-empty subsets of a set of items, shorter ones first."""
     return [itemset for size in range(1, len(codes) + 1) for itemset in combinations(codes, size)]
+
+
+def check_subsets(lines: list[tuple[int, Itemset]], file: str) -> None:
+    """Refuse, before any is listed, where the lines of a file have too many subsets."""
+    first_line = {codes: line for line, codes in reversed(lines)}
+    subsets = sum(2 ** len(codes) - 1 for codes in first_line)
+    if subsets > MOST_SUBSETS:
+        longest = min(first_line, key=lambda codes: (-len(codes), first_line[codes]))
+        many = f"{subsets:,}" if subsets < 10**12 else "far too many"
+        raise BadInputError(
+            f"{file}: its lines have {many} subsets to protect, and at most {MOST_SUBSETS:,} can be; shorten "
+            f"the longest lines (line {first_line[longest]} has {len(longest)} items), or say protect-subsets=no"
+        )
