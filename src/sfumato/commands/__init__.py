@@ -12,6 +12,7 @@ from sfumato.commands.hierarchy import hierarchy
 from sfumato.commands.init import init
 from sfumato.commands.lists.datasets import datasets
 from sfumato.commands.lists.options import options
+from sfumato.commands.policy import policy
 from sfumato.commands.release import release
 from sfumato.commands.reproduce import reproduce
 from sfumato.commands.serve import serve
@@ -22,6 +23,7 @@ COMMANDS = (
     init,
     hierarchy,
     check,
+    policy,
     anonymize,
     explore,
     ask,

@@ -103,9 +103,7 @@ class BasketCandidate:
             return self.anonymizer.baseline
         parts = [f"{self.anonymizer.in_words()}: {self.requirement.rule_in_words()}"]
         if self.utility is not None:
-            file, level = self.utility.file, self.utility.level
-            where = f"a line of {file}" if file else f"a node of level {level} of the item tree"
-            parts.append(f"items published together only within {where}")
+            parts.append(self.utility.in_words())
         if self.limit.share:
             parts.append(f"at most {percent(self.limit.share, 3)} of the {self.limit.of} left out")
         return "; ".join(parts)
@@ -242,7 +240,7 @@ class BasketWork:
     def _files(self) -> list[tuple[str, str]]:
         """Digest the files that scales and candidates read, so that a changed one is measured anew."""
         scales = self.study.scales
-        named = [scales.constraints, scales.queries.file]
+        named = [scales.constraints, scales.queries.file, scales.studies]
         for candidate in self.study.candidates:
             named += [
                 getattr(candidate.requirement, "file", None),
@@ -310,7 +308,7 @@ def measured_baskets(candidate: BasketCandidate, prepared: PreparedBaskets) -> P
             "measures": dict(measured.values),
             "published": promised_risk(candidate, prepared.scales),
             "intervals": dict(measured.intervals),
-            "details": basket_details(release, measured.matching),
+            "details": basket_details(release, measured.matching, prepared.studies),
             "changes": {"items": item_changes(release)},
         }
 

@@ -269,6 +269,14 @@ def basket_meanings(scales: BasketScales) -> list[tuple[str, str]]:
         ),
         ("Losses", losses_in_words(scales)),
     ]
+    if scales.studies:
+        entries.append(
+            (
+                "Studies",
+                "studies_supported counts the named studies whose items can be told from all others: none of them is "
+                "left out, and what stands for one of them stands for items of the study alone.",
+            )
+        )
     if scales.sensitive:
         entries.append(
             (

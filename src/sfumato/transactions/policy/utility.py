@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
@@ -18,7 +18,8 @@ from sfumato.transactions.policy.item_lists import itemsets_of
 class UtilityConstraints(Configured):
     """Which items may be published together: those of one line of a file, or under one node of a level of the tree.
 
-    An item that no line names is on its own: it is published as it is or not at all.
+    An item that no line names is on its own: it is published as it is or not at all; or all these may be published
+    together, as a group of their own.
     """
 
     file: Annotated[str | None, Option("A file: the items of a line may be published together.", takes="file")] = None
@@ -27,6 +28,11 @@ class UtilityConstraints(Configured):
         Option("A level of the tree of items, counted from the leaves (1: the nodes just above the items).", least=0),
     ] = None
 
+    rest: Annotated[
+        Literal["alone", "together"],
+        Option("Whether items that no line of the file names stay alone, or may be published together."),
+    ] = "alone"
+
     name: ClassVar[str] = "utility-constraints"
     example: ClassVar[str | None] = "utility-constraints file=groups.txt, or utility-constraints level=1"
 
@@ -34,6 +40,11 @@ class UtilityConstraints(Configured):
         super().__post_init__()
         if (self.file is None) == (self.level is None):
             raise BadInputError(f"utility-constraints need either a file or a level of the tree; write {self.example}")
+        if self.rest == "together" and self.file is None:
+            raise BadInputError(
+                "rest=together is about items that no line of a file names, and a level of the tree has a node for "
+                "every item; leave it out, or give a file"
+            )
 
     def blocks(self, baskets: Baskets) -> Codes:
         """Say for every item which block it belongs to; items may be generalized within their block only."""
@@ -58,9 +69,16 @@ class UtilityConstraints(Configured):
                         "an item has one group"
                     )
                 lines[code] = blocks[code] = line
-        alone = blocks < 0
-        blocks[alone] = int(blocks.max(initial=0)) + 1 + np.arange(alone.sum())
+        unnamed = np.flatnonzero(blocks < 0)
+        others = np.zeros(len(unnamed)) if self.rest == "together" else np.arange(len(unnamed))
+        blocks[unnamed] = int(blocks.max(initial=0)) + 1 + others
         return blocks
+
+    def in_words(self) -> str:
+        """Say which items are published together only."""
+        where = f"a line of {self.file}" if self.file else f"a node of level {self.level} of the item tree"
+        rest = ", and the items in no line" if self.rest == "together" else ""
+        return f"items published together only within {where}{rest}"
 
 
 def utility_constraints(text: str) -> UtilityConstraints:
