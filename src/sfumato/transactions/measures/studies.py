@@ -18,7 +18,7 @@ import numpy as np
 
 from sfumato.errors import BadInputError
 from sfumato.transactions.baskets import Baskets
-from sfumato.transactions.policy.item_lists import lines_of, named_items, names_in
+from sfumato.transactions.policy.item_lists import lines_of, named_items, names_in, spans_of
 from sfumato.transactions.recoding import SUPPRESSED, BasketRelease, Recoding
 
 COLON = ":"
@@ -55,9 +55,9 @@ def stands_for(baskets: Baskets, recoding: Recoding, part: int) -> frozenset[str
     if recoding.leaves[part] == len(members) or baskets.tree is None:
         return members
     leaves = baskets.tree.leaves
-    for (lo, hi), label in baskets.tree.nodes.items():
-        if label == recoding.labels[part] and hi - lo + 1 == recoding.leaves[part]:
-            return frozenset(leaves[lo : hi + 1])
+    for span in spans_of(baskets.tree, recoding.labels[part]):
+        if len(span) == recoding.leaves[part]:
+            return frozenset(leaves[place] for place in span)
     return members | frozenset(leaves)  # a part for everything
 
 
@@ -84,6 +84,5 @@ def _under(baskets: Baskets, names: Sequence[str]) -> set[str]:
     """Return all leaves of the tree under the nodes among some names."""
     if baskets.tree is None:
         return set()
-    nodes = {name for name in names if name not in baskets.places}
-    spans = [(lo, hi) for (lo, hi), label in baskets.tree.nodes.items() if label in nodes]
-    return {label for lo, hi in spans for label in baskets.tree.leaves[lo : hi + 1]}
+    tree, nodes = baskets.tree, [name for name in names if name not in baskets.places]
+    return {tree.leaves[place] for name in nodes for span in spans_of(tree, name) for place in span}

@@ -90,7 +90,7 @@ def privacy_policy(
     visits: Path | None = None,
     columns: Sequence[str] = VISIT_COLUMNS,
 ) -> Policy:
-    """Gather what an attacker may know: items in fewer than `rare` records, items under nodes, the items of each visit."""
+    """Gather what an attacker may know: items that fewer than `rare` records have, items under nodes, those of visits."""
     head = [f"What an attacker may know, made by `sfumato policy` from {baskets.origin}."]
     itemsets: dict[Itemset, None] = {}
     if rare is not None:
@@ -152,8 +152,8 @@ def visit_sets(baskets: Baskets, file: Path, columns: Sequence[str]) -> list[Ite
             label = (row[item] or "").strip()
             if label and label not in baskets.places:
                 raise BadInputError(
-                    f"{file}, line {rows.line_num}: {items_in_words([label])} in no basket of {baskets.origin}; take it "
-                    "out, or give the baskets that have it"
+                    f"{file}, line {rows.line_num}: {items_in_words([label])} in no basket of {baskets.origin}; take "
+                    "it out, or give the baskets that have it"
                 )
             if label:
                 visits.setdefault((row[who] or "", row[visit] or ""), set()).add(baskets.places[label])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sfumato.engines.item_files import numbered_lines, separator_of, split_line
 from sfumato.errors import BadInputError
+from sfumato.table import Hierarchy
 from sfumato.transactions.baskets import Baskets, items_in_words
 
 Itemset = tuple[int, ...]
@@ -85,5 +86,15 @@ def under_node(baskets: Baskets, name: str) -> Itemset:
     """Return the codes of the items that occur under a node of the tree; none where there is no such node."""
     if baskets.tree is None:
         return ()
-    spans = [(lo, hi) for (lo, hi), label in baskets.tree.nodes.items() if label == name]
-    return tuple(code for code, leaf in enumerate(baskets.leaf.tolist()) for lo, hi in spans if lo <= leaf <= hi)
+    spans = spans_of(baskets.tree, name)
+    return tuple(code for code, leaf in enumerate(baskets.leaf.tolist()) if any(leaf in span for span in spans))
+
+
+def spans_of(tree: Hierarchy, name: str) -> list[range]:
+    """Return the leaves under every node of a name; nodes over the same leaves may have several, level by level."""
+    return [
+        range(lo, hi)
+        for level in tree.levels[1:]
+        for lo, hi, label in zip(level.starts, (*level.starts[1:], tree.size), level.labels, strict=True)
+        if label == name
+    ]
