@@ -1,4 +1,4 @@
-"""Policies made of the data: what an attacker may know, and what may be published together, as files that are read back.
+"""Policies made of the data: what an attacker may know, or what may be published together, as files for the makers.
 
 Loukides, Gkoulalas-Divanis & Malin (PNAS 2010) protect the codes of one visit of a patient; owners also think of rare
 codes, and of the codes of a chapter. What is made is a file of sets of items, one per line, for
@@ -90,7 +90,7 @@ def privacy_policy(
     visits: Path | None = None,
     columns: Sequence[str] = VISIT_COLUMNS,
 ) -> Policy:
-    """Gather what an attacker may know: items that fewer than `rare` records have, items under nodes, those of visits."""
+    """Gather what an attacker may know: items in fewer than `rare` records, items under nodes, the items of visits."""
     head = [f"What an attacker may know, made by `sfumato policy` from {baskets.origin}."]
     itemsets: dict[Itemset, None] = {}
     if rare is not None:
