@@ -98,17 +98,21 @@ def sweep(
     if warm and not isinstance(chosen, SetBased):
         known = ", ".join(kind.name for kind in BASKET_ANONYMIZERS if issubclass(kind, SetBased))
         raise BadInputError(f"{chosen.name} cannot go on from another release; warm sweeps are made by {known}")
-    start = None
+    made = None
     for k in sorted(set(values)):
         asked = replace(wanted, k=k)  # type: ignore[type-var]
         if not warm or not isinstance(chosen, SetBased):
             yield chosen.anonymize(baskets, asked, utility, limit)
             continue
-        task = Task(baskets, asked, utility, limit or NOTHING)
-        chosen.check_task(task)
-        made = chosen.released_from(task, start)
-        yield finished(replace(made, maker=f"{chosen} (warm)"), task)
-        start = made.recoding.parts.astype(np.int64)
+        made = gone_on(chosen, Task(baskets, asked, utility, limit or NOTHING), made)
+        yield made
+
+
+def gone_on(chosen: SetBased, task: Task, before: BasketRelease | None) -> BasketRelease:
+    """Make a release that begins with the parts of the one before, verified; its maker says `(warm)`."""
+    chosen.check_task(task)
+    start = None if before is None else before.recoding.parts.astype(np.int64)
+    return finished(replace(chosen.released_from(task, start), maker=f"{chosen} (warm)"), task)
 
 
 def _maker(maker: BasketAnonymizer | str) -> BasketAnonymizer:
