@@ -27,7 +27,7 @@ def study(tmp_path):
     def made(candidates):
         text = f"""
             [baskets]
-            source = "{tmp_path / 'shop.txt'}"
+            source = "{tmp_path / "shop.txt"}"
             [scales]
             sensitive = ["s"]
             {candidates}
@@ -103,7 +103,9 @@ def test_warm_candidates_are_the_releases_of_a_warm_sweep(study):
     chains = {(one.anonymizer.name, one.requirement.k): one.warm for one in own.candidates}
     assert chains["coat", 6] == (2, 4, 6) and chains["coat", 3] == (3,) and chains["pcta", 2] == (2,)
     for maker in ("coat", "pcta"):
-        for k, release in zip((2, 4, 6), sweep(baskets, "km-anonymity k=2 m=2", [2, 4, 6], maker, warm=True), strict=True):
+        for k, release in zip(
+            (2, 4, 6), sweep(baskets, "km-anonymity k=2 m=2", [2, 4, 6], maker, warm=True), strict=True
+        ):
             [one] = [c for c in own.candidates if (c.anonymizer.name, c.requirement.k) == (maker, k)]
             made = one.make(baskets)
             assert made.recoding.labels == release.recoding.labels and made.maker == f"{maker} (warm)"
