@@ -6,13 +6,13 @@ from sfumato.commands.ask import ask
 from sfumato.commands.audit import audit
 from sfumato.commands.check import check
 from sfumato.commands.choose import choose
+from sfumato.commands.drafts.init import init
+from sfumato.commands.drafts.policy import policy
 from sfumato.commands.explore import explore
 from sfumato.commands.frontier import frontier
 from sfumato.commands.hierarchy import hierarchy
-from sfumato.commands.init import init
 from sfumato.commands.lists.datasets import datasets
 from sfumato.commands.lists.options import options
-from sfumato.commands.policy import policy
 from sfumato.commands.release import release
 from sfumato.commands.reproduce import reproduce
 from sfumato.commands.serve import serve

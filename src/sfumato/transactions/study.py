@@ -14,7 +14,7 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from sfumato.configuration import Option, described
+from sfumato.configuration import Option, described, value_text
 from sfumato.errors import BadInputError
 from sfumato.kernels import source_digest
 from sfumato.measures import MEASURES, Classification
@@ -106,7 +106,8 @@ class BasketCandidate:
         for part in (self.anonymizer, self.requirement):
             options |= {option.name: getattr(part, option.name) for option in fields(part)}  # type: ignore[arg-type]
         texts = {"utility": self.utility, "limit": None if self.limit == SuppressionLimit() else self.limit}
-        kept = {name: value for name, value in options.items() if value is not None}
+        kept = {name: value for name, value in options.items() if value is not None and value != ()}
+        kept = {name: value_text(value) if isinstance(value, tuple) else value for name, value in kept.items()}
         kept |= {"warm": self._chain} if self.warm else {}
         return kept | {name: str(constraint) for name, constraint in texts.items() if constraint is not None}
 
