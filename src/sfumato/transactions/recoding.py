@@ -282,6 +282,18 @@ class BasketRelease(Quiet):
         rows = self.recoded()
         return weighted_counts(rows.codes, np.repeat(rows.weights, np.diff(rows.starts)), len(rows.labels))
 
+    @cached_property
+    def behind(self) -> dict[int, tuple[int, Counts]]:
+        """For every label that some record shows, by its place in `labels`: how many items it stands for, and which.
+
+        A label stands for the same items in every piece that has it; those that no record shows are not there.
+        """
+        published = self.published
+        return {
+            number: (int(leaves), published.members(number).astype(np.int64))
+            for number, leaves in enumerate(published.leaves)
+        }
+
     @property
     def least_support(self) -> int:
         """How many records show the rarest of the published parts; 0 where nothing is published."""

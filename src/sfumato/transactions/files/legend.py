@@ -133,9 +133,8 @@ def behind_labels(release: BasketRelease) -> dict[str, Behind]:
     """
     tree, items = release.baskets.tree, release.baskets.items
     leaves = {} if tree is None else {name: tree.leaves[lo : hi + 1] for (lo, hi), name in tree.nodes.items()}
+    members = {release.labels[number]: codes.tolist() for number, (_, codes) in release.behind.items()}
     supports = dict(zip(release.labels, release.part_supports.tolist(), strict=True))
-    published = release.published
-    members = {label: tuple(published.members(code).tolist()) for code, label in enumerate(published.labels)}
     shown = {}
     for label in sorted(members, key=members.__getitem__):  # not in the order of pieces, which could tell of records
         behind = tuple(items[code] for code in members[label])
