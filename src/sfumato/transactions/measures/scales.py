@@ -152,7 +152,7 @@ class PreparedBaskets(Quiet):
         """Count the records that fit every set of items an attacker may know."""
         if self.constraints is None:
             return itemset_spread(Rows.of_release(release), self.scales.known)
-        return listed_spread(release, reader or BasketReader.of(release), self.constraints)
+        return listed_spread(reader or BasketReader.of(release), self.constraints)
 
     def _expected(self, release: BasketRelease) -> dict[str, float]:
         """Work out the errors that queries are expected to have: no draw, no interval."""
@@ -182,10 +182,9 @@ class PreparedBaskets(Quiet):
         return values, {name: bounds for name, bounds in intervals.items() if np.isfinite(bounds).all()}
 
 
-def listed_spread(release: BasketRelease, reader: BasketReader, itemsets: Sequence[Itemset]) -> Spread:
+def listed_spread(reader: BasketReader, itemsets: Sequence[Itemset]) -> Spread:
     """Count the records that fit each of some sets of known items; who knows a suppressed item knows nothing by it."""
-    suppressed = set(release.suppressed.tolist())
-    known = [tuple(item for item in itemset if item not in suppressed) for itemset in itemsets]
+    known = [tuple(item for item in itemset if reader.is_shown(item)) for itemset in itemsets]
     return Spread.of(reader.matches([itemset for itemset in known if itemset]))
 
 
@@ -196,7 +195,7 @@ def protected_risk(release: BasketRelease, requirement: BasketRequirement) -> di
     """
     if not isinstance(requirement, PrivacyConstraints):
         return {}
-    spread = listed_spread(release, BasketReader.of(release), requirement.itemsets(release.baskets))
+    spread = listed_spread(BasketReader.of(release), requirement.itemsets(release.baskets))
     return {"protected_risk": spread.risk()}
 
 
