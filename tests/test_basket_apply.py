@@ -116,3 +116,26 @@ def test_a_damaged_mapping_is_a_sentence(wrong: dict) -> None:
     mapping.write_text(json.dumps(json.loads(mapping.read_text()) | wrong))
     ended = run("apply", mapping, "new.txt", "--to", "out.csv")
     assert ended.returncode == 2 and ended.stderr.count("\n") <= 2
+
+
+def test_an_item_called_star_goes_all_the_way_or_is_refused_in_a_sentence() -> None:
+    """Written, audited and applied as the item that it is; a tree over the items has that name for all of them."""
+    Path("in.txt").write_text("*\n* a\na\n*\na b\nb\n" * 3)
+    wanted = "km-anonymity k=3 m=2"
+    for maker in ("coat", "pcta"):
+        ended = run("anonymize", "in.txt", "--baskets", "--require", wanted, "--with", maker, "--to", f"{maker}.csv")
+        assert ended.returncode == 0, ended.stderr
+        ended = run("audit", f"{maker}.csv", "--baskets", "--require", wanted, "--original", "in.txt")
+        assert ended.returncode == 0, ended.stdout
+    ended = run("anonymize", "in.txt", "--baskets", "--require", wanted, "--with", "aa", "--to", "aa.csv")
+    assert ended.returncode == 2 and "an item is called '*'" in ended.stderr and not Path("aa.csv").exists()
+
+
+def test_baskets_of_one_item_go_all_the_way() -> None:
+    Path("in.txt").write_text("a\nb\nc\na\nb\na\n" * 2)
+    wanted = "km-anonymity k=3 m=2"
+    for maker in ("aa", "coat", "pcta"):
+        ended = run("anonymize", "in.txt", "--baskets", "--require", wanted, "--with", maker, "--to", f"{maker}.csv")
+        assert ended.returncode == 0, ended.stderr
+        ended = run("audit", f"{maker}.csv", "--baskets", "--require", wanted, "--original", "in.txt")
+        assert ended.returncode == 0, ended.stdout
