@@ -22,6 +22,7 @@ from sfumato.transactions.measures.itemsets import Rows, Spread, itemset_spread
 from sfumato.transactions.measures.losses import ItemLosses
 from sfumato.transactions.measures.queries import ItemQueries
 from sfumato.transactions.measures.reader import LONGEST, BasketReader
+from sfumato.transactions.measures.studies import ItemStudy, read_studies
 from sfumato.transactions.policy import BasketRequirement, Itemset, PrivacyConstraints
 from sfumato.transactions.recoding import BasketRelease
 
@@ -44,6 +45,14 @@ class BasketScales:
     sensitive: Annotated[
         tuple[str, ...], Option("Items nobody should learn about a person: rho is measured where there are some.")
     ] = ()
+    studies: Annotated[
+        str | None,
+        Option(
+            "A file of studies, one per line: a name, a colon and the items (or nodes of the tree) that must stay "
+            "distinguishable from all others.",
+            takes="file",
+        ),
+    ] = None
     queries: Annotated[ItemQueries, Option("Which queries are asked.", takes="queries")] = field(
         default_factory=ItemQueries
     )
@@ -106,13 +115,19 @@ class PreparedBaskets(Quiet):
         return None if file is None else PrivacyConstraints(1, file).itemsets(self.baskets)
 
     @cached_property
+    def studies(self) -> tuple[ItemStudy, ...]:
+        """The studies that a release should support."""
+        file = self.scales.studies
+        return () if file is None else read_studies(self.baskets, file)
+
+    @cached_property
     def sensitive(self) -> tuple[int, ...]:
         """The sensitive items."""
         return sensitive_codes(self.baskets, self.scales.sensitive)
 
     def ready(self) -> PreparedBaskets:
         """Draw everything now, so that threads find it done."""
-        _ = self.expectation or self.workloads, self.persons, self.constraints, self.sensitive
+        _ = self.expectation or self.workloads, self.persons, self.constraints, self.sensitive, self.studies
         return self
 
     def measure(self, release: BasketRelease) -> BasketMeasures:
@@ -127,6 +142,8 @@ class PreparedBaskets(Quiet):
         }
         if self.sensitive:
             values["rho"] = rho(release, self.sensitive, self.scales.known)
+        if self.studies:
+            values["studies_supported"] = float(sum(study.supported(release) for study in self.studies))
         ordered = {name: values[name] for name in MEASURES if name in values}
         matching = matching_distribution(reader.matches(self.persons)) if self.persons else {}
         return BasketMeasures(ordered, intervals, matching)
@@ -135,7 +152,7 @@ class PreparedBaskets(Quiet):
         """Count the records that fit every set of items an attacker may know."""
         if self.constraints is None:
             return itemset_spread(Rows.of_release(release), self.scales.known)
-        return listed_spread(reader or BasketReader.of(release), self.constraints)
+        return listed_spread(release, reader or BasketReader.of(release), self.constraints)
 
     def _expected(self, release: BasketRelease) -> dict[str, float]:
         """Work out the errors that queries are expected to have: no draw, no interval."""
@@ -165,9 +182,9 @@ class PreparedBaskets(Quiet):
         return values, {name: bounds for name, bounds in intervals.items() if np.isfinite(bounds).all()}
 
 
-def listed_spread(reader: BasketReader, itemsets: Sequence[Itemset]) -> Spread:
+def listed_spread(release: BasketRelease, reader: BasketReader, itemsets: Sequence[Itemset]) -> Spread:
     """Count the records that fit each of some sets of known items; who knows a suppressed item knows nothing by it."""
-    suppressed = set(np.flatnonzero(np.all(reader.published < 0, axis=0)).tolist())
+    suppressed = set(release.suppressed.tolist())
     known = [tuple(item for item in itemset if item not in suppressed) for itemset in itemsets]
     return Spread.of(reader.matches([itemset for itemset in known if itemset]))
 
@@ -179,7 +196,7 @@ def protected_risk(release: BasketRelease, requirement: BasketRequirement) -> di
     """
     if not isinstance(requirement, PrivacyConstraints):
         return {}
-    spread = listed_spread(BasketReader.of(release), requirement.itemsets(release.baskets))
+    spread = listed_spread(release, BasketReader.of(release), requirement.itemsets(release.baskets))
     return {"protected_risk": spread.risk()}
 
 
