@@ -21,8 +21,8 @@ from sfumato.configuration import check_whole
 from sfumato.errors import BadInputError
 from sfumato.evidence.decision import Findings
 from sfumato.evidence.notation import set_members
-from sfumato.publish.baskets.inference import faults
 from sfumato.phrases import SMALLEST
+from sfumato.publish.baskets.inference import faults
 from sfumato.publish.baskets.legend import Legend, legend_beside
 from sfumato.publish.baskets.published import PublishedBaskets, Shown, read_published
 from sfumato.quiet import Quiet
