@@ -250,3 +250,17 @@ def test_long_rows_are_counted_in_blocks(tmp_path: Path, monkeypatch: pytest.Mon
         sets, supports = whole.itemsets(3)
         found = {frozenset(whole.labels[code] for code in own): int(n) for own, n in zip(sets, supports, strict=True)}
         assert found == {own: n for own, n in wanted.items() if len(own) == 3}
+
+
+def test_a_loss_that_is_too_small_to_be_written_is_not_written_as_none(tmp_path: Path) -> None:
+    """2^-418 would read 0: then ul_log2 alone says it, in the audit as in the maker's measures."""
+    baskets = baskets_of([[f"i{i}" for i in range(420)], ["i0", "i1"], ["i0"]])
+    keys = np.arange(420)
+    keys[baskets.places["i1"]] = keys[baskets.places["i0"]]
+    release = global_release(baskets, set_recoding(baskets.items, keys))
+    path = write_baskets(release, tmp_path / "r.csv")
+    found, mine = audit_baskets(path, original=baskets), maker_numbers(release, 2)
+    assert "ul" not in found.measures and "ul" not in mine
+    assert -420 < found["ul_log2"] == pytest.approx(mine["ul_log2"]) < -400
+    whole = global_release(baskets, set_recoding(baskets.items, np.zeros(420, int)))
+    assert audit_baskets(write_baskets(whole, tmp_path / "w.csv"), original=baskets)["ul"] == 1

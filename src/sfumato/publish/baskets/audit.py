@@ -21,6 +21,7 @@ from sfumato.configuration import check_whole
 from sfumato.errors import BadInputError
 from sfumato.evidence.decision import Findings
 from sfumato.evidence.notation import set_members
+from sfumato.phrases import SMALLEST
 from sfumato.publish.baskets.inference import faults
 from sfumato.publish.baskets.legend import Legend, legend_beside
 from sfumato.publish.baskets.published import PublishedBaskets, Shown, read_published
@@ -365,7 +366,7 @@ def losses(read: PublishedBaskets, original: Baskets, readings: Mapping[str, fro
     )
     return {
         "ncp": float(lost / max(total, 1)),
-        **({"ul": float(loss)} if float(loss) > 0 or not loss else {}),
+        **({"ul": float(loss)} if float(loss) >= SMALLEST or not loss else {}),  # a small loss must not read as none
         "ul_log2": log2(loss.numerator) - log2(loss.denominator) if loss else -inf,
         "items_suppressed": len(gone) / max(len(supports), 1),
         "occurrences_suppressed": sum(supports[code] for code in gone) / max(total, 1),

@@ -68,7 +68,9 @@ class LeavingBaskets(Leaving):
 
     template: ClassVar[str] = "certificate-baskets.html"
     only_yours: ClassVar[str] = "it tells what was left out"
-    use_of_mapping: ClassVar[str] = "What stands for what: {} (keep it to yourself)"
+    use_of_mapping: ClassVar[str] = (
+        "To recode new baskets: sfumato apply {} NEW.txt --to FILE (keep the mapping to yourself)"
+    )
 
     release: BasketRelease
     candidate: BasketCandidate
