@@ -154,9 +154,8 @@ class AppliedBaskets(Quiet):
             write_drafts(rows, names, drafts, target, layout, escape_formulas)
             known = dict(self.mapping.published)
             columns = columns_of(layout)
-            verdict = audit_baskets(
-                drafts[0], str(wanted), self.release.baskets, None, known, **columns, escaped_formulas=escape_formulas
-            )
+            of, escaped = self.release.baskets, escape_formulas
+            verdict = audit_baskets(drafts[0], str(wanted), of, None, known, False, **columns, escaped_formulas=escaped)
             if not verdict.holds:
                 fault = verdict.failures[0].requirement if verdict.failures else "that the records are those given"
                 raise InfeasibleError(
