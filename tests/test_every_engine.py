@@ -26,6 +26,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato
+from command_line import run
 from plain_engine import PlainEngine
 from sfumato.engines import Coding, Reading, Rule, open_rows
 from sfumato.engines.duckdb import DuckDBEngine
@@ -498,6 +499,61 @@ def test_files_that_differ_are_named_and_partitions_are_texts_in_spark_too(spark
     (folder / f"y=2/k=b/f.{ending}").write_bytes(b"")
     with pytest.raises(BadInputError, match=f"f.{ending}: the file is empty"):
         open_rows(folder, Reading(engine="spark"))
+
+
+ENDED = r"the Spark session ended while it worked on \S*people.parquet; start it again and repeat the command"
+DAILY = """
+name = "daily"
+[table]
+source = "people.parquet"
+engine = "spark"
+quasi = ["age"]
+sensitive = ["ill"]
+neutral = ["paid"]
+hierarchy.age = {type = "numeric", lower = 0, upper = 99, intervals = [20]}
+[scales]
+queries = "queries number=20 dimensions=1 selectivity=0.2"
+[[candidates]]
+anonymizers = ["full-domain"]
+requirements = ["k-anonymity k=6"]
+"""
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_the_command_line_explores_publishes_applies_and_audits_in_spark_and_goes_on_after_its_session_has_ended(
+    path, tmp_path, monkeypatch
+):
+    (tmp_path / "study.toml").write_text(DAILY)
+    quasi = "--quasi", "age", "--sensitive", "ill"
+    last = sessions()["connect"].newSession()
+    monkeypatch.setattr(sources, "session", lambda: last)
+    words = "explore", "study.toml", "--out", "map"
+    assert run(*words, cwd=tmp_path).returncode == 0
+    measured = (tmp_path / "map" / "points.json").read_bytes()
+    [point] = json.loads(measured)["points"]
+    publish = "release", "map", "--point", point["id"], "--to", "out.parquet", "--mapping", "mapping.json"
+    last.stop()
+    for command in (words, publish):
+        ended = run(*command, cwd=tmp_path)
+        assert ended.returncode == 2 and re.search(ENDED, ended.stderr)
+    assert not list(tmp_path.glob("out*")) and not (tmp_path / "mapping.json").exists()
+    monkeypatch.setattr(sources, "session", lambda: sessions()["connect"])
+    again = run(*words, cwd=tmp_path)
+    assert again.returncode == 0 and (tmp_path / "map" / "points.json").read_bytes() == measured
+    assert run(*publish, cwd=tmp_path).returncode == 0
+    days = {"monday": PATIENTS, "tuesday": pa.concat_tables([PATIENTS, PATIENTS.slice(3)])}
+    for day, content in days.items():
+        pq.write_table(content, tmp_path / f"{day}.parquet")
+        given = "apply", "mapping.json", f"{day}.parquet", "--engine", "spark", "--to", f"{day}-out.parquet"
+        ended = run(*given, cwd=tmp_path)
+        assert ended.returncode == 0, ended.stderr
+        assert sum(published_rows(tmp_path / f"{day}-out.parquet").values()) == content.num_rows
+    ended = run(
+        *("audit", "tuesday-out.parquet", "--engine", "spark", *quasi, "--original", "tuesday.parquet"),
+        *("--with", "mapping.json.ledger.jsonl", "--require", "k-anonymity k=6"),
+        cwd=tmp_path,
+    )
+    assert ended.returncode == 0 and "monday-out.parquet" in ended.stdout, (ended.stdout, ended.stderr)
 
 
 def test_what_spark_refuses_is_said_in_a_sentence(spark, tmp_path):
