@@ -28,7 +28,7 @@ import pytest
 import sfumato
 from command_line import run
 from plain_engine import PlainEngine
-from sfumato.engines import Coding, Reading, Rule, open_rows
+from sfumato.engines import Coding, Layout, Placement, Reading, Rule, Texts, open_rows
 from sfumato.engines.duckdb import DuckDBEngine
 from sfumato.engines.postgresql import PostgreSQLEngine
 from sfumato.engines.spark import SparkEngine, sources
@@ -214,6 +214,38 @@ def test_many_columns_are_carried_through(opened):
     assert sorted(names) == sorted(many) and published["age"].to_pylist() != content["age"].to_pylist()
     listed = sorted(tuple(row[name] for name in names) for row in published.to_pylist())
     assert listed == sorted(tuple(row[name] for name in names) for row in content.to_pylist())
+
+
+CASES = ["all, group by group", "all, anyhow", "some are left out and some are split"]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_placed_rows_are_those_of_the_plain_engine(opened, case):
+    """What rows show is put beside them whether groups follow from codes or not, and who is left out stays out."""
+    content = table().select(["town", "ill", "Income", "day"])
+    codings = [
+        Coding("town", {text: i for i, text in enumerate(HOSTILE[:5])}),
+        Coding("ill", {"flu": 0, "gout": 1, None: 2}),
+    ]
+
+    def placed(rows):
+        cells = rows.count_cells(codings)
+        cell, count = np.arange(len(cells.counts)), cells.counts.copy()
+        group = {CASES[0]: cells.codes[:, 0] % 2, CASES[1]: cell % 3, CASES[2]: cell % 2}[case].astype(np.int64)
+        if case == CASES[2]:
+            cell, group, count = cell[2:], group[2:], count[2:]
+            count[0] -= 1
+            cell, group, count = np.r_[cell, cell[0]], np.r_[group, 1 - group[0]], np.r_[count, 1]
+        by_group = [Texts("town", ["=one", "two\n", None], np.arange(3, dtype=np.int32))]
+        by_cell = [Texts("ill", ["gout", "flu", None], ((cells.codes[:, 1] + 1) % 3).astype(np.int32))]
+        layout = Layout(["ill", "Income", "town", "day"], by_group, by_cell, ["Income", "day"])
+        answer = rows.placed_rows(Placement(cell, group, count, cells.link), layout)
+        return Counter(
+            repr([None if value is None else str(value) for value in row.values()]) for row in answer.to_pylist()
+        )
+
+    expected = placed(PlainEngine.open(content, READING))
+    assert placed(opened(content)) == expected and expected.total() <= NUMBER
 
 
 # -- the whole walk ------------------------------------------------------------------------------------------

@@ -334,9 +334,9 @@ class SparkEngine:
 
     def _cells(self, link: str) -> LinkedCells:
         found = self._links[int(link)]
-        return LinkedCells(
-            self._session, dict(zip(_packing(found.codings).names, found.keys, strict=True)), found.counts
-        )
+        packing = _packing(found.codings)
+        keys = dict(zip(packing.names, found.keys, strict=True))
+        return LinkedCells(self._session, keys, found.counts, packing.columns[-1].size + 1)
 
     @property
     def _session(self) -> Any:

@@ -47,6 +47,8 @@ CSV = {
     "ignoreLeadingWhiteSpace": False,
     "ignoreTrailingWhiteSpace": False,
 }
+NUMBERS_AT_ONCE = 10_000
+
 SPLIT = -1
 """Instead of a number: not all rows of the cell show the same."""
 
@@ -61,11 +63,41 @@ class LinkedCells:
     session: Any
     keys: Mapping[str, NDArray[np.int64]]
     counts: NDArray[np.int64]
+    last: int
+    """How many codes the last column may have, the missing one among them: what the last number is divided by."""
 
     def linked(self, coded: Any, cells: NDArray[np.int64] | None = None, **beside: NDArray[np.int64]) -> Any:
         """Give the rows of these cells (or of all) of a frame with packed codes what stands beside their cell."""
         keys = self.keys if cells is None else {name: numbers[cells] for name, numbers in self.keys.items()}
-        return coded.join(self.sent(pa.table({**keys, **beside})), list(self.keys)).drop(*self.keys)
+        return coded.join(self.sent_numbers({**keys, **beside}), list(self.keys)).drop(*self.keys)
+
+    def numbered(self, coded: Any, group: NDArray[np.int64], number: NDArray[np.int64]) -> Any | None:
+        """Give rows the number of their cell by two small tables, where all cells are published and that can be.
+
+        The codes but the last say the group, mostly; group and last code say the number. A large table takes seconds
+        to be sent to the executors. None where one cell would get another number so.
+        """
+        [(name, keys), *others] = self.keys.items()
+        front, last = np.divmod(keys, self.last)
+        points, first = np.unique(front, return_index=True)
+        kind = group * self.last + last
+        kinds, place, of_cell = np.unique(kind, return_index=True, return_inverse=True)
+        of_point = np.repeat(group[first], np.diff(np.r_[first, len(front)]))  # cells are in the order of their codes
+        if others or not (of_point == group).all() or not (number[place][of_cell] == number).all():
+            return None
+        split = coded.selectExpr("*", f"{name} DIV {self.last} AS front", f"{name} % {self.last} AS last").drop(name)
+        grouped = split.join(self.sent_numbers({"front": points, "mine": group[first]}), "front")
+        kept = [column for column in coded.columns if column != name]
+        grouped = grouped.selectExpr(*kept, f"mine * {self.last} + last AS kind")
+        return grouped.join(self.sent_numbers({"kind": kinds, "grp": number[place]}), "kind").drop("kind")
+
+    def sent_numbers(self, columns: Mapping[str, NDArray[np.int64]]) -> Any:
+        """Bring columns of numbers to Spark, many to a row: to unpack them there is cheaper than rows are."""
+        size = len(next(iter(columns.values())))
+        ends = number_column(np.r_[0:size:NUMBERS_AT_ONCE, size].astype(np.int32))
+        table = pa.table({name: pa.ListArray.from_arrays(ends, number_column(v)) for name, v in columns.items()})
+        frame = self.session.createDataFrame(table).selectExpr(f"inline(arrays_zip({', '.join(columns)}))")
+        return frame.hint("broadcast") if _is_small(table) else frame
 
     def sent(self, table: pa.Table) -> Any:
         """Bring a small table to Spark, to all executors where it is not too large."""
@@ -128,7 +160,12 @@ def published(
     if rows is None:
         return PublishedRows(cells.session.createDataFrame(table.append_column("times", [shown.counts])), *told)
     listed = [f"{value} AS {outputs[name]}" for name, value in values.items()]
-    frame = _placed(cells, placement, number, rows, texts).selectExpr("grp AS number", *listed)
+    frame = None
+    if np.array_equal(placement.cell, np.arange(len(cells.counts))) and np.array_equal(placement.count, cells.counts):
+        frame = cells.numbered(rows, placement.group, number)
+    if frame is None:
+        frame = _placed(cells, placement, number, rows, texts)
+    frame = frame.selectExpr("grp AS number", *listed)
     if _is_small(table):
         return PublishedRows(frame, *told, cells.sent(table))
     return PublishedRows(frame.join(cells.sent(table), "number"), *told)
@@ -187,7 +224,7 @@ def _placed(
     by_neutral = ", ".join(f"{text} NULLS LAST" for text in texts)
     turn = f"row_number() OVER (PARTITION BY cell ORDER BY {by_neutral}) - 1 AS turn"
     numbered = linked.where(f"grp = {SPLIT}").drop("grp").selectExpr("*", turn)
-    dealt = numbered.join(cells.sent(pa.table(split)), "cell").where("turn >= first AND turn < last")
+    dealt = numbered.join(cells.sent_numbers(split), "cell").where("turn >= first AND turn < last")
     return linked.where("grp >= 0").unionByName(dealt.drop("turn", "first", "last"))
 
 
