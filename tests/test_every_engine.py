@@ -406,6 +406,18 @@ def test_the_same_release_has_the_same_bytes_and_replaces_nothing_but_a_release(
     assert (two / "mine.txt").exists() and not list(tmp_path.glob(".*"))
 
 
+@pytest.mark.parametrize("neutral", [(), ("paid",)])
+def test_the_order_of_a_release_tells_nothing_of_that_of_the_input(spark, neutral, path, tmp_path):
+    more = pa.concat_tables([PATIENTS.set_column(2, "paid", [[i / 7 for i in range(j, j + 24)]]) for j in range(20)])
+    written = []
+    for name, order in (("there", range(480)), ("back", reversed(range(480)))):
+        frame = spark.createDataFrame(more.take(list(order))).coalesce(1)
+        table = sfumato.read(frame, quasi=["age"], sensitive=["ill"], neutral=neutral)
+        (folder,) = sfumato.anonymize(table, "k-anonymity k=6").to_csv(tmp_path / f"{name}.csv")
+        written.append((folder / "part-00000.csv").read_bytes())
+    assert written[0] == written[1] and len(written[0].splitlines()) == 481
+
+
 def test_a_session_that_ends_is_said_in_a_sentence_and_leaves_nothing_half_written(path, tmp_path, monkeypatch):
     other = sessions()["connect"].newSession()
     monkeypatch.setattr(sources, "session", lambda: other)

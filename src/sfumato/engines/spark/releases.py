@@ -126,11 +126,11 @@ class PublishedRows:
         """Deal the rows out to parts and sort them there, by nothing but what they show."""
         parts = parts or max(1, ceil(self.rows / ROWS_OF_A_PART))
         dealt = self.frame.selectExpr("*", f"xxhash64({', '.join(self.keys)}) AS place").repartition(parts, "place")
-        if self.beside is not None:
-            dealt = dealt.join(self.beside, "number")
         dealt = dealt.sortWithinPartitions("place", *self.keys)
         if "times" in dealt.columns:
             dealt = dealt.selectExpr(*self.outputs, "explode(sequence(1L, times)) AS turn")
+        if self.beside is not None:  # Spark drops a sort below a join, unless what stands between may multiply rows
+            dealt = dealt.selectExpr("*", "explode(array(1)) AS turn").join(self.beside, "number")
         return dealt.select(*self.outputs)
 
 
