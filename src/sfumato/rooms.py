@@ -29,6 +29,7 @@ ROOMS = {
     "measures": "what we say of a release: risk, utility, attacks",
     "tradeoff": "comparing: study, exploration, map, search, choice, limit",
     "transactions": "the same walk for sets of items",
+    "mixed": "the same walk for tables with a set-valued column: patients and their codes",
     "catalogue": "everything that can be chosen, as data",
     "words": "what is said to people, of tables and of baskets alike",
     "pages": "HTML, by templates that escape what is handed to them",

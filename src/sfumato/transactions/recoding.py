@@ -88,11 +88,12 @@ def set_recoding(items: Sequence[str], keys: NDArray[np.integer]) -> Recoding:
         if part != SUPPRESSED:
             groups[part].append(label)
     known = frozenset(items)
-    labels = tuple(_set_label(members, known) for members in groups)
+    labels = tuple(set_label(members, known) for members in groups)
     return Recoding(parts, labels, np.array([len(members) for members in groups], np.int64), len(items))
 
 
-def _set_label(members: list[str], known: frozenset[str]) -> str:
+def set_label(members: list[str], known: frozenset[str]) -> str:
+    """Spell a set out, so that it looks like none of the known items; a single item is itself."""
     if len(members) == 1:
         return members[0]
     written = set_text(members, with_missing=False)
@@ -194,6 +195,21 @@ class BasketRelease(Quiet):
         """For every published label, how many records show it."""
         rows = self.recoded()
         return weighted_counts(rows.codes, np.repeat(rows.weights, np.diff(rows.starts)), len(rows.labels))
+
+    @cached_property
+    def behind(self) -> dict[int, tuple[int, Counts]]:
+        """For every label that some record shows, by its place in `labels`: how many items it stands for, and which.
+
+        A label stands for the same items in every piece that has it; those that no record shows are not there.
+        """
+        place = {label: number for number, label in enumerate(self.labels)}
+        supports, behind = self.part_supports, dict[int, tuple[int, Counts]]()
+        for recoding in self.recodings:
+            for part, label in enumerate(recoding.labels):
+                number = place[label]
+                if number not in behind and supports[number]:
+                    behind[number] = int(recoding.leaves[part]), np.flatnonzero(recoding.parts == part)
+        return behind
 
     @property
     def least_support(self) -> int:
