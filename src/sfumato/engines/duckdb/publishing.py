@@ -125,10 +125,10 @@ def _texts(texts: pa.Array, codes: NDArray[np.int32]) -> pa.Array:
 
 def shown_rows(connection: duckdb.DuckDBPyConnection, placement: Placement, layout: Layout) -> Shown:
     """Return what is published where no neutral column is, in the order in which it is written."""
-    entries = entries(placement, layout)
+    every = entries(placement, layout)
     if layout.permuted:
-        entries = _dealt(connection, entries, placement, layout)
-    shown, _ = entries.joined()
+        every = _dealt(connection, every, placement, layout)
+    shown, _ = every.joined()
     order = _ordered(connection, shown, {})
     return shown.taken(order, shown.counts[order]).lean()
 
