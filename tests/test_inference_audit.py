@@ -1,4 +1,4 @@
-"""What the audit and the measure of studies say of any file of baskets, against the plain checkers of the definitions."""
+"""What the audit and the measure of studies say of any file of baskets, against the plain checkers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sfumato.transactions import baskets_of
 from sfumato.transactions.files.writing import write_baskets
 from sfumato.transactions.recoding import global_release, set_recoding
 
-SOME = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SOME = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 ITEMS = "abcde"
 SLACK = Fraction(1, 10**9)
 files = st.lists(st.frozensets(st.sampled_from([*ITEMS, "{a, b}", "{c, d}"]), max_size=4), min_size=1, max_size=10)
