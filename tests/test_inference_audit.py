@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sfumato.transactions.measures.studies import ItemStudy
 
 import plain_inference as plain
 from sfumato.publish import audit_baskets
 from sfumato.transactions import baskets_of
 from sfumato.transactions.files.writing import write_baskets
+from sfumato.transactions.measures.studies import ItemStudy
 from sfumato.transactions.recoding import global_release, set_recoding
 
 SOME = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
