@@ -21,6 +21,14 @@ def _of_baskets(name: str, kind: str, better: str, meaning: str, least: float = 
 
 OF_BASKETS = (
     _of_baskets(
+        "protected_risk",
+        "risk",
+        "lower",
+        "1 / the fewest records that fit a set of items that the release promises to protect (privacy constraints)",
+        0,
+        1,
+    ),
+    _of_baskets(
         "itemset_risk",
         "risk",
         "lower",
@@ -59,6 +67,12 @@ OF_BASKETS = (
     _of_baskets("ncp", "utility", "lower", "share of the items that a published item stands for, on average", 0, 1),
     _of_baskets("ul", "utility", "lower", "utility loss of set-based generalization (Loukides et al. 2011)"),
     _of_baskets("ul_log2", "utility", "lower", "log2 of ul, where ul is too small to be written", -inf),
+    _of_baskets(
+        "studies_supported",
+        "utility",
+        "higher",
+        "studies whose items can still be told from all others, of those that were named",
+    ),
     _of_baskets("items_suppressed", "utility", "lower", "share of the items that are published nowhere", 0, 1),
     _of_baskets("occurrences_suppressed", "utility", "lower", "share of the items of records that are left out", 0, 1),
 )

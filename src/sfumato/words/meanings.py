@@ -20,7 +20,7 @@ PUBLIC = [
         "A risk is never larger than shown, nor a utility loss. The more releases are compared, and the fewer records "
         "there are, the coarser the steps. Releases at the same place need not be equal.",
     ),
-    ("Promised", "k and itemset_risk are what the settings promise; a release may do better."),
+    ("Promised", "k, itemset_risk and protected_risk are what the settings promise; a release may do better."),
     (
         "A bound",
         "a_know compares the groups of a release with all records of its file, and allows for the share of records "
@@ -253,7 +253,8 @@ def basket_meanings(scales: BasketScales) -> list[tuple[str, str]]:
             "What an attacker knows",
             f"itemset_risk is 1 / the fewest records that fit {known} of a person (sets that no record fits tell "
             "nothing of anybody). It says nothing of somebody who knows more, nor of what the rest of the record then "
-            "tells.",
+            "tells. Where a release promises to protect listed sets of items (privacy-constraints), protected_risk is "
+            "1 / the fewest records that fit one of these: the risk of the promise.",
         ),
         (
             "The attack",
@@ -269,13 +270,21 @@ def basket_meanings(scales: BasketScales) -> list[tuple[str, str]]:
         ),
         ("Losses", losses_in_words(scales)),
     ]
+    if scales.studies:
+        entries.append(
+            (
+                "Studies",
+                "studies_supported counts the named studies whose items can be told from all others: none of them is "
+                "left out, and what stands for one of them stands for items of the study alone.",
+            )
+        )
     if scales.sensitive:
         entries.append(
             (
                 "Sensitive items",
                 f"rho is the largest share of records with {listed(scales.sensitive)} among those that fit up to "
-                "two other known items; a published set counts for its share of sensitive items. No requirement "
-                "here bounds it.",
+                "two other known items; a published set counts for its share of sensitive items. It is bounded by "
+                "rho-uncertainty alone.",
             )
         )
     return entries

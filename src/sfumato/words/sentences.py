@@ -97,7 +97,7 @@ def sentence(name: str, value: float, subject: Subject, baseline: float | None =
     return f"{text[:1].upper()}{text[1:]}{end}"
 
 
-PROMISED = ("k", "itemset_risk")
+PROMISED = ("k", "itemset_risk", "protected_risk")
 """What a public page says as it was promised, without rounding."""
 
 
@@ -437,6 +437,10 @@ SAYINGS: Mapping[str, Saying] = {
         "{share} of the records that one person alone has stand in the release as they are",
         "no record that one person alone has stands in the release as it is",
     ),
+    "protected_risk": Saying(
+        "who knows a protected set of items of a person finds them {one_in}",
+        "who knows a protected set of items of a person finds nobody",
+    ),
     "itemset_risk": _found_by(""),
     "itemset_risk_99": _found_by(", by 99 % of such sets of items"),
     "itemset_risk_95": _found_by(", by 95 % of such sets of items"),
@@ -467,6 +471,10 @@ SAYINGS: Mapping[str, Saying] = {
     "ul_log2": Saying(
         "the loss by publishing items as sets is 2 to the power of {number}",
         "nothing is lost by publishing items as sets",
+    ),
+    "studies_supported": Saying(
+        "the items of {number} of the named studies can be told from all others",
+        "of none of the named studies can the items be told from all others",
     ),
     "items_suppressed": Saying("{share} of the items are published nowhere", "every item is published somewhere"),
     "occurrences_suppressed": Saying(

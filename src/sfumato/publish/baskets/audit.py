@@ -21,6 +21,8 @@ from sfumato.configuration import check_whole
 from sfumato.errors import BadInputError
 from sfumato.evidence.decision import Findings
 from sfumato.evidence.notation import set_members
+from sfumato.phrases import SMALLEST
+from sfumato.publish.baskets.inference import faults
 from sfumato.publish.baskets.legend import Legend, legend_beside
 from sfumato.publish.baskets.published import PublishedBaskets, Shown, read_published
 from sfumato.quiet import Quiet
@@ -29,6 +31,7 @@ from sfumato.transactions import (
     BasketRequirement,
     Baskets,
     CompleteKAnonymity,
+    InferenceRequirement,
     KMAnonymity,
     PrivacyConstraints,
     basket_requirement,
@@ -57,6 +60,8 @@ class BasketFailure(Quiet):
     """How many published sets (or baskets, or lines of known items) too few records show."""
 
     examples: tuple[RareSet, ...]
+    fault: str = "in too few records"
+    """What is wrong with them."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -140,12 +145,16 @@ def audit_baskets(
     check_whole("known", known, least=1)
     counted = {size: read.itemsets(size) for size in range(1, known + 1)}
     readings = None if original is None else stands_for(read.labels, original.items, original.tree, legend)
-    if isinstance(wanted, PrivacyConstraints) and readings is None:
+    if wanted is not None and wanted.names_items and readings is None:
         raise BadInputError(
             f"{wanted.name} speaks of items, and a published set must be read against all of them; "
             "give the original (--original)"
         )
-    measures = _measures(counted)
+    measures, lines = _measures(counted), list[RareSet]()
+    if isinstance(wanted, PrivacyConstraints):
+        assert original is not None and readings is not None
+        lines = _known_lines(read, wanted, original, readings)
+        measures = {"protected_risk": 1 / min((line.records for line in lines), default=inf)} | measures
     coverage = None
     if original is not None and readings is not None:
         coverage = covered(read, original, readings, local)
@@ -159,7 +168,7 @@ def audit_baskets(
         measures,
         tuple(_weakest(read, counted)),
         require,
-        tuple(_failures(read, wanted, counted, original, readings)),
+        tuple(_failures(read, wanted, counted, original, readings, lines)),
         coverage,
         (*beside, *_notices(read)),
     )
@@ -210,39 +219,45 @@ def _failures(
     counted: Counted,
     original: Baskets | None,
     readings: Mapping[str, frozenset[int]] | None,
+    lines: Sequence[RareSet],
 ) -> Iterable[BasketFailure]:
-    many = None
+    """Find what does not hold; `lines` are the listed sets of known items that some records fit."""
+    many, fault = None, BasketFailure.fault
     if isinstance(wanted, KMAnonymity):
-        sizes = {size: counted[size] if size in counted else read.itemsets(size) for size in range(1, wanted.m + 1)}
-        many = sum(int((supports < wanted.k).sum()) for _, supports in sizes.values())
-        rare = [rare_set for rare_set in _weakest(read, sizes) if rare_set.records < wanted.k]
+        counts = {size: counted[size] if size in counted else read.itemsets(size) for size in range(1, wanted.m + 1)}
+        many = sum(int((supports < wanted.k).sum()) for _, supports in counts.values())
+        rare = [rare_set for rare_set in _weakest(read, counts) if rare_set.records < wanted.k]
     elif isinstance(wanted, CompleteKAnonymity):
         rare = [RareSet(n, tuple(sorted(row))) for row, n in read.rows.items() if n < wanted.k]
     elif isinstance(wanted, PrivacyConstraints):
+        rare = [line for line in lines if line.records < wanted.k]
+    elif isinstance(wanted, InferenceRequirement):
         assert original is not None and readings is not None
-        rare = _known_lines(read, wanted, original, readings)
+        sizes = {label: _size(label, items, original) for label, items in readings.items()}
+        rare = [RareSet(n, items) for n, items in faults(read, wanted, original, readings, sizes)]
+        fault = "followed too surely by a sensitive item, or in too few records"
     else:
         return
     if rare:
         rare.sort(key=lambda rare_set: (rare_set.records, len(rare_set.items), rare_set.items))
-        yield BasketFailure(str(wanted), len(rare) if many is None else many, tuple(rare[:EXAMPLES]))
+        yield BasketFailure(str(wanted), len(rare) if many is None else many, tuple(rare[:EXAMPLES]), fault)
 
 
 def _known_lines(
     read: PublishedBaskets, wanted: PrivacyConstraints, original: Baskets, readings: Mapping[str, frozenset[int]]
 ) -> list[RareSet]:
-    """Find the listed sets of known items that some records fit, but fewer than k."""
+    """Count the records that fit the listed sets of known items; those that no record fits tell of nobody."""
     shows: dict[int, list[str]] = {}
     for label, items in readings.items():
         for code in items:
             shows.setdefault(code, []).append(label)
-    rare = []
+    fitting = []
     for itemset in wanted.itemsets(original):
         known = [code for code in itemset if code in shows]  # who knows a suppressed item knows nothing by it
         fits = sum(n for row, n in read.rows.items() if all(any(text in row for text in shows[code]) for code in known))
-        if known and 0 < fits < wanted.k:
-            rare.append(RareSet(fits, tuple(original.items[code] for code in itemset)))
-    return rare
+        if known and fits:
+            fitting.append(RareSet(fits, tuple(original.items[code] for code in itemset)))
+    return fitting
 
 
 # -- against the original ------------------------------------------------------------------------------------------
@@ -351,7 +366,7 @@ def losses(read: PublishedBaskets, original: Baskets, readings: Mapping[str, fro
     )
     return {
         "ncp": float(lost / max(total, 1)),
-        **({"ul": float(loss)} if float(loss) > 0 or not loss else {}),
+        **({"ul": float(loss)} if float(loss) >= SMALLEST or not loss else {}),  # a small loss must not read as none
         "ul_log2": log2(loss.numerator) - log2(loss.denominator) if loss else -inf,
         "items_suppressed": len(gone) / max(len(supports), 1),
         "occurrences_suppressed": sum(supports[code] for code in gone) / max(total, 1),

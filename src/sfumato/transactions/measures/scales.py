@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
@@ -22,7 +22,8 @@ from sfumato.transactions.measures.itemsets import Rows, Spread, itemset_spread
 from sfumato.transactions.measures.losses import ItemLosses
 from sfumato.transactions.measures.queries import ItemQueries
 from sfumato.transactions.measures.reader import LONGEST, BasketReader
-from sfumato.transactions.policy import Itemset, PrivacyConstraints
+from sfumato.transactions.measures.studies import ItemStudy, read_studies
+from sfumato.transactions.policy import BasketRequirement, Itemset, PrivacyConstraints
 from sfumato.transactions.recoding import BasketRelease
 
 RESAMPLES = 200
@@ -44,6 +45,14 @@ class BasketScales:
     sensitive: Annotated[
         tuple[str, ...], Option("Items nobody should learn about a person: rho is measured where there are some.")
     ] = ()
+    studies: Annotated[
+        str | None,
+        Option(
+            "A file of studies, one per line: a name, a colon and the items (or nodes of the tree) that must stay "
+            "distinguishable from all others.",
+            takes="file",
+        ),
+    ] = None
     queries: Annotated[ItemQueries, Option("Which queries are asked.", takes="queries")] = field(
         default_factory=ItemQueries
     )
@@ -106,13 +115,19 @@ class PreparedBaskets(Quiet):
         return None if file is None else PrivacyConstraints(1, file).itemsets(self.baskets)
 
     @cached_property
+    def studies(self) -> tuple[ItemStudy, ...]:
+        """The studies that a release should support."""
+        file = self.scales.studies
+        return () if file is None else read_studies(self.baskets, file)
+
+    @cached_property
     def sensitive(self) -> tuple[int, ...]:
         """The sensitive items."""
         return sensitive_codes(self.baskets, self.scales.sensitive)
 
     def ready(self) -> PreparedBaskets:
         """Draw everything now, so that threads find it done."""
-        _ = self.expectation or self.workloads, self.persons, self.constraints, self.sensitive
+        _ = self.expectation or self.workloads, self.persons, self.constraints, self.sensitive, self.studies
         return self
 
     def measure(self, release: BasketRelease) -> BasketMeasures:
@@ -127,6 +142,8 @@ class PreparedBaskets(Quiet):
         }
         if self.sensitive:
             values["rho"] = rho(release, self.sensitive, self.scales.known)
+        if self.studies:
+            values["studies_supported"] = float(sum(study.supported(release) for study in self.studies))
         ordered = {name: values[name] for name in MEASURES if name in values}
         matching = matching_distribution(reader.matches(self.persons)) if self.persons else {}
         return BasketMeasures(ordered, intervals, matching)
@@ -135,9 +152,7 @@ class PreparedBaskets(Quiet):
         """Count the records that fit every set of items an attacker may know."""
         if self.constraints is None:
             return itemset_spread(Rows.of_release(release), self.scales.known)
-        basket_reader = reader or BasketReader.of(release)
-        known = [tuple(i for i in each if (basket_reader.published[:, i] >= 0).any()) for each in self.constraints]
-        return Spread.of(basket_reader.matches([each for each in known if each]))
+        return listed_spread(reader or BasketReader.of(release), self.constraints)
 
     def _expected(self, release: BasketRelease) -> dict[str, float]:
         """Work out the errors that queries are expected to have: no draw, no interval."""
@@ -165,6 +180,23 @@ class PreparedBaskets(Quiet):
         for name in ("half", "expanded"):
             intervals[f"utility_{name}"] = inverse(ends[name][1]), inverse(ends[name][0])
         return values, {name: bounds for name, bounds in intervals.items() if np.isfinite(bounds).all()}
+
+
+def listed_spread(reader: BasketReader, itemsets: Sequence[Itemset]) -> Spread:
+    """Count the records that fit each of some sets of known items; who knows a suppressed item knows nothing by it."""
+    known = [tuple(item for item in itemset if reader.is_shown(item)) for itemset in itemsets]
+    return Spread.of(reader.matches([itemset for itemset in known if itemset]))
+
+
+def protected_risk(release: BasketRelease, requirement: BasketRequirement) -> dict[str, float]:
+    """Measure the risk of the promise, over the sets of items that it protects, where these are listed.
+
+    Of k^m-anonymity they are all sets of up to m items, so that `itemset_risk` of m known items says it already.
+    """
+    if not isinstance(requirement, PrivacyConstraints):
+        return {}
+    spread = listed_spread(BasketReader.of(release), requirement.itemsets(release.baskets))
+    return {"protected_risk": spread.risk()}
 
 
 def query_values(means: Mapping[str, float], estimator: str, median: float) -> dict[str, float]:
