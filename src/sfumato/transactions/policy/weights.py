@@ -42,8 +42,8 @@ def read_weights(baskets: Baskets, file: str) -> ItemWeights:
         values = [_positive(part) for part in rest.split()]
         if not colon or not names.strip() or len(values) not in (1, 2) or None in values:
             raise BadInputError(
-                f"{file}, line {number}: a line has items, a colon, a weight above 0 and perhaps a penalty above 0; write "
-                "for example 250.01 250.02: 3 10"
+                f"{file}, line {number}: a line has items, a colon, a weight above 0 and perhaps a penalty above 0; "
+                "write for example 250.01 250.02: 3 10"
             )
         for code in named_items(baskets, names_in(baskets, names, mark), f"{file}, line {number}"):
             if code in seen:
