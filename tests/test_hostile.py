@@ -22,7 +22,8 @@ from sfumato.commands import COMMANDS
 from sfumato.engines.text_files import text_encoding
 from sfumato.process import memory
 from sfumato.publish import read_certificate, read_mapping
-from sfumato.publish.baskets.mapping import basket_mapping, read_legend
+from sfumato.publish.baskets.legend import read_legend
+from sfumato.publish.baskets.mapping import basket_mapping
 from sfumato.tradeoff.exploration import exploration as exploring
 from sfumato.tradeoff.exploration.cache import Cache
 from sfumato.tradeoff.search.checkpoint import ONLY_STAGE, Evolved, Snapshot, read_checkpoint, write_checkpoint
@@ -409,9 +410,9 @@ def test_a_legend_must_list_texts(tmp_path):
     content, path = basket_mapping(release, wanted), tmp_path / "m.json"
     path.write_text(json.dumps(content))
     assert read_legend(path)
-    for wrong in (None, 7, [None], [{"published": 7}], [{"published": {"x": "abc"}}], [{}]):
-        path.write_text(json.dumps(content | {"pieces": wrong}))
-        with pytest.raises(sfumato.BadInputError, match=r"m\.json: not a mapping or a certificate of baskets \(pieces"):
+    for wrong in (None, 7, [None], {"x": "abc"}, {"x": None}, {"x": [7]}):
+        path.write_text(json.dumps(content | {"published": wrong}))
+        with pytest.raises(sfumato.BadInputError, match=r"m\.json: not a legend, a mapping or a certificate .* \(publ"):
             read_legend(path)
 
 

@@ -13,6 +13,7 @@ from sfumato.commands.groups import (
     ABOUT_TABLES,
     AsJson,
     Group,
+    Legends,
     OfBaskets,
     OfTable,
     Roles,
@@ -70,18 +71,19 @@ def anonymize(
         Path | None,
         typer.Option(help="With full-domain: also write every transformation with its values to this CSV file."),
     ] = None,
+    legend: Legends = "auto",
     as_json: AsJson = False,
 ) -> None:
     """Make one release of a table or of baskets, in one line, and say what it achieves."""
     from sfumato.publish.single import Target
 
-    target = Target(to, layout, writing.escape_formulas, writing.force, lattice)
+    target = Target(to, layout, writing.escape_formulas, writing.force, lattice, legend)
     if baskets.are_meant(table):
         given = {**roles.given(), **about.given(), "--na": reading.na, "--lattice": lattice}
         refuse({**given, "--suppress": recipe.suppress}, ABOUT_TABLES)
         single = _baskets(table, recipe, baskets, reading, target)
     else:
-        baskets.refuse_for_table(utility=recipe.utility, limit=recipe.limit)
+        baskets.refuse_for_table(utility=recipe.utility, limit=recipe.limit, legend=legend != "auto")
         single = _table(table, recipe, roles, about, reading, target)
     tell(single.notices)
     say(single.values, single.lines, as_json)

@@ -88,7 +88,10 @@ class AboutBaskets(Group):
     ] = None
     legend: Annotated[
         Path | None,
-        typer.Option(help="Of baskets: a mapping or certificate that says which items published ones stand for."),
+        typer.Option(
+            help="Of baskets: a legend, mapping or certificate that says which items published ones stand for; the "
+            "legend beside the file is read by itself."
+        ),
     ] = None
     local: Annotated[
         bool, typer.Option("--local", help="Of baskets: an item may be published in several ways, record by record.")
@@ -180,7 +183,7 @@ def _of_baskets(
 ) -> BasketAudit:
     """Audit published baskets."""
     from sfumato.publish import audit_baskets
-    from sfumato.publish.baskets.mapping import read_legend
+    from sfumato.publish.baskets.legend import read_legend
 
     against = None
     text.refuse_for_baskets()
@@ -199,9 +202,13 @@ def _certified(file: Path, certificate: Path, wanted: str | None, as_json: bool)
     from sfumato.publish import read_certificate
     from sfumato.publish.audit_lines import certified_lines
     from sfumato.publish.certificate import check_certificate
+    from sfumato.transactions.files.legend import legend_file
 
     content: dict[str, Any] = read_certificate(certificate)
     check_certificate(content, certificate, file)
+    beside = {entry["name"] for entry in content["files"]} & {legend_file(file).name}
+    if beside and legend_file(file).is_file():
+        check_certificate(content, certificate, legend_file(file))
     if "why_not_checked" not in content["promise"]:
         return False
     if wanted is not None:

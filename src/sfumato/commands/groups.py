@@ -54,6 +54,14 @@ if TYPE_CHECKING:
 
 AsJson = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
 Workers = Annotated[int | None, typer.Option(help="Threads; by default one per core.")]
+Legends = Annotated[
+    str,
+    typer.Option(
+        "--legend",
+        help="Of baskets: sets of items are named in a legend beside the file: auto (where spelling them out would "
+        "make it much larger), always or never.",
+    ),
+]
 MapFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder that `sfumato explore` wrote.")]
 ABOUT_TABLES = "is about tables, and these are baskets; leave it out"
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from sfumato.commands.common import announce_first_run, say, tell
-from sfumato.commands.groups import AsJson, MapFolder, Writing
+from sfumato.commands.groups import AsJson, Legends, MapFolder, Writing
 
 
 def release(
@@ -30,6 +30,7 @@ def release(
             "--for", help="For whom: public, partner or internal. A point beyond the bounds of these is refused."
         ),
     ] = None,
+    legend: Legends = "auto",
     as_json: AsJson = False,
 ) -> None:
     """Publish a point of a map: the data, and a certificate of what it promises, re-checked on the written file."""
@@ -38,6 +39,7 @@ def release(
     announce_first_run()
     started = time.perf_counter()
     escaped = writing.escape_formulas
-    done = publish_point(folder, point, to, layout, writing.force, mapping, escaped, recipient)  # type: ignore[arg-type]
+    how = (layout, writing.force, mapping, escaped, recipient, legend)
+    done = publish_point(folder, point, to, *how)  # type: ignore[arg-type]
     tell(done.notices)
     say({"point": point, **done.values(), "seconds": round(time.perf_counter() - started, 4)}, done.lines(), as_json)

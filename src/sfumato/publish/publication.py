@@ -16,7 +16,9 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from sfumato.anonymizers import Anonymizer, Brought, Mechanism, RecordMaker
+from sfumato.configuration import check_choice
 from sfumato.engines.formulas import check_escaping
+from sfumato.errors import BadInputError
 from sfumato.evidence.counted import joined_tables
 from sfumato.measures import measure
 from sfumato.phrases import counted
@@ -50,6 +52,7 @@ from sfumato.tradeoff.choice.exposure import check_published
 from sfumato.tradeoff.exploration.folder import map_files
 from sfumato.tradeoff.exploration.remaking import made
 from sfumato.tradeoff.study.study import of_table
+from sfumato.transactions.files.legend import MODES
 from sfumato.transactions.study import BasketStudy
 from sfumato.words.meanings import meanings as meanings_of
 
@@ -68,11 +71,13 @@ def publish_point(
     mapping: str | Path | None = None,
     escape_formulas: bool = False,
     recipient: str | None = None,
+    legend: str = "auto",
 ) -> Publication:
     """Publish a point of the map in a folder; a noisy one is drawn afresh.
 
     `escape_formulas` writes cells that a spreadsheet would run as formulas with `'` in front. Where a `recipient` is
-    named (public, partner, internal), a point that is beyond its bounds is refused.
+    named (public, partner, internal), a point that is beyond its bounds is refused. Of baskets, `legend` says whether
+    sets of items are named in a legend: `auto`, `always` or `never`.
     """
     folder, path = Path(folder), Path(to)
     check_escaping(escape_formulas, path, format_of(path))
@@ -86,8 +91,12 @@ def publish_point(
     others = [board_file(path), *([] if mapping is None else [Path(mapping)])]
     if isinstance(map_.study, BasketStudy):
         check_targets([path, *others], force, map_files(folder))
-        leaving: Leaving = leaving_baskets(map_, map_.study, point, folder, path, origin, layout, escape_formulas)
+        check_choice("legend", legend, MODES)
+        how = (layout, escape_formulas, legend)
+        leaving: Leaving = leaving_baskets(map_, map_.study, point, folder, path, origin, *how)
         return publish(leaving, force, mapping, decision)
+    if legend != "auto":
+        raise BadInputError("a legend is about sets of items, and this map is of a table; leave out --legend")
     check_targets(
         [path, *certificate_files(path), *others], force, [*of_table(map_.study).table.files, *map_files(folder)]
     )

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.anonymizers import Anonymizer, Mechanism, RecordMaker
+from sfumato.configuration import check_choice
 from sfumato.engines.formulas import check_escaping, formula_items, formula_notice
 from sfumato.measures import Measured, measure
 from sfumato.phrases import counted, wrapped
+from sfumato.publish.baskets.publication import legend_line
 from sfumato.publish.formulas import written_formulas
 from sfumato.publish.noisy.publication import drawn_lines, drawn_values
 from sfumato.publish.records.publication import record_lines, record_values
@@ -30,7 +32,8 @@ from sfumato.transactions import anonymize_baskets
 from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer
 from sfumato.transactions.details import item_changes
 from sfumato.transactions.files.declaration import BasketsDeclaration
-from sfumato.transactions.files.writing import check_layout, published_rows, write_baskets
+from sfumato.transactions.files.legend import MODES, release_names
+from sfumato.transactions.files.writing import check_layout, files_of, published_rows, write_baskets
 from sfumato.transactions.measures.queries import fitting_queries
 from sfumato.transactions.measures.scales import BasketScales, measure_baskets
 from sfumato.transactions.policy import BasketRequirement, KMAnonymity, known_in_words
@@ -49,6 +52,9 @@ class Target:
     force: bool = False
     lattice: Path | None = None
     """Also write all that a full-domain search decides between to this file."""
+
+    legend: str = "auto"
+    """Of baskets: whether sets of items are named in a legend beside the file."""
 
     def check(self, inputs: Sequence[Path]) -> None:
         """Raise where the files cannot be written, before anything is read."""
@@ -195,9 +201,11 @@ def single_baskets(
     release = anonymize_baskets(baskets, wanted, maker, utility, limit)
     known = wanted.m if isinstance(wanted, KMAnonymity) else BasketScales().known
     measured = measure_baskets(release, BasketScales(known=known, queries=fitting_queries(baskets)))
-    write_baskets(release, target.path, layout, target.force, escaped)
+    names = release_names(release, target.legend)
+    files = files_of(target.path, names)
+    write_baskets(release, target.path, layout, target.force, escaped, target.legend)
     clock.end("all")
-    cells = formula_items(published_rows(release), escaped) if format == "csv" else {}
+    cells = formula_items(published_rows(release, names), escaped) if format == "csv" else {}
     notices = [*baskets.notices, *formula_notice(cells, escaped)]
     values = {
         "baskets": baskets.origin,
@@ -208,7 +216,7 @@ def single_baskets(
         "published_items": len(release.labels),
         "suppressed": len(release.suppressed),
         "measures": dict(measured.values),
-        "files": [str(target.path)],
+        "files": [str(file) for file in files],
         "notices": notices,
         "seconds": clock.values()["seconds"],
     }
@@ -217,16 +225,18 @@ def single_baskets(
     lines = [
         f"Wrote {target.path}: {rows}, {items} published as {len(release.labels):,}, by {maker.in_words()}.",
         f"In it {wanted.rule_in_words()}.",
+        *(legend_line(file, len(names.legend)) for file in files[1:]),
         f"What was done: {changes_sentence({'items': item_changes(release)})}",
         "",
         f"Measured {ARROWS}:",
         *measure_lines(measured.values, sentences(measured.values, subject)),
     ]
-    return Single([target.path], notices, values, lines)
+    return Single(files, notices, values, lines)
 
 
 def basket_layout(target: Target) -> str:
     """Return how baskets are laid out; raises where the file cannot hold that."""
+    check_choice("legend", target.legend, MODES)
     layout = "lines" if target.layout == "rows" else target.layout
     check_layout(layout, format_of(target.path))
     return layout

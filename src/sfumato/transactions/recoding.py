@@ -88,11 +88,12 @@ def set_recoding(items: Sequence[str], keys: NDArray[np.integer]) -> Recoding:
         if part != SUPPRESSED:
             groups[part].append(label)
     known = frozenset(items)
-    labels = tuple(_set_label(members, known) for members in groups)
+    labels = tuple(set_label(members, known) for members in groups)
     return Recoding(parts, labels, np.array([len(members) for members in groups], np.int64), len(items))
 
 
-def _set_label(members: list[str], known: frozenset[str]) -> str:
+def set_label(members: list[str], known: frozenset[str]) -> str:
+    """Spell a set out, so that it looks like none of the known items; a single item is itself."""
     if len(members) == 1:
         return members[0]
     written = set_text(members, with_missing=False)

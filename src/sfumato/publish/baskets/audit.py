@@ -21,6 +21,7 @@ from sfumato.configuration import check_whole
 from sfumato.errors import BadInputError
 from sfumato.evidence.decision import Findings
 from sfumato.evidence.notation import set_members
+from sfumato.publish.baskets.legend import Legend, legend_beside
 from sfumato.publish.baskets.published import PublishedBaskets, Shown, read_published
 from sfumato.quiet import Quiet
 from sfumato.table import Hierarchy
@@ -33,7 +34,6 @@ from sfumato.transactions import (
     basket_requirement,
 )
 
-Legend = Mapping[str, Sequence[str]]
 EXAMPLES = 5
 USUAL_KNOWN = 2
 
@@ -120,7 +120,8 @@ def audit_baskets(
 
     `known` is how many items of a person an attacker knows: by default the m of the requirement, else two. `original`
     are the baskets it was made of (with their tree, where nodes of one are published). `legend` says which items a
-    published text stands for where neither the text nor the tree does: that of a certificate or mapping. `local` says
+    published text stands for where neither the text nor the tree does; if it is not given, the one that lies beside the
+    file (`FILE.legend.json`) is read, unless it speaks of another file. `local` says
     that an item may be published in one way here and in another there: then less can be checked.
     `escaped_formulas` says that the file was written with formulas escaped. Beyond `memory` it is counted on disk, in
     a private folder of `spill`.
@@ -130,6 +131,9 @@ def audit_baskets(
         if isinstance(file, PublishedBaskets)
         else read_published(file, who, item, column, separator, encoding, escaped_formulas, memory, spill)
     )
+    beside: tuple[str, ...] = ()
+    if legend is None and not isinstance(file, PublishedBaskets):
+        legend, beside = legend_beside(Path(file))
     wanted = None if require is None else basket_requirement(require)
     usual = wanted.m if isinstance(wanted, KMAnonymity) else USUAL_KNOWN
     known = usual if known is None else known
@@ -157,7 +161,7 @@ def audit_baskets(
         require,
         tuple(_failures(read, wanted, counted, original, readings)),
         coverage,
-        tuple(_notices(read)),
+        (*beside, *_notices(read)),
     )
 
 
@@ -249,7 +253,7 @@ def stands_for(
 ) -> dict[str, frozenset[int]]:
     """Say which items every published text stands for.
 
-    It is an item, a node of the tree, in the legend, `*` for all items, or a set `{a, b}` (of other tools `(a, b)`).
+    It is in the legend, an item, a node of the tree, `*` for all items, or a set `{a, b}` (of other tools `(a, b)`).
     """
     place = {item: code for code, item in enumerate(items)}
     nodes: dict[str, frozenset[int]] = {}
@@ -258,12 +262,12 @@ def stands_for(
             nodes.setdefault(name, frozenset(place[item] for item in tree.leaves[lo : hi + 1] if item in place))
     readings = {}
     for label in labels:
-        if label in place:
+        if legend is not None and label in legend:
+            readings[label] = frozenset(place[item] for item in legend[label] if item in place)
+        elif label in place:
             readings[label] = frozenset([place[label]])
         elif label in nodes:
             readings[label] = nodes[label]
-        elif legend is not None and label in legend:
-            readings[label] = frozenset(place[item] for item in legend[label] if item in place)
         elif label == "*":
             readings[label] = frozenset(place.values())
         else:

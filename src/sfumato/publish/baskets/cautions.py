@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from sfumato.phrases import counted, listed, percent
-from sfumato.publish.baskets.mapping import published_labels
 from sfumato.publish.cautions import Caution
 from sfumato.transactions import BasketRelease, BasketRequirement, CompleteKAnonymity, KMAnonymity, PrivacyConstraints
+from sfumato.transactions.files.legend import behind_labels
 from sfumato.transactions.measures.attacks import rho
 from sfumato.transactions.measures.itemsets import Rows
 from sfumato.transactions.measures.reader import BasketReader
@@ -111,7 +111,7 @@ def _always(release: BasketRelease) -> Iterator[Caution]:
         "Items were generalized no more than needed. Who knows the algorithm can sometimes reason from what was not "
         "done.",
     )
-    if release.baskets.tree is None or any(label[:1] == "{" for label in published_labels(release)):
+    if any(len(behind.items) > 1 and not behind.is_known for behind in behind_labels(release).values()):
         yield Caution(
             "items that occur", "A published set lists items that occur in the data: somebody has each of them."
         )

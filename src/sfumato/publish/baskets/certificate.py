@@ -15,7 +15,6 @@ from sfumato.configuration import without_seed
 from sfumato.engines.item_files import LONG
 from sfumato.measures import MEASURES
 from sfumato.publish.baskets.audit import BasketAudit
-from sfumato.publish.baskets.mapping import legend_of
 from sfumato.publish.cautions import Caution, found_first
 from sfumato.publish.certificate import EYES, RESTS, Origin, foot, head, warning
 from sfumato.publish.check_command import argument, seen_from
@@ -37,29 +36,30 @@ def confirmed_alone(wanted: BasketRequirement) -> str | None:
 
 def public_basket_certificate(
     candidate: BasketCandidate,
-    file: tuple[str, Path],
+    files: Mapping[str, Path],
     layout: str,
-    legend: Mapping[str, Sequence[str]],
+    entries: int,
     alone: BasketAudit,
     cautions: Sequence[Caution],
     meanings: Sequence[tuple[str, str]],
 ) -> dict[str, Any]:
     """Write the certificate for everybody, of the settings and of what the file shows by itself.
 
-    `file` is the final name and where it stands now, `alone` its audit without the original.
+    `files` are the data and perhaps the legend with its `entries`, by their final names, where they stand now; `alone`
+    is the audit of the data without the original.
     """
-    asked = confirmed_alone(candidate.requirement)
+    asked, (name, *legends) = confirmed_alone(candidate.requirement), files
     return {
-        **head(dict([file]), alone.records),
+        **head(files, alone.records),
         "promise": _promised(candidate.public),
         "baskets": {"published_items": alone.published_items, "empty": alone.empty, "layout": layout},
-        "legend": {label: list(items) for label, items in legend.items()},
+        **({"legend": {"file": legends[0], "entries": entries}} if legends else {}),
         "relative_to": "the file",
         "measures": dict(alone.measures),
         "meaning": {name: MEASURES[name].meaning for name in alone.measures},
         "anonymizer": str(without_seed(candidate.anonymizer)),
-        **foot([meaning for meaning in meanings if meaning[0] in PUBLIC_MEANINGS], cautions, file[0]),
-        "verify": [*_verify(file[0], layout, candidate.requirement, alone.known), *_required(asked)],
+        **foot([meaning for meaning in meanings if meaning[0] in PUBLIC_MEANINGS], cautions, name),
+        "verify": [*_verify(name, layout, candidate.requirement, alone.known), *_required(asked)],
     }
 
 
@@ -154,5 +154,4 @@ def _seen_from(folder: Path, wanted: BasketRequirement) -> str:
 def _against(release: BasketRelease, origin: Origin, path: Path) -> list[str]:
     """Return what the publisher adds to compare the file with the original, as the study declares it."""
     words = [] if release.is_global else ["--local"]
-    words += ["--legend", argument(f"{path.name}.certificate.json")] if legend_of(release) else []
     return [*words, "--original", argument(seen_from(path.parent, origin.study_file))]

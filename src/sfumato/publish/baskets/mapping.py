@@ -2,66 +2,51 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-from sfumato.documents import fields, in_shape, listed, mapped, read_json, text
-from sfumato.errors import BadInputError
+import numpy as np
+
+from sfumato.documents import listed, mapped, text
 from sfumato.transactions import BasketRelease, BasketRequirement
+from sfumato.transactions.files.legend import Names, behind_labels, release_names
 
 KIND = "sfumato mapping of baskets"
-WHAT = "a mapping or a certificate of baskets"
+SCHEMA = 2
 WORDS = mapped(listed(text))
 """Which items each published item stands for."""
 
 
-def basket_mapping(release: BasketRelease, requirement: BasketRequirement) -> dict[str, Any]:
-    """Say for every piece which items each published item stands for, and which are left out."""
-    items = release.baskets.items
-    pieces = [
-        {
-            "published": {
-                label: [items[code] for code in members]
-                for label, members in zip(recoding.labels, recoding.members, strict=True)
-            },
-            "suppressed": [items[code] for code in recoding.suppressed],
-        }
-        for recoding in release.recodings
-    ]
+def basket_mapping(
+    release: BasketRelease, requirement: BasketRequirement, names: Names | None = None
+) -> dict[str, Any]:
+    """Say which items each published text stands for, which are left out, and what every piece of records shows.
+
+    A node of a declared tree stands for all its leaves, also for those that no basket has.
+    """
+    items, texts = release.baskets.items, (names or release_names(release)).texts
     return {
         "kind": KIND,
         "requirement": str(requirement),
         "anonymizer": release.maker,
-        "records": [int(release.baskets.weights[release.piece == i].sum()) for i in range(len(pieces))],
-        "pieces": pieces,
+        "records": release.baskets.size,
+        "published": {texts[label]: list(behind.items) for label, behind in behind_labels(release).items()},
+        "suppressed": [items[code] for code in release.suppressed],
+        "pieces": [] if release.is_global else _pieces(release, texts),
     }
 
 
-def published_labels(release: BasketRelease) -> set[str]:
-    """Return every published item that some record shows."""
-    rows = release.recoded()
-    return {rows.labels[code] for code in set(rows.codes.tolist())}
-
-
-def legend_of(release: BasketRelease) -> dict[str, list[str]]:
-    """Say which items the published items stand for that neither name them nor are nodes of a declared tree."""
-    items = release.baskets.items
-    if release.baskets.tree is not None:
-        return {}
-    legend, labels = {}, published_labels(release)
-    for recoding in release.recodings:
-        for label, members in zip(recoding.labels, recoding.members, strict=True):
-            if label in labels and len(members) > 1 and label[:1] != "{" and label != "*":
-                legend[label] = [items[code] for code in members]
-    return dict(sorted(legend.items()))
-
-
-def read_legend(path: Path) -> dict[str, list[str]]:
-    """Read which items stand behind published ones from a mapping or a certificate."""
-    content = read_json(path, WHAT, fields({}, {"legend": WORDS}))
-    if content.get("kind") == KIND:
-        in_shape(content, str(path), WHAT, fields({"pieces": listed(fields({"published": WORDS}))}))
-        return {label: items for piece in content["pieces"] for label, items in piece["published"].items()}
-    if "legend" in content:
-        return dict(content["legend"])
-    raise BadInputError(f"{path}: not {WHAT}")
+def _pieces(release: BasketRelease, texts: Any) -> list[dict[str, Any]]:
+    """Say of every piece how many records it has and what they show."""
+    rows, order = release.recoded(), np.argsort(release.piece, kind="stable")
+    ends = np.searchsorted(release.piece[order], np.arange(len(release.recodings) + 1))
+    pieces = []
+    for piece in range(len(release.recodings)):
+        places = order[ends[piece] : ends[piece + 1]]
+        shown = {code for row in places for code in rows.codes[rows.starts[row] : rows.starts[row + 1]].tolist()}
+        pieces.append(
+            {
+                "records": int(rows.weights[places].sum()),
+                "shows": sorted(texts[rows.labels[code]] for code in shown),
+            }
+        )
+    return pieces

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from sfumato.engines.formulas import formula_items
-from sfumato.engines.item_files import LONG, write_lists
+from sfumato.engines.item_files import LONG
 from sfumato.phrases import counted
 from sfumato.plain import json_text
 from sfumato.publish.baskets.audit import BasketAudit, audit_baskets
@@ -19,14 +19,16 @@ from sfumato.publish.baskets.certificate import (
     confirmed_alone,
     public_basket_certificate,
 )
-from sfumato.publish.baskets.mapping import basket_mapping, legend_of
+from sfumato.publish.baskets.legend import read_legend
+from sfumato.publish.baskets.mapping import SCHEMA, basket_mapping
 from sfumato.publish.certificate import Origin
 from sfumato.publish.leaving import Leaving, check_confirmed, check_unchanged
 from sfumato.publish.plain_words import PlainWords, baskets_in_plain_words
 from sfumato.release import format_of
 from sfumato.tradeoff import Map, Point
 from sfumato.transactions import BasketRelease, KMAnonymity
-from sfumato.transactions.files.writing import check_layout, published_rows
+from sfumato.transactions.files.legend import Names, release_names
+from sfumato.transactions.files.writing import check_layout, files_of, published_rows, write_drafts
 from sfumato.transactions.measures.itemsets import Rows, itemset_spread
 from sfumato.transactions.measures.losses import ItemLosses
 from sfumato.transactions.measures.scales import BasketScales
@@ -43,6 +45,7 @@ def leaving_baskets(
     origin: Origin,
     layout: str,
     escape_formulas: bool = False,
+    legend: str = "auto",
 ) -> LeavingBaskets:
     """Make the release of a point anew, ready to be published."""
     layout = "lines" if layout == "rows" else layout
@@ -53,7 +56,7 @@ def leaving_baskets(
     check_unchanged(map_, folder, baskets.origin, baskets.digest)
     release = candidate.make(baskets)
     origin = replace(origin, table=study.baskets.source)
-    return LeavingBaskets(release, candidate, study, path, origin, layout, escape_formulas)
+    return LeavingBaskets(release, candidate, study, path, origin, layout, escape_formulas, legend)
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,17 @@ class LeavingBaskets(Leaving):
     origin: Origin
     layout: str
     escape_formulas: bool = False
+    legend: str = "auto"
+
+    @cached_property
+    def names(self) -> Names:
+        """What the file calls what is published."""
+        return release_names(self.release, self.legend)
+
+    @property
+    def data(self) -> Sequence[Path]:
+        """The records, and the legend where they need one."""
+        return files_of(self.path, self.names)
 
     @property
     def inputs(self) -> Sequence[Path]:
@@ -84,18 +98,18 @@ class LeavingBaskets(Leaving):
 
     def mapping(self) -> str:
         """Write what every item is published as."""
-        return json_text(basket_mapping(self.release, self.candidate.requirement))
+        return json_text(basket_mapping(self.release, self.candidate.requirement, self.names), SCHEMA)
 
     def write(self, drafts: Sequence[Path]) -> Mapping[str, int]:
         """Write every record as what is published of its items."""
-        rows, format = published_rows(self.release), format_of(self.path)
-        write_lists(rows, drafts[0], format, self.layout, self.escape_formulas)
-        return formula_items(rows, self.escape_formulas) if format == "csv" else {}
+        rows = published_rows(self.release, self.names)
+        write_drafts(rows, self.names, drafts, self.path, self.layout, self.escape_formulas)
+        return formula_items(rows, self.escape_formulas) if format_of(self.path) == "csv" else {}
 
     def verify(self, drafts: Sequence[Path]) -> BasketAudit:
-        """Audit the draft with the baskets at hand."""
+        """Audit the draft with the baskets at hand, by the legend that was written."""
         known = self.scales.known
-        return audited(self.release, self.candidate, drafts[0], self.layout, known, self.escape_formulas)
+        return audited(self.release, self.candidate, drafts, self.layout, known, self.escape_formulas)
 
     def certificates(self, drafts: Sequence[Path], verdict: BasketAudit) -> tuple[dict[str, Any], dict[str, Any]]:
         """Make the publisher's certificate and the public one, which comes first and sees nothing but the file."""
@@ -106,9 +120,9 @@ class LeavingBaskets(Leaving):
         asked, escaped = confirmed_alone(candidate.requirement), self.escape_formulas
         columns = columns_of(self.layout)
         alone = audit_baskets(drafts[0], asked, None, scales.known, None, False, **columns, escaped_formulas=escaped)
-        outside = public_basket_certificate(
-            candidate, (self.path.name, drafts[0]), self.layout, legend_of(release), alone, warnings, unnamed
-        )
+        files = dict(zip((target.name for target in self.data), drafts, strict=True))
+        entries = len(self.names.legend)
+        outside = public_basket_certificate(candidate, files, self.layout, entries, alone, warnings, unnamed)
         measures = prepared.measure(release).values
         for_publisher = basket_certificate(
             outside, release, candidate, self.origin, self.path, verdict, measures, warnings, meanings
@@ -126,6 +140,7 @@ class LeavingBaskets(Leaving):
             "anonymizer": str(self.candidate.anonymizer),
             "published_items": verdict.published_items,
             "suppressed": len(self.release.suppressed),
+            "legend": str(self.data[1]) if self.names.legend else None,
             "measures": dict(verdict.measures),
         }
 
@@ -136,6 +151,7 @@ class LeavingBaskets(Leaving):
             f"Published {self.path}: {rows} with {items}.",
             f"Re-checked on the written file: {self.candidate.requirement}",
             f"  That is: {self.candidate.requirement.rule_in_words()}.",
+            *(legend_line(file, len(self.names.legend)) for file in self.data[1:]),
         ]
 
 
@@ -147,16 +163,27 @@ def certified_scales(scales: BasketScales, candidate: BasketCandidate) -> Basket
 
 
 def audited(
-    release: BasketRelease, candidate: BasketCandidate, draft: Path, layout: str, known: int, escape_formulas: bool
+    release: BasketRelease,
+    candidate: BasketCandidate,
+    drafts: Sequence[Path],
+    layout: str,
+    known: int,
+    escape_formulas: bool,
 ) -> BasketAudit:
-    """Audit the written draft; refuse to publish where it fails or differs from what the maker measured."""
+    """Audit the written drafts, data and legend; refuse to publish where that fails or differs from the maker."""
     wanted, local = candidate.requirement, not release.is_global
-    legend, columns = legend_of(release), columns_of(layout)
+    legend, columns = read_legend(drafts[1]) if len(drafts) > 1 else {}, columns_of(layout)
     verdict = audit_baskets(
-        draft, str(wanted), release.baskets, known, legend, local, **columns, escaped_formulas=escape_formulas
+        drafts[0], str(wanted), release.baskets, known, legend, local, **columns, escaped_formulas=escape_formulas
     )
     check_confirmed(verdict, maker_numbers(release, verdict.known))
     return verdict
+
+
+def legend_line(file: Path, entries: int) -> str:
+    """Say what a legend is for."""
+    stand = "1 published item stands" if entries == 1 else f"{entries:,} published items stand"
+    return f"What {stand} for: {file} (part of the release: hand it out with the data)"
 
 
 def columns_of(layout: str) -> dict[str, str]:

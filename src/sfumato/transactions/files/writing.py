@@ -5,10 +5,14 @@ The order of rows and of items within a row depends on nothing but what is publi
 - `lines`: one record per line, published items separated by commas, quoted where they hold one (RFC 4180); no header;
 - `long`: two columns, `record` and `item`; a record without items has one row with an empty item;
 - Parquet: one column `items`, a list.
+
+What does not say itself which items it stands for, the legend says beside it (`legend`): written with the data, or
+neither is.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -17,19 +21,21 @@ from sfumato.engines.formulas import check_escaping
 from sfumato.engines.item_files import write_lists
 from sfumato.errors import BadInputError
 from sfumato.release import Format, check_targets, format_of, staged
+from sfumato.transactions.files.legend import Names, legend_file, release_names, write_legend
 from sfumato.transactions.recoding import BasketRelease
 
 LAYOUTS = ("lines", "long")
 Row = tuple[str, ...]
 
 
-def published_rows(release: BasketRelease) -> list[Row]:
-    """Return what is published of every record, in an order that depends on nothing else."""
+def published_rows(release: BasketRelease, names: Names | None = None) -> list[Row]:
+    """Return what is published of every record, as a file names it, in an order that depends on nothing else."""
     rows = release.recoded()
+    texts = rows.labels if names is None else [names.texts.get(label, label) for label in rows.labels]
     records: list[Row] = []
     for distinct, weight in enumerate(rows.weights.tolist()):
         codes = rows.codes[rows.starts[distinct] : rows.starts[distinct + 1]]
-        records += [tuple(sorted(rows.labels[code] for code in codes))] * weight
+        records += [tuple(sorted(texts[code] for code in codes))] * weight
     return sorted(records, key=lambda row: sha256("\x00".join(row).encode()).digest())
 
 
@@ -39,18 +45,36 @@ def write_baskets(
     layout: str = "lines",
     force: bool = False,
     escape_formulas: bool = False,
+    legend: str = "auto",
 ) -> Path:
-    """Write a release to a CSV or Parquet file, all or nothing.
+    """Write a release to a CSV or Parquet file, with its legend beside it where it needs one, all or nothing.
 
-    `escape_formulas` writes items that a spreadsheet would run as formulas with `'` in front.
+    `escape_formulas` writes items that a spreadsheet would run as formulas with `'` in front. `legend` is about what
+    stands for several items: `auto`, `always` or `never`.
     """
     target = Path(path)
     check_escaping(escape_formulas, target, format_of(target))
     check_layout(layout, format_of(target))
-    check_targets([target], force, [Path(release.baskets.origin)])
-    with staged([target]) as [draft]:
-        write_lists(published_rows(release), draft, format_of(target), layout, escape_formulas)
+    names = release_names(release, legend)
+    targets = files_of(target, names)
+    check_targets(targets, force, [Path(release.baskets.origin)])
+    with staged(targets) as drafts:
+        write_drafts(published_rows(release, names), names, drafts, target, layout, escape_formulas)
     return target
+
+
+def files_of(path: Path, names: Names) -> list[Path]:
+    """Name the files of a release: the data, and the legend where it needs one."""
+    return [path, *([legend_file(path)] if names.legend else [])]
+
+
+def write_drafts(
+    rows: Sequence[Row], names: Names, drafts: Sequence[Path], path: Path, layout: str, escape_formulas: bool
+) -> None:
+    """Write rows that will be called `path`, and their legend, to drafts."""
+    write_lists(rows, drafts[0], format_of(path), layout, escape_formulas)
+    if names.legend:
+        write_legend(names.legend, drafts[1], path.name, drafts[0])
 
 
 def check_layout(layout: str, format: Format) -> None:
