@@ -7,7 +7,6 @@ stands for "one or more of these"; an item may be published as one part in one g
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -19,8 +18,9 @@ from sfumato.mixed.placing import Placed
 from sfumato.quiet import Quiet
 from sfumato.release import Release
 from sfumato.table import Hierarchy, weighted_counts
-from sfumato.table.hierarchies.hierarchy import ROOT, set_text
+from sfumato.table.hierarchies.hierarchy import ROOT
 from sfumato.transactions.baskets import Baskets, rows_once, taken_rows
+from sfumato.transactions.recoding import set_label
 
 SUPPRESSED = -1
 
@@ -118,22 +118,6 @@ class PartsInUse:
         starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         assert len(set(self.labels)) == len(self.labels), "two different parts would look the same"
         return Parts(tuple(self.labels), np.array(self.sizes, np.int64), starts, items, self.domain)
-
-
-def set_label(members: Sequence[str], taken: frozenset[str]) -> str:
-    """Write a set of items so that it looks like no item and no node.
-
-    >>> set_label(["a", "b"], frozenset("ab")), set_label(["a", "b"], frozenset(["a", "b", "{a, b}"]))
-    ('{a, b}', '{"a", "b"}')
-    """
-    if len(members) == 1:
-        return members[0]
-    written = set_text(list(members), with_missing=False)
-    if written in taken:
-        written = set_text(list(members), with_missing=False, quote_all=True)
-    while written in taken:
-        written = written[:-1] + ",}"
-    return written
 
 
 @dataclass(frozen=True, eq=False, repr=False)
