@@ -69,3 +69,5 @@ SUPPRESS = Option("The largest share of records that may be left out.", least=0,
 LATTICE = Option("Of full-domain alone: whether every feasible transformation is a candidate, not the optimum alone.")
 UTILITY = Option("Of baskets: which items may go together.", takes="utility")
 LIMIT = Option("Of baskets: what may be left out.", takes="limit")
+ITEM_ANONYMIZERS = Option("Of a table with items: who makes the items of every group anonymous.", takes="anonymizer")
+MERGING = Option("Of a table with items: how groups are merged so that their items lose less.", takes="merging")

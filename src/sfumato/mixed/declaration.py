@@ -66,6 +66,16 @@ class ItemsDeclaration:
         """The files that opening the items reads."""
         return [Path(getattr(self, name)) for name in FILES if getattr(self, name) is not None]
 
+    def options(self) -> list[str]:
+        """Write what the command line needs to open the same items."""
+        names = {"column": "--items", "source": "--items-file", "sensitive": "--sensitive-items"}
+        words = []
+        for each in fields(self):
+            given = getattr(self, each.name)
+            for text in given if isinstance(given, tuple) else (given,):
+                words += [] if text is None else [f"{names.get(each.name, f'--{each.name}')}={text}"]
+        return words
+
     def entries(self, folder: Path | None) -> dict[str, Any]:
         """Write the section of a study; files named as seen from a folder, if one is given."""
         given = {each.name: getattr(self, each.name) for each in fields(self)}

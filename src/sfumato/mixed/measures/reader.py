@@ -1,6 +1,6 @@
 """What a reader of a release makes of a question about both sides: records with these quasi-identifiers and items.
 
-A question is a box of quasi-identifiers and a set of items. A record *fits* it where its own box overlaps the box of the
+A question is a box of quasi-identifiers and a set of items. A record *fits* it where its own box overlaps that of the
 question and it shows a part for each of the items. How many records *have* it the reader must guess: of a group the
 share of its box that lies in the question's (mass times overlap over volume, as for tables), times, for every item, the
 odds that a part stands for it (as for baskets), added up row by row of the group. The original is read by the same
