@@ -88,7 +88,7 @@ ITEM_MAKERS = ("coat", "pcta", "aa", "lra", "vpa", "partition", "one-item")
 MERGING = ("none", "r-merge bound=0.8", "t-merge bound=0.8", "rt-merge bound=0.8")
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, report_multiple_bugs=False, suppress_health_check=list(HealthCheck))
 @given(
     people=PEOPLE,
     k=st.integers(2, 4),

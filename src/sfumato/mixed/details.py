@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.measures import Measured
-from sfumato.mixed.release import SUPPRESSED, MixedRelease
+from sfumato.mixed.release import MixedRelease
 from sfumato.release.changes import column_changes
 from sfumato.tradeoff.exploration.details import details
 from sfumato.transactions.details import SAMPLE, short
@@ -45,7 +45,7 @@ def mixed_changes(release: MixedRelease) -> dict[str, str]:
 
 def _item_changes(release: MixedRelease) -> str:
     records = release.count[release.row_of_item]
-    sizes = np.where(release.part == SUPPRESSED, 0, release.parts.sizes[release.part])
+    sizes = np.append(release.parts.sizes, 0)[release.part]  # nothing where an item is left out
     total = max(int(records.sum()), 1)
     ways = {
         "published as they are": sizes == 1,

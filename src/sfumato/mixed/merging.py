@@ -34,7 +34,7 @@ from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.configuration import Configured, Option, parse
 from sfumato.mixed.grouped_items import GroupedItems
 from sfumato.mixed.placing import Placed
-from sfumato.mixed.release import SUPPRESSED, rows_of
+from sfumato.mixed.release import rows_of
 from sfumato.release import Release
 from sfumato.requirements import Requirement
 from sfumato.table import Histograms
@@ -190,9 +190,9 @@ class Merger:
     def _loss(self, basket: Counts, count: Counts) -> float:
         """Make the items of a group anonymous; return what they lose: NCP times the occurrences."""
         parts = self.items.published(basket, count)
-        sizes = np.array(self.items.parts.sizes, np.int64)
         domain = self.items.parts.domain
-        cost = np.where(parts == SUPPRESSED, 1.0, np.where(sizes[parts] == 1, 0.0, sizes[parts] / domain))
+        sizes = np.array([*self.items.parts.sizes, domain], np.int64)[parts]
+        cost = np.where(parts < 0, 1.0, np.where(sizes == 1, 0.0, sizes / domain))
         records = np.repeat(count, self.items.data.baskets.lengths[basket])
         return float((cost * records).sum())
 
