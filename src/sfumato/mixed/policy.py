@@ -122,7 +122,8 @@ class MixedRequirement:
 def mixed_requirement(text: str) -> MixedRequirement:
     """Read a requirement on a table with a set-valued column from its text form, parts joined by `&`."""
     written = [part for part in split_outside_quotes(text, "&") if part.strip()]
-    parts = [parse(part, (KKMAnonymity, *REQUIREMENTS), "requirement") for part in written]
+    known: list[type[Configured]] = [KKMAnonymity, *REQUIREMENTS]
+    parts = [parse(part, known, "requirement") for part in written]
     linking = [part for part in parts if isinstance(part, KKMAnonymity)]
     if len(linking) != 1:
         said = "says nothing of who knows items" if not linking else f"has {len(linking)} parts {KKMAnonymity.name}"
