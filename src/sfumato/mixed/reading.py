@@ -114,9 +114,12 @@ def with_items_of_file(table: Table, source: Any, owner: str, item: str) -> Tabl
     """Return a table whose rows have their items in a column of lists: what an audit compares a file with."""
     by_owner, _ = items_by_owner(source, owner, item)
     names = [*table.roles.quasi, *table.roles.sensitive, owner]
-    texts = table.engine.texts_in_order(names)
-    held = [by_owner.get((name or "").strip(), []) for name in texts[owner].to_pylist()]
-    frame = texts.select(names[:-1]).append_column(item, pa.array(held, pa.list_(pa.string())))
+    rows: list[tuple[str | None, ...]] = []
+    for batch in table.engine.count_texts(names):  # persons are named once, so these are all rows
+        rows += zip(*(column.to_pylist() for column in batch.columns[:-1]), strict=True)
+    columns = {name: pa.array([row[place] for row in rows], pa.string()) for place, name in enumerate(names[:-1])}
+    held = [by_owner.get((row[-1] or "").strip(), []) for row in rows]
+    frame = pa.table({**columns, item: pa.array(held, pa.list_(pa.string()))})
     return replace(table, engine=open_rows(frame, Reading(origin=table.engine.origin, notations=False)))
 
 
