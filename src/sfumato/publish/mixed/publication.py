@@ -192,6 +192,7 @@ def audit_of(
 ) -> MixedAudit:
     """Audit written drafts by themselves, or against the original as it is declared."""
     data, roles = release.data, release.data.declared.roles
+    written: dict[str, Any] = {"delimiter": ",", "encoding": "utf-8", "header": True}
     return audit_mixed(
         drafts[0],
         roles.quasi,
@@ -206,7 +207,7 @@ def audit_of(
         original_separator=None if declared is None else declared.items.separator,
         suppressed="keep",
         escaped_formulas=escape_formulas,
-        **({"delimiter": ",", "encoding": "utf-8", "header": True} if format_of(drafts[0]) == "csv" else {}),
+        **(written if format_of(drafts[0]) == "csv" else {}),
     )
 
 
