@@ -126,6 +126,7 @@ __all__ = [
     "ask",
     "audit",
     "audit_baskets",
+    "audit_mixed",
     "check",
     "cut_space",
     "dates",
@@ -201,7 +202,7 @@ if TYPE_CHECKING:
     from sfumato.errors import BadInputError, InfeasibleError, SfumatoError, StoppedError
     from sfumato.measures import MEASURES, Measure, Measured, Queries, Scales, measure
     from sfumato.process.interrupts import Cancel
-    from sfumato.publish import Audit, audit, audit_baskets
+    from sfumato.publish import Audit, audit, audit_baskets, audit_mixed
     from sfumato.release import NoisyRelease, RecordRelease, Release
     from sfumato.requirements import (
         AlphaK,

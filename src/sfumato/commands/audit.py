@@ -15,9 +15,10 @@ from sfumato.errors import BadInputError
 from sfumato.vocabulary import WEIGHTS
 
 if TYPE_CHECKING:
-    from sfumato.publish import Audit, BasketAudit
+    from sfumato.publish import Audit, BasketAudit, MixedAudit
 
 LAID_OUT = ("delimiter", "encoding", "sheet", "header", "columns", "engine", "memory", "spill")
+NO_ITEMS = "is not known of a table with a column of items (--items); leave one of them out"
 NO_TABLE = "is about tables, and --baskets says that the file holds sets of items; leave one of them out"
 
 
@@ -98,6 +99,28 @@ class AboutBaskets(Group):
     ] = False
 
 
+@dataclass(frozen=True)
+class AboutItems(Group):
+    """A column of items beside the quasi-identifiers of a table."""
+
+    panel: ClassVar[str | None] = OfBaskets.panel
+
+    items: Annotated[
+        str | None,
+        typer.Option(
+            help="The column of a table that holds sets of items (lists, or cells with ; between them): what quasi-"
+            "identifiers and items tell together. --separator, --tree, --known, --legend and --local are about it then."
+        ),
+    ] = None
+    original_separator: Annotated[
+        str | None, typer.Option(help="Of --items: what separates items in the original, if it is guessed wrongly.")
+    ] = None
+    sensitive_items: Annotated[
+        list[str],
+        typer.Option(help="Of --items: items, or nodes of their tree, that a requirement on this column is about."),
+    ] = field(default_factory=list)
+
+
 def audit(
     file: Annotated[str, typer.Argument(help="The published file (CSV, TSV, Parquet, ...), whoever made it.")],
     roles: Known,
@@ -106,6 +129,7 @@ def audit(
     text: Notations,
     baskets: OfBaskets,
     about_baskets: AboutBaskets,
+    about_items: AboutItems,
     require: Annotated[
         list[str],
         typer.Option("--require", help='Fail (exit 1) unless every group satisfies "k-anonymity k=10 & ...".'),
@@ -120,13 +144,21 @@ def audit(
 ) -> None:
     """Measure any published file from what stands in it: a second opinion that shares nothing with its maker."""
     from sfumato.publish.audit_lines import audit_lines, basket_audit_lines
+    from sfumato.publish.mixed.audit_lines import mixed_audit_lines
 
     wanted = " & ".join(require) if require else None
-    if not baskets.baskets:
+    if about_items.items is None:
+        refuse(about_items.given(), "is about a column of items; name it (--items)")
+    if not baskets.baskets and about_items.items is None:
         baskets.refuse_for_table(**about_baskets.values())
     if certificate is not None and _certified(Path(file), certificate, wanted, as_json):
         return
-    if baskets.baskets:
+    if about_items.items is not None:
+        mixed = _of_items(
+            file, wanted, roles, original, about, text, baskets, about_baskets, about_items, escaped_formulas
+        )
+        _say(mixed, mixed_audit_lines(mixed), as_json)
+    elif baskets.baskets:
         given = {**roles.given(), **about.given()}
         refuse({"--with" if name == "--earlier" else name: value for name, value in given.items()}, NO_TABLE)
         sets = _of_baskets(file, wanted, original, baskets, about_baskets, text, escaped_formulas)
@@ -136,7 +168,7 @@ def audit(
         _say(rows, audit_lines(rows), as_json)
 
 
-def _say(audit: Audit | BasketAudit, lines: Iterable[str], as_json: bool) -> None:
+def _say(audit: Audit | BasketAudit | MixedAudit, lines: Iterable[str], as_json: bool) -> None:
     """Print what was found, and exit 1 where it does not hold."""
     if not as_json:
         tell(audit.notices)
@@ -195,6 +227,59 @@ def _of_baskets(
     at = baskets.id, baskets.item, baskets.column, baskets.separator or text.delimiter, text.encoding
     within = text.memory, text.spill
     return audit_baskets(Path(file), wanted, against, about.known, legend, about.local, *at, escaped, *within)
+
+
+def _of_items(
+    file: str,
+    wanted: str | None,
+    roles: Known,
+    original: Original,
+    about: AboutTable,
+    text: Notations,
+    baskets: OfBaskets,
+    sets: AboutBaskets,
+    items: AboutItems,
+    escaped: bool,
+) -> MixedAudit:
+    """Audit a published table with a column of items."""
+    from sfumato.engines import Reading
+    from sfumato.evidence.counted import open_published
+    from sfumato.publish import audit_mixed
+    from sfumato.publish.baskets.legend import legend_beside, read_legend
+    from sfumato.table.weights import read_weights
+    from sfumato.transactions.files.trees import read_tree
+
+    told = {**about.given(), **baskets.given()}
+    kept = ("--hierarchies", "--weight", "--suppressed", "--na", "--separator", "--tree")
+    refuse({"--with" if name == "--earlier" else name: v for name, v in told.items() if name not in kept}, NO_ITEMS)
+    declared = text.declared()
+    laid_out = {name: declared.pop(name) for name in LAID_OUT}
+    source = open_published(file, Reading(**laid_out, escaped=escaped))
+    names = source.engine.columns
+    legend, notices = legend_beside(Path(file)) if sets.legend is None else (read_legend(sets.legend), ())
+    tell(notices)
+    return audit_mixed(
+        source,
+        columns(roles.quasi, names),
+        str(items.items),
+        wanted,
+        original.original,
+        columns(roles.sensitive, names),
+        columns(items.sensitive_items, ()),
+        legend,
+        None if baskets.tree is None else read_tree(baskets.tree)[0],
+        sets.known,
+        sets.local,
+        baskets.separator,
+        items.original_separator,
+        about.hierarchies,
+        about.suppressed,  # type: ignore[arg-type]
+        weights=read_weights(about.weight) or None,
+        na=about.na,
+        original_encoding=original.original_encoding,
+        **{name: laid_out[name] for name in ("memory", "spill")},
+        **declared,
+    )
 
 
 def _certified(file: Path, certificate: Path, wanted: str | None, as_json: bool) -> bool:

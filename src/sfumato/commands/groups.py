@@ -67,7 +67,9 @@ Legends = Annotated[
     ),
 ]
 MapFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder that `sfumato explore` wrote.")]
-ABOUT_TABLES = "is about tables, and these are baskets; leave it out"
+ABOUT_TABLES = (
+    "is about tables, and these are baskets; leave it out, or read a table whose records have items (--items COLUMN)"
+)
 
 
 def option(shared: Option, more: str = "") -> Any:

@@ -79,8 +79,10 @@ class GroupedItems:
         starts, codes = taken_rows(baskets.starts, baskets.codes, basket)
         if self.requirement is None:
             return np.array([self.parts.item(code) for code in codes.tolist()], np.int32)
-        filled = int(count[np.diff(starts) > 0].sum())
-        if filled < self.requirement.k:
+        filled = np.diff(starts) > 0  # who has no item shows none, and needs no maker
+        basket, count = basket[filled], count[filled]
+        starts, codes = taken_rows(baskets.starts, baskets.codes, basket)
+        if count.sum() < self.requirement.k:
             return np.full(len(codes), SUPPRESSED, np.int32)
         used, small = np.unique(codes, return_inverse=True)
         labels = tuple(baskets.items[code] for code in used.tolist())

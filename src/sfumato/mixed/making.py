@@ -26,12 +26,12 @@ from sfumato.mixed.placing import Placed, placed
 from sfumato.mixed.policy import MixedRequirement
 from sfumato.mixed.release import MixedRelease, rows_of
 from sfumato.mixed.verification import verify
-from sfumato.release import Release, generalization
+from sfumato.release import Form, Release, generalization
 from sfumato.table import Assignment, distinct_rows, ranges
 from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer
 from sfumato.transactions.policy import SuppressionLimit, UtilityConstraints
 
-FORM = "generalization"
+FORM: Form = "generalization"
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,11 @@ class MixedTable(Quiet):
     """A table, the baskets of its records, and which cell has which basket."""
 
     table: Table
+    """The relational part; with the derived attribute where there are sensitive items."""
+
+    declared: Table
+    """The same as it was declared, without that."""
+
     baskets: Baskets
     pairs: Pairs
     column: str
@@ -138,9 +143,10 @@ def mixed_table(
 ) -> MixedTable:
     """Tie a table and the baskets of its records; with sensitive items their attribute is one of the table's."""
     assert int(pairs.count.sum()) == table.cells.records == baskets.size, "every record has one basket"
+    declared = table
     if sensitive:
         table, pairs = _with_derived(table, baskets, pairs, column, sensitive)
-    return MixedTable(table, baskets, pairs, column, tuple(sensitive), tuple(notices))
+    return MixedTable(table, declared, baskets, pairs, column, tuple(sensitive), tuple(notices))
 
 
 def _with_derived(

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from sfumato.arrays import Counts
 from sfumato.engines import Reading, column_pairs, open_rows
@@ -79,8 +80,8 @@ def _without_items(records: int) -> str:
     return f"{counted(records, 'record')} without items; kept as records that have none"
 
 
-def items_of_file(table: Table, source: Any, owner: str, item: str) -> HeldItems:
-    """Read the items from a second source with one row per item, whose owners the table names in a column."""
+def items_by_owner(source: Any, owner: str, item: str) -> tuple[dict[str, list[str]], tuple[str, ...]]:
+    """Read a source with one row per item: the items of every owner, and what was noticed."""
     rows = open_rows(source, Reading(as_written=(owner, item)))
     for name in (owner, item):
         if name not in rows.columns:
@@ -98,26 +99,48 @@ def items_of_file(table: Table, source: Any, owner: str, item: str) -> HeldItems
                 repeated += number - 1
     if nobody:
         raise BadInputError(f"{rows.origin}: {owner!r} is missing in {counted(nobody, 'row')}, so nobody knows whose")
+    said = [
+        (repeated, f"{counted(repeated, 'row')} repeat an item of a person; it counts once"),
+        (unsaid, f"{counted(unsaid, 'row')} without an item are passed over"),
+    ]
+    notices = [f"{rows.origin}: {sentence}" for number, sentence in said if number]
+    others = [name for name in rows.columns if name not in (owner, item)]
+    if others:
+        notices.append(f"{rows.origin}: not read: {', '.join(map(repr, others))}")
+    return by_owner, tuple(notices)
+
+
+def with_items_of_file(table: Table, source: Any, owner: str, item: str) -> Table:
+    """Return a table whose rows have their items in a column of lists: what an audit compares a file with."""
+    by_owner, _ = items_by_owner(source, owner, item)
+    names = [*table.roles.quasi, *table.roles.sensitive, owner]
+    rows: list[tuple[str | None, ...]] = []
+    for batch in table.engine.count_texts(names):  # persons are named once, so these are all rows
+        rows += zip(*(column.to_pylist() for column in batch.columns[:-1]), strict=True)
+    columns = {name: pa.array([row[place] for row in rows], pa.string()) for place, name in enumerate(names[:-1])}
+    held = [by_owner.get((row[-1] or "").strip(), []) for row in rows]
+    frame = pa.table({**columns, item: pa.array(held, pa.list_(pa.string()))})
+    return replace(table, engine=open_rows(frame, Reading(origin=table.engine.origin, notations=False)))
+
+
+def items_of_file(table: Table, source: Any, owner: str, item: str) -> HeldItems:
+    """Read the items from a second source with one row per item, whose owners the table names in a column."""
+    by_owner, read = items_by_owner(source, owner, item)
     pairs = column_pairs(table.engine, owner, table.link)
     names = [None if value is None else value.strip() for value in pairs.values]
     _check_named(table, owner, names, pairs.value, pairs.counts)
     known = by_owner.keys() & set(names)
     if not known:
         raise BadInputError(
-            f"{rows.origin}: no value of {owner!r} is one of {table.engine.origin}; both files must name a person alike"
+            f"{source}: no value of {owner!r} is one of {table.engine.origin}; both files must name a person alike"
         )
     strangers, lists = len(by_owner) - len(known), [by_owner.get(name or "", []) for name in names]
     empty = int(pairs.counts[np.array([not items for items in lists], bool)[pairs.value]].sum())
     said = [
-        (repeated, f"{counted(repeated, 'row')} repeat an item of a person; it counts once"),
-        (unsaid, f"{counted(unsaid, 'row')} without an item are passed over"),
         (strangers, f"{strangers:,} values of {owner!r} are no record of {table.engine.origin}; their items are left"),
         (empty, _without_items(empty)),
     ]
-    notices = [f"{rows.origin}: {sentence}" for number, sentence in said if number]
-    others = [name for name in rows.columns if name not in (owner, item)]
-    if others:
-        notices.append(f"{rows.origin}: not read: {', '.join(map(repr, others))}")
+    notices = [*read, *(f"{source}: {sentence}" for number, sentence in said if number)]
     return HeldItems(pairs.cell, pairs.value, pairs.counts, lists, tuple(notices))
 
 

@@ -64,8 +64,8 @@ def published_sheet(release: MixedRelease, names: Names) -> Sheet:
     shown = _items_of_rows(release, names)
     rows: list[Row] = []
     each = list(zip(*(columns[name] for name in data.columns), strict=True))
-    for texts, row, count in zip(each, release.rows_of_placed.tolist(), release.placed.count.tolist(), strict=True):
-        rows += [(texts, shown[row])] * count
+    for shows, row, count in zip(each, release.rows_of_placed.tolist(), release.placed.count.tolist(), strict=True):
+        rows += [(shows, shown[row])] * count
     place = items_place(release)
     return Sheet([*data.columns[:place], data.column, *data.columns[place:]], place, sorted(rows, key=_digest))
 

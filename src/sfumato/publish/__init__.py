@@ -10,4 +10,6 @@ from sfumato.publish.certificate import read_certificate as read_certificate
 from sfumato.publish.leaving import publish as publish
 from sfumato.publish.mapping import mapping_of as mapping_of
 from sfumato.publish.mapping import read_mapping as read_mapping
+from sfumato.publish.mixed.audit import MixedAudit as MixedAudit
+from sfumato.publish.mixed.audit import audit_mixed as audit_mixed
 from sfumato.publish.publication import publish_point as publish_point

@@ -48,7 +48,7 @@ def audit_lines(audit: Audit) -> Iterator[str]:
     if audit.households is not None:
         yield from _together(audit.households)
     for failure in audit.failures:
-        yield _failure(failure, "group" if grouped else "combination")
+        yield failure_line(failure, "group" if grouped else "combination")
     if audit.require is not None and not audit.failures:
         yield f"\nEvery {'group' if grouped else 'record'} satisfies: {audit.require}"
 
@@ -62,7 +62,8 @@ def coverage_lines(coverage: Coverage | BasketCoverage, what: str, examples: Ite
         yield from (f"  {example}" for example in examples)
 
 
-def _shows(texts: Mapping[str, str]) -> str:
+def shown_texts(texts: Mapping[str, str]) -> str:
+    """Write what a group shows."""
     return ", ".join(f"{name} {text or '(missing)'}" for name, text in texts.items())
 
 
@@ -80,14 +81,15 @@ def _worst(audit: Audit, grouped: bool) -> Iterator[str]:
         for group in groups:
             value = "" if group.share is None else f"; {group.share:.0%} have {group.sensitive} {group.dominant!r}"
             distance = f", distance {group.measures['t_js']:.3g}" if why == "farthest from Q" else ""
-            yield f"  {counted(group.size, 'record')}{value}{distance}: {_shows(group.shows)}"
+            yield f"  {counted(group.size, 'record')}{value}{distance}: {shown_texts(group.shows)}"
 
 
-def _failure(failure: Failure, what: str) -> str:
+def failure_line(failure: Failure, what: str) -> str:
+    """Say which part of a requirement fails, and where it does so worst."""
     return (
         f"\nFAILS: {failure.requirement} does not hold in {failure.groups:,} of {counted(failure.of, what)} "
         f"({counted(failure.records, 'record')}).\n"
-        f"  The worst has {counted(failure.size, 'record')}: {_shows(failure.worst)}\n"
+        f"  The worst has {counted(failure.size, 'record')}: {shown_texts(failure.worst)}\n"
         f"  What the file achieves: {failure.achieved}."
     )
 
@@ -134,8 +136,8 @@ def _repeated(both: Intersection) -> Iterator[str]:
             "where each file alone leaves several."
         )
         remain = ", ".join(f"{value!r} ({records})" for value, records in list(both.worst.candidates.items())[:5])
-        yield f"  The worst: {_shows(both.worst.earlier)}  in the earlier file,"
-        yield f"             {_shows(both.worst.later)}  in this one; what remains: {remain}."
+        yield f"  The worst: {shown_texts(both.worst.earlier)}  in the earlier file,"
+        yield f"             {shown_texts(both.worst.later)}  in this one; what remains: {remain}."
     for name, together in (("l_frequency", both.l_frequency), ("l_distinct", both.l_distinct), ("p_loss", both.p_loss)):
         yield f"  {name:12} {number(both.alone[name]):>8} alone, {number(together):>8} together"
 
@@ -172,7 +174,7 @@ def _remainder(left: Remainder, sensitive: str) -> Iterator[str]:
     yield (
         f"  {counted(left.raised_groups, 'group')} make a value of {sensitive} more certain than any file alone; "
         f"{counted(left.single_groups, 'group')} leave\n  one value where every file alone leaves several. "
-        f"The worst: {_shows(left.worst)}; what remains: {values}."
+        f"The worst: {shown_texts(left.worst)}; what remains: {values}."
     )
 
 

@@ -75,7 +75,7 @@ def attacked(release: MixedRelease, reader: MixedReader, persons: Persons, below
     if not kept:
         return {}
     by_items = [number for number, itemset in enumerate(items) if itemset]
-    values = {}
+    values: dict[str, float] = {}
     if by_items:
         asked = persons.questions(release.data, kept, [items[number] for number in by_items], False)
         values |= _summary("match", reader.fitting(asked), below)

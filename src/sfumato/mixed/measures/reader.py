@@ -119,9 +119,23 @@ class MixedReader(Quiet):
         return self._asked(questions, odds, False)
 
     def _asked(self, questions: Questions, odds: Numbers, whole: bool) -> Numbers:
-        boxes = self.lo, self.hi, self.sizes, self.cumulative, self.offsets
-        postings = self.begins, self.rows, self.part_sizes, self.group, self.count
-        return answers(questions.lo, questions.hi, *questions.ragged, *boxes, *postings, odds, whole)
+        return answers(
+            questions.lo,
+            questions.hi,
+            *questions.ragged,
+            self.lo,
+            self.hi,
+            self.sizes,
+            self.cumulative,
+            self.offsets,
+            self.begins,
+            self.rows,
+            self.part_sizes,
+            self.group,
+            self.count,
+            odds,
+            whole,
+        )
 
 
 def _postings(items: Codes, rows: Codes, sizes: Codes, number: int) -> tuple[Counts, Codes, Codes]:

@@ -138,6 +138,7 @@ def audit(
     engine: str | None = None,
     memory: str | None = None,
     spill: str | None = None,
+    apart: Sequence[str] = (),
 ) -> Audit:
     """Measure any published file from what stands in it.
 
@@ -155,7 +156,7 @@ def audit(
     published files are laid out, `decimal_comma`, `decimal_point`, `dates` and `as_written` how the original is
     written, where that is found out wrongly: what is published is compared with what its values mean. `engine`
     names who reads the published files; beyond `memory` (`"4GB"`) an engine works on disk, in a private folder of
-    `spill`.
+    `spill`. Columns that are compared elsewhere stay `apart`.
     """
     if require is not None:
         requirement(require)
@@ -209,6 +210,7 @@ def audit(
         tuple(na),
         require is not None,
         given_weights(roles[0], original, weights),
+        tuple(apart),
     )
     asked.check()
     given = given_hierarchies(asked, original, hierarchies)
@@ -329,7 +331,7 @@ def _coverage(asked: Question, domains: Mapping[str, Hierarchy], given: Mapping[
     assert asked.original is not None
     columns = asked.original.engine.columns
     known = [name for name in asked.file.engine.columns if name in columns]
-    others = [name for name in known if name not in asked.quasi and name != asked.group]
+    others = [name for name in known if name not in (*asked.quasi, *asked.apart, asked.group)]
     apart = [name for name in others if name not in asked.sensitive]
     if asked.original.engine.row_count <= MOST_MATCHED or not apart:
         return _covered(asked, domains, given, others)

@@ -77,7 +77,11 @@ def notices_of(asked: Question, attributes: Mapping[str, Attribute], given: Mapp
     for attribute in attributes.values():
         assert attribute.profile is not None
         notices += _value_notices(attribute.profile.baseline)
-    unknown = [name for name in asked.file.engine.columns if name not in (*asked.quasi, *asked.sensitive, asked.group)]
+    unknown = [
+        name
+        for name in asked.file.engine.columns
+        if name not in (*asked.quasi, *asked.sensitive, *asked.apart, asked.group)
+    ]
     if unknown:
         notices.append(
             f"columns that were not looked at: {', '.join(unknown)}; one that an outsider may know belongs to --quasi"

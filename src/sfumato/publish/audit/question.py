@@ -51,6 +51,9 @@ class Question:
     weights: Mapping[str, float] = field(default_factory=dict)
     """How much a loss in every quasi-identifier counts; nothing where all count alike."""
 
+    apart: tuple[str, ...] = ()
+    """Columns of both files that are not compared here: a column of items."""
+
     def check(self) -> None:
         """Raise unless all columns exist and each has one role."""
         if not self.quasi:

@@ -76,12 +76,12 @@ class PublishedBaskets:
     def itemsets(self, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Count the records of every set of `size` published items that occurs: the sets by place, their supports."""
         lengths = np.diff(self.starts)
-        tally = _Tally(size, len(self.labels))
+        tally = SetTally(size, len(self.labels))
         for length in np.unique(lengths[lengths >= size]).tolist():
             rows = np.flatnonzero(lengths == length)
             codes = self.codes[self.starts[rows, None] + np.arange(length)]
             weights = self.weights[rows]
-            for chosen in _choices(length, size):
+            for chosen in choices(length, size):
                 step = max(1, BLOCK // len(chosen))
                 for start in range(0, len(rows), step):
                     block = codes[start : start + step, chosen].reshape(-1, size)
@@ -89,14 +89,14 @@ class PublishedBaskets:
         return tally.joined()
 
 
-def _choices(length: int, size: int) -> Iterator[NDArray[np.int64]]:
+def choices(length: int, size: int) -> Iterator[NDArray[np.int64]]:
     """Yield the ways to choose places of a row, some at a time: a long row has millions."""
     ways = combinations(range(length), size)
     while some := list(islice(ways, BLOCK)):
         yield np.array(some, np.int64)
 
 
-class _Tally:
+class SetTally:
     """Adds up the records of sets of codes, equal sets together."""
 
     def __init__(self, size: int, width: int) -> None:
